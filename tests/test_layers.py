@@ -78,7 +78,7 @@ ORDERS = {
         "gpus", "attach",
     ],
     "autograd": [
-        "running", "currencies", "backward_cache", "graph_log", "source_lines", "grad_mode", "forward_ad",
+        "running", "currencies", "laid_out", "backward_cache", "graph_log", "source_lines", "grad_mode", "forward_ad",
         "function_node", "edges", "differentiate", "graph_task", "variable", "function_forward", "function_mapped",
         "function_call", "function_levels", "function", "saved_tensors", "mutation", "multi_grad_hooks", "subgradient",
         "graph", "backward_hook",  # from here on: what backward does not share

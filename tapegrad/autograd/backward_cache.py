@@ -36,6 +36,7 @@ from operator import attrgetter, gt, is_
 from typing import Any, cast
 
 from tapegrad.autograd.currencies import RecordedValues
+from tapegrad.autograd.laid_out import LaidOut, laid, strides_of, value_in
 from tapegrad.autograd.running import engine
 from tapegrad.caches import Cache, weigh
 from tapegrad.dispatch.accumulation import AccumulateGrad
@@ -78,13 +79,16 @@ class CachedBackward:
     Attributes:
         ways, leaf_ways: how the operators' nodes are found, in the order in which they ran, and the leaves.
         excerpt: the instructions; its results are the gradients of the leaves.
+        layouts: how these lie in memory.
     """
 
     def __init__(self, observed: Observed, since: ProgramPlace, seed: Any) -> None:
         nodes, leaves = observed.nodes, [leaf for leaf, _ in observed.arrived]
         self._note_graph(nodes, leaves)
         self._note_saved(nodes)
-        self.excerpt = Excerpt(since, self._values(nodes, seed), [grad for _, grad in observed.arrived], seed)
+        arrived = [grad for _, grad in observed.arrived]
+        self.layouts = list(map(strides_of, arrived))
+        self.excerpt = Excerpt(since, self._values(nodes, seed), list(map(value_in, arrived)), seed)
 
     def _note_graph(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad]) -> None:
         """How the nodes are wired: one edge for each by which it is found, and where the others lead."""
@@ -231,10 +235,11 @@ def is_readable(item: Any) -> bool:
     return not (item._spec.window or item._spec.inference) and item._storage is not None and item._counter is None
 
 
-class Observed(RecordedValues):
+class Observed(LaidOut):
     """Values of a pass that is observed: leaves get what arrives at them when all is known."""
 
     def __init__(self) -> None:
+        super().__init__(RecordedValues)
         self.nodes: list[OperatorNode] = []
         self.arrived: list[tuple[AccumulateGrad, Any]] = []
 
@@ -242,10 +247,9 @@ class Observed(RecordedValues):
         if type(node) is AccumulateGrad:
             self.arrived.append((node, grads[0]))
             return ()
-        results = node.apply_values(grads, needed)
         if isinstance(node, OperatorNode):
             self.nodes.append(node)
-        return results
+        return super().run(node, grads, needed)
 
 
 class PassKind:
@@ -308,7 +312,7 @@ def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], single
             next_task_id()  # the call counts as one of the engine's
             if not keep_graph:
                 known.release(nodes)
-            return delivered(zip(leaves, grads, strict=True), targets)
+            return delivered(zip(leaves, map(laid, grads, known.layouts), strict=True), targets)
     kind.walked += 1
     if kind.walked < kind.due:
         return None
@@ -349,7 +353,7 @@ def delivered(arrived: Iterable[tuple[AccumulateGrad, Any]], targets: Sequence[E
         found = dict(arrived)
         return [found.get(node) for node, _ in targets]  # type: ignore[call-overload]
     for leaf, grad in arrived:
-        leaf.apply_values([grad], None)
+        leaf.apply_values([value_in(grad)], None)
     return []
 
 

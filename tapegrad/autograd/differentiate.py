@@ -14,6 +14,7 @@ from tapegrad.autograd.currencies import InferenceValues, RecordedValues, Tensor
 from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.function_node import broadcasts_to, reduced
 from tapegrad.autograd.graph_log import Logged, log
+from tapegrad.autograd.laid_out import Laid, LaidOut, LaidOutTensors
 from tapegrad.autograd.running import engine
 from tapegrad.bindings.registry import asked, overridden, overriding
 from tapegrad.caches import memory
@@ -26,6 +27,7 @@ from tapegrad.execution.processes import processes
 from tapegrad.execution.values import known_array
 from tapegrad.ops.kinds import cast, zeros_of
 from tapegrad.ops.levels import whole
+from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import here
@@ -299,6 +301,8 @@ def run_backward(
     target_edges = [target_edge(target, accumulate_grad) for target in targets]
     lifted = thread.modes.level or any(spec_at(root).level for root in roots)
     currency = Tensors if lifted else currency_for(create_graph)
+    if not lifted and (NodeHooks.made or (targets and not accumulate_grad)):  # somebody will see gradients
+        currency = LaidOutTensors if currency is Tensors else LaidOut(currency)
     previous, hooks = thread.modes, thread.saved_hooks
     try:
         thread.modes = previous.replace(grad=create_graph)
@@ -401,7 +405,8 @@ def execute(
     The graph that is freed remembers where the call was made: Note [Positions].
     """
     outer, captured = thread.backward_call, None
-    plain = currency is RecordedValues and len(roots) == 1 and seeds[0] is not None
+    recorded = currency is RecordedValues or getattr(currency, "values", None) is RecordedValues
+    plain = recorded and len(roots) == 1 and seeds[0] is not None and type(seeds[0]) is not Laid
     plain = plain and not (outputs and accumulate_grad) and engine.current_task is None
     try:
         thread.backward_call = here()

@@ -24,13 +24,22 @@ from tapegrad.dispatch.accumulation import gradient_edge, node_made
 from tapegrad.dispatch.levels import live
 from tapegrad.dispatch.saved import NOTHING, SavedTensor
 from tapegrad.dispatch.views import refuse_view, take_history
-from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
+from tapegrad.errors import VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import next_sequence_nr
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, count_write, counter_of, passes_for_leaf, value_of, version_of, wrap
+from tapegrad.tensor.tensor import (
+    Tensor,
+    count_write,
+    counter_of,
+    passes_for_leaf,
+    refuse_inference,
+    value_of,
+    version_of,
+    wrap,
+)
 
 SAVED_AS_IS = (
     "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
@@ -145,8 +154,7 @@ def wired(node: BackwardCFunction, inputs: list[Tensor], raw: tuple, recorded: b
     """The outputs of forward with their places in the graph."""
     dirty, constant = dirty_tensors(node), constant_tensors(node)
     for tensor in dirty:
-        if tensor._spec.inference and not thread.modes.inference:
-            raise RuntimeError(INFERENCE_IN_PLACE)
+        refuse_inference(tensor)
         count_write(tensor)
     forbidden = marked(node, "to_save") if with_setup else ()
     node.input_slots = len(raw)

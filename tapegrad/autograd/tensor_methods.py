@@ -122,6 +122,7 @@ def retain_grad(self: Tensor) -> None:
         if tensor is not None:
             recorded = grad._spec.requires_grad
             kept = grad.clone() if recorded else separate(grad, grad)  # a node of its own, as in PyTorch
+            kept._spec = kept._spec.replace(strides=None)
             tensor._grad = kept if tensor._grad is None else tensor._grad + grad
 
     node, output_nr = edge

@@ -21,8 +21,8 @@ from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, wrapped
 from tapegrad.bindings.scalars import cast_number, converted, is_number, no_overload, wrong_type
 from tapegrad.bindings.tangents import take_tangent, unwritten_tangent, written_tangent
 from tapegrad.dispatch.views import refuse_view, take_history
-from tapegrad.errors import INFERENCE_IN_PLACE, VIEW_OF_LEAF
-from tapegrad.execution.dtypes import FLOATING
+from tapegrad.errors import VIEW_OF_LEAF
+from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.execution.promotion import can_cast
 from tapegrad.ops import assignment
 from tapegrad.ops.kinds import broadcast_shapes, cast
@@ -33,7 +33,7 @@ from tapegrad.tensor.geometry import overlaps_itself
 from tapegrad.tensor.paths import fact_of
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, value_of, wrap, write, writing
+from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, refuse_inference, value_of, wrap, write, writing
 
 
 def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool = True) -> None:
@@ -56,8 +56,7 @@ def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool
         if passes_for_leaf(tensor):
             sentence = "a leaf Variable that requires grad is being used in an in-place operation."
             raise RuntimeError(explain(sentence, [fact_of(tensor)]))
-    if spec.inference and not thread.modes.inference:
-        raise RuntimeError(INFERENCE_IN_PLACE)
+    refuse_inference(tensor)
     if spec.strides is not None and not overlapping and overlaps_itself(spec.shape, spec.strides):
         raise RuntimeError(SHOWN_TWICE)
 
@@ -126,10 +125,14 @@ def check_result(tensor: Tensor, result: Tensor) -> None:
         )
     if result.device is not tensor.device:
         raise RuntimeError(f"Tensor on device {result.device} is not on the expected device {tensor.device}!")
-    if not can_cast(result.dtype, tensor.dtype):
+    check_castable(result.dtype, tensor.dtype)
+
+
+def check_castable(result: dtype, target: dtype) -> None:
+    """Refuse a target of a lower category than what is computed for it."""
+    if not can_cast(result, target):
         raise RuntimeError(
-            f"result type {result.dtype.scalar_name} can't be cast to the desired output type "
-            f"{tensor.dtype.scalar_name}"
+            f"result type {result.scalar_name} can't be cast to the desired output type {target.scalar_name}"
         )
 
 

@@ -22,10 +22,10 @@ from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.storages import TypedStorage, UntypedStorage, storage_of_dtype
 from tapegrad.bindings.viewing import MOVES, geometry_of
-from tapegrad.dispatch.accumulation import gradient_edge
+from tapegrad.dispatch.accumulation import gradient_edge, refit
 from tapegrad.dispatch.error_nodes import Error
 from tapegrad.dispatch.views import refuse_view, take_history
-from tapegrad.errors import INFERENCE_IN_PLACE, NO_FORWARD, NotDifferentiableError
+from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution.host import filled
 from tapegrad.execution.sizes import check_size
 from tapegrad.ops import shape as ops
@@ -41,7 +41,7 @@ from tapegrad.tensor.placing import lie_alike, nbytes_of, place, resize_memory
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.spec import Spec, legacy_type_name
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, count_write, leave, storage_of, value_of
+from tapegrad.tensor.tensor import Tensor, count_write, leave, refuse_inference, storage_of, value_of
 
 # -- other memory ------------------------------------------------------------------------------------------------------
 
@@ -214,8 +214,7 @@ def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None) -> Tenso
         raise RuntimeError("cannot resize variables that require grad")
     if tensor._spec.dual and thread.modes.forward_grad:
         raise RuntimeError("cannot resize variables that has a forward grad")
-    if tensor._spec.inference and not thread.modes.inference:
-        raise RuntimeError(INFERENCE_IN_PLACE)
+    refuse_inference(tensor)
     if chosen is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
     strides = format_strides(chosen or contiguous_format, shape)
@@ -270,8 +269,10 @@ def turned(self: Tensor, result: Tensor, spot: Geometry, name: str) -> Tensor:
     value = value_of(result)
     count_write(self)
     storage = storage_of(self)
+    remade = edge is not None or (self._view is not None and self._view.base._spec.requires_grad)
+    misfit = not remade and refit(self, result._spec)  # it keeps its place in the graph
     place(self, storage, spot, self.dtype, self._view_bits)
-    self._value, self._seen = value, storage.data_version
+    self._value, self._seen, self._spec = value, storage.data_version, self._spec.replace(misfit=misfit)
     if edge is not None:
         _record(self, edge)
     return self

@@ -163,7 +163,10 @@ def as_view(
             result._spec = result._spec.replace(requires_grad=known)
         if base is not input and base._storage is not input._storage:
             remember_astray(result, base)
-    return share(result, input, offset, view_bits)
+    share(result, input, offset, view_bits)
+    if spec.inference:
+        result._counter = None  # what was detached outside counts, but no view of it
+    return result
 
 
 def sharing(tensor: Tensor, requires_grad: bool = False) -> Tensor:

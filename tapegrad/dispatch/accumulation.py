@@ -14,6 +14,7 @@ from tapegrad.execution.sums import add_into
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import alone, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node
+from tapegrad.tensor.geometry import is_dense
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, donatable, edge_of, value_of, wrap, write
 
@@ -136,7 +137,12 @@ class AccumulateMisfit(AccumulateGrad):
 
 
 def _lies_like(grad: Tensor, variable: Tensor) -> bool:
-    """Whether a gradient is kept as it is: its elements lie as those of the leaf do, as far as there are as many."""
+    """Whether a gradient is kept as it is: its elements lie as those of the leaf do, as far as there are as many.
+
+    Of a leaf that does not fill its memory there is nothing to follow.
+    """
+    if not is_dense(variable.shape, variable._spec.layout):
+        return True
     if grad.ndim != variable.ndim:
         return False
     steps = zip(grad.shape, grad._spec.layout, variable._spec.layout, strict=True)

@@ -62,7 +62,7 @@ class Plan:
         "op", "settings", "given", "specs", "_kernels", "out_specs", "num_outputs", "slots", "positions", "needed",
         "saved_inputs", "saved_outputs", "saved_specs", "saved_numbers", "_sources", "applier", "node_class",
         "single", "level", "releases", "saves_inference", "device", "mixed", "modes", "recorded", "mould",
-        "fit", "growth", "moving", "__weakref__",
+        "fit", "growth", "moving", "layouts", "__weakref__",
     )  # fmt: skip
 
     def __init__(
@@ -109,6 +109,7 @@ class Plan:
         )  # fmt: skip
         self.applier: Any = applier
         self.node_class: Any = None
+        self.layouts: dict[tuple[int, ...] | None, tuple | None] = {}
         self.saved_inputs: tuple[int, ...] = ()
         self.saved_outputs: tuple[int, ...] = ()
         self._sources: dict[int, list] | None = {}
@@ -252,6 +253,21 @@ class Plan:
             results.append(op.gradient(position, arguments, self.specs[position]))
         return tuple(results)
 
+    def gradient_layouts(self, strides: tuple[int, ...] | None) -> tuple | None:
+        """How the gradients lie, at each position, where that of the (first) output lies so: Note [Gradients as views].
+
+        None: all in row-major order, as those of misfits, which are made to fit.
+        """
+        joint = self.op.joint
+        found = tuple(
+            self.op.gradient_strides(self, position, strides)
+            if wanted and not joint and not self.specs[position].misfit
+            else None
+            for position, wanted in zip(self.positions, self.needed, strict=True)
+        )
+        layouts = self.layouts[strides] = found if any(found) else None
+        return layouts
+
     def backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
         """The backward kernel for these wanted inputs and these defined gradients, made when first asked for."""
         if not any(wanted):
@@ -324,7 +340,8 @@ class Plan:
 _copied: Callable[[Plan], Plan] = defined([
     "def copied(plan):",
     "    twin = new(Plan)",
-    *(f"    twin.{name} = plan.{name}" for name in Plan.__slots__ if name != "__weakref__"),
+    *(f"    twin.{name} = plan.{name}" for name in Plan.__slots__ if name not in ("layouts", "__weakref__")),
+    "    twin.layouts = {}",  # they are those of its own lengths
     "    return twin",
 ], "copied", {"new": object.__new__, "Plan": Plan})  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.bindings.bounds import refuse_elements, zero
 from tapegrad.bindings.declarations import ARITHMETIC, InPlace, Out, refuse_wider
 from tapegrad.bindings.dunders import dunder, hot_dunder, reverse
+from tapegrad.bindings.inplace import check_castable
 from tapegrad.bindings.inplace_fast_path import one_operand
 from tapegrad.bindings.layouts import in_row_major_order
 from tapegrad.bindings.registry import NAMESPACES, public
@@ -55,14 +56,23 @@ def _checked_alpha(alpha: Any, x: Any, y: Any) -> Any:
     alpha, category = python_number(alpha), common_dtype(x, y).category
     if isinstance(alpha, bool) and category != BOOL:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if isinstance(alpha, float) and category < FLOATING:
+    if isinstance(alpha, (float, complex)) and category < FLOATING:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and category < COMPLEX:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     return bool(alpha) if category == BOOL else element_of(alpha, common_dtype(x, y))
 
 
-@public("torch", "Tensor", in_place=InPlace(captured="", fast=(one_operand, arithmetic.add, arithmetic.add_scaled)))
+def _check_target(input: Tensor, other: Any, *, alpha: Any = 1) -> None:
+    """Of in-place variants: refuse a target of a lower category before anything is said of ``alpha``."""
+    if type(alpha) is not int and not input._spec.requires_grad:
+        check_castable(common_dtype(input, other), input.dtype)
+
+
+@public(
+    "torch", "Tensor",
+    in_place=InPlace(captured="", fast=(one_operand, arithmetic.add, arithmetic.add_scaled), first=_check_target),
+)  # fmt: skip
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, broadcast; either may be a number.
 
@@ -86,9 +96,16 @@ def _check_subtraction(x: Any, y: Any) -> None:
         raise RuntimeError(FROM_BOOL)
 
 
+def _check_difference(input: Tensor, other: Any, *, alpha: Any = 1) -> None:
+    _check_subtraction(input, other)
+    _check_target(input, other, alpha=alpha)
+
+
 @public(
     "torch", "Tensor", aliases=("subtract",),
-    in_place=InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.sub, arithmetic.sub_scaled)),
+    in_place=InPlace(
+        captured=ARITHMETIC, fast=(one_operand, arithmetic.sub, arithmetic.sub_scaled), first=_check_difference
+    ),
 )  # fmt: skip
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``, broadcast; either may be a number.

@@ -8,8 +8,9 @@ from tapegrad.bindings.generator import Sample, next_key
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution import random as sampling
-from tapegrad.execution.dtypes import FLOATING, float32
+from tapegrad.execution.dtypes import FLOATING, float32, int64
 from tapegrad.execution.dtypes import bool as bool_
+from tapegrad.functions.creation import zeros
 from tapegrad.ops import attention
 from tapegrad.ops.checks import check_product_of_batches, cpp_name
 from tapegrad.ops.kinds import broadcast_shapes, broadcast_to
@@ -78,6 +79,9 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = (_repeated_heads(query, one) for one in (key, value))
     _check_shapes(query, key, value, attn_mask)
+    if query.dtype.category != FLOATING:  # there is nothing to attend to: PyTorch looks at no dtype then
+        shape = (*broadcast_shapes([query.shape[:-2], key.shape[:-2]]), query.shape[-2], value.shape[-1])
+        return zeros(shape, dtype=int64 if query.dtype is bool_ else query.dtype, device=query.device)
 
     def kept() -> Sample:
         batch = broadcast_shapes([query.shape[:-2], key.shape[:-2]])
@@ -123,6 +127,13 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropo
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{cpp_name(mask.dtype)} and  query.dtype: {cpp_name(query.dtype)} instead."
         )
+    if all(one.numel() for one in tensors):
+        _check_dtype(query)
+    if not 0 <= dropout_p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
+
+
+def _check_dtype(query: Tensor) -> None:
     if query.dtype.is_complex:
         raise unsupported("softmax_lastdim_kernel_impl", query.dtype)
     if query.dtype.category < FLOATING and query.ndim == 2:
@@ -130,8 +141,6 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropo
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: float != {name}")
     if query.dtype.category < FLOATING:
         raise RuntimeError(f"expected scalar type Float but found {query.dtype.scalar_name}")
-    if not 0 <= dropout_p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
 
 
 def _check_shapes(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:

@@ -498,16 +498,16 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index
     if ndim == 1 and target.ndim == 1:
         target = view(target, shape=()) if reduction != "none" and target.shape[0] == 1 else target
     axis = 0 if ndim == 1 else 1
-    if target.dtype.name in ("int64", "uint8"):
-        refuse_elements(
-            target, outside, 0, input.shape[axis], ignore_index,
-            complaint=lambda found: IndexError(f"Target {found.number} is out of bounds."),
-        )  # fmt: skip
     refuse_gradient("nll_loss_forward" if ndim <= 2 else "nll_loss2d_forward", "weight", weight)
     operator = losses.nll_loss if ndim <= 2 else losses.nll_loss2d
     if reduction == "none" and ndim not in (1, 2, 4):
         operator = losses.nll_loss_of_any
-    return operator(input, target, weight, axis=axis, reduction=reduction, ignore_index=ignore_index)
+    result = operator(input, target, weight, axis=axis, reduction=reduction, ignore_index=ignore_index)
+    refuse_elements(  # after what is refused for its shape
+        target, outside, 0, input.shape[axis], ignore_index,
+        complaint=lambda found: IndexError(f"Target {found.number} is out of bounds."),
+    )  # fmt: skip
+    return result
 
 
 @public("nn.functional")

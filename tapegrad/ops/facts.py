@@ -46,6 +46,11 @@ class Facts:
     """Where its derivative is infinite: what it saved, the number that this must not be (None: inf), and the advice."""
     flowing: int | None = None
     """How many of its outputs take gradients, if only the first of those that could do so."""
+    gradient_lies: Callable[..., Any] | None = None
+    """Where a gradient lies that PyTorch gives as a view: a function of the geometry of the output's gradient, the spec
+    of the input, and the settings. See Note [Gradients as views]."""
+    keeps_order: bool = False
+    """Whether gradients lie in memory in the order in which inputs do, as those of matrix products."""
     keeps_layout: bool = False
     """Whether an output lies in memory as the first input does."""
     looks: bool = False

@@ -19,7 +19,7 @@ from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution import dtypes
 from tapegrad.ops.facts import OPTIONS
 from tapegrad.ops.operator import Operator
-from tapegrad.tensor.geometry import elementwise_strides
+from tapegrad.tensor.geometry import Geometry, contiguous_strides, elementwise_strides, preserved_strides
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import Tensor
 
@@ -51,6 +51,34 @@ class General(Operator):
         (out, *others) = out_specs
         same = spec.shape == out.shape and spec.dtype is out.dtype and not others
         return same and not self.joint and self.formula(position).is_identity
+
+    def gradient_strides(self, plan: Any, position: int, strides: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        """How the gradient of an input lies in memory where that of the output lies so; None: in row-major order.
+
+        Note [Gradients as views]
+        PyTorch's gradient of ``sum`` is one number that is shown everywhere, with strides 0, that of ``t()`` a
+        transposed view; those of elementwise operators lie as TensorIterator has it. Here gradients flow as values,
+        which have no strides, and mostly nobody asks: ``.grad`` is laid out like its leaf. Where hooks or
+        ``autograd.grad`` show a gradient, the currency ``LaidOut`` keeps account of what doesn't lie in row-major
+        order, by the plans of the nodes. Strides are all that is told: nobody sees what such a gradient is a view of.
+        """
+        spec, out = plan.specs[position], plan.out_specs[0]
+        shape, single = tuple(spec.shape), len(plan.out_specs) == 1
+        if self.passes(position, spec, plan.out_specs):
+            return strides
+        if self.gradient_lies is not None:
+            given = Geometry(tuple(out.shape), contiguous_strides(tuple(out.shape)) if strides is None else strides)
+            place = self.gradient_lies(given, spec, **plan.settings)
+            return None if place is None else named_strides(shape, place.strides)
+        lists = {"input": plan.specs, "output": plan.out_specs}
+        named = [lists[kind][index] for kind, index in plan.sources[position] if kind in lists]
+        own = [(tuple(x.shape), x.layout) for x in named if isinstance(x, Spec)]
+        if single and self.broadcasts and out.shape == spec.shape:
+            flowing = [] if strides is None else [(shape, strides)]
+            return named_strides(shape, elementwise_strides(shape, [*flowing, *own])) if flowing else None
+        if (spec in named or self.keeps_order) and spec.strides is not None:
+            return named_strides(shape, preserved_strides(shape, spec.layout))
+        return None
 
     def restore(self, grad: Any, spec: Spec) -> Any:
         """Give a gradient the dtype of the input it belongs to (and its shape, for kinds that broadcast)."""

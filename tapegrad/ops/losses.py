@@ -261,6 +261,8 @@ def _check_nll(specs: Sequence, settings: dict) -> None:
         _check_spatial_targets(x, target)
     classes = x.shape[settings["axis"]]
     if weight is not None and (weight.ndim != 1 or weight.shape[0] != classes):
+        if x.ndim > 2:
+            raise RuntimeError("weight tensor should be defined either for all or no classes")
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor "
             f"of shape: {list(weight.shape)}"

@@ -60,6 +60,16 @@ def _added(addend, product, beta, alpha):
     return total if addend is None or beta == 0 else total + _scaled(addend, beta)
 
 
+def _wide(x):
+    """The dtype of a product to which something is added: that of halves is float32, so that they are rounded once."""
+    return jnp.float32 if x.dtype.itemsize == 2 and jnp.issubdtype(x.dtype, jnp.floating) else None
+
+
+def _product_added(addend, x, y, beta, alpha):
+    product = jnp.matmul(x, y, precision=FULL, preferred_element_type=_wide(x))
+    return _added(addend, product, beta, alpha).astype(x.dtype)
+
+
 def adjoint(x):
     """The conjugate transpose of a matrix, or of each matrix of a batch."""
     axes = tuple(range(x.ndim))
@@ -190,7 +200,10 @@ def _expandable(shape: Sequence[int], target: tuple[int, ...]) -> None:
 
 
 @checked(_matrices)
-@multilinear(x=lambda g, y: mm(g, adjoint(y)), y=lambda g, x: mm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product")
+@multilinear(
+    x=lambda g, y: mm(g, adjoint(y)), y=lambda g, x: mm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product",
+    keeps_order=True,
+)  # fmt: skip
 def mm(x, y):
     """The product of two matrices."""
     return jnp.matmul(x, y, precision=FULL)
@@ -328,8 +341,9 @@ def _declare_linear(name: str, aten: str, **facts: Any) -> Operator:
     )
     def product(x, weight, bias=None):
         """``x @ weight.T + bias``, for ``x`` of any number of dimensions."""
-        y = jax.lax.dot_general(x, weight, (((x.ndim - 1,), (1,)), ((), ())), precision=FULL)
-        return y if bias is None else y + bias
+        axes, wide = (((x.ndim - 1,), (1,)), ((), ())), None if bias is None else _wide(x)
+        y = jax.lax.dot_general(x, weight, axes, precision=FULL, preferred_element_type=wide)
+        return y if bias is None else (y + bias).astype(x.dtype)
 
     return product
 
@@ -362,10 +376,11 @@ def _check_addmm(specs: Sequence, settings: dict) -> None:
     y=lambda g, x, alpha: mm(adjoint(x), g) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     saved={"mat1": "x", "mat2": "y", "mat1_sym_sizes": sizes(1), "mat2_sym_sizes": sizes(2)}, spoilt="product",
+    keeps_order=True,
 )  # fmt: skip
 def addmm(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * (x @ y)``, of matrices; where ``beta`` is 0 the addend is not read."""
-    return _added(addend, jnp.matmul(x, y, precision=FULL), beta, alpha)
+    return _product_added(addend, x, y, beta, alpha)
 
 
 def _check_addmv(specs: Sequence, settings: dict) -> None:
@@ -393,7 +408,7 @@ def _check_addmv(specs: Sequence, settings: dict) -> None:
 )  # fmt: skip
 def addmv(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * (x @ y)``, with a matrix ``x`` and a vector ``y``."""
-    return _added(addend, jnp.matmul(x, y, precision=FULL), beta, alpha)
+    return _product_added(addend, x, y, beta, alpha)
 
 
 def _length(spec: Any, axis: int) -> int:
@@ -425,7 +440,7 @@ def _check_batched_addend(specs: Sequence, settings: dict, *, summed: bool) -> N
 )  # fmt: skip
 def baddbmm(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * (x @ y)``, of batches of matrices."""
-    return _added(addend, jnp.matmul(x, y, precision=FULL), beta, alpha)
+    return _product_added(addend, x, y, beta, alpha)
 
 
 @checked(lambda specs, settings: _check_batched_addend(specs, settings, summed=True))
@@ -439,8 +454,9 @@ def baddbmm(addend, x, y, *, beta, alpha):
 )  # fmt: skip
 def addbmm(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * sum(x @ y)``, the sum over the batch."""
-    product = jax.lax.dot_general(x, y, (((0, 2), (0, 1)), ((), ())), precision=FULL)
-    return _added(addend, product, beta, alpha)
+    axes = ((0, 2), (0, 1)), ((), ())
+    product = jax.lax.dot_general(x, y, axes, precision=FULL, preferred_element_type=_wide(x))
+    return _added(addend, product, beta, alpha).astype(x.dtype)
 
 
 def _check_addr(specs: Sequence, settings: dict) -> None:

@@ -12,6 +12,7 @@ equal parts to all elements that attain it. ``share`` gives the parts; it is loc
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
@@ -24,6 +25,8 @@ from tapegrad.ops.comparison import eq
 from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear
 from tapegrad.ops.selection import masked, where
 from tapegrad.ops.unary import real
+from tapegrad.tensor.geometry import Geometry, elementwise_strides, expanded, unsqueezed
+from tapegrad.tensor.spec import Spec
 
 HALVES = (jnp.dtype(jnp.float16), jnp.dtype(jnp.bfloat16))
 
@@ -62,6 +65,19 @@ def accumulated(x, dtype):
 # -- the adjoint pair --------------------------------------------------------------------------------------------------
 
 
+def _shown_everywhere(place: Geometry, x: Spec, axis: Any = (), keepdims: bool = False, **settings: Any) -> Geometry:
+    """Where the gradient of a sum lies: that of the result, shown along the axes that were summed over."""
+    for number in () if keepdims or not place.shape else sorted(i % x.ndim for i in axes_of(axis, x.ndim)):
+        place = unsqueezed(place, number)
+    return expanded(place, tuple(x.shape))
+
+
+def _divided(place: Geometry, x: Spec, **settings: Any) -> Geometry:
+    """Where the gradient of a mean lies: that of a sum is divided."""
+    shown = _shown_everywhere(place, x, **settings)
+    return Geometry(shown.shape, elementwise_strides(shown.shape, [(shown.shape, shown.strides)]))
+
+
 def _sum(x, axis, keepdims, dtype):
     x = accumulated(x, dtype)
     if x.dtype == jnp.bool_:
@@ -72,13 +88,17 @@ def _sum(x, axis, keepdims, dtype):
 
 @linear(
     x=lambda g, x_shape, axis: spread(g, shape=x_shape, axis=axis), aten=".dim_IntList", node=1, spoilt="difference",
+    gradient_lies=_shown_everywhere,
 )  # fmt: skip
 def sum(x, *, axis, keepdims=False, dtype=None):
     """The sum over ``axis``; of booleans and integers in int64, unless ``dtype`` says otherwise."""
     return _sum(x, axis, keepdims, dtype)
 
 
-@linear(x=lambda g, x_shape: broadcast_to(g, shape=x_shape), family="sum", spoilt="difference")
+@linear(
+    x=lambda g, x_shape: broadcast_to(g, shape=x_shape), family="sum", spoilt="difference",
+    gradient_lies=_shown_everywhere,
+)  # fmt: skip
 def sum_all(x, *, dtype=None):
     """The sum of all elements."""
     return _sum(x, everything(x.ndim), False, dtype)
@@ -115,7 +135,7 @@ def _mean(x, axis, keepdims, dtype=None):
 
 @linear(
     x=lambda g, x_shape, axis: over(spread(g, shape=x_shape, axis=axis), count=length(x_shape, axis)), aten=".dim",
-    node=1, saved={"self_sym_numel": _numel}, spoilt="mean",
+    node=1, saved={"self_sym_numel": _numel}, spoilt="mean", gradient_lies=_divided,
 )  # fmt: skip
 def mean(x, *, axis, keepdims=False, dtype=None):
     """The arithmetic mean over ``axis``; nan of nothing."""

@@ -8,10 +8,13 @@ backward).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax.numpy as jnp
 
 from tapegrad.ops.kinds import linear
+from tapegrad.tensor.geometry import Geometry, permuted, transposed, viewed
+from tapegrad.tensor.spec import Spec
 
 Shape = tuple[int, ...]
 
@@ -19,13 +22,17 @@ Shape = tuple[int, ...]
 # -- the same elements in another shape --------------------------------------------------------------------------------
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)))
+def _viewed_back(place: Geometry, x: Spec, **settings: Any) -> Geometry | None:
+    return viewed(place, tuple(x.shape))
+
+
+@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), gradient_lies=_viewed_back)
 def view(x, *, shape):
     """The elements of ``x``, in row-major order, in another shape."""
     return x.reshape(shape)
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), aten="_unsafe_view")
+@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), aten="_unsafe_view", gradient_lies=_viewed_back)
 def unsafe_view(x, *, shape):
     """``view`` of a fresh result, which no other tensor shares."""
     return x.reshape(shape)
@@ -43,7 +50,10 @@ def clone(x):
     return jnp.asarray(x)
 
 
-@linear(x=lambda g, axes: permute(g, axes=inverse_permutation(axes)))
+@linear(
+    x=lambda g, axes: permute(g, axes=inverse_permutation(axes)),
+    gradient_lies=lambda place, x, axes: permuted(place, inverse_permutation(axes)),
+)
 def permute(x, *, axes):
     """``x`` with its dimensions in the order ``axes``."""
     return jnp.transpose(x, axes)
@@ -58,31 +68,40 @@ def inverse_permutation(axes: Sequence[int]) -> Shape:
     return tuple(sorted(range(len(axes)), key=axes.__getitem__))
 
 
-@linear(x=lambda g, axis0, axis1: transpose(g, axis0=axis0, axis1=axis1), aten=".int")
+@linear(
+    x=lambda g, axis0, axis1: transpose(g, axis0=axis0, axis1=axis1), aten=".int",
+    gradient_lies=lambda place, x, axis0, axis1: transposed(place, axis0, axis1),
+)  # fmt: skip
 def transpose(x, *, axis0, axis1):
     """``x`` with two dimensions exchanged; of a 0-dim array, the array."""
     return jnp.swapaxes(x, axis0, axis1) if x.ndim else x
 
 
-@linear(x=lambda g: t(g))
+@linear(x=lambda g: t(g), gradient_lies=lambda place, x: permuted(place, tuple(reversed(range(x.ndim)))))
 def t(x):
     """The transpose of a matrix; an array of fewer dimensions as it is."""
     return x.T
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)))
+@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), gradient_lies=_viewed_back)
 def squeeze(x):
     """``x`` without its dimensions of length 1."""
     return jnp.squeeze(x, tuple(axis for axis, length in enumerate(x.shape) if length == 1))
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), aten=".dim", node=1, family="squeeze")
+@linear(
+    x=lambda g, x_shape: view(g, shape=tuple(x_shape)), aten=".dim", node=1, family="squeeze",
+    gradient_lies=_viewed_back,
+)  # fmt: skip
 def squeeze_axis(x, *, axis):
     """``x`` without the dimension ``axis`` if that has length 1."""
     return x.reshape(without_ones(x.shape, (axis,)))
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), aten=".dims", node=2, family="squeeze")
+@linear(
+    x=lambda g, x_shape: view(g, shape=tuple(x_shape)), aten=".dims", node=2, family="squeeze",
+    gradient_lies=_viewed_back,
+)  # fmt: skip
 def squeeze_axes(x, *, axis):
     """``x`` without those of the dimensions ``axis`` that have length 1."""
     return x.reshape(without_ones(x.shape, axis))
@@ -93,7 +112,7 @@ def without_ones(shape: Shape, axes: Sequence[int]) -> Shape:
     return tuple(length for axis, length in enumerate(shape) if axis not in axes or length != 1)
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)))
+@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), gradient_lies=_viewed_back)
 def unsqueeze(x, *, axis):
     """``x`` with a dimension of length 1 inserted before ``axis``."""
     return jnp.expand_dims(x, axis)

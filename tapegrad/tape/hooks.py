@@ -87,12 +87,14 @@ class NodeHooks:
         pre: the node's own, before it runs.
         post_accumulate: of an accumulator: the leaf's, after its ``.grad`` has been updated; one dictionary or none.
         post: the node's own, after it has run.
+        made: whether there has ever been one in this process that sees gradients.
 
     What nobody has registered yet is None: most nodes with a hook have one kind, and a graph has many nodes.
     A leaf has slots of its own, of which its accumulator shares the lists ``tensor_pre`` and ``post_accumulate``.
     """
 
     __slots__ = ("tensor_pre", "retain", "pre", "post_accumulate", "post")
+    made = False
 
     def __init__(self) -> None:
         self.tensor_pre: list[tuple[int, HookDict]] = []
@@ -103,6 +105,7 @@ class NodeHooks:
 
     def add_pre(self, hook: Callable) -> RemovableHandle:
         """Register a hook that runs before the node."""
+        NodeHooks.made = True
         with making:
             if self.pre is None:
                 self.pre = OrderedDict()
@@ -110,6 +113,7 @@ class NodeHooks:
 
     def add_post(self, hook: Callable) -> RemovableHandle:
         """Register a hook that runs after the node."""
+        NodeHooks.made = True
         with making:
             if self.post is None:
                 self.post = OrderedDict()
@@ -122,5 +126,6 @@ class NodeHooks:
 
     def attach_tensor(self, output_nr: int, hooks: HookDict) -> None:
         """Run the hooks in this dictionary, now and later, on the gradient of an output."""
+        NodeHooks.made = True
         if not any(present is hooks for _, present in self.tensor_pre):
             self.tensor_pre.append((output_nr, hooks))

@@ -234,8 +234,6 @@ def replace_part(
     storage: Storage, value: Any, strides: Ints, offset: int, dtype: np.dtype, view_bits: int = 0
 ) -> None:  # fmt: skip
     """Write to what a window shows of shared memory, and to nothing else; the caller counts the write."""
-    if isinstance(storage, InferenceStorage):
-        storage.refuse()
     if storage.watcher is not None:
         storage.watcher(storage)
     elements, buffer = elements_of(value), storage.memory

@@ -10,8 +10,8 @@ Note [Inference tensors]
 What is made in inference mode has ``inference`` in its spec. Plans of that mode give it to their outputs, ``fresh()``
 to what no operator made, the currency ``InferenceValues`` to gradients; a view has what its base has (``as_view``). It
 is looked at where plans are made (what would be saved for backward is refused there; a call on inference tensors only
-is not recorded) and where it costs nothing: such a tensor has an ``InferenceStorage``, which refuses writes outside
-the mode. That nothing is recorded inside is ``Modes.grad``.
+is not recorded) and where memory is written to (``refuse_inference``). That nothing is recorded inside is
+``Modes.grad``.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
-from tapegrad.errors import INFERENCE_IN_PLACE
 from tapegrad.execution.values import same
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge
@@ -165,7 +164,7 @@ Storage.data_version = Storage.writes  # type: ignore[misc]
 
 
 class InferenceStorage(Storage):
-    """The memory of a tensor that was made in inference mode: it can be written to in that mode only.
+    """The memory of a tensor that was made in inference mode: nobody may ask how often it was written to.
 
     See Note [Inference tensors] in ``spec.py``.
     """
@@ -175,21 +174,6 @@ class InferenceStorage(Storage):
     def __init__(self, value: Any, strides: tuple[int, ...] | None = None) -> None:
         super().__init__(value, strides)
         self.counter.untracked = True
-
-    def replace(self, value: Any) -> None:
-        """Put other data in place of the present.
-
-        Raises:
-            RuntimeError: outside inference mode.
-        """
-        self.refuse()
-        super().replace(value)
-
-    @staticmethod
-    def refuse() -> None:
-        """Refuse a write outside inference mode."""
-        if not thread.modes.inference:
-            raise RuntimeError(INFERENCE_IN_PLACE)
 
 
 def storage_made_by(edge: Edge, value: Any, strides: tuple[int, ...] | None) -> Storage:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tapegrad.doors import Door
+from tapegrad.errors import INFERENCE_IN_PLACE
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
@@ -28,7 +29,7 @@ from tapegrad.execution.windows import read_window, write_window
 from tapegrad.tape.hooks import HookDict, NodeHooks, making
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import Edge, Node
-from tapegrad.tensor.geometry import contiguous_strides
+from tapegrad.tensor.geometry import contiguous_strides, overlaps_itself
 from tapegrad.tensor.shared import is_shared, lent_part, replace_part, withhold
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.storage import Counter, InferenceStorage, Storage, storage_made_by
@@ -193,6 +194,16 @@ def version_of(tensor: Tensor) -> int:
     return 0 if storage is None else (counter or storage.counter).version
 
 
+def refuse_inference(tensor: Tensor) -> None:
+    """Raise if ``tensor`` was made in inference mode and may not be written to outside.
+
+    What ``detach`` or ``data`` made of it outside has a counter, and may.
+    """
+    counter = tensor._counter
+    if tensor._spec.inference and not thread.modes.inference and (counter is None or counter.untracked):
+        raise RuntimeError(INFERENCE_IN_PLACE)
+
+
 def edge_of(tensor: Tensor) -> Edge | None:
     """The place of a tensor in the graph; made again for a view, if its memory was written to since it was made."""
     view = tensor._view
@@ -325,12 +336,21 @@ def _new_storage(tensor: Tensor) -> Storage:
     with making:
         if tensor._storage is None:
             edge, value, strides = tensor._edge, tensor._value, tensor._spec.strides
+            if strides is not None and overlaps_itself(tensor._spec.shape, strides):
+                edge, value = None, _shown_once(value, strides)
             if edge is not None:
                 storage = storage_made_by(edge, value, strides)
             else:
                 storage = (InferenceStorage if tensor._spec.inference else Storage)(value, strides)
             join(tensor, storage)
         return tensor._storage  # type: ignore[return-value]
+
+
+def _shown_once(value: Any, strides: tuple[int, ...]) -> Any:
+    """The memory of what has stride 0 somewhere: a gradient. See Note [Gradients as views] in ``ops/kinds.py``."""
+    shape = tuple(value.shape)
+    first = tuple(length if stride else 1 for length, stride in zip(shape, strides, strict=True))
+    return read_window(value, contiguous_strides(shape), first, contiguous_strides(shape), 0)
 
 
 def lay_out_memory(tensor: Tensor, strides: tuple[int, ...] | None) -> None:
@@ -477,6 +497,8 @@ def put(tensor: Tensor, value: Any) -> Storage:
     spec = tensor._spec
     if spec.device.spread and not spec.window:
         value = lay_out(value, spec.device)
+    if spec.inference:
+        refuse_inference(tensor)
     if spec.level:
         _put_lifted(tensor, storage, value)
     elif not spec.window or shows_all(tensor, storage):

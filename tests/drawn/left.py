@@ -131,10 +131,33 @@ LEFT: list[tuple[str, str, str]] = [
         "the order in which PyTorch contracts shows: its result may be a view of another node's",
     ),
     (
-        r"autograd\.grad|checkpoint",
+        r"autograd\.grad[\s\S]*checkpoint|checkpoint[\s\S]*autograd\.grad|\.apply\(",
         "stride|view size|requires_grad: True for False",
-        "gradients are row-major here and lie in memory of their own; PyTorch's may be views of what they came from",
+        "custom functions and transforms are given gradients in row-major order, and give them so",
     ),
+    (
+        r"autograd\.grad",
+        "stride|view size",
+        "gradients of stacks, slices, products of batches and unfolded tensors lie in row-major order",
+    ),
+    (
+        r"batch_norm[\s\S]*(dual|jvp)|(dual|jvp)[\s\S]*batch_norm",
+        "numbers",
+        "PyTorch's gradient of the tangent is wrong",
+    ),
+    (
+        r"(unbind|split|chunk)[\s\S]*(checkpoint|vjp)",
+        "is a view and its base or another view",
+        "what is given to a checkpoint or a transform is looked at where it is given",
+    ),
+    (
+        r"dual|jvp",
+        "raised nothing for .*modified by an inplace opera",
+        "PyTorch writes itself to what nodes of a tangent (of softmax, norm, scatter_reduce) have saved",
+    ),
+    (r"linearize", "shape", "as above, and a program that branches on it"),
+    (r"inference_mode", "shape", "PyTorch has turned a tensor by the time it refuses to"),
+    (r"cumsum|cumprod", "not implemented for 'Bool' for nothing", "PyTorch does not look at the dtype of one number"),
     (r"linearize", "length|modified by an inplace", "PyTorch takes the primals of linearize for constants"),
     (
         r"scaled_dot_product_attention|hardsigmoid",
@@ -147,11 +170,6 @@ LEFT: list[tuple[str, str, str]] = [
         "one node here, where PyTorch has several; the last has the same name",
     ),
     (r"saved_tensors_hooks", "log: length|log: list", "PyTorch packs what it saves before it looks at shapes"),
-    (
-        r"inference_mode[\s\S]*(\.data|\.detach\(\))",
-        "Inplace update to inference tensor",
-        "PyTorch lets a detached inference tensor be written to outside of inference mode",
-    ),
 ]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from case_tables import case_of, of
-from harness import agree, same, same_error
+from harness import agree, attempt, same, same_error
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
@@ -105,3 +105,13 @@ ATTENTION_ERRORS = {
 @case_of(ATTENTION_ERRORS)
 def test_attention_errors(case):
     same_error(ATTENTION_ERRORS[case], QUERIES, KEYS, VALUES)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool", "complex64"])
+@pytest.mark.parametrize("shapes", [[(0, 2, 3)] * 3, [(2, 3), (0, 3), (0, 3)], [(1, 2, 0)] * 3, [(2, 3)] * 3])
+def test_of_nothing_no_dtype_is_refused(shapes, dtype):
+    def program(torch):
+        given = [torch.ones(shape, dtype=getattr(torch, dtype)) for shape in shapes]
+        return attempt(lambda: torch.nn.functional.scaled_dot_product_attention(*given))
+
+    agree(program)

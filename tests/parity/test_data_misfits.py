@@ -128,3 +128,36 @@ def test_what_a_write_through_a_view_saved_has_another_shape():
         return account
 
     agree(program)
+
+
+@pytest.mark.parametrize("turn", ["unsqueeze_(0)", "t_()", "transpose_(0, 1)", "squeeze_()"])
+@pytest.mark.parametrize("used", [True, False])
+def test_a_tensor_was_turned_in_place_where_nothing_is_recorded(turn, used):
+    """It keeps its place in the graph, which takes gradients of the shape that it had."""
+
+    def program(torch):
+        account = []
+        for make in (lambda x: x, lambda x: x.view(x.shape), lambda x: x.requires_grad_() * 1):
+            x = torch.arange(6.0).reshape(1, 6) if "sq" in turn else torch.arange(6.0).reshape(2, 3)
+            y = make(x).requires_grad_()
+            y.retain_grad()
+            earlier = [y * y] if used else []
+            with torch.no_grad():
+                eval(f"y.{turn}", {"y": y})
+            account.append([attempt((y * 2).sum().backward), tuple(y.shape), y.grad, x.grad])
+            account.append([attempt((first.sum() + (y * 2).sum()).backward) for first in earlier])
+        return account
+
+    agree(program)
+
+
+def test_an_expanded_leaf_was_turned_in_place():
+    def program(torch):
+        x = torch.ones(()).expand(2, 3).requires_grad_()
+        y = x * 2
+        with torch.no_grad():
+            x.unsqueeze_(0)
+        torch.autograd.backward([y.sum(), x.sum()])
+        return x.grad
+
+    agree(program)

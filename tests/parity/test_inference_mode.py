@@ -508,6 +508,24 @@ def other_dtypes_inside(torch):
     return flags(*shown), [attempt(lambda t=t: t._version) for t in shown]
 
 
+@program
+def what_is_detached_outside_may_be_written_to(torch):
+    with torch.inference_mode():
+        x = torch.ones(3)
+        inside = x.detach()
+    seen = []
+    for y in (x.data, x.detach(), x[:2].data, x.detach().data, inside, x.data[:2], x.detach().view(3), x):
+        seen.append(attempt(lambda y=y: y._version))
+        seen.append(attempt(lambda y=y: y.add_(1)))
+        seen.append(attempt(lambda y=y: y.__setitem__(slice(None), 5.0)))
+        seen.append(attempt(lambda y=y: y.__setitem__(0, 7.0)))
+        seen.append(attempt(lambda y=y: y.copy_(torch.zeros(y.shape))))
+        seen.append(attempt(lambda y=y: y.t_()))
+        seen.append(attempt(lambda y=y: y._version))
+        seen.append(x.tolist())
+    return seen
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_program(function):
     agree(function)

@@ -183,3 +183,15 @@ def test_operands_that_do_not_broadcast(name):
         return seen
 
     agree(program, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64", "float32"])
+def test_the_target_is_looked_at_before_alpha(dtype):
+    def program(torch):
+        x = torch.ones(2, dtype=getattr(torch, dtype))
+        return [
+            attempt(lambda o=other, a=alpha, m=method: getattr(x.clone(), m)(o, alpha=a))
+            for method in ("add_", "sub_", "add") for other in (True, 2, 2.5, 1j) for alpha in (True, 2, 0.5, 1j)
+        ]  # fmt: skip
+
+    agree(program)

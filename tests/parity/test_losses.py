@@ -319,3 +319,18 @@ def test_hinges_of_whole_numbers_are_whole_numbers(dtype, options):
         ]
 
     agree(program)
+
+
+def test_nll_loss_looks_at_shapes_before_targets():
+    def program(torch):
+        nll_loss = torch.nn.functional.nll_loss
+        shapes = [
+            ((2, 1, 2, 1), (2,)), ((2, 1, 2), (2,)), ((2, 1), (2,)), ((2, 1, 2, 1), (2, 2, 1)), ((2, 1, 2), (2, 2)),
+            ((1,), ()),
+        ]  # fmt: skip
+        return [
+            attempt(lambda x=x, y=y, w=w: nll_loss(torch.ones(x), torch.ones(y, dtype=torch.long), w))
+            for x, y in shapes for w in (None, torch.ones(3))
+        ]  # fmt: skip
+
+    agree(program)

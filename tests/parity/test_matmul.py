@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from case_tables import of
-from harness import attempt, same, same_error
+from harness import agree, attempt, same, same_error
 from samples import array
 
 import tapegrad
@@ -335,3 +335,17 @@ def test_grouped_mm_refuses():
             tapegrad.nn.functional.grouped_mm(
                 tapegrad.ones(16, 4), tapegrad.ones(3, 4, 2), offs=tapegrad.tensor(wrong, dtype=tapegrad.int32)
             )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("scales", [{}, {"alpha": 0.3}, {"alpha": 0.3, "beta": 0.7}], ids=str)
+def test_halves_are_rounded_once(scales, dtype):
+    def program(torch):
+        x = (torch.arange(64.0).view(8, 8) / 7).to(getattr(torch, dtype))
+        y = x.t() / 3
+        return [
+            torch.addmm(y, x, x, **scales), torch.baddbmm(y[None], x[None], x[None], **scales),
+            torch.addbmm(y, x[None], x[None], **scales), torch.nn.functional.linear(x, x, y[0]),
+        ]  # fmt: skip
+
+    agree(program, rtol=0, atol=0)

@@ -6,6 +6,8 @@ from case_tables import case_of, of
 from harness import same, same_error
 from samples import array
 
+import tapegrad
+
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 
 MATRIX = array(2, 3)
@@ -124,3 +126,22 @@ NORMALIZATION_ERRORS = {
 def test_normalization_errors(case):
     program, *inputs = NORMALIZATION_ERRORS[case]
     same_error(lambda torch, *args: program(torch.nn.functional, *args), *inputs)
+
+
+def test_the_gradient_of_the_tangent_of_batch_norm():
+    """PyTorch's is wrong; here it is what finite differences of the tangent say."""
+
+    def tangent(x):
+        forward_ad = tapegrad.autograd.forward_ad
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, x.sin())
+            y = tapegrad.nn.functional.batch_norm(dual, None, None, training=True)
+            return forward_ad.unpack_dual(tapegrad.hypot(y, dual)).tangent.sum()
+
+    x = tapegrad.tensor(array(4, 3).tolist(), dtype=tapegrad.float64, requires_grad=True)
+    (grad,) = tapegrad.autograd.grad(tangent(x), x)
+    for place in ((0, 0), (1, 2), (3, 1)):
+        step = tapegrad.zeros(4, 3, dtype=tapegrad.float64)
+        step[place] = 1e-5
+        slope = (tangent(x.detach() + step) - tangent(x.detach() - step)) / 2e-5
+        np.testing.assert_allclose(grad[place].item(), slope.item(), rtol=1e-6)

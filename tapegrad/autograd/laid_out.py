@@ -1,0 +1,120 @@
+"""Gradients with the strides that PyTorch's have, for those whom users see. See Note [Gradients as views]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tapegrad.autograd.currencies import Tensors
+from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.engine.currency import on_values
+from tapegrad.tape.node import Node
+from tapegrad.tensor.geometry import Ints, contiguous_strides, elementwise_strides
+from tapegrad.tensor.spec import named_strides
+from tapegrad.tensor.tensor import Tensor
+
+
+class Laid(NamedTuple):
+    """A gradient whose elements don't lie in row-major order. Others flow as they are."""
+
+    value: Any
+    strides: Ints
+
+
+def laid(value: Any, strides: Ints | None) -> Any:
+    """A value with strides, which are None in row-major order."""
+    return value if value is None or strides is None else Laid(value, strides)
+
+
+def value_in(grad: Any) -> Any:
+    """A gradient without its strides."""
+    return grad.value if type(grad) is Laid else grad
+
+
+def strides_of(grad: Any) -> Ints | None:
+    """How a gradient lies; None: in row-major order, or there is none."""
+    return grad.strides if type(grad) is Laid else None
+
+
+class LaidOut:
+    """A currency of values, with an account of how they lie.
+
+    Args:
+        values: the currency that computes.
+    """
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+        self.plain = values.run is on_values
+        self.add_into: Callable | None = None if values.add_into is None else self._add_into
+
+    def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        strides = None
+        for grad in grads:
+            if type(grad) is Laid:
+                strides, grads = strides_of(grads[0]), [value_in(grad) for grad in grads]
+                break
+        results = node.apply_values(grads, needed) if self.plain else self.values.run(node, grads, needed)
+        if not isinstance(node, OperatorNode):
+            return results
+        plan = node.plan
+        layouts = plan.layouts[strides] if strides in plan.layouts else plan.gradient_layouts(strides)
+        return results if layouts is None else tuple(map(laid, results, layouts))
+
+    def add(self, left: Any, right: Any) -> Any:
+        return _sum(self.values.add, left, right)
+
+    def _add_into(self, left: Any, right: Any) -> Any:
+        return _sum(self.values.add_into, left, right)
+
+    def seed(self, seed: Tensor) -> Any:
+        return laid(self.values.seed(seed), seed._spec.strides)
+
+    def to_hook(self, grad: Any) -> Tensor:
+        tensor = self.values.to_hook(value_in(grad))
+        return tensor if type(grad) is not Laid else laid_out(tensor, grad.strides)
+
+    def from_hook(self, given: Tensor | None, returned: Any, hook: Callable) -> Any:
+        value = self.values.from_hook(given, returned, hook)
+        seen = given if returned is None else returned
+        return value if seen is None else laid(value, seen._spec.strides)
+
+    def to_hooks(self, grads: Sequence) -> tuple:
+        return tuple(None if grad is None else self.to_hook(grad) for grad in grads)
+
+    def from_hooks(self, given: tuple, returned: Any, hook: Callable) -> list:
+        values = self.values.from_hooks(given, returned, hook)
+        seen = given if returned is None else returned
+        return [laid(value, x._spec.strides) if x is not None else value for value, x in zip(values, seen, strict=True)]
+
+
+def _sum(add: Callable, left: Any, right: Any) -> Any:
+    if type(left) is not Laid and type(right) is not Laid:
+        return add(left, right)
+    values = [value_in(grad) for grad in (left, right)]
+    shapes = [tuple(value.shape) for value in values]  # of misfits they differ
+    laid_in = [strides_of(grad) or contiguous_strides(shape) for grad, shape in zip((left, right), shapes, strict=True)]
+    total = add(*values)
+    shape = tuple(total.shape)
+    return laid(total, named_strides(shape, elementwise_strides(shape, list(zip(shapes, laid_in, strict=True)))))
+
+
+class LaidOutTensors(Tensors):
+    """Tensors, laid out as values are."""
+
+    @staticmethod
+    def run(node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        results = node.apply(grads, needed)
+        if not isinstance(node, OperatorNode) or grads[0] is None:
+            return results
+        layouts = node.plan.gradient_layouts(grads[0]._spec.strides) or (None,) * len(results)
+        for result, strides in zip(results, layouts, strict=True):
+            if result is not None and result._storage is None and not any(result is grad for grad in grads):
+                laid_out(result, strides)
+        return results
+
+
+def laid_out(tensor: Tensor, strides: Ints | None) -> Tensor:
+    """A tensor that nobody has seen, which lies so from now on."""
+    tensor._spec = tensor._spec.replace(strides=strides)
+    return tensor
