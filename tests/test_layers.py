@@ -18,7 +18,7 @@ pytestmark = pytest.mark.once("reads the source")
 PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
-    ["__future__", "absent", "errors", "version"],
+    ["__future__", "absent", "errors", "torch_version", "version"],
     ["as_torch", "caches", "declaring", "doors", "progress"],
     ["tape"],
     ["engine"],
@@ -30,14 +30,15 @@ FLOORS = [
     ["bindings"],
     ["functions"],
     ["autograd"],
-    ["amp", "func", "compiler", "interop"],
+    ["amp", "func", "compiler", "interop", "multiprocessing"],
     ["utils"],
     ["distributions", "nn", "testing"],
     ["optim", "serialization"],
     ["distributed", "viz"],
     [
         "_C", "__config__", "_dynamo", "_ops", "_utils", "accelerator", "backends", "cpu", "cuda", "fft", "functional",
-        "hub", "jit", "linalg", "masked", "overrides", "profiler", "quasirandom", "random", "signal", "special",
+        "futures", "fx", "hub", "jit", "linalg", "masked", "mps", "mtia", "overrides", "profiler", "quasirandom",
+        "random", "signal", "special", "storage", "types", "xpu",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],
