@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tapegrad.execution.devices import device as device_class
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
+T = TypeVar("T")
+
 _log = logging.getLogger(__name__)
 
 
-class Future:
+class Future(Generic[T]):
     """A value that is going to be there.
 
     Args:
