@@ -50,14 +50,20 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         ("checksums are always written, mapped files are never written to, and storages are always there", """
             get_crc32_options set_crc32_options get_default_mmap_options set_default_mmap_options skip_data"""),
     ],
-    "torch.mps": [(NO_SUCH_DEVICE, """synchronize empty_cache current_allocated_memory driver_allocated_memory
-        recommended_max_memory set_per_process_memory_fraction manual_seed seed get_rng_state set_rng_state profiler event
-        Event""")],
-    "torch.xpu": [(NO_SUCH_DEVICE, """synchronize empty_cache current_device set_device device get_device_name
-        get_device_properties memory_allocated max_memory_allocated memory_reserved mem_get_info manual_seed
-        manual_seed_all seed get_rng_state set_rng_state Stream Event current_stream stream is_bf16_supported""")],
-    "torch.mtia": [(NO_SUCH_DEVICE, """synchronize empty_cache current_device set_device device memory_allocated
-        Stream Event current_stream stream""")],
+    "torch.mps": [
+        (NO_SUCH_DEVICE, """synchronize empty_cache current_allocated_memory driver_allocated_memory
+            recommended_max_memory set_per_process_memory_fraction manual_seed seed get_rng_state set_rng_state
+            profiler event Event"""),
+    ],
+    "torch.xpu": [
+        (NO_SUCH_DEVICE, """synchronize empty_cache current_device set_device device get_device_name
+            get_device_properties memory_allocated max_memory_allocated memory_reserved mem_get_info manual_seed
+            manual_seed_all seed get_rng_state set_rng_state Stream Event current_stream stream is_bf16_supported"""),
+    ],
+    "torch.mtia": [
+        (NO_SUCH_DEVICE, """synchronize empty_cache current_device set_device device memory_allocated
+            Stream Event current_stream stream"""),
+    ],
     "torch.utils.data": [
         ("PyTorch leaves pipes of data as they are, too; write a Dataset or an IterableDataset", """IterDataPipe
             MapDataPipe DFIterDataPipe DataChunk datapipes functional_datapipe argument_validation runtime_validation

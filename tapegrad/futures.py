@@ -62,7 +62,7 @@ class Future(Generic[T]):
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """What a function of this one, when that is done, is going to give: at once, if it is done by now."""
-        result = Future()
+        result: Future = Future()
         self._when_done(lambda: result._run(callback, self))
         return result
 
@@ -122,8 +122,9 @@ class Future(Generic[T]):
         try:
             value, error = callback(before), None
         except Exception as raised:
-            value, error = None, RuntimeError(
-                f"Got the following error when running the callback: {type(raised).__name__}: {raised}"
+            value, error = (
+                None,
+                RuntimeError(f"Got the following error when running the callback: {type(raised).__name__}: {raised}"),
             )
             error.__cause__ = raised
         self._finish(value, error)
@@ -131,7 +132,8 @@ class Future(Generic[T]):
 
 def collect_all(futures: Sequence[Future]) -> Future:
     """A future of these futures, which is done when all of them are; it has the exception of the first that has one."""
-    together, waited_for = Future(), [len(futures)]
+    together: Future = Future()
+    waited_for = [len(futures)]
     counting = threading.Lock()
 
     def finish() -> None:

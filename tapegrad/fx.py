@@ -1,4 +1,4 @@
-"""``torch.fx``: programs are not traced into graphs of Python calls here. What is imported from it is there, and says so.
+"""``torch.fx``: programs are not traced into graphs of Python calls here. What is imported from it says so.
 
 ``wrap`` gives the function back: there is no tracer that could look into it. The classes are those to which nothing
 belongs, so that ``isinstance(module, torch.fx.GraphModule)`` is answered; who makes one is told what to do instead.

@@ -36,7 +36,9 @@ def _key(version: str) -> tuple:
     if match["stage"] is None:
         stage = (-1, 0) if dev != _LAST and match["post"] is None else (3, 0)
     post = -1 if match["post"] is None else int(match["post"] or 0)
-    local = [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in re.split(r"[._-]", match["local"] or "")]
+    local = [
+        (1, int(part), "") if part.isdigit() else (0, 0, part) for part in re.split(r"[._-]", match["local"] or "")
+    ]
     return tuple(release), stage, post, dev, local if match["local"] else []
 
 

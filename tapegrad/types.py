@@ -1,20 +1,20 @@
 """``torch.types``: names for what functions take."""
 
 import os
-from builtins import bool as _bool
-from builtins import bytes as _bytes
-from builtins import complex as _complex
-from builtins import float as _float
-from builtins import int as _int
-from builtins import str as _str
+from builtins import bool as _bool  # noqa: F401
+from builtins import bytes as _bytes  # noqa: F401
+from builtins import complex as _complex  # noqa: F401
+from builtins import float as _float  # noqa: F401
+from builtins import int as _int  # noqa: F401
+from builtins import str as _str  # noqa: F401
 from collections.abc import Sequence
 from typing import IO, TypeAlias
 
 from tapegrad.bindings.storages import UntypedStorage as Storage
 from tapegrad.bindings.symbolic import SymBool, SymFloat, SymInt
 from tapegrad.execution.devices import device as _device
-from tapegrad.execution.dtypes import dtype as _dtype
-from tapegrad.tensor.layout import layout as _layout
+from tapegrad.execution.dtypes import dtype as _dtype  # noqa: F401
+from tapegrad.tensor.layout import layout as _layout  # noqa: F401
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 

@@ -303,7 +303,7 @@ def doors_listed():
     return [tuple(row[:3]) for row in rows if len(row) == 4 and row[3]]
 
 
-TWICE_IN_PYTORCH = {"GradScaler", "Identity", "Node", "autocast", "profile"}
+TWICE_IN_PYTORCH = {"GradScaler", "Identity", "Node", "Transformer", "autocast", "profile"}
 """Classes that PyTorch has two of: nodes, of which only ``torch.autograd.graph.Node`` is shown; profilers; no-ops; and,
 of ``amp``, those for one device."""
 

@@ -29,8 +29,8 @@ def _told(name: str) -> dict[str, Any]:
 
 
 def tell_children() -> Callable[[], None]:
-    """Let processes that are spawned from now on have tapegrad under the name of torch; until what is given is called."""
-    spawn.get_preparation_data = _told  # type: ignore[assignment]
+    """Let processes that are spawned have tapegrad under the name of torch, until what is given is called."""
+    spawn.get_preparation_data = _told
 
     def end() -> None:
         spawn.get_preparation_data = _told_by_python

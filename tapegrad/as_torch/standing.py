@@ -2,13 +2,13 @@
 
 Note [The name torch]
 ``sys.modules["torch"]`` becomes a stand-in module (``Stand``), which has what tapegrad has, and a ``__version__`` that
-begins with that of the PyTorch whose behaviour this is, for packages which compare it (``torch_version.py``): ``2.13.0+tapegrad.0.1.0``. A
-finder in front of all others answers for what is imported under the name: ``torch.nn.functional`` is
-``tapegrad.nn.functional``, the very same module. What is not there is refused where it is asked for. Processes that
-are started meanwhile do the same: Note [Children] in ``children.py``.
+begins with that of the PyTorch whose behaviour this is, for packages which compare it (``torch_version.py``):
+``2.13.0+tapegrad.0.1.0``. A finder in front of all others answers for what is imported under the name:
+``torch.nn.functional`` is ``tapegrad.nn.functional``, the very same module. What is not there is refused where it is
+asked for. Processes that are started meanwhile do the same: Note [Children] in ``children.py``.
 
-Programs ask classes where they come from: opt_einsum takes the functions of the package that a tensor's class names, and
-``print(type(x))`` shows it. So ``Tensor`` says that it comes from torch, as long as it is found there. And
+Programs ask classes where they come from: opt_einsum takes the functions of the package that a tensor's class names,
+and ``print(type(x))`` shows it. So ``Tensor`` says that it comes from torch, as long as it is found there. And
 ``safetensors.torch`` is told how to read a tensor (``SafetensorsLoader``).
 """
 
@@ -144,7 +144,7 @@ class SafetensorsLoader(importlib.abc.Loader):
 
 def _reading_elements(spec: importlib.machinery.ModuleSpec | None) -> importlib.machinery.ModuleSpec | None:
     if spec is not None and spec.loader is not None:
-        spec.loader = SafetensorsLoader(spec.loader)  # type: ignore[arg-type]
+        spec.loader = SafetensorsLoader(spec.loader)
     return spec
 
 

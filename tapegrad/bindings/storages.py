@@ -130,7 +130,9 @@ class UntypedStorage:
             RuntimeError: there is no such file, or it has fewer bytes.
         """
         if shared:
-            raise NotImplementedError("UntypedStorage.from_file: what is written can't go to the file; use numpy.memmap")
+            raise NotImplementedError(
+                "UntypedStorage.from_file: writes can't go to the file; use numpy.memmap"
+            )
         try:
             data = np.memmap(filename, np.uint8, "r", shape=nbytes or None)
         except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""``torch.SymInt`` and its like: sizes that PyTorch's compiler doesn't know. Here sizes are numbers, and nothing is one."""
+"""``torch.SymInt`` and its like: sizes that PyTorch's compiler doesn't know. Here sizes are numbers."""
 
 
 class SymInt:

@@ -29,7 +29,7 @@ from tapegrad.multiprocessing.strategies import get_all_sharing_strategies, get_
 
 globals().update({name: getattr(contexts.default, name) for name in multiprocessing.__all__})
 
-__all__ = [
+__all__ = [  # noqa: PLE0604
     *multiprocessing.__all__, "ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException",
     "SpawnContext", "get_all_sharing_strategies", "get_sharing_strategy", "reductions", "set_sharing_strategy", "spawn",
     "start_processes",

@@ -40,7 +40,7 @@ class SpawnProcess(context.SpawnProcess):
             return context.SpawnProcess._Popen(process_obj)  # type: ignore[attr-defined]
 
 
-class SpawnContext(context.SpawnContext):
+class SpawningContext(context.SpawnContext):
     """Python's context ``spawn``, with such processes."""
 
     Process = SpawnProcess
@@ -73,5 +73,5 @@ class DefaultContext(context.DefaultContext):
         multiprocessing.set_start_method(method, force)
 
 
-spawned = SpawnContext()
+spawned = SpawningContext()
 default = DefaultContext(spawned)

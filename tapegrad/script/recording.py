@@ -1,7 +1,7 @@
 """Runs a script and writes down its losses: what ``backward()`` was called on, in the order of the calls.
 
 It is run by its file name, with PyTorch in one process and with tapegrad in another: ``recording.py OUT LIBRARY HOW
-SCRIPT ARGUMENTS...``; nothing of tapegrad is imported for PyTorch's. ``HOW`` says whether SCRIPT is a module, and profiled.
+SCRIPT ARGUMENTS...``; nothing of tapegrad is imported for PyTorch's. HOW says whether SCRIPT is a module, and profiled.
 """
 
 import builtins

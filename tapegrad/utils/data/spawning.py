@@ -29,6 +29,7 @@ UNGUARDED = (
     "if __name__ == '__main__'."
 )
 
+
 class WorkerProcess:
     """A process that does tasks.
 
