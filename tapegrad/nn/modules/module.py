@@ -18,7 +18,8 @@ from typing import Any, Self
 from tapegrad.bindings.attributes import typename
 from tapegrad.declaring import on_demand
 from tapegrad.functions.creation import empty_like
-from tapegrad.nn.modules import hooks, states
+from tapegrad.interop.pytrees import register_node
+from tapegrad.nn.modules import hooks, states, trees
 from tapegrad.nn.modules.conversion import apply_to_tensors, converter
 from tapegrad.nn.modules.hooks import (
     RemovableHandle,
@@ -115,6 +116,11 @@ class Module:
     _state_dict_pre_hooks: OrderedDict[int, Hook]
     _load_state_dict_pre_hooks: OrderedDict[int, Hook]
     _load_state_dict_post_hooks: OrderedDict[int, Hook]
+
+    def __init_subclass__(cls, tree: bool = True, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if tree:  # a tree to jax: Note [Modules as trees], trees.py
+            register_node(cls, trees.flatten, trees.unflatten)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and kwargs:
