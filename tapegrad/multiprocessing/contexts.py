@@ -37,7 +37,7 @@ class SpawnProcess(context.SpawnProcess):
     @staticmethod
     def _Popen(process_obj: Any) -> Any:
         with environment(TAPEGRAD_RANDOM=in_use()):
-            return context.SpawnProcess._Popen(process_obj)  # type: ignore[attr-defined]
+            return context.SpawnProcess._Popen(process_obj)
 
 
 class SpawningContext(context.SpawnContext):
@@ -57,7 +57,7 @@ class Process(context.Process):
 class DefaultContext(context.DefaultContext):
     """What Python's default context is, but for what processes are started by if nobody has chosen."""
 
-    Process = Process  # type: ignore[assignment]
+    Process = Process
 
     def get_context(self, method: str | None = None) -> Any:
         """The context of a start method."""

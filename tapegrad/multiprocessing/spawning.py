@@ -106,7 +106,7 @@ class ProcessContext:
             ProcessExitedException: the process ended otherwise.
         """
         for sentinel in wait(list(self.sentinels), timeout) if self.sentinels else ():
-            index = self.sentinels.pop(sentinel)  # type: ignore[arg-type, index]
+            index = self.sentinels.pop(sentinel)
             self.processes[index].join()
             if self.processes[index].exitcode:
                 self._end(grace_period)
