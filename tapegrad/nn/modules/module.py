@@ -267,7 +267,12 @@ class Module:
         self._modules[name] = hooks.replaced(hooks.module_registration, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """The same as ``add_module``."""
+        """The same as ``add_module``.
+
+        Args:
+            name: the attribute.
+            module: the module, or None.
+        """
         self.add_module(name, module)
 
     # Attributes -------------------------------------------------------------------------------------------------------
@@ -680,13 +685,22 @@ class Module:
         return hooks.add(self._forward_hooks, hook, *marks, prepend=prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """``hook(module, grad_output)`` is called before the backward of a call, and may return other gradients."""
+        """``hook(module, grad_output)`` is called before the backward of a call, and may return other gradients.
+
+        Args:
+            hook: the function.
+            prepend: whether it is called before those that are there.
+        """
         return hooks.add(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """``hook(module, grad_input, grad_output)`` is called after the backward of a call.
 
         It may return what is to be taken for ``grad_input``.
+
+        Args:
+            hook: the function.
+            prepend: whether it is called before those that are there.
 
         Raises:
             RuntimeError: hooks of ``register_backward_hook`` are there.
