@@ -76,7 +76,7 @@ ORDERS = {
         "attributes", "memory", "storages", "generator", "settings",  # state that users see and set
         "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "inplace_out", "placement",
         "function_modes", "overriding", "subclass", "protocols", "kinds", "scripting", "accelerator", "cpu", "cuda",
-        "gpus", "attach",
+        "gpus", "other_devices", "symbolic", "asked", "attach",
     ],
     "autograd": [
         "running", "currencies", "backward_cache", "graph_log", "source_lines", "grad_mode", "forward_ad",
