@@ -24,6 +24,14 @@ from tapegrad.autograd.graph_task import (
     _will_engine_execute_node,
 )
 from tapegrad.autograd.variable import ImperativeEngine as _ImperativeEngine
+from tapegrad.bindings.asked import (
+    _are_functorch_transforms_active,
+    _get_default_device,
+    _get_tracing_state,
+    _is_torch_function_mode_enabled,
+    _log_api_usage_once,
+)
+from tapegrad.bindings.generator import Generator
 from tapegrad.bindings.subclass import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -56,20 +64,26 @@ _autograd = SimpleNamespace(
 __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "Generator",
     "_FunctionBase",
     "_ImperativeEngine",
     "_InferenceMode",
     "_LinAlgError",
     "_Node",
+    "_are_functorch_transforms_active",
     "_autograd",
     "_current_autograd_node",
     "_current_graph_task_execution_order",
     "_current_graph_task_id",
     "_disabled_torch_function_impl",
     "_functions",
+    "_get_default_device",
+    "_get_tracing_state",
     "_increment_version",
     "_is_fwd_grad_enabled",
     "_is_multithreading_enabled",
+    "_is_torch_function_mode_enabled",
+    "_log_api_usage_once",
     "_set_fwd_grad_enabled",
     "_set_grad_enabled",
     "_set_multithreading_enabled",

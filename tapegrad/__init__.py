@@ -21,6 +21,7 @@ from tapegrad.autograd.subgradient import get_subgradient, subgradient
 from tapegrad.bindings import return_types
 from tapegrad.bindings.attach import attach
 from tapegrad.bindings.registry import NAMESPACES
+from tapegrad.bindings.symbolic import SymBool, SymFloat, SymInt
 from tapegrad.errors import AcceleratorError, OutOfMemoryError, is_warn_always_enabled, set_warn_always
 from tapegrad.execution.devices import device, get_default_device, set_default_device
 from tapegrad.execution.dtypes import (
@@ -100,6 +101,8 @@ __getattr__, __dir__ = on_demand(
     explain="tapegrad.viz.explanations.costs",
     explain_nan="tapegrad.viz.explanations.nonfinite",
     func="tapegrad.func",
+    futures="tapegrad.futures",
+    fx="tapegrad.fx",
     get_autocast_cpu_dtype="tapegrad.amp.autocast_mode",
     get_autocast_dtype="tapegrad.amp.autocast_mode",
     get_autocast_gpu_dtype="tapegrad.amp.autocast_mode",
@@ -110,6 +113,9 @@ __getattr__, __dir__ = on_demand(
     is_autocast_enabled="tapegrad.amp.autocast_mode",
     jit="tapegrad.jit",
     load="tapegrad.serialization.loading",
+    mps="tapegrad.mps",
+    mtia="tapegrad.mtia",
+    multiprocessing="tapegrad.multiprocessing",
     optim="tapegrad.optim",
     profiler="tapegrad.profiler",
     quasirandom="tapegrad.quasirandom",
@@ -121,7 +127,10 @@ __getattr__, __dir__ = on_demand(
     set_autocast_dtype="tapegrad.amp.autocast_mode",
     set_autocast_enabled="tapegrad.amp.autocast_mode",
     set_autocast_gpu_dtype="tapegrad.amp.autocast_mode",
+    storage="tapegrad.storage",
     testing="tapegrad.testing",
+    torch_version="tapegrad.torch_version",
+    types="tapegrad.types",
     utils="tapegrad.utils",
     viz="tapegrad.viz",
     vmap="tapegrad.func.mapping",
@@ -130,6 +139,7 @@ __getattr__, __dir__ = on_demand(
     who_holds="tapegrad.viz.explanations.keeping",
     why_no_grad="tapegrad.viz.explanations.missing",
     why_none="tapegrad.viz.explanations.missing",
+    xpu="tapegrad.xpu",
 )
 del on_demand
 __all__ = [name for name in __dir__() if not name.startswith("_")]

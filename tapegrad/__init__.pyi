@@ -30,6 +30,9 @@ _Scalar = _int | _float | _complex | Tensor
 from tapegrad import AcceleratorError as AcceleratorError
 from tapegrad.amp.grad_scaler import GradScaler as GradScaler
 from tapegrad import OutOfMemoryError as OutOfMemoryError
+from tapegrad.bindings.symbolic import SymBool as SymBool
+from tapegrad.bindings.symbolic import SymFloat as SymFloat
+from tapegrad.bindings.symbolic import SymInt as SymInt
 __version__: _str
 from tapegrad import absent as absent
 from tapegrad import accelerator as accelerator
@@ -86,6 +89,8 @@ from tapegrad.interop.arrays import from_jax_array as from_jax_array
 from tapegrad import func as func
 from tapegrad import functional as functional
 from tapegrad import functions as functions
+from tapegrad import futures as futures
+from tapegrad import fx as fx
 from tapegrad.amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from tapegrad.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
 from tapegrad.amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
@@ -99,7 +104,7 @@ from tapegrad import hub as hub
 from tapegrad.execution.dtypes import iinfo as iinfo
 inf: _float
 from tapegrad.autograd.grad_mode import inference_mode as inference_mode
-from tapegrad.as_torch import install as install
+from tapegrad.as_torch.standing import install as install
 int: _dtype
 int16: _dtype
 int32: _dtype
@@ -118,6 +123,9 @@ from tapegrad import linalg as linalg
 from tapegrad.serialization.loading import load as load
 long: _dtype
 from tapegrad import masked as masked
+from tapegrad import mps as mps
+from tapegrad import mtia as mtia
+from tapegrad import multiprocessing as multiprocessing
 nan: _float
 newaxis: None
 from tapegrad import nn as nn
@@ -149,10 +157,13 @@ from tapegrad.errors import set_warn_always as set_warn_always
 short: _dtype
 from tapegrad import signal as signal
 from tapegrad import special as special
+from tapegrad import storage as storage
 from tapegrad import streams as streams
 from tapegrad.autograd.subgradient import subgradient as subgradient
 from tapegrad import tape as tape
 from tapegrad import testing as testing
+from tapegrad import torch_version as torch_version
+from tapegrad import types as types
 uint16: _dtype
 uint32: _dtype
 uint64: _dtype
@@ -166,6 +177,7 @@ from tapegrad.viz.explanations.watching import watch as watch
 from tapegrad.viz.explanations.keeping import who_holds as who_holds
 from tapegrad.viz.explanations.missing import why_no_grad as why_no_grad
 from tapegrad.viz.explanations.missing import why_none as why_none
+from tapegrad import xpu as xpu
 BFloat16Tensor: _type[Tensor]
 BoolTensor: _type[Tensor]
 ByteTensor: _type[Tensor]

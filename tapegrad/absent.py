@@ -18,6 +18,7 @@ MODULES = (
 PACKAGES = "there are no archives of code; torch.save keeps what a module has learnt, and Python packages keep code"
 STREAMS = "XLA orders what is computed, there are no streams; to read a value, as item() does, is to wait for it"
 MEMORY = "XLA keeps its own pool of memory; jax.local_devices()[0].memory_stats() tells of it"
+NO_SUCH_DEVICE = "jax has no such device; torch.accelerator tells what there is"
 SYSTEM = "what it does for PyTorch's own machinery has no counterpart here"
 REMOVED = "PyTorch has removed it, too; use torch.linalg"
 
@@ -29,15 +30,13 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             fake_quantize_per_tensor_affine fake_quantize_per_channel_affine qint8 qint32 quint8 quint4x2 quint2x4
             qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric int_repr q_scale
             q_zero_point"""),
-        (DISTRIBUTED, "multiprocessing futures"),
         (PACKAGES, "package"),
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
         (STREAMS, "Stream Event"),
         ("Python's own control flow decides what is on the tape; write if and while", "cond while_loop"),
-        ("jax.export and jax.make_jaxpr do the like for functions on arrays: see tapegrad.interop.to_jax", """export fx
+        ("jax.export and jax.make_jaxpr do the like for functions on arrays: see tapegrad.interop.to_jax", """export
             onnx library"""),
         (REMOVED, "symeig eig lstsq solve matrix_rank"),
-        ("jax has no such device; torch.accelerator tells what there is", "mps xpu mtia"),
         (SYSTEM, "classes windows monitor nuclear_norm"),
     ],
     "torch.nn": [
@@ -50,6 +49,20 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
     "torch.serialization": [
         ("checksums are always written, mapped files are never written to, and storages are always there", """
             get_crc32_options set_crc32_options get_default_mmap_options set_default_mmap_options skip_data"""),
+    ],
+    "torch.mps": [
+        (NO_SUCH_DEVICE, """synchronize empty_cache current_allocated_memory driver_allocated_memory
+            recommended_max_memory set_per_process_memory_fraction manual_seed seed get_rng_state set_rng_state
+            profiler event Event"""),
+    ],
+    "torch.xpu": [
+        (NO_SUCH_DEVICE, """synchronize empty_cache current_device set_device device get_device_name
+            get_device_properties memory_allocated max_memory_allocated memory_reserved mem_get_info manual_seed
+            manual_seed_all seed get_rng_state set_rng_state Stream Event current_stream stream is_bf16_supported"""),
+    ],
+    "torch.mtia": [
+        (NO_SUCH_DEVICE, """synchronize empty_cache current_device set_device device memory_allocated
+            Stream Event current_stream stream"""),
     ],
     "torch.utils.data": [
         ("PyTorch leaves pipes of data as they are, too; write a Dataset or an IterableDataset", """IterDataPipe

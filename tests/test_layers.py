@@ -18,7 +18,7 @@ pytestmark = pytest.mark.once("reads the source")
 PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
-    ["__future__", "absent", "errors", "version"],
+    ["__future__", "absent", "errors", "torch_version", "version"],
     ["as_torch", "caches", "declaring", "doors", "progress"],
     ["tape"],
     ["engine"],
@@ -30,14 +30,15 @@ FLOORS = [
     ["bindings"],
     ["functions"],
     ["autograd"],
-    ["amp", "func", "compiler", "interop"],
+    ["amp", "func", "compiler", "interop", "multiprocessing"],
     ["utils"],
     ["distributions", "nn", "testing"],
     ["optim", "serialization"],
     ["distributed", "viz"],
     [
         "_C", "__config__", "_dynamo", "_ops", "_utils", "accelerator", "backends", "cpu", "cuda", "fft", "functional",
-        "hub", "jit", "linalg", "masked", "overrides", "profiler", "quasirandom", "random", "signal", "special",
+        "futures", "fx", "hub", "jit", "linalg", "masked", "mps", "mtia", "overrides", "profiler", "quasirandom",
+        "random", "signal", "special", "storage", "types", "xpu",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],
@@ -75,7 +76,7 @@ ORDERS = {
         "attributes", "memory", "storages", "generator", "settings",  # state that users see and set
         "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "inplace_out", "placement",
         "function_modes", "overriding", "subclass", "protocols", "kinds", "scripting", "accelerator", "cpu", "cuda",
-        "gpus", "attach",
+        "gpus", "other_devices", "symbolic", "asked", "attach",
     ],
     "autograd": [
         "running", "currencies", "laid_out", "backward_cache", "graph_log", "source_lines", "grad_mode", "forward_ad",
@@ -367,7 +368,7 @@ def doors_listed():
     return [tuple(row[:3]) for row in rows if len(row) == 4 and row[3]]
 
 
-TWICE_IN_PYTORCH = {"GradScaler", "Identity", "Node", "autocast", "profile"}
+TWICE_IN_PYTORCH = {"GradScaler", "Identity", "Node", "Transformer", "autocast", "profile"}
 """Classes that PyTorch has two of: nodes, of which only ``torch.autograd.graph.Node`` is shown; profilers; no-ops; and,
 of ``amp``, those for one device."""
 

@@ -116,6 +116,29 @@ class UntypedStorage:
             resize_memory(self.storage, size)
         return self
 
+    @staticmethod
+    def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The bytes of a file, which are read when somebody wants them.
+
+        Args:
+            filename: its path; nobody may write to it meanwhile.
+            shared: whether writes go to the file, which they can't.
+            nbytes: how many of its bytes; all, if 0.
+
+        Raises:
+            NotImplementedError: ``shared``.
+            RuntimeError: there is no such file, or it has fewer bytes.
+        """
+        if shared:
+            raise NotImplementedError(
+                "UntypedStorage.from_file: writes can't go to the file; use numpy.memmap"
+            )
+        try:
+            data = np.memmap(filename, np.uint8, "r", shape=nbytes or None)
+        except (OSError, ValueError) as error:
+            raise RuntimeError(f"unable to map {nbytes} bytes of the file <{filename}>: {error}") from None
+        return storage_of_host(np.asarray(data), uint8, device("cpu"))
+
     def untyped(self) -> UntypedStorage:
         """The storage itself."""
         return self

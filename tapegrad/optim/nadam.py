@@ -68,7 +68,9 @@ class NAdam(PerParameter):
     def begin(self, p: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         """Nothing was seen so far; the product of no momenta is one."""
         super().begin(p, group, state)
+        moments = state.pop("exp_avg"), state.pop("exp_avg_sq")  # PyTorch has them last
         state["mu_product"] = self.number(p, group, 1.0)
+        state["exp_avg"], state["exp_avg_sq"] = moments
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         """One step: see the class."""

@@ -517,10 +517,11 @@ class PerParameter(Optimizer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """States of old, whose steps were plain numbers and whose groups had fewer options, are brought up to date."""
+        options = set(state.get("defaults") or self.defaults)  # of its own; all optimizers get some more
         super().__setstate__(state)
         for group in self.param_groups:
             for name in ("maximize", "foreach", "capturable", "differentiable", "fused", "decoupled_weight_decay"):
-                if name in self.defaults:
+                if name in options:
                     group.setdefault(name, None if name in ("foreach", "fused") else False)
             for p in group["params"]:
                 known = self.state.get(p, {})

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
+from types import TracebackType
 
 import tapegrad
 from tapegrad.script.comparing import compare
+from tapegrad.script.recording import execute, profiled
 
 DESCRIPTION = """\
 Run a script that was written for PyTorch: the name torch, with all its modules, means tapegrad in it. Everything after
@@ -19,7 +19,7 @@ SCRIPT is the script's own. Without SCRIPT, a small network is trained on handwr
 options are --device, --epochs, --seed and --out."""
 
 WITH_VALUES = ("--execution", "--random")
-FLAGS = ("--compare", "--profile", "-h", "--help")
+FLAGS = ("--compare", "--profile", "-m", "-h", "--help")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,7 +34,8 @@ def parser() -> argparse.ArgumentParser:
         "loss curves, and where they part",
     )
     made.add_argument("--profile", action="store_true", help="print at the end what took how long")
-    made.add_argument("script", metavar="SCRIPT", type=Path)
+    made.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module, as of python -m")
+    made.add_argument("script", metavar="SCRIPT")
     made.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script gets")
     return made
 
@@ -59,14 +60,16 @@ def is_meant(argv: Sequence[str]) -> bool:
 def main(argv: Sequence[str]) -> int:
     """Run the script; the exit status is its own."""
     given = parser().parse_args(argv)
-    if not given.script.is_file():
+    if not given.module and not os.path.isfile(given.script):
         parser().error(f"there is no file {given.script}")
     if given.compare:
+        if given.random == "jax":
+            parser().error("--compare runs both libraries with PyTorch's random numbers; --random jax has others")
         return compare(given)
+    tapegrad.install()  # until the process ends: threads and what runs at exit import torch, too
     with ExitStack() as stack:
-        stack.enter_context(tapegrad.install())
         set_up(given, stack)
-        run(given.script, given.arguments)
+        run(given.script, given.arguments, as_module=given.module)
     return 0
 
 
@@ -77,16 +80,60 @@ def set_up(given: argparse.Namespace, stack: ExitStack) -> None:
     if given.random:
         tapegrad.random.use(given.random)
     if given.profile:
-        profile = tapegrad.profiler.profile(with_modules=True)
-        stack.callback(lambda: print(profile.key_averages().table(sort_by="self_cpu_time_total", row_limit=20)))
-        stack.enter_context(profile)
+        stack.enter_context(profiled(tapegrad))
 
 
-def run(script: Path, arguments: Sequence[str]) -> None:
-    """Run a script as Python itself would: its folder comes first on the path, it is ``__main__``."""
-    argv, path = sys.argv[:], sys.path[:]
-    sys.argv, sys.path = [str(script), *arguments], [os.path.abspath(script.parent), *path[1:]]
+def run(script: str, arguments: Sequence[str], *, as_module: bool = False) -> None:
+    """Run a script as Python itself would, or a module as ``python -m``; what it raises shows its own lines only."""
     try:
-        runpy.run_path(str(script), run_name="__main__")
-    finally:
-        sys.argv, sys.path = argv, path
+        execute(script, arguments, as_module)
+    except BaseException:
+        sys.excepthook = showing_its_own_lines(sys.excepthook)
+        raise
+
+
+def showing_its_own_lines(hook: Callable) -> Callable:
+    """An ``excepthook`` that leaves out what isn't the script's: who called it, and what tapegrad did inside.
+
+    With ``python -X dev`` the latter is shown.
+    """
+
+    def show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        while traceback is not None and is_in(traceback, *RUNNERS):
+            traceback = traceback.tb_next
+        if not sys.flags.dev_mode:
+            leave_out_insides(traceback)
+            error.__context__ = not_from_inside(error.__context__)
+        hook(kind, error.with_traceback(traceback), traceback)
+
+    return show
+
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+RUNNERS = os.path.join(PACKAGE, "script") + os.sep, os.path.join(PACKAGE, "__main__.py"), "<frozen runpy>"
+
+
+def is_in(traceback: TracebackType, *places: str) -> bool:
+    """Whether a line of a traceback is in one of some folders and files."""
+    return traceback.tb_frame.f_code.co_filename.startswith(places)
+
+
+def frames_of(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    """The lines of a traceback, the outermost first."""
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def leave_out_insides(traceback: TracebackType | None) -> None:
+    """Let a traceback end where the package was called."""
+    others = [one for one in frames_of(traceback) if not is_in(one, PACKAGE)]
+    if others:
+        others[-1].tb_next = None
+
+
+def not_from_inside(context: BaseException | None) -> BaseException | None:
+    """What was being handled when an error was raised, but for what the package itself caught: that it had no plan."""
+    while context is not None and context.__traceback__ is not None and is_in(context.__traceback__, PACKAGE):
+        context = context.__context__
+    return context

@@ -33,12 +33,12 @@ def compare(given: argparse.Namespace) -> int:
 
 def _run(library: str, out: Path, given: argparse.Namespace) -> int:
     print(f"--- {given.script} on {library}", flush=True)
-    script = [str(given.script), *given.arguments]
     environment = dict(os.environ)
     if given.execution:
         environment["TAPEGRAD_EXECUTION"] = given.execution
     recorder = str(Path(__file__).with_name("recording.py"))
-    command = [sys.executable, recorder, str(out), library, *script]
+    how = f"{'module' if given.module else 'script'} {'profiled' if given.profile else ''}"
+    command = [sys.executable, recorder, str(out), library, how, given.script, *given.arguments]
     return subprocess.run(command, env=environment, check=False).returncode
 
 

@@ -103,11 +103,11 @@ def _arrays(tensors: dict[str, Tensor]) -> dict[str, np.ndarray]:
             )
         if tensor.dtype not in CODES.values():
             raise ValueError(f"safetensors has no {tensor.dtype}")
-        arrays[name] = _array(tensor)
+        arrays[name] = array_of(tensor)
     return arrays
 
 
-def _array(tensor: Any) -> np.ndarray:
+def array_of(tensor: Any) -> np.ndarray:
     """The elements of a contiguous tensor."""
     plain = tensor.detach().resolve_conj().resolve_neg()
     elements = host_bytes(plain.untyped_storage())[plain.storage_offset() * plain.dtype.itemsize :]

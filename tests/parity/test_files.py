@@ -516,3 +516,18 @@ def test_an_instance_of_a_subclass():
         return type(loaded).__name__, loaded.tag, loaded.tolist()
 
     same_on_both(program)
+
+
+def test_bytes_of_a_file_as_a_storage(tmp_path):
+    path = tmp_path / "bytes"
+    path.write_bytes(bytes(range(10)))
+    for library in (pytorch, tapegrad):
+        storage = library.UntypedStorage.from_file(str(path), False, 8)
+        assert storage.nbytes() == 8 and storage[2:5].tolist() == [2, 3, 4]
+        assert library.asarray(storage[4:], dtype=library.uint8).tolist() == [4, 5, 6, 7]
+    with pytest.raises(RuntimeError, match="unable to map 11 bytes"):
+        tapegrad.UntypedStorage.from_file(str(path), False, 11)
+    with pytest.raises(RuntimeError):
+        tapegrad.UntypedStorage.from_file(str(tmp_path / "none"), False, 8)
+    with pytest.raises(NotImplementedError, match="numpy.memmap"):
+        tapegrad.UntypedStorage.from_file(str(path), True, 8)

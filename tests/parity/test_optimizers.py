@@ -506,3 +506,14 @@ def test_alone_and_together_are_the_same_to_the_last_bit(name, options):
         return weights[0].tolist(), {key: value.tolist() for key, value in optimizer.state[weights[0]].items()}
 
     assert trained_among(1) == trained_among(3)
+
+
+def test_copies_and_states_are_in_pytorchs_order():
+    said = []
+    for library in (torch, tapegrad):
+        p = library.ones(2, 2, requires_grad=True)
+        optimizers = [getattr(library.optim, name)([p]) for name in ("Adafactor", "Muon", "NAdam", "SGD")]
+        (p * p).sum().backward()
+        optimizers[2].step()
+        said.append([repr(made) == repr(copy.deepcopy(made)) for made in optimizers] + list(optimizers[2].state[p]))
+    assert said[1] == said[0]

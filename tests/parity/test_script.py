@@ -1,12 +1,17 @@
 """``python -m tapegrad SCRIPT`` and ``tapegrad.install()``: a program written for PyTorch, unchanged."""
 
+import os
 import subprocess
 import sys
+import traceback
+from pathlib import Path
 
 import pytest
 
 import tapegrad
 from tapegrad.as_torch import Installed, Stand
+from tapegrad.script import command as command_line
+from tapegrad.script.command import showing_its_own_lines
 from tapegrad.script.comparing import parting, table
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("runs programs of its own")]
@@ -76,8 +81,89 @@ def test_a_script_that_fails_fails_here(tmp_path):
     script.write_text("import torch\ntorch.onnx_of_tomorrow\n")
     _, error = said("-m", "tapegrad", script, status=1)
     assert error.endswith("AttributeError: module 'tapegrad' has no attribute 'onnx_of_tomorrow'\n")
+    assert error.count('  File "') == 1 and f'File "{script}", line 2, in <module>' in error
     _, error = said("-m", "tapegrad", tmp_path / "none.py", status=2)
     assert "there is no file" in error
+
+
+def raised_by(program):
+    """What an ``excepthook`` is given for a program, as lines."""
+    shown = []
+    show = showing_its_own_lines(lambda kind, error, tb: shown.extend(traceback.format_exception(kind, error, tb)))
+    try:
+        exec(compile(program, "train.py", "exec"), {"torch": tapegrad})
+    except Exception as error:
+        show(type(error), error, error.__traceback__.tb_next)
+    return "".join(shown)
+
+
+def test_a_traceback_has_no_lines_of_ours():
+    shown = raised_by("try: 1 / 0\nexcept ZeroDivisionError:\n  torch.ones(2) @ torch.ones(3)")
+    assert shown.count("Traceback") == 2 and shown.count('  File "') == shown.count("train.py") == 2
+    assert "KeyError" not in shown and "ZeroDivisionError" in shown
+    module = "layer = torch.nn.Linear(2, 3)\ndef run(x): return layer(x)\nrun(torch.ones(3))"
+    assert raised_by(module).count('  File "') == 2
+
+
+CHILDREN = """
+import multiprocessing
+import torch
+import torch.multiprocessing as mp
+
+def rolled(i, queue):
+    torch.manual_seed(i)
+    queue.put((i, torch.rand(1).item(), torch.__version__ >= (2, 9)))
+
+def doubled(x):
+    return (2 * x).sum().item()
+
+def fails(i):
+    if i:
+        raise ValueError(f"no {i}")
+
+if __name__ == "__main__":
+    queue = mp.SimpleQueue()
+    mp.spawn(rolled, args=(queue,), nprocs=2)
+    print(sorted([queue.get(), queue.get()]))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.map(doubled, [torch.ones(3), torch.zeros(2)]))
+    try:
+        mp.spawn(fails, nprocs=2)
+    except mp.ProcessRaisedException as error:
+        print(str(error).splitlines()[-1], error.error_index)
+    try:
+        queue.put(torch.ones(2, requires_grad=True) * 2)
+    except RuntimeError as error:
+        print(error)
+"""
+
+
+@pytest.mark.ring("full")
+def test_processes_of_a_script_have_the_name_too(tmp_path):
+    script = tmp_path / "children.py"
+    script.write_text(CHILDREN.replace("mp.SimpleQueue()", "mp.get_context('spawn').SimpleQueue()"))
+    expected, _ = said(script)
+    got, _ = said("-m", "tapegrad", "--random", "pytorch", script)
+    assert got == expected and got.count("\n") == 4
+
+
+def test_a_module_is_run_as_python_would(tmp_path):
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train" / "__init__.py").write_text("")
+    (tmp_path / "train" / "other.py").write_text("import torch\nkind = torch.Tensor\n")
+    (tmp_path / "train" / "main.py").write_text(
+        "import sys, torch\nfrom .other import kind\nprint(__name__, sys.argv[1:], kind, torch.torch is torch)\n"
+    )
+    command = [sys.executable, "-m", "tapegrad", "-m", "train.main", "--epochs", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=here())
+    assert done.stdout == "__main__ ['--epochs', '3'] <class 'torch.Tensor'> True\n", done.stderr
+    with pytest.raises(SystemExit, match="2"):
+        command_line.main(["--compare", "--random", "jax", "-m", "train.main"])
+
+
+def here():
+    """An environment in which another folder's programs find tapegrad."""
+    return {**os.environ, "PYTHONPATH": str(Path(tapegrad.__file__).parent.parent)}
 
 
 PACKAGE = """
@@ -87,6 +173,10 @@ import torch.autograd.functional
 from torch.utils.checkpoint import checkpoint
 
 assert F is tapegrad.nn.functional and torch.autograd is tapegrad.autograd and torch.Tensor is tapegrad.Tensor
+assert repr(torch.Tensor) == "<class 'torch.Tensor'>" and torch.__version__ >= "2.9"
+tied = torch.arange(6.0).reshape(2, 3)
+from safetensors.torch import load, save, save_file, load_file
+assert torch.equal(load(save({"x": tied[1:], "y": torch.ones(2).bfloat16()}))["x"], tied[1:])
 torch.mine = 3
 assert tapegrad.mine == 3
 del torch.mine
@@ -105,6 +195,7 @@ def test_the_name_torch_is_tapegrad_inside_and_not_afterwards():
         "import sys, tapegrad\n"
         f"with tapegrad.install():\n    exec({PACKAGE!r})\n"
         "    try: tapegrad.install()\n    except RuntimeError as error: print(error)\n"
+        "assert tapegrad.Tensor.__module__.startswith('tapegrad')\n"
         "assert not any(name.split('.')[0] == 'torch' for name in sys.modules)\n"
         "import torch\nassert torch.Tensor is not tapegrad.Tensor\n"
         "try: tapegrad.install()\nexcept RuntimeError as error: print(error)\n"

@@ -3,32 +3,23 @@
 Note [What workers are told]
 Workers are spawned: a new Python imports the script as a module, and tapegrad with it. What it has to know before that
 stands in the environment while it is started: JAX computes on the CPU there, so that a worker takes no accelerator's
-memory, and seeds stand for the same random numbers as in the loader's process.
-
-Where tapegrad stands in for torch (``as_torch.py``), the script's ``import torch`` has to find it. So the process is
-told that its main module is ``main_of_worker``, which installs tapegrad and then runs the script: ``multiprocessing``
-reads the name off the ``__spec__`` of ``__main__``, where it is put meanwhile.
+memory, and seeds stand for the same random numbers as in the loader's process. Where tapegrad stands in for
+torch, Note [Children] in ``as_torch/children.py`` has what else they are told.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from importlib.machinery import ModuleSpec
+from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from typing import Any
 
-from tapegrad.as_torch import is_installed
 from tapegrad.bindings.generator import in_use
-
-SCRIPT = "TAPEGRAD_SCRIPT_OF_WORKER"
-"""The variable that names the script to a process where tapegrad stands in for torch."""
+from tapegrad.multiprocessing.contexts import environment
 
 PATIENCE = 5.0
 """Seconds after which a worker that doesn't end is terminated."""
@@ -37,49 +28,6 @@ UNGUARDED = (
     " It ended while it imported the program: workers are spawned, so a script must keep what it does under "
     "if __name__ == '__main__'."
 )
-
-_one_at_a_time = threading.Lock()
-
-
-@contextmanager
-def environment(**variables: str) -> Iterator[None]:
-    """Environment variables for processes that are started inside."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-@contextmanager
-def main_replaced() -> Iterator[None]:
-    """Let processes that are started inside have ``main_of_worker`` as their main module."""
-    main = sys.modules["__main__"]
-    spec, script = getattr(main, "__spec__", None), getattr(main, "__file__", None) or ""
-    if spec is not None and (spec.name == "__main__" or spec.name.endswith(".__main__")):
-        script = ""  # a package that is run, whose main module multiprocessing leaves out as well
-    main.__spec__ = ModuleSpec("tapegrad.utils.data.main_of_worker", None)
-    try:
-        with environment(**{SCRIPT: os.path.abspath(script) if script else ""}):
-            yield
-    finally:
-        main.__spec__ = spec
-
-
-@contextmanager
-def spawning() -> Iterator[None]:
-    """What processes that are started inside are told: see Note [What workers are told]."""
-    with _one_at_a_time, environment(JAX_PLATFORMS="cpu", TAPEGRAD_RANDOM=in_use()):
-        if not is_installed():
-            yield
-        else:
-            with main_replaced():
-                yield
 
 
 class WorkerProcess:
@@ -99,7 +47,7 @@ class WorkerProcess:
             target=target, args=(*arguments, theirs_in, theirs_out), daemon=True
         )
         try:
-            with spawning():
+            with environment(JAX_PLATFORMS="cpu", TAPEGRAD_RANDOM=in_use()):
                 self.process.start()
         except BaseException:
             self.close()

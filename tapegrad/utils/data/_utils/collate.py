@@ -25,7 +25,7 @@ from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.data._utils import worker
 from tapegrad.utils.data.segments import new_array
 
-NO_NUMBERS = re.compile(r"[SaUO]")
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
 """The dtypes of NumPy of which there are no tensors."""
 
 FOUND = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
@@ -73,7 +73,7 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, Tensor):
         return data
     if kind.__module__ == "numpy" and kind.__name__ not in ("str_", "string_"):
-        return data if kind is np.ndarray and NO_NUMBERS.search(data.dtype.str) else as_tensor(data)
+        return data if kind is np.ndarray and np_str_obj_array_pattern.search(data.dtype.str) else as_tensor(data)
     if isinstance(data, Mapping):
         return mapped(data, lambda key: default_convert(data[key]))
     if isinstance(data, tuple):
@@ -127,7 +127,7 @@ def collate_numpy_array_fn(batch: Any, *, collate_fn_map: dict | None = None) ->
         TypeError: arrays of strings or objects.
     """
     first = batch[0]
-    if NO_NUMBERS.search(first.dtype.str):
+    if np_str_obj_array_pattern.search(first.dtype.str):
         raise TypeError(FOUND.format(first.dtype))
     alike = all(type(one) is np.ndarray and one.dtype == first.dtype and one.shape == first.shape for one in batch)
     if not alike or not first.dtype.isnative or collate_fn_map is not default_collate_fn_map:

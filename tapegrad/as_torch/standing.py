@@ -2,9 +2,14 @@
 
 Note [The name torch]
 ``sys.modules["torch"]`` becomes a stand-in module (``Stand``), which has what tapegrad has, and a ``__version__`` that
-begins with that of the PyTorch whose behaviour this is, for packages which compare it: ``2.13.0+tapegrad.0.1.0``. A
-finder in front of all others answers for what is imported under the name: ``torch.nn.functional`` is
-``tapegrad.nn.functional``, the very same module. What is not there is refused where it is asked for.
+begins with that of the PyTorch whose behaviour this is, for packages which compare it (``torch_version.py``):
+``2.13.0+tapegrad.0.1.0``. A finder in front of all others answers for what is imported under the name:
+``torch.nn.functional`` is ``tapegrad.nn.functional``, the very same module. What is not there is refused where it is
+asked for. Processes that are started meanwhile do the same: Note [Children] in ``children.py``.
+
+Programs ask classes where they come from: opt_einsum takes the functions of the package that a tensor's class names,
+and ``print(type(x))`` shows it. So ``Tensor`` says that it comes from torch, as long as it is found there. And
+``safetensors.torch`` is told how to read a tensor (``SafetensorsLoader``).
 """
 
 from __future__ import annotations
@@ -20,6 +25,8 @@ from types import ModuleType
 from typing import Any, Self
 
 from tapegrad.absent import REASONS
+from tapegrad.as_torch.children import tell_children
+from tapegrad.torch_version import TorchVersion
 from tapegrad.version import __version__
 
 PYTORCH = "2.13.0"
@@ -29,13 +36,13 @@ PYTORCH = "2.13.0"
 class Stand(ModuleType):
     """The module ``torch`` while tapegrad is installed as it: see Note [The name torch]."""
 
-    __version__ = f"{PYTORCH}+tapegrad.{__version__}"
+    __version__ = TorchVersion(f"{PYTORCH}+tapegrad.{__version__}")
 
     def __init__(self, spec: importlib.machinery.ModuleSpec) -> None:
         super().__init__("torch", "tapegrad, under the name of torch.")
         package = importlib.import_module("tapegrad")
         self.__dict__.update(package=package, __file__=package.__file__, __package__="torch")
-        self.__dict__.update(__spec__=spec, __path__=[])
+        self.__dict__.update(__spec__=spec, __path__=[], torch=self)  # torch.torch is torch, as it happens
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["package"], name)
@@ -75,6 +82,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         Raises:
             ModuleNotFoundError: tapegrad has no such module; it says why, if that is known.
         """
+        if fullname == "safetensors.torch":
+            return _reading_elements(importlib.machinery.PathFinder.find_spec(fullname, path))
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
         if fullname != "torch":
@@ -112,6 +121,33 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             sys.modules[module.__name__] = importlib.import_module(module.__name__.replace("torch", "tapegrad", 1))
 
 
+class SafetensorsLoader(importlib.abc.Loader):
+    """Loads ``safetensors.torch``, which reads memory at addresses; those of tensors are made up (Note [Addresses]).
+
+    Args:
+        loader: what loads the module.
+    """
+
+    def __init__(self, loader: importlib.abc.Loader) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        """As the loader does."""
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        """Load it, and let it read the elements of tensors."""
+        self.loader.exec_module(module)
+        ours = importlib.import_module("tapegrad.serialization.safetensors")
+        module._to_ndarray = lambda tensor: (ours.array_of(tensor), tensor)
+
+
+def _reading_elements(spec: importlib.machinery.ModuleSpec | None) -> importlib.machinery.ModuleSpec | None:
+    if spec is not None and spec.loader is not None:
+        spec.loader = SafetensorsLoader(spec.loader)
+    return spec
+
+
 class Installed:
     """That tapegrad stands in for torch; as a context, until its end.
 
@@ -119,8 +155,10 @@ class Installed:
     """
 
     def __init__(self) -> None:
-        self.finder = Finder()
+        self.finder, self.end_telling = Finder(), tell_children()
         sys.meta_path.insert(0, self.finder)
+        self.tensor = importlib.import_module("tapegrad").Tensor
+        self.module, self.tensor.__module__ = self.tensor.__module__, "torch"
 
     def __enter__(self) -> Self:
         return self
@@ -132,6 +170,8 @@ class Installed:
         """Let ``torch`` be what it was; modules that have imported it keep what they got."""
         if self.finder in sys.meta_path:
             sys.meta_path.remove(self.finder)
+            self.end_telling()
+            self.tensor.__module__ = self.module
             for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
                 del sys.modules[name]
 
