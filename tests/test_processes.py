@@ -37,12 +37,11 @@ def test_a_peer_that_has_ended_is_reported_in_time(tmp_path):
         "import sys, datetime, tapegrad.distributed as dist\n"
         "dist.init_process_group(timeout=datetime.timedelta(seconds=20))\n"
         "if dist.get_rank() == 1: sys.exit()\n"
-        "try: dist.barrier(timeout=datetime.timedelta(seconds=1))\n"
-        "except TimeoutError as error: print(error)\n"
+        "try: dist.barrier()\n"
+        "except dist.DistBackendError as error: print(error)\n"
     )
     done = run(str(script), timeout=120)
-    assert "wait timeout after 1 s" in done.stdout, done
-    assert "a process has ended, is stuck" in done.stdout
+    assert "this process waits for the others at a barrier, but rank 1 has left" in done.stdout, done
     assert done.returncode == 0, done
 
 
@@ -56,14 +55,13 @@ def test_processes_that_part_are_told_where(tmp_path):
         "dist.init_process_group(timeout=datetime.timedelta(seconds=20))\n"
         "mesh = dist.init_device_mesh('cpu', (2,))\n"
         "x = ones(2, 4, device_mesh=mesh, placements=[Shard(0)]).requires_grad_()\n"
-        "y = x.sin() if dist.get_rank() else x.cos()\n"
-        "try: y.sum().backward()\n"
+        "try: (x.sin() if dist.get_rank() else x.cos()).sum().backward()\n"
         "except RuntimeError as error: print(error, flush=True)\n"
         "assert x.grad is None\n"
     )
     done = run(str(script), timeout=120)
-    assert done.stdout.count("about to compute different programs") == 2, done
-    assert done.stdout.count("rank 0: CosBackward0 [(2, 4)], got rank 1: SinBackward0 [(2, 4)]") == 2, done
+    assert done.stdout.count("compute different programs") == 2, done
+    assert done.stdout.count(f"rank 0: cos(float32[2, 4]P('dim_0',)) at {script}:6 in <module>: try: (x.sin()") == 2, done
 
 
 @pytest.mark.once("nothing is computed")

@@ -23,10 +23,11 @@ from tapegrad.distributed.distributed_c10d import (
     reduce_scatter,
     reduce_scatter_tensor,
 )
+from tapegrad.distributed.peers import DistBackendError, DistError, DistNetworkError, DistStoreError
 from tapegrad.distributed.store import TCPStore
 
 __all__ = [
-    "DeviceMesh", "ReduceOp", "TCPStore", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce",
+    "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "ReduceOp", "TCPStore", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce",
     "all_to_all", "all_to_all_single", "barrier", "broadcast", "broadcast_object_list", "checkpoint", "data_parallel",
     "destroy_process_group", "device_mesh", "distributed_c10d", "fsdp", "get_backend", "get_rank", "get_world_size",
     "init_device_mesh", "init_process_group", "is_available", "is_initialized", "reduce_scatter",

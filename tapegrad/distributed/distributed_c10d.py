@@ -9,10 +9,8 @@ What is no array goes through the ``TCPStore``, so that who waits for a peer tha
 from __future__ import annotations
 
 import atexit
-import hashlib
 import os
 import pickle
-import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -27,9 +25,12 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.bindings.inplace import copy_
-from tapegrad.distributed.store import TCPStore
+from tapegrad.distributed import keeper
+from tapegrad.distributed.peers import Peers
+from tapegrad.distributed.store import TCPStore, free_port
 from tapegrad.distributed.tensor.dtensor import same_everywhere
 from tapegrad.errors import message
+from tapegrad.execution.devices import jitted
 from tapegrad.execution.host import array_of
 from tapegrad.execution.processes import processes
 from tapegrad.interop.arrays import from_jax_array
@@ -57,8 +58,10 @@ class ReduceOp(Enum):
 
 class _World:
     store: TCPStore | None = None
+    peers: Any = None
+    keeper: Any = None
+    service = ""
     timeout = DEFAULT_TIMEOUT
-    round = 0
 
 
 world = _World()
@@ -103,29 +106,42 @@ def init_process_group(
     rank, world_size = _said("RANK", rank), _said("WORLD_SIZE", world_size)
     if not 0 <= rank < world_size:
         raise ValueError(message("there is no such rank", expected=f"0 to {world_size - 1}", got=rank))
-    host, port = _meeting_place(init_method) if store is None else (store.host, store.port)
-    found = store or TCPStore(host, port, world_size, is_master=rank == 0, timeout=wait)
+    found = store or _met(*_meeting_place(init_method), rank, world_size, wait)
     if world_size > 1:
-        _connect(found, host, rank, world_size, wait)
-    world.store, world.timeout = found, wait
-    processes.rank, processes.count, processes.passes = rank, world_size, 0
-    processes.compare = _compare if world_size > 1 else None
+        found = _connected(found, rank, world_size, wait)
+    peers = Peers(found, rank, world_size, wait)
+    world.store, world.peers, world.timeout = found, peers, wait
+    processes.begin(rank, world_size, peers.compare, peers.wait_for)
     if os.environ.get("TORCH_DISTRIBUTED_DEBUG") == "DETAIL":
         processes.every = 1
     same_everywhere[:] = [_of_first]
     atexit.register(destroy_process_group)
 
 
-def _connect(store: TCPStore, host: str, rank: int, world_size: int, wait: timedelta) -> None:
-    """Have jax connect the processes, at an address that the first of them chooses."""
+def _met(host: str, port: int, rank: int, world_size: int, wait: timedelta) -> TCPStore:
+    """The table of entries, which a keeper has where there are several processes."""
+    if world_size == 1:
+        return TCPStore(host, port, is_master=True, timeout=wait)
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
+        port += 1  # torchrun has a table of its own there, which speaks otherwise
     if rank == 0:
-        with socket.socket() as free:
-            free.bind((host, 0))
-            store.set("jax", f"{host}:{free.getsockname()[1]}")
-    seconds = max(1, int(wait.total_seconds()))
-    jax.distributed.initialize(
-        store.get("jax", wait).decode(), world_size, rank, initialization_timeout=seconds, shutdown_timeout_seconds=10
-    )
+        world.keeper, port, world.service = keeper.started(host, port, world_size, wait)
+    return TCPStore(host, port, world_size, timeout=wait)
+
+
+def _connected(store: TCPStore, rank: int, world_size: int, wait: timedelta) -> TCPStore:
+    """Have jax connect the processes. A table that one of them keeps serves to find that of a keeper."""
+    if rank == 0 and world.keeper is None:
+        world.keeper, port, world.service = keeper.started(store.host, 0, world_size, wait)
+        store.set("keeper", str(port))
+    if rank == 0:
+        store.set("jax", world.service)
+    address = store.get("jax", wait).decode()
+    seconds, host = max(1, int(wait.total_seconds())), address.rpartition(":")[0]
+    own = {"coordinator_bind_address": f"{host}:{free_port(host)}"} if rank == 0 else {}  # that of the keeper serves
+    jax.distributed.initialize(address, world_size, rank, initialization_timeout=seconds, **own)
+    kept = store.entries("keeper")
+    return TCPStore(store.host, int(kept["keeper"]), world_size, timeout=wait) if kept else store
 
 
 def _said(name: str, given: int) -> int:
@@ -155,17 +171,14 @@ def destroy_process_group(group: Any = None) -> None:
     """Leave the other processes."""
     if world.store is None:
         return
-    store, world.store = world.store, None
-    if processes.count > 1:
-        with suppress(Exception):  # a peer that has ended does not answer
-            store.set(f"left/{processes.rank}", b"")
-            if processes.rank == 0:
-                for rank in range(1, processes.count):
-                    store.get(f"left/{rank}", timedelta(seconds=10))
-        with suppress(Exception):
-            jax.distributed.shutdown()
+    store, peers, world.store, world.peers = world.store, world.peers, None, None
+    processes.begin(0, 0, None, None)
+    with suppress(Exception):  # a peer that has ended does not answer
+        peers.leave()
     store.close()
-    processes.rank, processes.count, processes.compare = 0, 0, None
+    if world.keeper is not None:
+        keeper.let_go(world.keeper)
+        world.keeper = None
 
 
 def _store() -> TCPStore:
@@ -202,14 +215,8 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
 
 def gathered(data: bytes, read: Callable[[bytes], Any] = bytes, timeout: timedelta | None = None) -> list[Any]:
     """What each process gives, in the order of ranks."""
-    store = _store()
-    world.round += 1
-    place = f"objects/{world.round}"
-    store.set(f"{place}/{processes.rank}", data)
-    found = [read(store.get(f"{place}/{rank}", timeout or world.timeout)) for rank in range(processes.count)]
-    if world.round > 2:  # who has read this round has read all before the last one
-        store.delete_key(f"objects/{world.round - 2}/{processes.rank}")
-    return found
+    _store()
+    return [read(found) for found in world.peers.gathered(data, timeout)]
 
 
 def broadcast_object_list(
@@ -229,24 +236,8 @@ def barrier(
     Raises:
         TimeoutError: one has not come in time.
     """
-    gathered(b"", timeout=timeout)
-
-
-def _compare(what: str, lines: list[str]) -> None:
-    """See Note [Agreement] in ``execution/processes.py``. The lines themselves are sent only where they differ."""
-    digest = hashlib.blake2b("\n".join([what, *lines]).encode(), digest_size=16).digest()
-    if len({*gathered(digest)}) == 1:
-        return
-    texts = gathered(pickle.dumps([what, *lines]), pickle.loads)
-    for number in range(max(map(len, texts))):
-        here = [text[number] if number < len(text) else "nothing more" for text in texts]
-        other = next((rank for rank, line in enumerate(here) if line != here[0]), None)
-        if other is not None:
-            raise RuntimeError(message(
-                f"the processes are about to compute different programs: they part at line {number} of {what}",
-                expected=f"rank 0: {here[0]}", got=f"rank {other}: {here[other]}",
-                hint="let all ranks run the same operators on the same shapes, in the same order",
-            ))  # fmt: skip
+    _store()
+    world.peers.gathered(b"", timeout, name="barrier", what="the others at a barrier")
 
 
 def _checked_rank(rank: int) -> int:
@@ -271,7 +262,13 @@ def _ranks() -> Mesh:
 @cache
 def _program(compute: Callable, settings: tuple, split: bool) -> Callable:
     out = NamedSharding(_ranks(), PartitionSpec("ranks") if split else PartitionSpec())
-    return jax.jit(lambda x: compute(x, *settings), out_shardings=out)
+    name = f"{compute.__name__}{settings}"
+
+    def collective(x: Any) -> Any:
+        return compute(x, *settings)
+
+    collective.__name__ = collective.__qualname__ = name
+    return jitted(collective, out_shardings=out)
 
 
 def _collected(tensor: Tensor, compute: Callable, *settings: Any, split: bool = False) -> Tensor:
