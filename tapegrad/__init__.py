@@ -110,6 +110,7 @@ __getattr__, __dir__ = on_demand(
     is_autocast_enabled="tapegrad.amp.autocast_mode",
     jit="tapegrad.jit",
     load="tapegrad.serialization.loading",
+    multiprocessing="tapegrad.multiprocessing",
     optim="tapegrad.optim",
     profiler="tapegrad.profiler",
     quasirandom="tapegrad.quasirandom",

@@ -29,7 +29,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             fake_quantize_per_tensor_affine fake_quantize_per_channel_affine qint8 qint32 quint8 quint4x2 quint2x4
             qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric int_repr q_scale
             q_zero_point"""),
-        (DISTRIBUTED, "multiprocessing futures"),
+        (DISTRIBUTED, "futures"),
         (PACKAGES, "package"),
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
         (STREAMS, "Stream Event"),

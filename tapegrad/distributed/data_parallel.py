@@ -12,7 +12,7 @@ from typing import Any
 
 from tapegrad.autograd.function import Function
 from tapegrad.distributed.device_mesh import DeviceMesh
-from tapegrad.distributed.distributed_c10d import get_world_size
+from tapegrad.distributed.groups import get_world_size
 from tapegrad.distributed.fsdp.fully_shard import default_mesh
 from tapegrad.distributed.tensor.dtensor import DTensor, to_local
 from tapegrad.distributed.tensor.modules import distribute_module

@@ -10,71 +10,71 @@ from __future__ import annotations
 
 import atexit
 import os
-import pickle
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from enum import Enum
-from functools import cache
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.bindings.inplace import copy_
 from tapegrad.distributed import keeper
-from tapegrad.distributed.peers import Peers
+from tapegrad.distributed.collectives import *
+from tapegrad.distributed.collectives import __all__ as _collectives
+from tapegrad.distributed.collectives import of_first
+from tapegrad.distributed.groups import *
+from tapegrad.distributed.groups import DEFAULT_TIMEOUT, is_initialized, world
+from tapegrad.distributed.groups import __all__ as _groups
+from tapegrad.distributed.objects import *
+from tapegrad.distributed.objects import __all__ as _objects
+from tapegrad.distributed.peers import DistBackendError, DistError, DistNetworkError, DistStoreError, Peers
 from tapegrad.distributed.store import TCPStore, free_port
 from tapegrad.distributed.tensor.dtensor import same_everywhere
 from tapegrad.errors import message
-from tapegrad.execution.devices import jitted
-from tapegrad.execution.host import array_of
+from tapegrad.execution.devices import accelerator_type
 from tapegrad.execution.processes import processes
-from tapegrad.interop.arrays import from_jax_array
-from tapegrad.tensor.tensor import Tensor, value_of
 
-__all__ = [
-    "ReduceOp", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all",
-    "all_to_all_single", "barrier", "broadcast", "broadcast_object_list", "destroy_process_group", "get_backend",
-    "get_rank", "get_world_size", "init_process_group", "is_available", "is_initialized", "reduce_scatter",
-    "reduce_scatter_tensor",
+__all__ = [  # noqa: PLE0604 - lists of names
+    "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "default_pg_timeout",
+    "destroy_process_group", "init_process_group", "is_available", "is_backend_available", "is_gloo_available",
+    "is_mpi_available", "is_nccl_available", "is_ucc_available", "is_xccl_available", *_collectives, *_groups,
+    *_objects,
 ]  # fmt: skip
 
-DEFAULT_TIMEOUT = timedelta(minutes=30)
+default_pg_timeout = DEFAULT_TIMEOUT
 
 
-class ReduceOp(Enum):
-    """How what the processes have is put together."""
-
-    SUM = "sum"
-    AVG = "mean"
-    PRODUCT = "prod"
-    MIN = "min"
-    MAX = "max"
+def is_backend_available(backend: str) -> bool:
+    """Whether arrays can be carried by it: XLA carries them, whatever a program asks for."""
+    return backend.lower() in ("xla", "gloo", "nccl")
 
 
-class _World:
-    store: TCPStore | None = None
-    peers: Any = None
-    keeper: Any = None
-    service = ""
-    timeout = DEFAULT_TIMEOUT
+def is_gloo_available() -> bool:
+    """True: programs that ask for it before they name it get XLA's."""
+    return True
 
 
-world = _World()
+def is_nccl_available() -> bool:
+    """Whether there are accelerators of CUDA, for which XLA has it."""
+    return accelerator_type() == "cuda"
+
+
+def is_mpi_available() -> bool:
+    """False."""
+    return False
+
+
+def is_ucc_available() -> bool:
+    """False."""
+    return False
+
+
+def is_xccl_available() -> bool:
+    """False."""
+    return False
 
 
 def is_available() -> bool:
     """True: processes can meet."""
     return True
-
-
-def is_initialized() -> bool:
-    """Whether the processes have met."""
-    return world.store is not None
 
 
 def init_process_group(
@@ -114,7 +114,7 @@ def init_process_group(
     processes.begin(rank, world_size, peers.compare, peers.wait_for)
     if os.environ.get("TORCH_DISTRIBUTED_DEBUG") == "DETAIL":
         processes.every = 1
-    same_everywhere[:] = [_of_first]
+    same_everywhere[:] = [of_first]
     atexit.register(destroy_process_group)
 
 
@@ -171,7 +171,9 @@ def destroy_process_group(group: Any = None) -> None:
     """Leave the other processes."""
     if world.store is None:
         return
-    store, peers, world.store, world.peers = world.store, world.peers, None, None
+    if group is not None and len(group.ranks) < processes.count:
+        return  # nothing is kept for it
+    store, peers, world.store = world.store, world.peers, None
     processes.begin(0, 0, None, None)
     with suppress(Exception):  # a peer that has ended does not answer
         peers.leave()
@@ -179,196 +181,3 @@ def destroy_process_group(group: Any = None) -> None:
     if world.keeper is not None:
         keeper.let_go(world.keeper)
         world.keeper = None
-
-
-def _store() -> TCPStore:
-    if world.store is None:
-        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
-    return world.store
-
-
-def get_rank(group: Any = None) -> int:
-    """Which of the processes this is."""
-    _store()
-    return processes.rank
-
-
-def get_world_size(group: Any = None) -> int:
-    """How many processes there are."""
-    _store()
-    return processes.count
-
-
-def get_backend(group: Any = None) -> str:
-    """What carries arrays: XLA."""
-    _store()
-    return "xla"
-
-
-# Objects --------------------------------------------------------------------------------------------------------------
-
-
-def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
-    """Put what each process gives into the list, which is as long as there are processes."""
-    object_list[:] = gathered(pickle.dumps(obj), pickle.loads)
-
-
-def gathered(data: bytes, read: Callable[[bytes], Any] = bytes, timeout: timedelta | None = None) -> list[Any]:
-    """What each process gives, in the order of ranks."""
-    _store()
-    return [read(found) for found in world.peers.gathered(data, timeout)]
-
-
-def broadcast_object_list(
-    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None
-) -> None:
-    """Put what the process ``src`` has in its list into the lists of all."""
-    source = _checked_rank(src or 0)
-    own = pickle.dumps(object_list) if processes.rank == source else b""
-    object_list[:] = pickle.loads(gathered(own)[source])
-
-
-def barrier(
-    group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
-) -> None:
-    """Wait until all processes are here.
-
-    Raises:
-        TimeoutError: one has not come in time.
-    """
-    _store()
-    world.peers.gathered(b"", timeout, name="barrier", what="the others at a barrier")
-
-
-def _checked_rank(rank: int) -> int:
-    _store()
-    if not 0 <= rank < processes.count:
-        raise ValueError(message("there is no such rank", expected=f"0 to {processes.count - 1}", got=rank))
-    return rank
-
-
-# Arrays ---------------------------------------------------------------------------------------------------------------
-
-
-@cache
-def _ranks() -> Mesh:
-    """A mesh of the first device of each process."""
-    first: dict[int, Any] = {}
-    for device in jax.devices():
-        first.setdefault(device.process_index, device)
-    return Mesh(np.array([first[rank] for rank in sorted(first)]), ("ranks",), axis_types=(AxisType.Auto,))
-
-
-@cache
-def _program(compute: Callable, settings: tuple, split: bool) -> Callable:
-    out = NamedSharding(_ranks(), PartitionSpec("ranks") if split else PartitionSpec())
-    name = f"{compute.__name__}{settings}"
-
-    def collective(x: Any) -> Any:
-        return compute(x, *settings)
-
-    collective.__name__ = collective.__qualname__ = name
-    return jitted(collective, out_shardings=out)
-
-
-def _collected(tensor: Tensor, compute: Callable, *settings: Any, split: bool = False) -> Tensor:
-    """What is computed of the stack of what each process has: all of it, or this process's row."""
-    _store()
-    own = array_of(value_of(tensor))
-    where = NamedSharding(_ranks(), PartitionSpec("ranks"))
-    with jax.enable_x64(True):
-        rows = jax.make_array_from_single_device_arrays((processes.count, *own.shape), where, [own[None]])
-        found = _program(compute, settings, split)(rows).addressable_shards[0].data
-    return from_jax_array(found[0] if split else found)
-
-
-def _stack(x: Any) -> Any:
-    return x
-
-
-def _reduced(x: Any, how: str) -> Any:
-    return getattr(jnp, how)(x, axis=0).astype(x.dtype)
-
-
-def _row(x: Any, source: int) -> Any:
-    return x[source]
-
-
-def _turned(x: Any) -> Any:
-    return jnp.swapaxes(x, 0, 1)
-
-
-def _of_first(tensor: Tensor) -> Tensor:
-    return _collected(tensor, _row, 0) if processes.count > 1 else tensor
-
-
-def _put(target: Tensor, value: Tensor) -> None:
-    if value.shape != target.shape:
-        raise RuntimeError(message("a tensor for a result has another shape", expected=tuple(value.shape),
-                                   got=tuple(target.shape)))  # fmt: skip
-    with no_grad():
-        copy_(target, value)
-
-
-def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> None:
-    """Put the sum (or what ``op`` says) of what all processes have into the tensor of each."""
-    _put(tensor, _collected(tensor, _reduced, ReduceOp(op).value))
-
-
-def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> None:
-    """Put what each process has into the tensors of the list."""
-    if len(tensor_list) != get_world_size():
-        raise ValueError(
-            message("all_gather: one tensor for each process", expected=processes.count, got=len(tensor_list))
-        )
-    for target, value in zip(tensor_list, _collected(tensor, _stack), strict=True):
-        _put(target, value)
-
-
-def all_gather_into_tensor(
-    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
-) -> None:
-    """Put what all processes have behind one another into a tensor."""
-    _put(output_tensor, _collected(input_tensor, _stack).reshape(tuple(output_tensor.shape)))
-
-
-def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False) -> None:
-    """Put what the process ``src`` has into the tensor of each."""
-    _put(tensor, _collected(tensor, _row, _checked_rank(src or 0)))
-
-
-def reduce_scatter(
-    output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
-) -> None:
-    """Put the sum over all processes of the tensor that each has for this one into ``output``."""
-    _put(output, _collected(_stacked(input_list), _reduced, ReduceOp(op).value, split=True))
-
-
-def reduce_scatter_tensor(
-    output: Tensor, input: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False
-) -> None:
-    """``reduce_scatter`` of tensors that are one, behind one another."""
-    parts = input.detach().reshape(get_world_size(), *output.shape)
-    _put(output, _collected(parts, _reduced, ReduceOp(op).value, split=True))
-
-
-def all_to_all(
-    output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None, async_op: bool = False
-) -> None:
-    """Put what each process has for this one into the tensors of the first list."""
-    found = _collected(_stacked(input_tensor_list), _turned, split=True)
-    for target, value in zip(output_tensor_list, found, strict=True):
-        _put(target, value)
-
-
-def all_to_all_single(output: Tensor, input: Tensor, *args: Any, group: Any = None, async_op: bool = False) -> None:
-    """``all_to_all`` of tensors that are one, behind one another, in equal parts."""
-    parts = input.detach().reshape(get_world_size(), -1)
-    _put(output, _collected(parts, _turned, split=True).reshape(tuple(output.shape)))
-
-
-def _stacked(tensors: Sequence[Tensor]) -> Tensor:
-    if len(tensors) != get_world_size():
-        raise ValueError(message("one tensor for each process", expected=processes.count, got=len(tensors)))
-    with jax.enable_x64(True):
-        return from_jax_array(jnp.stack([array_of(value_of(tensor)) for tensor in tensors]))

@@ -21,7 +21,7 @@ import jax
 
 from tapegrad.distributed.store import TCPStore
 from tapegrad.errors import message
-from tapegrad.execution.processes import Line, processes
+from tapegrad.execution.processes import Line, Ranks, processes
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 
@@ -69,7 +69,7 @@ class Peers:
         store.announce(rank)
 
     def gathered(
-        self, data: bytes, timeout: timedelta | None = None, ranks: Sequence[int] | None = None, name: str = "all",
+        self, data: bytes, timeout: timedelta | None = None, ranks: Ranks | None = None, name: str = "all",
         what: str = "objects of all processes",
     ) -> list[bytes]:  # fmt: skip
         """What each process gives, in the order of ranks.
@@ -86,9 +86,10 @@ class Peers:
             DistBackendError: one has ended, or waits for something else.
         """
         self._refuse_failed()
+        ranks = tuple(range(self.count)) if ranks is None else ranks
+        name = f"{name} {_named(ranks)}"
         number = self.rounds[name] = self.rounds.get(name, 0) + 1
-        ranks = range(self.count) if ranks is None else ranks
-        watch = _Watch(self, timeout or self.timeout, [rank for rank in ranks if rank != self.rank])
+        watch = _Watch(self, timeout or self.timeout, ranks)
         given: bytes | None = data
         while True:
             # who has read a round has read all before the last one
@@ -100,19 +101,37 @@ class Peers:
             given = None
             watch.look(what, what)
 
-    def compare(self, what: str, lines: list[str]) -> None:
+    def awaited(self, key: str, rank: int) -> bytes:
+        """What another process has put under a key, which is taken away.
+
+        Raises:
+            TimeoutError: it has not come in time.
+            DistBackendError: the process has ended.
+        """
+        self._refuse_failed()
+        watch = _Watch(self, self.timeout, (self.rank, rank))
+        while True:
+            found = self.store.entries(key).get(key)
+            if found is not None:
+                self.store.delete_key(key)
+                return found
+            if not self.store.has(key, SLICE):
+                watch.look(f"what rank {rank} sends", patience=SETTLES)
+
+    def compare(self, what: str, lines: list[str], ranks: Ranks) -> None:
         """See Note [Agreement]. The lines themselves are sent only where they differ."""
         digest = hashlib.blake2b("\n".join([what, *lines]).encode(), digest_size=16).digest()
-        before = f"{processes.calls} {processes.sum} ".encode()
+        before = processes.history(ranks)
         next_call = what if what != "a program" else lines[0]
-        if len({*self.gathered(before + digest, name="compared", what=next_call)}) == 1:
+        own = f"{before.calls} {before.sum} ".encode() + digest
+        if len({*self.gathered(own, None, ranks, "compared", next_call)}) == 1:
             return
-        own = {"lines": [what, *lines], **history(), "place": str(here())}
-        texts = [json.loads(text) for text in self.gathered(json.dumps(own).encode(), name="texts", what=next_call)]
-        self.failed = _parted(texts) or _about_to_part(texts)
+        all_of_it = json.dumps({"lines": [what, *lines], **told(ranks), "place": str(here())}).encode()
+        texts = [json.loads(text) for text in self.gathered(all_of_it, None, ranks, "texts", next_call)]
+        self.failed = _parted(texts, ranks) or _about_to_part(texts, ranks)
         raise DistBackendError(self.failed)
 
-    def wait_for(self, call: Callable[[], Any]) -> Any:
+    def wait_for(self, call: Callable[[], Any], ranks: Ranks) -> Any:
         """Call what needs the other processes.
 
         Raises:
@@ -124,10 +143,10 @@ class Peers:
         watch: _Watch | None = None
         try:
             while not done.ended(SLICE):
-                watch = watch or _Watch(self, self.timeout, [rank for rank in range(self.count) if rank != self.rank])
-                watch.look(_last_line(), patience=SETTLES)
+                watch = watch or _Watch(self, self.timeout, ranks)
+                watch.look(_last_line(ranks), patience=SETTLES)
         except KeyboardInterrupt:
-            self.give_up(f"was interrupted while it waited for the others in {_last_line()}")
+            self.give_up(f"was interrupted while it waited for the others in {_last_line(ranks)}")
             raise
         if watch is not None:
             watch.end()
@@ -191,34 +210,40 @@ class Peers:
                 break
 
 
-def history(pending: str | None = None) -> dict[str, Any]:
+def told(ranks: Ranks, pending: str | None = None) -> dict[str, Any]:
     """What this process has called, and is about to call, as others may see it."""
-    lines = [*processes.recent, *([] if pending is None else [Line(pending, here())])]
-    return {"calls": processes.calls + (pending is not None), "sum": processes.sum,
+    history = processes.history(ranks)
+    lines = [*history.recent, *([] if pending is None else [Line(pending, here())])]
+    return {"calls": history.calls + (pending is not None), "sum": history.sum,
             "recent": [[line.text, str(line.place)] for line in lines]}  # fmt: skip
 
 
-def _about_to_part(texts: list[dict[str, Any]]) -> str:
+def _named(ranks: Ranks) -> str:
+    return ",".join(map(str, ranks))
+
+
+def _last_line(ranks: Ranks) -> str:
+    recent = processes.history(ranks).recent
+    return recent[-1].text if recent else "an element"
+
+
+def _about_to_part(texts: list[dict[str, Any]], ranks: Ranks) -> str:
     """Where what processes are about to call differs, in words."""
     columns = [text["lines"] for text in texts]
-    number, rank = _first_difference(columns, (0, 0))
-    first, other = (f"{_line(columns[i], number)} at {texts[i]['place']}" for i in (0, rank))
+    number, other = _first_difference(columns, (0, 0))
+    mine, theirs = (f"{_line(columns[i], number)} at {texts[i]['place']}" for i in (0, other))
     what = f"line {number} of {columns[0][0]}" if number else "once"
     return message(f"the processes are about to compute different programs: they part at {what}",
-                   expected=f"rank 0: {first}", got=f"rank {rank}: {other}", hint=ALIKE)  # fmt: skip
-
-
-def _last_line() -> str:
-    return processes.recent[-1].text if processes.recent else "the first call"
+                   expected=f"rank {ranks[0]}: {mine}", got=f"rank {ranks[other]}: {theirs}", hint=ALIKE)  # fmt: skip
 
 
 class _Watch:
     """What others do while this process waits for them."""
 
-    def __init__(self, peers: Peers, timeout: timedelta, ranks: Sequence[int]) -> None:
+    def __init__(self, peers: Peers, timeout: timedelta, ranks: Ranks) -> None:
         self.peers, self.ranks, self.seconds = peers, ranks, timeout.total_seconds()
         self.began = time.monotonic()
-        self.said = False
+        self.place, self.said = f"waits {_named(ranks)}/", False
 
     def look(self, what: str, pending: str | None = None, patience: float = 0.0) -> None:
         """Raise if there is no use in waiting on.
@@ -235,7 +260,7 @@ class _Watch:
             self.peers.fail(f"this process waits for {what}, but {said}")
         if waited > SETTLES and not self.said:
             self.said = True
-            self.peers.store.set(f"waits/{self.peers.rank}", json.dumps(history(pending)))
+            self.peers.store.set(f"{self.place}{self.peers.rank}", json.dumps(told(self.ranks, pending)))
         if self.said:
             self._compare()
         if waited > self.seconds:
@@ -244,37 +269,36 @@ class _Watch:
 
     def _compare(self) -> None:
         """Raise if another one waits, too, and has come there in another way."""
-        waiting = self.peers.store.entries("waits/")
+        waiting = self.peers.store.entries(self.place)
         texts = {int(key.rpartition("/")[2]): json.loads(said) for key, said in waiting.items()}
-        parted = _parted([text for _, text in sorted(texts.items())], sorted(texts), short=True)
+        parted = _parted([text for _, text in sorted(texts.items())], sorted(texts), so_far=True)
         if parted is not None:
             self.peers.fail(parted)
 
     def end(self) -> None:
         """There is no need to wait any more."""
         if self.said:
-            self.peers.store.delete_key(f"waits/{self.peers.rank}")
+            self.peers.store.delete_key(f"{self.place}{self.peers.rank}")
 
 
-def _parted(texts: list[dict[str, Any]], ranks: Sequence[int] | None = None, short: bool = False) -> str | None:
+def _parted(texts: list[dict[str, Any]], ranks: Sequence[int], so_far: bool = False) -> str | None:
     """Where the calls of processes part, in words; None if they don't.
 
     Args:
-        texts: the ``history`` of each.
+        texts: what is ``told`` of each.
         ranks: whose they are.
-        short: whether one may have called less than others so far.
+        so_far: whether one may have called less than others so far.
     """
-    if not short and len({(text["calls"], text["sum"]) for text in texts}) < 2:
+    if not so_far and len({(text["calls"], text["sum"]) for text in texts}) < 2:
         return None
     first = max(text["calls"] - len(text["recent"]) for text in texts)
     columns = [text["recent"][first - text["calls"] + len(text["recent"]) :] for text in texts]
-    if short:
+    if so_far:
         columns = [column[: min(map(len, columns))] for column in columns]
     found = _first_difference([[call for call, _ in column] for column in columns], None)
     if found is None:
-        return None if short else "the processes have computed different programs, longer ago than is kept"
+        return None if so_far else "the processes have computed different programs, longer ago than is kept"
     number, other = found
-    ranks = range(len(texts)) if ranks is None else ranks
     mine, theirs = (" at ".join(_line(columns[i], number, ["nothing more"])) for i in (0, other))
     return message(f"the processes have computed different programs: they part at call {first + number + 1}",
                    expected=f"rank {ranks[0]}: {mine}", got=f"rank {ranks[other]}: {theirs}", hint=ALIKE)  # fmt: skip

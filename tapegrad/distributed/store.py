@@ -175,6 +175,10 @@ class TCPStore:
                                        "stuck, or does something else"))  # fmt: skip
         return found
 
+    def has(self, key: str, seconds: float = 0.0) -> bool:
+        """Whether there is such an entry, within so many seconds."""
+        return self._ask("get", key, None, seconds) is not None
+
     def add(self, key: str, amount: int) -> int:
         """Add to a number in the table, which is 0 at first, and give the sum."""
         return self._ask("add", key, amount)

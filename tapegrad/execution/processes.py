@@ -21,13 +21,16 @@ import re
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, NamedTuple
 
 import jax
+from jax.sharding import Mesh, NamedSharding
 
 from tapegrad.tape.positions import Position, here
 
 _ADDRESS = re.compile(" at 0x[0-9a-f]+")
+Ranks = tuple[int, ...]
 KEPT = 256
 """How many of the last calls are kept, to say where processes have parted."""
 
@@ -39,38 +42,54 @@ class Line(NamedTuple):
     place: Position | None
 
 
-class Processes:
-    """The processes that compute together.
+class History:
+    """What processes have called together.
 
     Attributes:
-        rank: which of them this is.
-        count: how many there are; 0 if they have not met.
-        compare: compares lines with those of the others; None where there are no others.
-        wait_for: calls something for which others are needed, and raises if they don't come.
-        every: how many backward passes there are for each that is compared.
-        calls, sum: how many calls there were, and a number over all of them.
-        recent: the last of them.
+        calls, sum, passes: how many calls there were, a number over all of them, and how many backward passes.
+        recent: the last calls.
     """
 
-    rank = count = passes = calls = sum = 0
-    every = 100
-    compare: Callable[[str, list[str]], None] | None = None
-    wait_for: Callable[[Callable[[], Any]], Any] | None = None
-
     def __init__(self) -> None:
+        self.calls = self.sum = self.passes = 0
         self.recent: deque[Line] = deque(maxlen=KEPT)
-
-    def begin(self, rank: int, count: int, compare: Any, wait_for: Any) -> None:
-        """The processes have met, or have left one another."""
-        self.rank, self.count, self.passes, self.calls, self.sum = rank, count, 0, 0, 0
-        self.compare, self.wait_for = (compare, wait_for) if count > 1 else (None, None)
-        self.recent.clear()
 
     def note(self, text: str) -> None:
         """Write down what is about to be called."""
         self.calls += 1
         self.sum = zlib.crc32(text.encode(), self.sum)
         self.recent.append(Line(text, here()))
+
+
+class Processes:
+    """The processes that compute together.
+
+    Attributes:
+        rank: which of them this is.
+        count: how many there are; 0 if they have not met.
+        compare: compares lines with those of the processes whose ranks are given; None where there are no others.
+        wait_for: calls something for which these are needed, and raises if they don't come.
+        every: how many backward passes there are for each that is compared.
+    """
+
+    rank = count = 0
+    every = 100
+    compare: Callable[[str, list[str], Ranks], None] | None = None
+    wait_for: Callable[[Callable[[], Any], Ranks], Any] | None = None
+
+    def __init__(self) -> None:
+        self._histories: dict[Ranks, History] = {}
+
+    def begin(self, rank: int, count: int, compare: Any, wait_for: Any) -> None:
+        """The processes have met, or have left one another."""
+        self.rank, self.count = rank, count
+        self.compare, self.wait_for = (compare, wait_for) if count > 1 else (None, None)
+        self._histories.clear()
+
+    def history(self, ranks: Ranks) -> History:
+        """What this process has called together with others, which it names, too."""
+        found = self._histories.get(ranks)
+        return self._histories.setdefault(ranks, History()) if found is None else found
 
     def agree(self, what: str, values: Iterable[Any], lines: Callable[[], list[str]]) -> None:
         """Compare what is about to be done, if that spans several processes.
@@ -83,16 +102,31 @@ class Processes:
         Raises:
             RuntimeError: another process is about to do something else.
         """
-        if self.compare is not None and any(map(is_split, values)):
-            self.compare(what, lines())
+        first = None if self.compare is None else next(filter(is_split, values), None)
+        if first is not None:
+            self.compare(what, lines(), ranks_of(first))  # type: ignore[misc]
 
     def agree_on_pass(self, values: Iterable[Any], lines: Callable[[], list[str]]) -> None:
         """``agree``, for a backward pass: the first one, and one of so many."""
-        if self.compare is None or not any(map(spans, values)):
+        first = None if self.compare is None else next(filter(spans, values), None)
+        if first is None:
             return
-        self.passes += 1
-        if (self.passes - 1) % self.every == 0:
-            self.compare("a backward pass", lines())
+        ranks = ranks_of(first)
+        history = self.history(ranks)
+        history.passes += 1
+        if (history.passes - 1) % self.every == 0:
+            self.compare("a backward pass", lines(), ranks)  # type: ignore[misc]
+
+
+def ranks_of(array: Any) -> Ranks:
+    """The processes over whose devices an array is spread."""
+    return _ranks(array.sharding.mesh if isinstance(array.sharding, NamedSharding) else array.sharding)
+
+
+@cache
+def _ranks(devices: Any) -> Ranks:
+    of = devices.devices.flat if isinstance(devices, Mesh) else devices.device_set
+    return tuple(sorted({device.process_index for device in of}))
 
 
 def spans(value: Any) -> bool:
@@ -124,24 +158,24 @@ class Together:
         return getattr(self._function, name)
 
     def __call__(self, *values: Any) -> Any:
-        if processes.wait_for is None or not any(map(is_split, values)):
+        first = None if processes.wait_for is None else next(filter(is_split, values), None)
+        if first is None:
             return self._function(*values)
-        kind = tuple(map(_kind, values))
-        text = f"{self._function.__name__}({', '.join(map(str, kind))})"
-        if kind not in self._known or processes.every == 1:
-            self._compare(text, values)
-            self._known.add(kind)
-        processes.note(text)
-        return processes.wait_for(lambda: self._function(*values))
+        ranks, kind = ranks_of(first), tuple(map(_kind, values))
+        text = f"{self._function.__name__}({', '.join(kind)})"
+        if processes.every == 1 or (ranks, kind) not in self._known:
+            self._compare(text, values, ranks)
+            self._known.add((ranks, kind))
+        processes.history(ranks).note(text)
+        return processes.wait_for(lambda: self._function(*values), ranks)  # type: ignore[misc]
 
-    def _compare(self, text: str, values: tuple) -> None:
+    def _compare(self, text: str, values: tuple, ranks: Ranks) -> None:
         """Compare the program itself, as jax has traced it; the same trace is used by the call then."""
-        assert processes.compare is not None
         traced = _ADDRESS.sub("", str(self._function.trace(*values).jaxpr))
-        processes.compare("a program", [text, *traced.splitlines()])
+        processes.compare("a program", [text, *traced.splitlines()], ranks)  # type: ignore[misc]
 
 
-def _kind(value: Any) -> Any:
+def _kind(value: Any) -> str:
     """What a program is compiled for: a shape, a dtype and a layout, or the type of a number."""
     if not isinstance(value, jax.Array):
         return type(value).__name__

@@ -20,7 +20,8 @@ import jax
 import numpy as np
 
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.distributed.distributed_c10d import barrier, broadcast_object_list, gathered, is_initialized
+from tapegrad.distributed.groups import is_initialized
+from tapegrad.distributed.objects import barrier, broadcast_object_list, gathered
 from tapegrad.errors import message
 from tapegrad.execution.host import array_of
 from tapegrad.execution.processes import processes

@@ -72,9 +72,14 @@ def main_replaced() -> Iterator[None]:
 
 
 @contextmanager
-def spawning() -> Iterator[None]:
-    """What processes that are started inside are told: see Note [What workers are told]."""
-    with _one_at_a_time, environment(JAX_PLATFORMS="cpu", TAPEGRAD_RANDOM=in_use()):
+def spawning(platforms: str | None = "cpu") -> Iterator[None]:
+    """What processes that are started inside are told: see Note [What workers are told].
+
+    Args:
+        platforms: on what JAX computes there; None for what it would by itself.
+    """
+    told = {"TAPEGRAD_RANDOM": in_use()} | ({} if platforms is None else {"JAX_PLATFORMS": platforms})
+    with _one_at_a_time, environment(**told):
         if not is_installed():
             yield
         else:
