@@ -20,8 +20,9 @@ from tapegrad.distributed import keeper
 from tapegrad.distributed.collectives import *
 from tapegrad.distributed.collectives import __all__ as _collectives
 from tapegrad.distributed.collectives import of_first
+from tapegrad.distributed.device_mesh import group_of, meet
 from tapegrad.distributed.groups import *
-from tapegrad.distributed.groups import DEFAULT_TIMEOUT, is_initialized, world
+from tapegrad.distributed.groups import DEFAULT_TIMEOUT, ProcessGroup, is_initialized, world
 from tapegrad.distributed.groups import __all__ as _groups
 from tapegrad.distributed.objects import *
 from tapegrad.distributed.objects import __all__ as _objects
@@ -181,3 +182,13 @@ def destroy_process_group(group: Any = None) -> None:
     if world.keeper is not None:
         keeper.let_go(world.keeper)
         world.keeper = None
+
+
+def _meet(device_type: str) -> None:
+    """Meet the processes that a launcher has started, as a mesh of all of them is asked for."""
+    if not is_initialized() and int(os.environ.get("WORLD_SIZE", "1")) > 1 and "MASTER_PORT" in os.environ:
+        init_process_group()
+
+
+meet.append(_meet)
+group_of.append(lambda ranks: ProcessGroup(ranks, "mesh"))
