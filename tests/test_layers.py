@@ -37,7 +37,8 @@ FLOORS = [
     ["distributed", "viz"],
     [
         "_C", "__config__", "_dynamo", "_ops", "_utils", "accelerator", "backends", "cpu", "cuda", "fft", "functional",
-        "hub", "jit", "linalg", "masked", "multiprocessing", "overrides", "profiler", "quasirandom", "random", "signal", "special",
+        "hub", "jit", "linalg", "masked", "multiprocessing", "overrides", "profiler", "quasirandom", "random", "signal",
+        "special",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],

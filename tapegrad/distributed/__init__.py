@@ -2,7 +2,7 @@
 
 from tapegrad.distributed import checkpoint, data_parallel, device_mesh, distributed_c10d, fsdp, nn, tensor
 from tapegrad.distributed.device_mesh import DeviceMesh, init_device_mesh
-from tapegrad.distributed.distributed_c10d import *
+from tapegrad.distributed.distributed_c10d import *  # noqa: F403
 from tapegrad.distributed.distributed_c10d import __all__ as _names
 from tapegrad.distributed.store import TCPStore
 

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from tapegrad.autograd.grad_mode import is_grad_enabled
 from tapegrad.distributed.device_mesh import DeviceMesh
 from tapegrad.distributed.fsdp.fully_shard import default_mesh
 from tapegrad.distributed.groups import get_world_size
-from tapegrad.distributed.parts import called_with_parts
+from tapegrad.distributed.parts import called_with_parts, leaves
+from tapegrad.distributed.tensor.dtensor import DTensor, to_local
 from tapegrad.distributed.tensor.modules import distribute_module
 from tapegrad.errors import message
 from tapegrad.nn import parallel
@@ -31,6 +33,9 @@ class DistributedDataParallel(Module):
         device_ids, output_device: accepted; a process computes on its own devices.
         device_mesh: of one dimension; by default of all devices.
         options: PyTorch's others are accepted: XLA finds out by itself which parameters are used, and joins sums.
+
+    Where no gradients are wanted, as in an evaluation, a process computes by itself: ``module`` may be called by one
+    alone, and so may this one in ``eval()``, with as many examples as there are.
 
     Inputs are tensors of this process, whose first dimension is that of examples, as many as others have; or lie on the
     mesh, and so do outputs then, as in a compiled step.
@@ -50,9 +55,13 @@ class DistributedDataParallel(Module):
         self.device_ids, self.output_device, self.require_backward_grad_sync = device_ids, output_device, True
         self.device_mesh = device_mesh or default_mesh()
         self.module = distribute_module(module, self.device_mesh)
+        self.module.register_forward_pre_hook(_begin_alone, with_kwargs=True)
+        self.module.register_forward_hook(_end_alone, always_call=True)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Call the module with the batch of all processes."""
+        if not is_grad_enabled() and not self.module.training:
+            return self.module(*inputs, **kwargs)
         return called_with_parts(self.module, self.device_mesh, inputs, kwargs)
 
     @contextmanager
@@ -74,6 +83,29 @@ class DistributedDataParallel(Module):
         """Refused: XLA carries gradients, in the layout that they have."""
         raise NotImplementedError(message("XLA adds gradients up; nobody else can", hint="register a hook of the "
                                           "parameter, Tensor.register_hook, which is given the mean"))  # fmt: skip
+
+
+_kept: list[list[tuple[dict[str, Any], str, Any]]] = []
+"""What was put aside of modules that are being called by this process alone."""
+
+
+def _begin_alone(module: Module, inputs: tuple, kwargs: dict[str, Any]) -> None:
+    """Let a module that is given what lies on no mesh compute with what this process has of its parameters."""
+    put_aside: list[tuple[dict[str, Any], str, Any]] = []
+    _kept.append(put_aside)
+    if is_grad_enabled() or any(isinstance(one, DTensor) for one in (*leaves(inputs), *leaves(kwargs))):
+        return
+    for part in module.modules():
+        for kept in (part._parameters, part._buffers):
+            for name, tensor in kept.items():
+                if isinstance(tensor, DTensor):
+                    put_aside.append((kept, name, tensor))
+                    kept[name] = to_local(tensor, alone=True)
+
+
+def _end_alone(module: Module, inputs: Any, outputs: Any) -> None:
+    for kept, name, tensor in _kept.pop():
+        kept[name] = tensor
 
 
 parallel.DistributedDataParallel = DistributedDataParallel  # type: ignore[attr-defined]  # where PyTorch has it

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh
 
+from tapegrad.doors import Door
 from tapegrad.errors import message
 from tapegrad.execution.devices import MeshDevice
 from tapegrad.functions.construction import tensor
@@ -140,7 +141,7 @@ class DeviceMesh:
         axis = mesh_dim if isinstance(mesh_dim, str) else self._axes[mesh_dim or 0]
         here = self._here() or (0,) * self._jax.devices.ndim
         place = tuple(slice(None) if name == axis else here[i] for i, name in enumerate(self._jax.axis_names))
-        return group_of[0](sorted({device.process_index for device in self._jax.devices[place]}))
+        return group_of.content(sorted({device.process_index for device in self._jax.devices[place]}))
 
     def get_rank(self) -> int:
         """The number of this process's first device."""
@@ -177,10 +178,10 @@ class DeviceMesh:
         return f"DeviceMesh({shape}, '{self.device_type}', stride={stride})"
 
 
-group_of: list[Callable[[Sequence[int]], Any]] = []
+group_of: Door[Callable[[Sequence[int]], Any]] = Door("group_of", filled_by="distributed/distributed_c10d.py")
 """What makes a group of processes."""
 
-meet: list[Callable[[str], None]] = []
+meet: Door[Callable[[str], None]] = Door("meet", filled_by="distributed/distributed_c10d.py")
 """What has the processes meet that a launcher has started, if they have not."""
 
 
@@ -192,8 +193,8 @@ def init_device_mesh(
     >>> init_device_mesh("cpu", (1,), mesh_dim_names=("data",)).size()
     1
     """
-    for begin in meet:
-        begin(device_type)
+    if meet.is_filled:
+        meet.content(device_type)
     shape = tuple(mesh_shape)
     if mesh_dim_names is not None and len(mesh_dim_names) != len(shape):
         raise RuntimeError(

@@ -17,14 +17,14 @@ from typing import Any
 import jax
 
 from tapegrad.distributed import keeper
-from tapegrad.distributed.collectives import *
+from tapegrad.distributed.collectives import *  # noqa: F403
 from tapegrad.distributed.collectives import __all__ as _collectives
 from tapegrad.distributed.collectives import of_first
 from tapegrad.distributed.device_mesh import group_of, meet
-from tapegrad.distributed.groups import *
+from tapegrad.distributed.groups import *  # noqa: F403
 from tapegrad.distributed.groups import DEFAULT_TIMEOUT, ProcessGroup, is_initialized, world
 from tapegrad.distributed.groups import __all__ as _groups
-from tapegrad.distributed.objects import *
+from tapegrad.distributed.objects import *  # noqa: F403
 from tapegrad.distributed.objects import __all__ as _objects
 from tapegrad.distributed.peers import DistBackendError, DistError, DistNetworkError, DistStoreError, Peers
 from tapegrad.distributed.store import TCPStore, free_port
@@ -112,7 +112,7 @@ def init_process_group(
         found = _connected(found, rank, world_size, wait)
     peers = Peers(found, rank, world_size, wait)
     world.store, world.peers, world.timeout = found, peers, wait
-    processes.begin(rank, world_size, peers.compare, peers.wait_for)
+    processes.begin(rank, world_size, peers)
     if os.environ.get("TORCH_DISTRIBUTED_DEBUG") == "DETAIL":
         processes.every = 1
     same_everywhere[:] = [of_first]
@@ -175,7 +175,7 @@ def destroy_process_group(group: Any = None) -> None:
     if group is not None and len(group.ranks) < processes.count:
         return  # nothing is kept for it
     store, peers, world.store = world.store, world.peers, None
-    processes.begin(0, 0, None, None)
+    processes.begin(0, 0)
     with suppress(Exception):  # a peer that has ended does not answer
         peers.leave()
     store.close()
@@ -190,5 +190,5 @@ def _meet(device_type: str) -> None:
         init_process_group()
 
 
-meet.append(_meet)
-group_of.append(lambda ranks: ProcessGroup(ranks, "mesh"))
+meet.fill(_meet)
+group_of.fill(lambda ranks: ProcessGroup(ranks, "mesh"))

@@ -62,18 +62,18 @@ class ProcessGroup:
         return f"ProcessGroup({list(self.ranks)})"
 
 
-class _Group(type):
+class _HasWorld(type):
     @property
     def WORLD(cls) -> ProcessGroup | None:
         """All processes; None before they have met."""
         return everybody() if is_initialized() else None
 
 
-class group(metaclass=_Group):
+class group(metaclass=_HasWorld):
     """``group.WORLD`` is the group of all processes."""
 
 
-class GroupMember(metaclass=_Group):
+class GroupMember(metaclass=_HasWorld):
     """``GroupMember.NON_GROUP_MEMBER`` is what ``new_group`` gives to a process that is none of the group."""
 
     NON_GROUP_MEMBER = -100

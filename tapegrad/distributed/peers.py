@@ -101,6 +101,11 @@ class Peers:
             given = None
             watch.look(what, what)
 
+    def of_first(self, data: bytes) -> bytes:
+        """What the first process gives."""
+        own = data if self.rank == 0 else b""
+        return self.gathered(own, name="first", what="what the first process has, a seed")[0]
+
     def awaited(self, key: str, rank: int) -> bytes:
         """What another process has put under a key, which is taken away.
 
@@ -204,7 +209,8 @@ class Peers:
         """
         while time.monotonic() < end and not self._caller.is_free(SLICE):
             self.store.set(f"stuck/{self.rank}", "")
-            stuck, gone = ({int(key.rpartition("/")[2]) for key in self.store.entries(of)} for of in ("stuck/", "gone/"))
+            found = (self.store.entries(of) for of in ("stuck/", "gone/"))
+            stuck, gone = ({int(key.rpartition("/")[2]) for key in keys} for keys in found)
             left = {*range(self.count)} - gone
             if left <= stuck and self.rank == min(left) and len(left) > 1:
                 break

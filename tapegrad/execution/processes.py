@@ -69,10 +69,12 @@ class Processes:
         count: how many there are; 0 if they have not met.
         compare: compares lines with those of the processes whose ranks are given; None where there are no others.
         wait_for: calls something for which these are needed, and raises if they don't come.
+        of_first: gives what the first process gives it; None where there are no others.
         every: how many backward passes there are for each that is compared.
     """
 
     rank = count = 0
+    of_first: Callable[[bytes], bytes] | None = None
     every = 100
     compare: Callable[[str, list[str], Ranks], None] | None = None
     wait_for: Callable[[Callable[[], Any], Ranks], Any] | None = None
@@ -80,10 +82,11 @@ class Processes:
     def __init__(self) -> None:
         self._histories: dict[Ranks, History] = {}
 
-    def begin(self, rank: int, count: int, compare: Any, wait_for: Any) -> None:
+    def begin(self, rank: int, count: int, peers: Any = None) -> None:
         """The processes have met, or have left one another."""
         self.rank, self.count = rank, count
-        self.compare, self.wait_for = (compare, wait_for) if count > 1 else (None, None)
+        names = "compare", "wait_for", "of_first"
+        self.compare, self.wait_for, self.of_first = (getattr(peers, name) if count > 1 else None for name in names)
         self._histories.clear()
 
     def history(self, ranks: Ranks) -> History:
@@ -180,7 +183,7 @@ def _kind(value: Any) -> str:
     if not isinstance(value, jax.Array):
         return type(value).__name__
     layout = getattr(value.sharding, "spec", "")
-    return f"{value.dtype}{[*value.shape]}{'' if not layout else layout}"
+    return f"{value.dtype}{[*value.shape]}{layout or ''}"
 
 
 processes = Processes()

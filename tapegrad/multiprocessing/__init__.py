@@ -18,7 +18,8 @@ from tapegrad.multiprocessing.spawn import (
 )
 
 __all__ = [  # noqa: PLE0604 - a list of names
-    "Process", "ProcessContext", "ProcessExitedException", "ProcessRaisedException", "SpawnContext", "get_all_sharing_strategies",
+    "Process", "ProcessContext", "ProcessExitedException", "ProcessRaisedException", "SpawnContext",
+    "get_all_sharing_strategies",
     "get_sharing_strategy", "set_sharing_strategy", "spawn", "start_processes", *_names,
 ]  # fmt: skip
 

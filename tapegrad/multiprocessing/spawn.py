@@ -18,8 +18,8 @@ from typing import Any
 from tapegrad.utils.data.spawning import spawning
 
 __all__ = [
-    "Process", "ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException", "SpawnContext", "spawn",
-    "start_processes",
+    "Process", "ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException", "SpawnContext",
+    "spawn", "start_processes",
 ]  # fmt: skip
 
 

@@ -32,6 +32,9 @@ from tapegrad.tensor.tensor import Tensor
 __all__ = ["FSDPModule", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
 
 
+SAME_TYPES = MixedPrecisionPolicy()
+
+
 class UnshardHandle:
     """What ``unshard(async_op=True)`` gives."""
 
@@ -103,8 +106,8 @@ def fully_shard(
     mesh: DeviceMesh | None = None,
     reshard_after_forward: bool | int | None = None,
     shard_placement_fn: Callable[[Parameter], Shard | None] | None = None,
-    mp_policy: MixedPrecisionPolicy = MixedPrecisionPolicy(),
-    offload_policy: OffloadPolicy = OffloadPolicy(),
+    mp_policy: MixedPrecisionPolicy = SAME_TYPES,
+    offload_policy: OffloadPolicy | None = None,
     ignored_params: set[Parameter] | None = None,
     **unused: Any,
 ) -> Any:
