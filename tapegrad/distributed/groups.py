@@ -1,4 +1,4 @@
-"""Groups of processes, and what is known of all of them."""
+"""Groups of processes, and what is known of all of them: see Note [Processes] in ``distributed_c10d.py``."""
 
 from __future__ import annotations
 

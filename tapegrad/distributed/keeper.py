@@ -22,6 +22,9 @@ from tapegrad.errors import message
 FOR_EVER = 10**7
 """Seconds."""
 
+STARTS = 60.0
+"""Seconds that it may take to start, on a machine that is busy."""
+
 NOWHERE = "127.0.0.1:1"
 """An address at which nobody answers: this process is no client of the service that it has."""
 
@@ -45,7 +48,7 @@ def started(host: str, port: int, count: int, timeout: timedelta) -> tuple[subpr
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
         env={**os.environ, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_RECOVERABILITY": "1"},
     )  # fmt: skip
-    alarm = threading.Timer(timeout.total_seconds(), keeper.kill)
+    alarm = threading.Timer(max(timeout.total_seconds(), STARTS), keeper.kill)
     alarm.start()
     try:
         said = json.loads(keeper.stdout.readline() or "null")  # type: ignore[union-attr]

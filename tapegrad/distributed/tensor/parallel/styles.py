@@ -52,7 +52,7 @@ def _given_out(y: Any, mesh: DeviceMesh, wanted: Placement | None, local: bool) 
     return to_local(y) if local and mesh.jax.local_mesh != mesh.jax else y
 
 
-class _Layer(ParallelStyle):
+class _SplitLayer(ParallelStyle):
     """A layer with parameters, one input and one output."""
 
     splits: dict[type, dict[str, Placement]]
@@ -82,7 +82,7 @@ class _Layer(ParallelStyle):
         return distribute_module(module, device_mesh, partition, join, give)
 
 
-class ColwiseParallel(_Layer):
+class ColwiseParallel(_SplitLayer):
     """The columns of a layer's matrix, as it is transposed, are split: each device computes some of the outputs.
 
     Args:
@@ -100,7 +100,7 @@ class ColwiseParallel(_Layer):
         super().__init__(input_layouts or Replicate(), output_layouts or Shard(-1), use_local_output)
 
 
-class RowwiseParallel(_Layer):
+class RowwiseParallel(_SplitLayer):
     """The rows of a layer's matrix, as it is transposed, are split: each device computes a summand of the outputs.
 
     Args:
@@ -121,7 +121,7 @@ class RowwiseParallel(_Layer):
         return Replicate() if isinstance(module, Embedding) else Shard(-1)
 
 
-class SequenceParallel(_Layer):
+class SequenceParallel(_SplitLayer):
     """A layer whose parameters are on each device, and whose input and output are split along a dimension.
 
     Args:
