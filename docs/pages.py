@@ -228,6 +228,8 @@ CHAPTERS = {
     "How it works": "notes.md",
     "The table of operators": "operators.md",
     "Benchmarks": "benchmarks.md",
+    "Programs": "programs.md",
+    "Tests": "tests.md",
 }
 
 

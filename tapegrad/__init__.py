@@ -21,7 +21,7 @@ from tapegrad.autograd.subgradient import get_subgradient, subgradient
 from tapegrad.bindings import return_types
 from tapegrad.bindings.attach import attach
 from tapegrad.bindings.registry import NAMESPACES
-from tapegrad.errors import is_warn_always_enabled, set_warn_always
+from tapegrad.errors import AcceleratorError, OutOfMemoryError, is_warn_always_enabled, set_warn_always
 from tapegrad.execution.devices import device, get_default_device, set_default_device
 from tapegrad.execution.dtypes import (
     bfloat16,

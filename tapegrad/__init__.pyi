@@ -27,7 +27,9 @@ from tapegrad.tensor.tensor import Tensor as Tensor
 _Number = _int | _float | _complex
 _Scalar = _int | _float | _complex | Tensor
 
+from tapegrad import AcceleratorError as AcceleratorError
 from tapegrad.amp.grad_scaler import GradScaler as GradScaler
+from tapegrad import OutOfMemoryError as OutOfMemoryError
 __version__: _str
 from tapegrad import absent as absent
 from tapegrad import accelerator as accelerator

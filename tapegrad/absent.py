@@ -57,20 +57,13 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             runtime_validation_disabled guaranteed_datapipes_determinism non_deterministic"""),
     ],
     "torch.cuda": [
-        (STREAMS, """Stream Event ExternalStream current_stream default_stream set_stream stream StreamContext CUDAGraph
-            graph graphs make_graphed_callables is_current_stream_capturing"""),
-        (MEMORY, """memory_allocated max_memory_allocated memory_reserved max_memory_reserved
-            reset_peak_memory_stats memory_stats memory_summary memory_snapshot mem_get_info list_gpu_processes
-            utilization
-            memory_usage reset_max_memory_allocated reset_max_memory_cached reset_accumulated_memory_stats
+        (STREAMS, """ExternalStream CUDAGraph graph graphs make_graphed_callables is_current_stream_capturing"""),
+        (MEMORY, """memory_summary memory_snapshot list_gpu_processes utilization memory_usage
+            reset_max_memory_allocated reset_max_memory_cached reset_accumulated_memory_stats
             set_per_process_memory_fraction MemPool"""),
-        (DISTRIBUTED, "nccl can_device_access_peer ipc_collect"),
-        ("jax.local_devices()[0].device_kind names the device", """get_device_name get_device_properties
-            get_device_capability get_arch_list get_gencode_flags"""),
-        ("there is one generator for all devices: torch.get_rng_state, set_rng_state, seed", """get_rng_state
-            get_rng_state_all set_rng_state set_rng_state_all seed seed_all initial_seed"""),
-        ("torch.set_default_device('cuda:1') says where tensors are made", "set_device device device_of"),
-        (SYSTEM, "nvtx jiterator cudart init profiler"),
+        (DISTRIBUTED, "nccl can_device_access_peer"),
+        ("XLA compiles for what is there", "get_gencode_flags"),
+        (SYSTEM, "nvtx jiterator cudart profiler"),
     ],
 }
 """For each module what it lacks: what to do instead, and the names."""

@@ -29,6 +29,14 @@ LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
 class OutOfMemoryError(RuntimeError):
     """The device has no memory left for a result; PyTorch's ``torch.OutOfMemoryError``."""
 
+    __module__ = "tapegrad"
+
+
+class AcceleratorError(RuntimeError):
+    """An error of an accelerator's own: programs catch it by name; XLA's come as ``RuntimeError``."""
+
+    __module__ = "tapegrad"
+
 
 def message(what: str, *, expected: object = None, got: object = None, hint: str | None = None) -> str:
     """Build the text of an error: what happened, what was expected, what came instead, and the way out.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from kinks import Kink, f
 from samples import Sample, array
 
 A, V, POINT, EMPTY = array(2, 3), array(3), array(), array(0, 3)
@@ -38,3 +39,7 @@ SAMPLES = [
     *(Sample(f"{op}_backward", (V, A), {"lambd": 0.5}) for op in ("hardshrink", "softshrink")),
     *(Sample("glu", (array(2, 4),), {"axis": axis}) for axis in (0, 1)),
 ]  # fmt: skip
+
+KINKS = {
+    "hardtanh": Kink(lambda t, x: t.nn.functional.hardtanh(x), (f(-1, 0, 1),), [0, 1, 0], [0.5, 1, 0.5]),
+}  # fmt: skip

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from math import nan
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+from kinks import Kink, f
 from samples import Sample, array
 from samples_unary import pairs
 
@@ -85,3 +88,15 @@ SAMPLES = [
     *pairs("copysign_number", (AWAY, -2.0), (N, 2)),
     Sample("heaviside", (N, M)),
 ]  # fmt: skip
+
+KINKS = {
+    "atan2": Kink(lambda t, x, y: t.atan2(x, y), (f(0, 1, 0), f(0, 1, 1)), [0, 0.5, 1], [nan, 0.5, 1], jnp=jnp.arctan2),
+    "copysign": Kink(
+        lambda t, x, y: t.copysign(x, y), (f(0, 1, 2), f(-1, -1, 1)), [0, -1, 1], [-1, -1, 1], jnp=jnp.copysign
+    ),
+    "copysign_number": Kink(
+        lambda t, x: t.copysign(x, -1.0), (f(0, 1, 2),), [0, -1, -1], [-1, -1, -1], jnp=lambda x: jnp.copysign(x, -1.0)
+    ),
+    "hypot": Kink(lambda t, x, y: t.hypot(x, y), (f(0, 3, 0), f(0, 4, 1)), [nan, 0.6, 0], [0.5, 0.6, 0], jnp=jnp.hypot),
+    "pow": Kink(lambda t, x, y: x**y, (f(0, 1, 2), f(0, 0, 2)), [0, 0, 4], [nan, 0, 4], jnp=jnp.power),
+}  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
+from kinks import Kink, f
 from samples import Sample, array
 from samples_indexing import places
 
@@ -104,3 +105,14 @@ SAMPLES = [
     Sample("unsafe_masked_index_put_accumulate", (COMPLEX, MASK, COMPLEX[0], FIRST, SECOND)),
     Sample("unsafe_masked_index_put_accumulate", (EMPTY, MASK, V, FIRST, SECOND)),
 ]  # fmt: skip
+
+KINKS = {
+    "scatter_amax": Kink(
+        lambda t, x: t.zeros(2).scatter_reduce(0, t.tensor([0, 0, 1]), x, "amax", include_self=False),
+        (f(0, 0, 0),), [1 / 3, 1 / 3, 0.5], [0.5, 0.5, 1],
+    ),
+    "scatter_amin": Kink(
+        lambda t, x: t.zeros(2).scatter_reduce(0, t.tensor([0, 0, 1]), x, "amin", include_self=False),
+        (f(0, 0, 0),), [1 / 3, 1 / 3, 0.5], [0.5, 0.5, 1],
+    ),
+}  # fmt: skip

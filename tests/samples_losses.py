@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import nan
+
 import numpy as np
+from kinks import Kink, f
 from samples import Sample, array
 
 MATRIX = array(2, 3)
@@ -64,3 +67,10 @@ SAMPLES = [
            {"axis": 1, "reduction": "none", "ignore_index": 1}),
     Sample("over_count", (array(2, 3),), {"count": 6}),
 ]  # fmt: skip
+
+KINKS = {
+    "binary_cross_entropy": Kink(
+        lambda t, x, y: t.nn.functional.binary_cross_entropy(x, y, reduction="sum"),
+        (f(0, 1, 0.5), f(0, 1, 1)), [0, 0, -2], [nan, nan, -2],
+    ),
+}  # fmt: skip

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from math import nan
+
 import jax.numpy as jnp
 import numpy as np
+from kinks import Kink, f
 from samples import Sample, array
 from samples_reductions import kept
 
@@ -49,3 +52,18 @@ SAMPLES = [
     *(Sample("dist", (A, y), {"ord": ord}, oracle=dist_oracle) for y in (V + 0.3, array(seed=1)) for ord in (1, 2, 3)),
     Sample("dist", (Z, A), {"ord": 2}, oracle=dist_oracle),
 ]  # fmt: skip
+
+KINKS = {
+    "dist": Kink(
+        lambda t, x, y: t.dist(x, y), (f(1, 1, 1), f(1, 1, 1)), [0, 0, 0], [nan, nan, nan],
+        jnp=lambda x, y: jnp.linalg.norm(x - y)
+    ),
+    "distance_norm": Kink(
+        lambda t, x, y: t.pairwise_distance(x, y, eps=0.0), (f((1, 2), (1, 3)), f((1, 2), (1, 3))),
+        [[0, 0], [0, 0]], [[nan, nan], [nan, nan]]
+    ),
+    "renorm": Kink(lambda t, x: x.renorm(1, 0, 1.0), (f((0, 2), (1, 3)),), [[0.5, 0], [0, 0]], [[0, 0], [0, 0]]),
+    "vector_norm": Kink(
+        lambda t, x: t.linalg.vector_norm(x), (f(0, 0, 0),), [0, 0, 0], [nan, nan, nan], jnp=jnp.linalg.norm
+    ),
+}  # fmt: skip

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from math import nan
+
+import jax.numpy as jnp
 import numpy as np
+from kinks import Kink, f
 from samples import Sample, array
 
 from tapegrad.execution import dtypes
@@ -76,3 +80,12 @@ SAMPLES = [
     *(Sample(name, (x,), {"axis": axis}) for name in ("argmax", "argmin") for x in (A, TIES) for axis in (None, 1)),
     Sample("argmax", (POINT,), {"axis": 0}),
 ]  # fmt: skip
+
+KINKS = {
+    "median_all": Kink(lambda t, x: x.median(), (f(0, 1, 1),), [0, 0.5, 0.5], [0, 1, 0]),
+    "nanmedian_all": Kink(lambda t, x: x.nanmedian(), (f(0, 1, 1),), [0, 0.5, 0.5], [0, 1, 0]),
+    "std": Kink(lambda t, x: x.std(), (f(1, 1, 1),), [0, 0, 0], [nan, nan, nan], jnp=lambda x: jnp.std(x, ddof=1)),
+    "std_mean": Kink(
+        lambda t, x: t.std_mean(x)[0], (f(1, 1, 1),), [0, 0, 0], [nan, nan, nan], jnp=lambda x: jnp.std(x, ddof=1)
+    ),
+}  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
+from kinks import Kink, f
 from samples import Sample, array
 from samples_reductions import kept
 
@@ -41,3 +43,12 @@ SAMPLES = [
     *(Sample(name, (x,), {"axis": axis}) for name in ("cummax", "cummin") for x in (A, INTS) for axis in (0, 1)),
     Sample("cummax", (POINT,), {"axis": 0}),
 ]  # fmt: skip
+
+KINKS = {
+    "cummax": Kink(
+        lambda t, x: x.cummax(0)[0], (f(1, 1, 1),), [1, 1, 1], [1.75, 0.75, 0.5], jnp=lambda x: jax.lax.cummax(x)
+    ),
+    "cummin": Kink(
+        lambda t, x: x.cummin(0)[0], (f(1, 1, 1),), [1, 1, 1], [1.75, 0.75, 0.5], jnp=lambda x: jax.lax.cummin(x)
+    ),
+}  # fmt: skip

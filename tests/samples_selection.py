@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
+from kinks import Kink, f
 from samples import array
 from samples_unary import pairs
 
@@ -41,3 +43,24 @@ SAMPLES = [
     *pairs("addcmul", (A, V, B, 2.0), (POINT, A, W, 0.5), (Z, ZV, Z, 1.5j), (N, M, N, 2)),
     *pairs("addcdiv", (A, V, AWAY, 2.0), (POINT, A, AWAY_V, 0.5), (Z, ZV, Z, 1.5j)),
 ]  # fmt: skip
+
+KINKS = {
+    "clamp": Kink(lambda t, x: x.clamp(0, 1), (f(0, 1, 2),), [1, 1, 0], [0.5, 0.5, 0], jnp=lambda x: jnp.clip(x, 0, 1)),
+    "clamp_max": Kink(
+        lambda t, x: t.clamp_max(x, 1), (f(0, 1, 2),), [1, 1, 0], [1, 0.5, 0], jnp=lambda x: jnp.minimum(x, 1)
+    ),
+    "clamp_max_tensor": Kink(
+        lambda t, x, y: t.clamp_max(x, y), (f(0, 1, 2), f(1, 1, 1)), [1, 1, 0], [1, 0.5, 0], jnp=jnp.minimum
+    ),
+    "clamp_min": Kink(
+        lambda t, x: t.clamp_min(x, 1), (f(0, 1, 2),), [0, 1, 1], [0, 0.5, 1], jnp=lambda x: jnp.maximum(x, 1)
+    ),
+    "clamp_min_tensor": Kink(
+        lambda t, x, y: t.clamp_min(x, y), (f(0, 1, 2), f(1, 1, 1)), [0, 1, 1], [0, 0.5, 1], jnp=jnp.maximum
+    ),
+    "clamp_tensor": Kink(
+        lambda t, x, y, z: x.clamp(y, z), (f(0, 1, 2), f(0, 0, 0), f(1, 1, 1)), [1, 1, 0], [0.5, 0.5, 0], jnp=jnp.clip
+    ),
+    "fmax": Kink(lambda t, x, y: t.fmax(x, y), (f(0, 1, 2), f(1, 1, 1)), [0, 1, 1], [0, 0, 1], jnp=jnp.fmax),
+    "fmin": Kink(lambda t, x, y: t.fmin(x, y), (f(0, 1, 2), f(1, 1, 1)), [1, 1, 0], [1, 0, 0], jnp=jnp.fmin),
+}  # fmt: skip

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import log, nan
+
 import numpy as np
+from kinks import Kink, f
 from samples import Sample, array
 from samples_unary import pairs, unary
 
@@ -63,3 +66,14 @@ SAMPLES = [
     Sample("number_zeta", (3.0, POSITIVE), oracle=zeta_series),
     Sample("frexp", (EXPONENTS,), oracle=mantissa),
 ]  # fmt: skip
+
+KINKS = {
+    "xlog1py": Kink(
+        lambda t, x, y: t.special.xlog1py(x, y), (f(0, 0, 2), f(1, -1, 1)), [log(2), 0, log(2)], [0, nan, log(2)]
+    ),
+    "xlog1py_number": Kink(
+        lambda t, x: t.special.xlog1py(x, 1.0), (f(0, 1, 2),), [log(2), log(2), log(2)], [0, log(2), log(2)]
+    ),
+    "xlogy": Kink(lambda t, x, y: t.xlogy(x, y), (f(0, 0, 2), f(2, 0, 2)), [log(2), 0, log(2)], [0, nan, log(2)]),
+    "xlogy_number": Kink(lambda t, x: t.xlogy(x, 2.0), (f(0, 1, 2),), [log(2), log(2), log(2)], [0, log(2), log(2)]),
+}  # fmt: skip

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from math import nan
 
+import jax.numpy as jnp
 import numpy as np
+from kinks import Kink, f
 from samples import Sample, array
 
 A, V, POINT, EMPTY = array(2, 3), array(3), array(), array(0, 3)
@@ -69,3 +72,8 @@ SAMPLES = [
     *pairs("complex", (A, B), (A, V), (POINT, A)),
     *pairs("polar", (POSITIVE, B), (POSITIVE, V)),
 ]  # fmt: skip
+
+KINKS = {
+    "abs": Kink(lambda t, x: x.abs(), (f(0, 1, -2),), [0, 1, -1], [1, 1, -1], jnp=jnp.abs),
+    "angle": Kink(lambda t, x: x.angle(), (np.array([0, 1j], "complex64"),), [0, -1], [nan, -1]),
+}  # fmt: skip

@@ -54,6 +54,17 @@ def test_what_tests_list_is_on_the_page_for_those_who_come_from_pytorch():
         assert line in page
 
 
+def test_the_readme_begins_with_a_page():
+    """What it is, two commands, a picture, a table of what is there; figures are in the reference."""
+    readme = (ROOT / "README.md").read_text()
+    page, _, tour = readme.partition("## A short tour")
+    assert page.count("```sh\n") == 3 and page.count("<img") == 1 and page.count("| --- |") == 1
+    assert len(page.splitlines()) < 50
+    assert not re.search(r"\| [\d.]+ (/ [\d.]+ )?\|", readme), "a table of figures"
+    for page in ("docs/from_pytorch.md", "docs/ways.md", "docs/benchmarks.md", "docs/programs.md", "docs/tests.md"):
+        assert f"({page})" in tour
+
+
 def test_messages_are_collected_with_what_is_filled_in_left_open():
     page = PAGES["errors.md"]
     assert "- `RuntimeError`: ``Inplace update to inference tensor outside InferenceMode is not allowed" in page

@@ -292,6 +292,42 @@ def test_why_a_gradient_is_none(program, reason, fact):
     assert fact is None or any(fact in one for one in answer.facts), answer
 
 
+@pytest.mark.parametrize(
+    ("cut", "fact"),
+    [
+        (lambda v: (v * 2).detach(), "a gradient was lost in detach at .*{HERE}"),
+        (lambda v: v.data, "a gradient was lost in data at .*{HERE}"),
+        (lambda v: (v > 0).float(), "a gradient was lost in gt, whose result is torch.bool, at .*{HERE}"),
+        (
+            torch.no_grad()(lambda v: v * 2),
+            "lost in mul, which ran while grad mode was off, at .*{HERE}.*; grad mode was",
+        ),
+        (lambda v: v.sum().item(), r"detach\(\), .data, item\(\), tolist\(\), .* leave the graph"),
+    ],
+)
+def test_where_the_way_to_a_leaf_was_cut(cut, fact):
+    """Also when the graph was freed."""
+    v, w = leaf(2), leaf(2)
+    with torch.autograd.set_record_source_lines(True):
+        loss = (w + cut(v)).sum()
+    loss.backward()
+    facts = torch.why_none(v, loss).facts
+    assert re.search(fact.replace("{HERE}", HERE), facts[0]), facts
+
+
+def test_a_gradient_that_is_there_is_described():
+    w = leaf(2)
+    w.round().sum().backward()
+    assert torch.why_none(w).facts == (".grad is f32[2] (min 0, max 0, 0 nan, 0 inf)",)
+
+
+def test_the_list_that_holds_a_tensor_is_named(monkeypatch):
+    losses = [leaf(2).sum()]
+    monkeypatch.setattr(torch.viz, "losses", losses, raising=False)
+    found = {(row.name, row.place) for row in torch.who_holds(losses[0]).rows}
+    assert ("a list of 1", "losses of module tapegrad.viz") in found
+
+
 def test_why_a_gradient_is_none_without_the_loss():
     w = leaf(2)
     assert torch.why_none(w).reason.startswith("no graph that is alive leads to it")

@@ -74,6 +74,8 @@ def test_the_kinds_of_calls_of_a_compiled_module():
 
 @pytest.mark.parametrize("given", [(3,), (step,), (step, torch.ones(1))])
 def test_what_is_no_step_gets_a_sentence(given):
+    with pytest.raises(TypeError, match=r"^diff\(\): a function that is run wants arguments; .*lambda: step\(x\)"):
+        torch.viz.diff(lambda x: x, step)
     with pytest.raises(TypeError, match=r"^diff\(\): expected two functions without arguments, or one compiled step"):
         torch.viz.diff(*given)
 
@@ -206,6 +208,29 @@ def test_what_is_watched_prints_and_is_drawn():
     picture = watched.plot("gradient", "std")
     assert picture.content.count("<polyline") == 4 and "0</text>" in picture.content
     assert "<svg" in watched._repr_html_() and "<table>" in watched._repr_html_()
+
+
+def test_calls_that_somebody_looks_at_are_told():
+    double = torch.compile(lambda x: x * 2)
+    with torch.autograd.set_record_source_lines(True):
+        double(torch.ones(2))
+    first, more = double.report().splitlines()
+    assert first == "0 calls, 0 of them replayed" and more.startswith(
+        "1 more ran as they stand: source lines are recorded"
+    )
+    assert "ran as they stand" in double._repr_html_()
+
+
+def test_deferred_programs_are_watched_from_outside():
+    """Statistics are no part of the program: that would be compiled for minutes, were there many of them."""
+    net = network()
+    with torch.deferred():
+        with torch.watch(net, every=2) as watched:
+            for _ in range(5):
+                net(torch.ones(1, 2)).sum().backward()
+            net(torch.ones(1, 2))
+    assert [row.step for row in watched.history if row.name == "2.bias"] == [0, 2, 4]
+    assert not any("statistics" in reason for reason in torch.execution.stats().reasons)
 
 
 def test_a_compiled_step_is_not_seen():

@@ -50,22 +50,6 @@ WITHOUT_OPERATORS = {
     "view_copies": "``shape``, ``slicing`` and others, copied",
 }
 
-PROGRAMS = {
-    "test_decompositions": ["cholesky", "eigen", "pseudoinverse", "qr", "svd"],
-    "test_elementwise": ["arithmetic", "comparison", "unary"],
-    "test_indexing": ["gathering"],
-    "test_lu": ["ldl"],
-    "test_matmul": ["einsum"],
-    "test_matrix_functions": ["distances"],
-    "test_nn_more_layers": ["native", "segments", "unpooling"],
-    "test_nn_rnn": ["packing", "recurrent"],
-    "test_reductions": ["norms", "scans", "softmax"],
-    "test_shape": ["arrangement", "retyping", "slicing"],
-    "test_solving": ["determinants"],
-    "test_special": ["bessel", "polynomials"],
-}
-"""Programs that stand in a file of several families: they are in one table, or try one after the other."""
-
 
 def stems(folder, prefix=""):
     return {path.stem.removeprefix(prefix) for path in folder.glob(f"{prefix}*.py")} - {"__init__", "__main__"}
@@ -96,8 +80,5 @@ def test_samples_stand_in_the_file_of_their_family():
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_has_samples_and_programs(family):
-    programs = stems(TESTS / "parity", "test_")
-    elsewhere = [file for file, families in PROGRAMS.items() if family in families]
     assert (TESTS / f"samples_{family}.py").exists()
-    assert (family in programs) != bool(elsewhere), "programs of a family stand in its own file, or in those listed"
-    assert all((TESTS / "parity" / f"{file}.py").exists() for file in elsewhere)
+    assert (TESTS / "parity" / f"test_{family}.py").exists()

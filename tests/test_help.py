@@ -1,6 +1,6 @@
 """What ``help()`` shows of public names stands on its own: no addresses for defaults, no titles of notes that only the
 source has. In the modules named in ``COMPLETE`` it also says what each argument is, shows an example where there are
-many of them, and tells of the errors that are raised."""
+many of them, and tells of the errors that are raised; and so do the methods of all public classes."""
 
 import ast
 import doctest
@@ -254,6 +254,89 @@ def test_examples_of_functions_that_are_declared_in_rows():
 
 def test_errors_are_told_of():
     assert {name for name, item in TOLD.items() if raises(item) and "Raises:" not in told(item)} == set()
+
+
+# -- methods of classes, of which the class may tell, or the same method of a class above ------------------------------
+
+
+def methods():
+    """Each public method and property of each public class: its name, the class, the method."""
+    homes = (COMPLETE | {*HOMES, "distributed", "nn.modules.module"}) - {"Tensor"}
+    classes = {}
+    for home in sorted(homes):
+        path = f"tapegrad.{home}".rstrip(".")
+        module = importlib.import_module(path)
+        own = [name for name, item in vars(module).items() if getattr(item, "__module__", "") == path]
+        for name in getattr(module, "__all__", [name for name in own if not name.startswith("_")]):
+            item = getattr(module, name)
+            if isinstance(item, type) and item.__module__.startswith("tapegrad") and item is not tapegrad.Tensor:
+                classes.setdefault(item, f"{path}.{name}")
+    return {name: (cls, item) for cls, path in classes.items() for name, item in members(path, cls)}
+
+
+METHODS = methods()
+
+
+def above(cls, name):
+    """What a method says of itself, in its class and in those above."""
+    return "\n".join(inspect.getdoc(vars(one)[name]) or "" for one in cls.__mro__[:-1] if name in vars(one))
+
+
+def around(cls):
+    """What a class, and those above, say of themselves."""
+    return "\n".join(told(one) for one in cls.__mro__[:-1])
+
+
+def is_abstract(method):
+    """Whether a method only raises: those of subclasses do something."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(method))).body[0].body
+    return isinstance(body[-1], ast.Raise) and len(body) <= 2
+
+
+def lacking(cls, name, item):
+    """What the docstring of a method does not say."""
+    own, whole = above(cls, name), f"{above(cls, name)}\n{around(cls)}"
+    if not own.strip() and name not in whole:
+        yield "what it does"
+    if isinstance(item, (property, type)):
+        return
+    given = [one for one in arguments(item) if one not in ("self", "cls")]
+    for one in given[len(given) == 1 :]:
+        if one not in ALIKE and not one.startswith("_") and not re.search(rf"\b{one}\b", whole):
+            yield f"what {one} is"
+    if raises(item) and "Raises:" not in own and not is_abstract(inspect.unwrap(item)):
+        yield "what it raises"
+    if len(given) > 3 and ">>>" not in whole:
+        yield "an example"
+
+
+def test_methods_tell_of_arguments_and_errors():
+    assert len(METHODS) > 700
+    found = {name: [*lacking(cls, name.rpartition(".")[2], item)] for name, (cls, item) in METHODS.items()}
+    assert {name: lacks for name, lacks in found.items() if lacks} == {}
+
+
+def test_what_methods_lack_is_found():
+    class Above:
+        """Has an ``edge``."""
+
+        def taken(self, edge, amount):
+            """Said above: amount."""
+            raise NotImplementedError
+
+    class Below(Above):
+        """Nothing."""
+
+        def taken(self, edge, amount, other_one):
+            if amount:
+                raise ValueError
+
+        def given(self):
+            pass
+
+    assert [*lacking(Above, "taken", Above.taken)] == []
+    assert [*lacking(Below, "taken", Below.taken)] == ["what other_one is", "what it raises"]
+    assert [*lacking(Below, "given", Below.given)] == ["what it does"]
 
 
 def test_what_docstrings_lack_is_found():

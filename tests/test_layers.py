@@ -60,11 +60,24 @@ OPS = [
 
 ORDERS = {
     "engine": ["currency", "graph_task", "inbox", "threads", "workers", "engine"],
+    "tensor": [
+        "geometry", "layout", "storage", "shared", "spec", "paths", "trees", "printing", "tensor",
+        "exposing", "placing", "dual", "level_messages", "lifted", "refusals",
+    ],
     "dispatch": [
         "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "structures", "kernels",
         "plan", "operator_node", "backward_code", "jvp", "lost_gradients", "forward_code", "views",
     ],
     "ops": OPS,
+    "bindings": [
+        "arguments", "bounds", "matrix_checks", "casting", "layouts", "naming", "return_types", "viewing",  # checks
+        "parser_table", "parser", "declarations", "registry",  # how a function is declared
+        "scalars", "dunders", "factory", "windows", "together",  # what families are declared with
+        "attributes", "memory", "storages", "generator", "settings",  # state that users see and set
+        "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "inplace_out", "placement",
+        "function_modes", "overriding", "subclass", "protocols", "kinds", "scripting", "accelerator", "cpu", "cuda",
+        "gpus", "attach",
+    ],
     "autograd": [
         "running", "currencies", "backward_cache", "graph_log", "source_lines", "grad_mode", "forward_ad",
         "function_node", "edges", "differentiate", "graph_task", "variable", "function_forward", "function_mapped",
@@ -79,8 +92,28 @@ ORDERS = {
         "leaving", "reading", "programs", "replay",  # how it is done again
         "tensor_guards", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step", "marks",
     ],
+    "nn": [
+        "_reduction", "functional", "grad", "parameter", "init", "utils.rnn",  # of sequences: layers take them
+        "modules", "attention", "parallel", "utils",
+    ],
+    "optim": [
+        "joined", "optimizer", "sgd", "adam", "adamw", "adamax", "nadam", "radam", "sparse_adam", "adagrad",
+        "adadelta", "adafactor", "rmsprop", "rprop", "asgd", "lbfgs", "muon", "optax",
+        "schedule", "schedules", "cycles", "plateau", "combined_schedules", "lr_scheduler", "swa_utils",
+    ],
+    "serialization": [
+        "rebuild", "names", "locations", "archive", "unpickling", "trusting", "pickling", "records", "legacy",
+        "saving", "safetensors", "loading",
+    ],
+    "distributed": ["device_mesh", "tensor", "store", "distributed_c10d", "fsdp", "data_parallel", "checkpoint", "run"],
+    "viz": [
+        "recording", "describing", "raster", "plots", "pages",
+        "boxes", "folding", "reading", "layered_layout", "placing", "dot", "svg", "tape_graph",
+        "explanations", "showing",
+    ],
 }  # fmt: skip
-"""Inside some rooms there is an order too: a module, or a wing of several, imports only from those before it."""
+"""Inside some rooms there is an order too: a module, or a wing of several, imports only from those before it. A module
+of a wing may have a place of its own."""
 
 JAX_ROOMS = {"execution", "ops", "interop", "distributed", "demo"}
 """Where arrays are computed with. All others pass the seam (or compare us with jax on purpose)."""
@@ -188,13 +221,18 @@ def check_direction(imports, package):
 
 
 def in_order(module, target):
-    order, one, other = ORDERS.get(room_of(module), []), wing_of(module), wing_of(target)
+    order, one, other = ORDERS.get(room_of(module), []), place_of(module), place_of(target)
     return one == other or one not in order or other not in order or order.index(other) < order.index(one)
 
 
-def wing_of(name):
-    """A module of a room, or the folder inside of it that a module is in; None for the room itself."""
-    return (*name.split("."), None, None)[2]
+def place_of(name):
+    """A module of a room, or the folder inside of it that a module is in; None for the room itself.
+
+    A module in such a folder, if the order of the room has a place for it.
+    """
+    _, room, wing, *rest = (*name.split("."), None, None)
+    own = f"{wing}.{rest[0]}" if rest else None
+    return own if own in ORDERS.get(room, []) else wing
 
 
 def check_cycles(imports, package):
@@ -265,6 +303,33 @@ def private_names(package):
                     root = root.value
                 if isinstance(root, ast.Name) and root.id in ("jax", "jnp", "lax"):
                     yield f"{name}:{node.lineno} uses {ast.unparse(node)}"
+
+
+def private_across_rooms(package):
+    """Names with an underscore that a module takes from another room, be it as ``module._name``."""
+    modules = modules_of(package)
+    for name, path in modules.items():
+        tree = ast.parse(path.read_text())
+        homes = {}
+        for node in ast.walk(tree):
+            for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+                base = absolute(node, name, path)
+                if f"{base}.{alias.name}" in modules:
+                    homes[alias.asname or alias.name] = f"{base}.{alias.name}"
+                elif is_private(alias.name) and is_elsewhere(base, name, package):
+                    yield name, base, alias.name
+        for node in ast.walk(tree):
+            home = homes.get(ast.unparse(node.value), "") if isinstance(node, ast.Attribute) else ""
+            if home and is_private(node.attr) and is_elsewhere(home, name, package):
+                yield name, home, node.attr
+
+
+def is_private(name):
+    return name.startswith("_") and not name.startswith("__")
+
+
+def is_elsewhere(home, name, package):
+    return home.partition(".")[0] == package.name and room_of(home) != room_of(name)
 
 
 REGISTERS = {"NAMESPACES", "PROPERTIES", "RULES", "inherited_state", "memory"}
@@ -350,6 +415,13 @@ def test_no_private_names_of_jax():
     assert list(private_names(PACKAGE)) == []
 
 
+def test_private_names_across_rooms_are_found(tmp_path):
+    """Those of the package are PyTorch's own, as ``parity/test_names.py`` holds."""
+    source = "from house.tape import _a, b, __version__\nfrom house import tape as t, engine\nt._c\nengine._d\nb._e"
+    package = house(tmp_path, tape="", engine=source, ops__x="from house.ops.y import _f", ops__y="")
+    assert list(private_across_rooms(package)) == [("house.engine", "house.tape", name) for name in ("_a", "_c")]
+
+
 def test_values_are_opaque_above_the_seam():
     assert list(deferred_values(PACKAGE)) == []
 
@@ -392,7 +464,7 @@ def test_every_room_is_on_the_list():
 
 @pytest.mark.parametrize("room", ORDERS)
 def test_every_module_has_its_place_in_the_order_of_its_room(room):
-    names = {wing_of(name) for name in modules_of(PACKAGE) if room_of(name) == room} - {None}
+    names = {place_of(name) for name in modules_of(PACKAGE) if room_of(name) == room} - {None}
     assert names == set(ORDERS[room])
 
 
@@ -418,6 +490,9 @@ def house(root, **files):
         (check_direction, {"ops__scans": "import house"}, "house.ops.scans:1 imports house: upward"),
         (check_direction, {"nn": "from house.optim import SGD", "optim": ""}, "upward"),
         (check_direction, {"ops__operator": "from house.ops.scans import cumsum", "ops__scans": ""}, "inside ops"),
+        (check_direction, {"bindings__parser": "from . import registry", "bindings__registry": ""}, "inside bindings"),
+        (check_direction, {"nn__utils__rnn": "from house.nn import modules", "nn__modules": ""}, "inside nn"),
+        (check_direction, {"nn__utils__prune": "from house.nn import modules", "nn__modules": ""}, None),
         (check_direction, {"attic": "import house.tape", "tape": ""}, "house.attic is in no room"),
         (check_direction, {"autograd": "def f():\n    from house.nn import Module", "nn": ""}, "upward"),
         (check_direction, {"func": "on_demand('x', a='house.nn')", "nn": ""}, "house.func:1 imports house.nn: upward"),
@@ -484,7 +559,7 @@ def test_a_tidy_house_has_no_complaints(tmp_path):
         ops__operator="import jax.numpy as jnp\nfrom house.tape import node",
         ops__scan="from house.ops.operator import linear\nfrom house.ops import operator",
         nn__modules="from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import house.tape.node",
-        nn__functional="from .modules import Linear\nclass A:\n    import math",
+        nn__attention="from .modules import Linear\nclass A:\n    import math",
         __main__="import house",
     )
     assert [complaints(check, package) for check in CHECKS] == [[]] * len(CHECKS)

@@ -10,9 +10,10 @@ import pytest
 import tapegrad as torch
 from tapegrad import nn
 from tapegrad.tape.node import Node
+from tapegrad.viz.dot import has_graphviz, laid_out
 from tapegrad.viz.folding import repeats
 from tapegrad.viz.layered_layout import layered, longest_paths, without_cycles
-from tapegrad.viz.placing import TIMES
+from tapegrad.viz.placing import TIMES, lines_of, title_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -206,8 +207,9 @@ def test_a_loop_is_one_box():
     w, loss = loop(50)
     picture = loss.graph({"w": w})
     assert str(picture).splitlines() == [
-        "graph of 151 nodes and 1 leaf", "tensor f32[]", "SumBackward0 f32[]", f"repeated {TIMES} 50",
-        "  AddBackward0 f32[2]", "  TanhBackward0 f32[2]", "  MulBackward0 f32[2]", "w f32[2]",
+        "graph of 151 nodes and 1 leaf", "saved for backward: 808 B", "tensor f32[]", "SumBackward0 f32[]",
+        f"repeated {TIMES} 50", "  AddBackward0 f32[2]", "  TanhBackward0 f32[2]  saves f32[2], 8 B",
+        "  MulBackward0 f32[2]   saves f32[2] f32[2], 16 B", "w f32[2]",
     ]  # fmt: skip
     carried = [edge for edge in picture.edges if edge.carried]
     assert [(edge.source.description.name, edge.target.description.name, edge.count) for edge in carried] == [
@@ -227,6 +229,9 @@ def test_loops_in_loops():
     picture = h.graph()
     counts = {edge.source.description.name: [one.count for one in edge.source.ways_out()] for edge in picture.edges}
     assert counts["MulBackward0"] == [1, 5, 6, 1] and counts["ExpBackward0"] == [1, 6, 1]
+    assert [box.description.details[0] for box in picture.boxes.values() if box.opens] == ["11 nodes", "2 nodes"]
+    assert sorted(map(id, picture._top.members())) == sorted({*map(id, picture._top.members())})
+    assert len(list(picture._top.members())) == picture.nodes + picture.leaves
     assert sum(edge.count for edge in picture.edges) == 1 + len(tape_of(h))
 
 
@@ -251,7 +256,7 @@ def test_a_thousand_nodes_stay_readable():
     y = x
     for step in range(1000):
         y = [torch.sin, torch.exp, torch.tanh][step * step % 7 % 3](y) * (step % 2 + 1.0 if step % 11 else 1)
-    drawn = y.graph(fold=False, most=3000).svg()
+    drawn = y.graph(fold=False, most=3000).svg(layout="own")
     assert len(boxes(drawn)) == y.graph().nodes + 2
     few = y.graph(fold=False, most=200)
     assert few.nodes > 1000 and len(few.boxes) <= 200 and "more than can be drawn" in few.caption[-1]
@@ -286,9 +291,11 @@ def test_modules_are_boxes_around_their_nodes():
     picture = loss.graph()
     outline = [line for line in str(picture).splitlines() if "weight" not in line and "bias" not in line]
     assert outline == [
-        "graph of 12 nodes and 12 leaves", "tensor f32[]", "SumBackward0 f32[]", "Whole", "  layers: Sequential",
-        f"    *: Sequential {TIMES} 5", "      1: Tanh", "        TanhBackward0 f32[1, 3]", "      0: Linear",
-        "        AddmmBackward0 f32[1, 3]", "  first: Linear", "    AddmmBackward0 f32[1, 3]",
+        "graph of 12 nodes and 12 leaves", "saved for backward: 260 B", "tensor f32[]", "SumBackward0 f32[]", "Whole",
+        "  layers: Sequential", f"    *: Sequential {TIMES} 5", "      1: Tanh",
+        "        TanhBackward0 f32[1, 3]   saves f32[1, 3], 12 B", "      0: Linear",
+        "        AddmmBackward0 f32[1, 3]  saves f32[1, 3] f32[3, 3], 48 B", "  first: Linear",
+        "    AddmmBackward0 f32[1, 3]      saves f32[1, 2], 8 B",
     ]  # fmt: skip
     kinds = {box.label: [one.label for one in box.ways_out()] for box in picture.boxes.values() if box.kind == "module"}
     assert kinds["1: Tanh"] == ["1: Tanh", "*: Sequential", "layers: Sequential", "Whole", "all"]
@@ -305,10 +312,31 @@ def test_groups_close_and_open():
         loss = Whole()(torch.ones(1, 2)).sum()
     picture = loss.graph()
     shut = boxes(picture.svg(depth=0))
+    assert ["Whole", "23 nodes", "saves 260 B"] in shut.values()
     assert sorted(lines[0] for lines in shut.values()) == ["SumBackward0", "Whole", "tensor"]
     assert named_edges(picture.svg(depth=0)) == [("SumBackward0", "Whole"), ("tensor", "SumBackward0")]
     assert len(boxes(picture.svg(depth=9))) == len(picture.boxes)
     assert picture.dot().count("subgraph cluster_") == len([box for box in picture.boxes.values() if box.opens])
+
+
+def test_groups_of_one_depth_open_together():
+    class Deep(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts = nn.ModuleList(
+                nn.Sequential(nn.Linear(2, 2), [nn.Tanh(), nn.ReLU()][i * i % 7 % 2]) for i in range(20)
+            )
+
+        def forward(self, x):
+            for part in self.parts:
+                x = part(x)
+            return x
+
+    with torch.viz.record():
+        picture = Deep()(torch.ones(1, 2)).sum().graph(fold=False)
+    opened = [box.description.name for box in picture.opened()]
+    assert opened == ["Deep", *(f"parts.{i}: Sequential" for i in reversed(range(20)))]
+    assert len(picture.opened(9)) == 1 + 20 + 40
 
 
 def test_what_is_recorded_of_nodes():
@@ -381,7 +409,8 @@ def test_an_error_in_a_module_ends_its_call():
     with torch.viz.record():
         y = Catching()(torch.ones(2, requires_grad=True)) * 3
     outline = str(y.graph()).splitlines()
-    assert outline[2:5] == ["MulBackward0 f32[2]", "Catching", "  MulBackward0 f32[2]"]
+    names = [line.partition("  saves")[0].rstrip() for line in outline]
+    assert names[3:6] == ["MulBackward0 f32[2]", "Catching", "  MulBackward0 f32[2]"]
 
 
 # Files ----------------------------------------------------------------------------------------------------------------
@@ -424,6 +453,42 @@ def test_graphviz_lays_out_where_it_is(tmp_path, monkeypatch):
     asked.write_text("#!/bin/sh\necho no >&2\nexit 3\n")
     with pytest.raises(RuntimeError, match="dot failed: no"):
         picture.png(layout="dot")
+    assert many.graph(fold=False).svg().startswith("<svg")  # nobody asked for Graphviz
+    asked.write_text("#!/bin/sh\nexec /bin/sleep 30\n")
+    monkeypatch.setattr("tapegrad.viz.tape_graph.AWHILE", 0.1)
+    assert many.graph(fold=False).svg().startswith("<svg")
+    with pytest.raises(RuntimeError, match="dot took longer than 0.1 seconds"):
+        laid_out("", "svg", patience=0.1)
+
+
+def drawn_by_graphviz(picture):
+    """What Graphviz has drawn, by kind: for each title the lines of text."""
+    found = {"node": {}, "edge": {}, "cluster": {}}
+    for group in ElementTree.fromstring(picture.svg(layout="dot")).iter(f"{SVG}g"):
+        if group.get("class") in found:
+            lines = [text.text for text in group.iter(f"{SVG}text")]
+            found[group.get("class")][group.find(f"{SVG}title").text] = lines
+    return found
+
+
+@pytest.mark.once("another program draws it")
+def test_graphviz_draws_all_that_is_there():
+    """With Graphviz itself, where it is installed; where it isn't, it is refused, and what is here draws the rest."""
+    with torch.viz.record():
+        loss = torch.stack([Whole()(torch.ones(1, 2)).sum() for _ in range(30)]).prod()
+    picture = loss.graph(fold=False)
+    if not has_graphviz():
+        with pytest.raises(ModuleNotFoundError, match="wants Graphviz; install its package"):
+            picture.svg(layout="dot")
+        assert picture.svg().startswith("<svg")
+        return
+    drawn = drawn_by_graphviz(picture)
+    groups = {key: box for key, box in picture.boxes.items() if box.opens}
+    assert drawn["node"] == {key: lines_of(box) for key, box in picture.boxes.items() if key not in groups}
+    assert drawn["cluster"] == {f"cluster_{key}": [title_of(box)] for key, box in groups.items()}
+    assert drawn["edge"].keys() == {f"{one.source.key}->{one.target.key}" for one in picture.edges}
+    assert len(drawn["node"]) > 500 and picture.svg()[:4] == "<svg"
+    assert picture.png(layout="dot").startswith(b"\x89PNG")
 
 
 def test_in_notebooks():

@@ -5,23 +5,26 @@ import re
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from html import unescape
+from shutil import which
 
 import pytest
 
 import tapegrad as torch
+from docs.pages import ROOT
 from tapegrad import nn
 from tapegrad.viz.svg import SCRIPT, data_of, path_of_edge
+from tapegrad.viz.tape_graph import page_around
 
 pytestmark = pytest.mark.once("draws what was recorded")
 
 PLACES = """
 for (const open of given.states) {
   const { boxes, edges, size } = placeTape(given.data, new Set(open));
-  found.push({ boxes: Object.fromEntries(boxes), edges: [...edges].map(([i, edge]) => [i, tapeLine(edge)[0]]), size });
+  found.push({ boxes: Object.fromEntries(boxes), edges: [...edges].map(([i, edge]) => [i, ...tapeLine(edge)]), size });
 }
 """
 
-CLICKS = """
+ELEMENTS = """
 class Element {
   constructor({ tag, attributes, children, text }, parent) {
     Object.assign(this, { tag, attributes, parent, textContent: text, style: {}, dataset: {} });
@@ -32,6 +35,8 @@ class Element {
     const names = new Set((attributes.class || "").split(" "));
     this.classList = { contains: one => names.has(one), toggle: (one, on) => on ? names.add(one) : names.delete(one) };
   }
+  hasAttribute(name) { return name in this.attributes; }
+  getAttribute(name) { return this.attributes[name]; }
   setAttribute(name, value) { this.attributes[name] = String(value); }
   removeAttribute(name) { delete this.attributes[name]; }
   matches(selector) {
@@ -47,16 +52,19 @@ class Element {
 }
 const root = new Element(given.page, null);
 showTape(root);
+"""
+
+CLICKS = """
 const box = key => root.querySelector(`[data-box='${key}']`);
 for (const key of [null, ...given.clicks]) {
   if (key) { box(key).onmouseenter(); box(key).onclick(); }
-  const shown = kind => root.querySelectorAll(`[data-${kind}]`).filter(one => !("display" in one.attributes));
+  const shown = kind => [...root.querySelectorAll(`[data-${kind}]`)].filter(one => !one.hasAttribute("display"));
   found.push({
-    boxes: Object.fromEntries(shown("box").map(one => [one.dataset.box, one.attributes.transform])),
-    edges: shown("edge").map(one => [Number(one.dataset.edge), one.querySelector("path").attributes.d]),
+    boxes: Object.fromEntries(shown("box").map(one => [one.dataset.box, one.getAttribute("transform")])),
+    edges: shown("edge").map(one => [Number(one.dataset.edge), one.querySelector("path").getAttribute("d")]),
     near: root.querySelectorAll(".near").length, facts: root.querySelector(".facts").textContent,
     open: shown("box").map(one => [one, one.querySelector(".open")])
-      .filter(([, frame]) => frame && !("display" in frame.attributes)).map(([one]) => one.dataset.box),
+      .filter(([, frame]) => frame && !frame.hasAttribute("display")).map(([one]) => one.dataset.box),
   });
 }
 """
@@ -99,7 +107,7 @@ def expected(picture, opened):
     number = {edge: place for place, edge in enumerate(picture._skeleton.edges)}
     return {
         "boxes": {box.key: place._asdict() for box, place in placed.boxes.items()},
-        "edges": {number[edge]: path_of_edge(edge, placed)[0] for edge in placed.edges},
+        "edges": {number[edge]: path_of_edge(edge, placed) for edge in placed.edges},
         "size": list(placed.size),
     }
 
@@ -118,9 +126,10 @@ def test_the_script_places_boxes_as_python_does(picture):
         assert one["boxes"].keys() == wanted["boxes"].keys()
         for key, place in one["boxes"].items():
             assert place == pytest.approx(wanted["boxes"][key])
-        assert [number for number, _ in one["edges"]] == list(wanted["edges"])
-        for number, line in one["edges"]:
-            assert numbers(line) == pytest.approx(numbers(wanted["edges"][number]), abs=0.11)
+        assert [number for number, *_ in one["edges"]] == list(wanted["edges"])
+        for number, line, *text in one["edges"]:
+            assert numbers(line) == pytest.approx(numbers(wanted["edges"][number][0]), abs=0.11)
+            assert text == pytest.approx(wanted["edges"][number][1])
         assert one["size"] == pytest.approx(wanted["size"])
 
 
@@ -136,11 +145,34 @@ def as_tree(element):
     return {"tag": tag, "attributes": dict(element.attrib), "children": children, "text": unescape(element.text or "")}
 
 
-def test_clicks_close_boxes_and_open_them_again(picture):
-    page = as_tree(parsed(picture.html()))
+def in_node(picture, clicks):
+    """What clicks do, seen by node."""
+    return run(ELEMENTS + CLICKS, {"page": as_tree(parsed(picture.html())), "clicks": clicks})
+
+
+def in_chromium(picture, clicks, folder):
+    """What clicks do, seen by a browser."""
+    script = f"""
+    const root = document.querySelector("[id^=tape-]"), given = {{ clicks: {json.dumps(clicks)} }}, found = [];
+    {CLICKS}
+    document.body.textContent = JSON.stringify(found);
+    """
+    (folder / "page.html").write_text(f"{page_around(picture.html())}<script>{script}</script>")
+    settings = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}", "--dump-dom"]
+    command = ["chromium", *settings, (folder / "page.html").as_uri()]
+    seen = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+    return json.loads(unescape(re.search(r"<body>(.*?)</body>", seen, re.DOTALL)[1]))
+
+
+def test_clicks_close_boxes_and_open_them_again(picture, tmp_path):
+    """In node, and in a browser where there is one."""
     opened = picture.opened()
     shut = [box for box in opened if box.inside[0].is_group][-1]
-    first, closed, again = run(CLICKS, {"page": page, "clicks": [shut.key, shut.key]})
+    clicks = [shut.key, shut.key]
+    found = in_node(picture, clicks)
+    if which("chromium"):
+        assert in_chromium(picture, clicks, tmp_path) == found
+    first, closed, again = found
     assert first["boxes"] == again["boxes"] and sorted(first["open"]) == sorted(box.key for box in opened)
     without = expected(picture, [box for box in opened if box is not shut])
     assert closed["boxes"].keys() == without["boxes"].keys() and len(closed["boxes"]) < len(first["boxes"])
@@ -148,6 +180,35 @@ def test_clicks_close_boxes_and_open_them_again(picture):
         assert numbers(closed["boxes"][key]) == pytest.approx([place["x"], place["y"]], abs=0.11)
     assert {number for number, _ in closed["edges"]} == set(without["edges"])
     assert shut.key not in closed["open"] and closed["facts"].startswith(shut.label) and first["facts"] == ""
+
+
+BUTTONS = """
+for (const name of ["close", "open"]) {
+  root.querySelector(`[data-all='${name}']`).onclick();
+  const shown = root.querySelectorAll("[data-box]").filter(one => !one.hasAttribute("display"));
+  found.push(shown.map(one => one.dataset.box));
+}
+found.push(root.querySelector(".controls").style.display);
+"""
+
+
+def test_all_groups_can_be_closed_and_opened(picture):
+    closed, opened, shown = run(ELEMENTS + BUTTONS, {"page": as_tree(parsed(picture.html()))})
+    assert [picture.boxes[key].description.name for key in closed] == ["tensor", "SumBackward0", "Branching"]
+    assert opened == list(picture.boxes) and shown == "block"
+
+
+def test_where_nothing_opens_there_is_nothing_to_click():
+    page = (torch.ones(1, requires_grad=True) * 2).graph().html()
+    assert "<button" not in page and "querySelectorAll" in page
+
+
+@pytest.mark.parametrize("name", ["page_open.png", "page_closed.png"])
+def test_the_reference_shows_the_page(name):
+    """As a browser has drawn it."""
+    drawn = (ROOT / "docs" / name).read_bytes()
+    assert drawn.startswith(b"\x89PNG") and len(drawn) < 150_000
+    assert f"]({name})" in (ROOT / "docs" / "see.md").read_text()
 
 
 def test_the_page_is_there_before_the_script_runs(picture):

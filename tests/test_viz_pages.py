@@ -82,6 +82,9 @@ def test_modules():
     net[0].weight.requires_grad_()
     page = net._repr_html_()
     rows = cells(page)
+    assert facts(net[0].weight._repr_html_()).endswith(
+        " · parameter 0.weight of Sequential · a leaf that requires grad"
+    )
     assert named(rows, "0.weight") == ["0.weight", "f32[3, 2]", "24 B", "yes"]
     assert named(rows, "0.bias")[3] == "no" and named(rows, "1.running_mean")[3] == "a buffer"
     assert facts(page) == "torch.nn.modules.container.Sequential · 15 parameters, 60 B · evaluating"

@@ -59,55 +59,6 @@ def state() -> State:
 
 # -- lists -------------------------------------------------------------------------------------------------------------
 
-LOWER_CPU = frozenset("""
-    addbmm addmm baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-    conv_transpose3d linalg_matmul linalg_multi_dot linalg_vecdot linear matmul mm prelu scaled_dot_product_attention
-    corrcoef cov lstm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
-""".split())  # noqa: SIM905
-"""Functions that compute in the lower precision on a CPU; those in the last line because what they call does."""
-
-FLOAT32_CPU = frozenset("""
-    adaptive_avg_pool3d adaptive_max_pool3d adaptive_max_pool3d_with_indices avg_pool3d binary_cross_entropy
-    binary_cross_entropy_with_logits cdist cholesky cholesky_inverse cholesky_solve cosine_embedding_loss cross_entropy
-    cross_entropy_loss ctc_loss fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft
-    fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn fractional_max_pool2d fractional_max_pool2d_with_indices
-    fractional_max_pool3d fractional_max_pool3d_with_indices geqrf grid_sample grid_sampler grid_sampler_2d
-    grid_sampler_3d hinge_embedding_loss huber_loss inverse kl_div l1_loss linalg_cholesky linalg_cholesky_ex
-    linalg_cond linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_householder_product linalg_inv
-    linalg_inv_ex linalg_lstsq linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv
-    linalg_tensorsolve linear_cross_entropy lu_solve margin_ranking_loss max_unpool1d
-    max_unpool2d max_unpool3d mse_loss multi_margin_loss multilabel_margin_loss nanquantile nll_loss nll_loss2d orgqr
-    ormqr pinverse poisson_nll_loss polar prod qr quantile reflection_pad1d reflection_pad2d replication_pad1d
-    replication_pad2d replication_pad3d smooth_l1_loss soft_margin_loss stft svd trace triangular_solve
-    triplet_margin_loss view_as_complex
-""".split())  # noqa: SIM905
-"""Functions that compute in float32 on a CPU."""
-
-WIDEST_CPU = frozenset("cat concat concatenate stack index_copy hstack vstack row_stack dstack column_stack".split())  # noqa: SIM905
-"""Functions that take arguments of several dtypes, and compute in the widest."""
-
-LIKE_STATE = frozenset("gru gru_cell lstm_cell".split())  # noqa: SIM905
-"""Functions that multiply in the lower precision on a CPU, and go on in the dtype of the state that they are given."""
-
-LOWER_CUDA = frozenset("""
-    addbmm addmm addmv addr baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-    conv_transpose3d einsum gru gru_cell linalg_matmul linalg_multi_dot linalg_vecdot linear lstm lstm_cell matmul mm
-    mv prelu rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell scaled_dot_product_attention corrcoef cov
-""".split())  # noqa: SIM905
-
-FLOAT32_CUDA = frozenset("""
-    acos arccos asin arcsin binary_cross_entropy_with_logits cdist cosh cosine_embedding_loss cosine_similarity
-    cross_entropy cumprod cumsum dist erfinv exp expm1 group_norm hinge_embedding_loss huber_loss kl_div l1_loss
-    layer_norm linalg_matrix_norm linalg_norm linalg_vector_norm log log10 log1p log2 log_softmax logsumexp
-    margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss norm pdist
-    poisson_nll_loss pow prod reciprocal renorm rms_norm rsqrt sinh smooth_l1_loss soft_margin_loss softmax softmin
-    softplus sum tan triplet_margin_loss interpolate
-""".split())  # noqa: SIM905
-
-WIDEST_CUDA = frozenset("""
-    addcdiv addcmul atan2 arctan2 bilinear cross dot grid_sample grid_sampler index_put scatter_add tensordot vdot
-""".split())  # noqa: SIM905
-
 PADS = {"reflect": (1, 2, 3, 4), "replicate": (1, 2, 3, 4, 5, 6)}
 """How many widths ``pad`` is given, in the modes in which it computes in float32."""
 
@@ -145,12 +96,53 @@ def like_state(low: dtype, tensors: Iterable[Tensor]) -> dtype:
 
 Policy = Callable[[dtype, Iterable[Tensor]], dtype]
 
-_LISTS: dict[str, tuple[tuple[frozenset[str], Policy], ...]] = {
-    "cpu": ((LOWER_CPU, lower), (FLOAT32_CPU, to_float32), (WIDEST_CPU, widest), (LIKE_STATE, like_state)),
-    "cuda": ((LOWER_CUDA, lower), (FLOAT32_CUDA, to_float32), (WIDEST_CUDA, widest)),
-}
+LISTS: list[tuple[str, Policy, str]] = [
+    ("cpu", lower, """
+        addbmm addmm baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
+        conv_transpose3d linalg_matmul linalg_multi_dot linalg_vecdot linear matmul mm prelu
+        scaled_dot_product_attention corrcoef cov lstm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
+    """),
+    ("cpu", to_float32, """
+        adaptive_avg_pool3d adaptive_max_pool3d adaptive_max_pool3d_with_indices avg_pool3d binary_cross_entropy
+        binary_cross_entropy_with_logits cdist cholesky cholesky_inverse cholesky_solve cosine_embedding_loss
+        cross_entropy cross_entropy_loss ctc_loss fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn
+        fft_ihfft fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn fractional_max_pool2d
+        fractional_max_pool2d_with_indices fractional_max_pool3d fractional_max_pool3d_with_indices geqrf grid_sample
+        grid_sampler grid_sampler_2d grid_sampler_3d hinge_embedding_loss huber_loss inverse kl_div l1_loss
+        linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh
+        linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq linalg_matrix_rank linalg_qr linalg_solve
+        linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve linear_cross_entropy lu_solve
+        margin_ranking_loss max_unpool1d max_unpool2d max_unpool3d mse_loss multi_margin_loss multilabel_margin_loss
+        nanquantile nll_loss nll_loss2d orgqr ormqr pinverse poisson_nll_loss polar prod qr quantile reflection_pad1d
+        reflection_pad2d replication_pad1d replication_pad2d replication_pad3d smooth_l1_loss soft_margin_loss stft
+        svd trace triangular_solve triplet_margin_loss view_as_complex
+    """),
+    ("cpu", widest, "cat concat concatenate stack index_copy hstack vstack row_stack dstack column_stack"),
+    ("cpu", like_state, "gru gru_cell lstm_cell"),
+    ("cuda", lower, """
+        addbmm addmm addmv addr baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d
+        conv_transpose2d conv_transpose3d einsum gru gru_cell linalg_matmul linalg_multi_dot linalg_vecdot linear lstm
+        lstm_cell matmul mm mv prelu rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell scaled_dot_product_attention
+        corrcoef cov
+    """),
+    ("cuda", to_float32, """
+        acos arccos asin arcsin binary_cross_entropy_with_logits cdist cosh cosine_embedding_loss cosine_similarity
+        cross_entropy cumprod cumsum dist erfinv exp expm1 group_norm hinge_embedding_loss huber_loss kl_div l1_loss
+        layer_norm linalg_matrix_norm linalg_norm linalg_vector_norm log log10 log1p log2 log_softmax logsumexp
+        margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss norm pdist poisson_nll_loss pow
+        prod reciprocal renorm rms_norm rsqrt sinh smooth_l1_loss soft_margin_loss softmax softmin softplus sum tan
+        triplet_margin_loss interpolate
+    """),
+    ("cuda", widest, """
+        addcdiv addcmul atan2 arctan2 bilinear cross dot grid_sample grid_sampler index_put scatter_add tensordot vdot
+    """),
+]  # fmt: skip
+"""PyTorch's lists: for a type of device, what arguments are cast to, and of which functions; ``corrcoef`` and those
+behind it because what they call is."""
+
 POLICIES: dict[str, dict[str, Policy]] = {
-    device: {name: policy for names, policy in lists for name in names} for device, lists in _LISTS.items()
+    device: {name: policy for kind, policy, names in LISTS if kind == device for name in names.split()}
+    for device in ("cpu", "cuda")
 }
 """For a type of device, and the name of a function in PyTorch's messages, what its arguments are cast to."""
 

@@ -77,7 +77,11 @@ class BackwardHook:
         return tuple(grads[index] for index in self.output_tensors_index)
 
     def replace_grad_outputs(self, given: Any) -> None:
-        """Take what a pre-hook returned for the gradients of the outputs."""
+        """Take what a pre-hook returned for the gradients of the outputs.
+
+        Raises:
+            RuntimeError: another number of gradients.
+        """
         if given is None:
             return
         if len(given) != self.n_outputs:
@@ -88,7 +92,11 @@ class BackwardHook:
         self.grad_outputs = given
 
     def end_without_inputs(self) -> None:
-        """Call the hooks where no input requires grad: they are called now or never."""
+        """Call the hooks where no input requires grad: they are called now or never.
+
+        Raises:
+            RuntimeError: a hook returns gradients, for inputs that have none.
+        """
         warnings.warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
             "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
@@ -105,7 +113,11 @@ class BackwardHook:
         self.grad_outputs = None
 
     def after_inputs(self, grad_input: tuple, _: Any) -> tuple | None:
-        """The hook of the inputs' node: gradients of the inputs are complete."""
+        """The hook of the inputs' node: gradients of the inputs are complete.
+
+        Raises:
+            RuntimeError: a hook returns another number of gradients.
+        """
         if self.grad_outputs is None:
             return None
         assert self.input_tensors_index is not None

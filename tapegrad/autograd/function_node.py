@@ -252,6 +252,8 @@ class BackwardCFunction(FunctionBase, FunctionCtx, HookMixin):
         return self._forward_cls.jvp(self, *args)
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        """The gradients of the inputs, as values: the author's ``backward`` of ``grads``, of which None stands for
+        zeros."""
         tensors = [
             missing(self, position) if grad is None else wrap(grad, self._outputs[position].bare)  # type: ignore[union-attr]
             for position, grad in enumerate(grads)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from tapegrad.bindings.registry import public
 from tapegrad.execution.devices import accelerator, accelerator_type, device
+from tapegrad.execution.devices import device as Device
 from tapegrad.execution.devices import device_count as count_devices
+from tapegrad.execution.hardware import memory_of
 from tapegrad.execution.late import look
+
+NO_NEW_PEAK = (
+    "XLA counts the peak of memory since the process began, and can't begin anew: max_memory_allocated() will tell "
+    "that one. Measure in a process of its own."
+)
 
 
 @public("accelerator", asks="nobody")
@@ -113,3 +121,77 @@ def empty_cache() -> None:
         RuntimeError: there is none.
     """
     accelerator()
+
+
+def _memory(device: Any) -> dict[str, int]:
+    kind = accelerator()
+    index = device if isinstance(device, int) else None if device is None else Device(device).index
+    return memory_of(Device(kind, index or 0))
+
+
+@public("accelerator", asks="nobody")
+def memory_stats(device_index: Any = None, /) -> OrderedDict[str, int]:
+    """What XLA counts of an accelerator's memory, in its own words: ``bytes_in_use``, ``peak_bytes_in_use``, …
+
+    Args:
+        device_index: an accelerator, or its index; the first by default.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    return OrderedDict(_memory(device_index))
+
+
+@public("accelerator", asks="nobody", aliases=("memory_reserved",))
+def memory_allocated(device_index: Any = None, /) -> int:
+    """The bytes that arrays take on an accelerator.
+
+    Args:
+        device_index: an accelerator, or its index; the first by default.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    return _memory(device_index).get("bytes_in_use", 0)
+
+
+@public("accelerator", asks="nobody", aliases=("max_memory_reserved",))
+def max_memory_allocated(device_index: Any = None, /) -> int:
+    """The most bytes that arrays have taken on an accelerator since the process began.
+
+    Args:
+        device_index: an accelerator, or its index; the first by default.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    return _memory(device_index).get("peak_bytes_in_use", 0)
+
+
+@public("accelerator", asks="nobody")
+def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
+    """How many bytes of an accelerator's memory are free, and how many XLA may use in all.
+
+    Args:
+        device_index: an accelerator, or its index; the first by default.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    stats = _memory(device_index)
+    limit = stats.get("bytes_limit", 0)
+    return limit - stats.get("bytes_in_use", 0), limit
+
+
+@public("accelerator", asks="nobody")
+def reset_peak_memory_stats(device_index: Any = None, /) -> None:
+    """Warns that XLA's peak is that of the whole process, and can't be reset.
+
+    Args:
+        device_index: an accelerator, or its index; the first by default.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    accelerator()
+    warnings.warn(NO_NEW_PEAK, stacklevel=3)

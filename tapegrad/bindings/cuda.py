@@ -6,7 +6,9 @@ from typing import Any
 
 from tapegrad.bindings.generator import manual_seed as seed_default
 from tapegrad.bindings.registry import public
+from tapegrad.execution.devices import device as Device
 from tapegrad.execution.devices import device_count as count_devices
+from tapegrad.execution.hardware import wait_for
 from tapegrad.execution.late import look
 
 
@@ -27,15 +29,31 @@ def current_device() -> int:
     """The index of the GPU that ``cuda`` without an index means: always the first.
 
     Raises:
-        RuntimeError: there is none.
+        AssertionError: there is none.
     """
-    if not is_available():
-        raise RuntimeError("No CUDA GPUs are available")
+    init()
     return 0
 
 
 @public("cuda")
-def is_bf16_supported() -> bool:
+def init() -> None:
+    """Does nothing where there is a GPU: JAX makes it ready.
+
+    Raises:
+        AssertionError: there is none.
+    """
+    if not is_available():
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+@public("cuda")
+def is_initialized() -> bool:
+    """Whether GPUs can be computed on: JAX makes them ready when it is asked for its devices."""
+    return is_available()
+
+
+@public("cuda")
+def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Whether bfloat16 can be computed with: XLA can on every GPU."""
     return is_available()
 
@@ -46,7 +64,33 @@ def manual_seed(seed: int) -> None:
     seed_default(seed)
 
 
-@public("cuda", aliases=("empty_cache",))
+@public("cuda")
 def synchronize(device: Any = None) -> None:
-    """Raises what checks of compiled calls have found. Reading a value waits for it, and XLA keeps its memory pool."""
+    """Wait for a GPU, the first by default, and raise what checks of compiled calls have found.
+
+    Args:
+        device: a GPU, or its index.
+
+    Raises:
+        AssertionError: there is none.
+    """
+    init()
+    wait_for(gpu(device))
     look()
+
+
+@public("cuda")
+def empty_cache() -> None:
+    """Does nothing: XLA keeps its pool of memory."""
+
+
+def gpu(where: Any = None) -> Device:
+    """A GPU that is asked for by index, by name, or as none in particular: the first.
+
+    Raises:
+        ValueError: another device.
+    """
+    found = Device("cuda", 0 if where is None else where) if where is None or isinstance(where, int) else Device(where)
+    if found.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {found}")
+    return found

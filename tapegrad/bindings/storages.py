@@ -151,7 +151,11 @@ class UntypedStorage:
         return self
 
     def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> UntypedStorage:
-        """Replace the bytes by those of another storage."""
+        """Replace the bytes by those of another storage.
+
+        Args:
+            source: the other storage, of as many bytes.
+        """
         self.bytes.copy_(source.untyped().bytes)
         return self
 
@@ -340,7 +344,11 @@ class TypedStorage:
         return self
 
     def copy_(self, source: TypedStorage, non_blocking: bool | None = None) -> TypedStorage:
-        """Replace the elements by those of another storage."""
+        """Replace the elements by those of another storage.
+
+        Args:
+            source: the other storage, of as many elements.
+        """
         self.elements.copy_(source.elements)
         return self
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.bindings.attributes import as_instance, set_flag, sharing
+from tapegrad.bindings.parser import type_name
 from tapegrad.bindings.registry import (
     NAMESPACES,
     PROPERTIES,
@@ -32,6 +33,8 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
     Raises:
         TypeError: ``cls`` is no subclass of Tensor.
     """
+    if not isinstance(cls, type):
+        raise TypeError(f"cls must be a type (got {type_name(cls)})")
     check_subclass(cls)
     shared = sharing(self)
     if self._spec.requires_grad and thread.modes.grad:

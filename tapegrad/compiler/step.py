@@ -38,7 +38,10 @@ from tapegrad.tensor.trees import TreeSpec, flatten
 ENTRY = 32 << 10
 """About how many bytes an entry takes."""
 
-_OWN = frozenset({"function", "fullgraph", "calls", "replayed", "_entries", "_last", "_shared"})
+WATCHED = "source lines are recorded, anomaly mode, a profiler or hooks on saved tensors look on, or a transform is on"
+"""Why a call is no program: somebody looks at what is computed, or has it computed in another way."""
+
+_OWN = frozenset({"function", "fullgraph", "calls", "replayed", "aside", "_entries", "_last", "_shared"})
 """The attributes of what ``compile`` gives, besides those of the function."""
 
 
@@ -49,12 +52,13 @@ class Compiled:
         function: the function.
         fullgraph: whether reading elements is an error.
         calls, replayed: how often it was called, and how often without running its Python.
+        aside: how often besides, where somebody looked on, so that the function ran as it stands.
     """
 
     def __init__(self, function: Callable, fullgraph: bool) -> None:
         functools.update_wrapper(self, function, updated=())
         self.function, self.fullgraph = function, fullgraph
-        self.calls = self.replayed = 0
+        self.calls = self.replayed = self.aside = 0
         self._entries = Cache("kinds of compiled calls", ENTRY)
         self._last: CacheEntry | None = None
         self._shared = Shared(function, not fullgraph, Programs(), Widths(), RLock())
@@ -87,6 +91,7 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if capturing.by is not None or not are_ordinary(thread.modes):
+            self.aside += capturing.by is None
             return self.function(*args, **kwargs)  # part of a larger capture, or looked at from inside
         if shared_now:
             release_shared()
@@ -134,6 +139,8 @@ class Compiled:
         lines = [f"{self.calls} calls, {self.replayed} of them replayed"]
         for number, entry in enumerate(self.known_entries(), 1):
             lines.append(f"kind {number}: {'replayed' if entry.replay else 'Python is run: ' + entry.reason}")
+        if self.aside:
+            lines.append(f"{self.aside} more ran as they stand: {WATCHED}")
         return "\n".join(lines)
 
     def known_entries(self) -> list[CacheEntry]:

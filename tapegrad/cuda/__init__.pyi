@@ -41,15 +41,19 @@ def current_device() -> _int:
     """The index of the GPU that ``cuda`` without an index means: always the first."""
 def device_count() -> _int:
     """How many GPUs JAX has here."""
-def empty_cache(device: Any = ...) -> None:
-    """Raises what checks of compiled calls have found. Reading a value waits for it, and XLA keeps its memory pool."""
+def empty_cache() -> None:
+    """Does nothing: XLA keeps its pool of memory."""
+def init() -> None:
+    """Does nothing where there is a GPU: JAX makes it ready."""
 def is_available() -> _bool:
     """Whether JAX has a GPU here."""
-def is_bf16_supported() -> _bool:
+def is_bf16_supported(including_emulation: _bool = ...) -> _bool:
     """Whether bfloat16 can be computed with: XLA can on every GPU."""
+def is_initialized() -> _bool:
+    """Whether GPUs can be computed on: JAX makes them ready when it is asked for its devices."""
 def manual_seed(seed: _int) -> None:
     """Seed random numbers; there is one default generator for all devices."""
 def manual_seed_all(seed: _int) -> None:
     """Seed random numbers; there is one default generator for all devices."""
 def synchronize(device: Any = ...) -> None:
-    """Raises what checks of compiled calls have found. Reading a value waits for it, and XLA keeps its memory pool."""
+    """Wait for a GPU, the first by default, and raise what checks of compiled calls have found."""

@@ -202,7 +202,8 @@ def _lines(plan: Plan, replayed: bool) -> Iterator[str]:
     if any(plan.needed) and plan.modes.watched:
         yield "made(node)"
     arguments, results = _tuple(f"x{i}" for i in range(len(plan.specs))), _tuple(f"out{i}" for i in outputs)
-    if plan.modes.recording and not all(spec.requires_grad for spec in plan.out_specs):
+    met = (*plan.specs, *plan.out_specs)
+    if plan.modes.recording and any(isinstance(spec, Spec) and not spec.requires_grad for spec in met):
         yield f"note_losses(plan, {arguments}, {results})"
     if plan.modes.results_watched:
         yield f"ran(plan, {arguments}, {results})"

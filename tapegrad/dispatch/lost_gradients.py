@@ -3,7 +3,8 @@
 Note [Lost gradients]
 While source lines are recorded (Note [Positions] in ``tape/positions.py``), a result that requires no grad though an
 argument did remembers why and where (``_lost_grad``), and hands that on to what is computed from it; so an error about
-a tensor without a graph can name the operator that cut it off. Runners of other modes know nothing of this.
+a tensor without a graph can name the operator that cut it off. A node that has such an argument beside others remembers
+it, too (``_cut``), which tells why the gradient of a leaf is missing. Runners of other modes know nothing of this.
 """
 
 from __future__ import annotations
@@ -22,12 +23,15 @@ Loss = tuple[tuple[str, Position | None], ...]
 
 
 def note_losses(plan: Plan, args: tuple, results: tuple[Tensor, ...]) -> None:
-    """Let results that require no grad remember why."""
-    loss = inherited(args) or loss_in(plan)
+    """Let results that require no grad remember why, and nodes what of their arguments had lost it."""
+    before = inherited(args)
+    loss = before or loss_in(plan)
     if loss is not None:
         for result in results:
             if not result._spec.requires_grad:
                 result._lost_grad = loss
+            elif before is not None and result._edge is not None:
+                result._edge[0]._cut = before
 
 
 def inherited(args: Iterable[Any]) -> Loss | None:

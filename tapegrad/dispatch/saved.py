@@ -68,6 +68,13 @@ class SavedTensor:
 
     Raises:
         RuntimeError: it is called: nodes make them.
+
+    >>> import tapegrad as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> y = x * x
+    >>> y.grad_fn._raw_saved_self.register_hooks(lambda kept: kept.numpy(), lambda kept: torch.tensor(kept) * 3)
+    >>> torch.autograd.grad(y.sum(), x)[0]
+    tensor([4., 4.])
     """
 
     __slots__ = (
@@ -141,20 +148,42 @@ class SavedTensor:
 
     @classmethod
     def of_input(cls, tensor: Tensor, edge: Edge | None, version: int, is_leaf: bool) -> SavedTensor:
-        """A tensor that a node has kept in its tuple until now, saved at that version."""
+        """A tensor that a node has kept in its tuple until now, saved at that version.
+
+        Args:
+            tensor: the tensor.
+            edge: its place in the graph, None if it has none.
+            version: its version when it was saved.
+            is_leaf: whether it is a leaf.
+        """
         saved = cls.empty(tensor)
         saved.spec, saved.edge, saved.version, saved.is_leaf = tensor._spec, edge, version, is_leaf
         return saved
 
     @classmethod
     def of_output(cls, value: Any, spec: Spec, output_nr: int, survives: bool = False) -> SavedTensor:
-        """An output whose value a node has kept in its tuple until now."""
+        """An output whose value a node has kept in its tuple until now.
+
+        Args:
+            value: the value.
+            spec: the output's spec.
+            output_nr: which of the node's outputs it is.
+            survives: whether it is kept as it is now, whatever is written to it.
+        """
         saved = cls.empty(value)
         saved.spec, saved.output_nr, saved.is_output, saved.survives = spec, output_nr, True, survives
         return saved
 
     def pack(self, tensor: Tensor, hooks: Hooks) -> None:
-        """Keep what the first hook makes of the tensor."""
+        """Keep what the first hook makes of the tensor.
+
+        Args:
+            tensor: the tensor.
+            hooks: the pair of hooks, of which the second gives it back.
+
+        Raises:
+            RuntimeError: the hook writes to the tensor.
+        """
         version = counter_of(tensor).version  # of a handle, too, which learns of writes when it gets its storage
         self.hooks = hooks
         with switched(grad=False):

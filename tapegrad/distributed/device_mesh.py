@@ -118,7 +118,11 @@ class DeviceMesh:
         return None if here is None else tuple(here[self._jax.axis_names.index(axis)] for axis in self._axes)
 
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
-        """The place of this process's first device along a dimension, which may be left out if there is one only."""
+        """The place of this process's first device along a dimension, which may be left out if there is one only.
+
+        Raises:
+            RuntimeError: no dimension is named of several, or this process has no device in the mesh.
+        """
         if mesh_dim is None and self.ndim > 1:
             raise RuntimeError(
                 f"Found the DeviceMesh have {self.ndim} dimensions, Optional kwarg `mesh_dim` needs to be specified "

@@ -180,7 +180,12 @@ class TCPStore:
         return self._ask("get", key, None, seconds) is not None
 
     def add(self, key: str, amount: int) -> int:
-        """Add to a number in the table, which is 0 at first, and give the sum."""
+        """Add to a number in the table, which is 0 at first, and give the sum.
+
+        Args:
+            key: its name.
+            amount: what is added.
+        """
         return self._ask("add", key, amount)
 
     def announce(self, rank: int) -> None:

@@ -30,7 +30,11 @@ class ConstraintRegistry:
         super().__init__()
 
     def register(self, constraint: Any, factory: Callable[[Any], Any] | None = None) -> Any:
-        """Say how a transform is made of a constraint of this class, or of the class of this one; also a decorator.
+        """Say how a transform is made of a constraint of a class; also a decorator.
+
+        Args:
+            constraint: the class, or a constraint of it.
+            factory: gives the transform onto what a constraint allows; without it, what is decorated is.
 
         Raises:
             TypeError: it is no constraint.

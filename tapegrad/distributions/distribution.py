@@ -157,6 +157,9 @@ class Distribution:
         Args:
             batch_shape: its shape.
             _instance: an instance to fill, which a subclass hands in that overrides this.
+
+        Raises:
+            NotImplementedError: a subclass doesn't say of which parts it is made.
         """
         own = next((cls for cls in type(self).__mro__ if "_parts" in vars(cls)), None)
         if own is None:

@@ -95,6 +95,11 @@ class Independent(Distribution):
         return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All that can be drawn; see ``Distribution.enumerate_support``.
+
+        Raises:
+            NotImplementedError: dimensions of the batch count as those of an event.
+        """
         if self.reinterpreted_batch_ndims > 0:
             raise NotImplementedError("Enumeration over cartesian product is not implemented")
         return self.base_dist.enumerate_support(expand=expand)

@@ -113,7 +113,14 @@ class Transform:
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Transform:
-        """The same transform with a cache of this size."""
+        """The same transform with a cache of this size.
+
+        Args:
+            cache_size: 0 or 1.
+
+        Raises:
+            NotImplementedError: a subclass has an ``__init__`` of its own and doesn't say how it is made again.
+        """
         if self._cache_size == cache_size:
             return self
         if type(self).__init__ is not Transform.__init__ and not self._settings:
@@ -688,11 +695,23 @@ class CorrCholeskyTransform(Transform):
         return (shares.log1p() - shares.neg().log1p()) / 2
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: Any = None) -> Tensor:
+        """The logarithm of the volume that a step is stretched to: that of ``tanh``, and of the rest of each row.
+
+        Args:
+            x: what goes in, (..., size * (size - 1) / 2).
+            y: the factor that comes out.
+            intermediates: not used.
+        """
         remaining = tril_matrix_to_vec(1 - (y * y).cumsum(-1), diag=-2)
         of_tanh = -2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
         return 0.5 * remaining.log().sum(-1) + of_tanh
 
     def forward_shape(self, shape: Any) -> Any:
+        """The shape of the factor: (..., size, size), of (..., size * (size - 1) / 2).
+
+        Raises:
+            ValueError: there is no such size.
+        """
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         count = shape[-1]
@@ -702,6 +721,11 @@ class CorrCholeskyTransform(Transform):
         return Size((*shape[:-1], size, size))
 
     def inverse_shape(self, shape: Any) -> Any:
+        """The shape of what lies below the diagonal, in one row.
+
+        Raises:
+            ValueError: it is not that of square matrices.
+        """
         if len(shape) < 2:
             raise ValueError("Too few dimensions on input")
         if shape[-2] != shape[-1]:
@@ -728,6 +752,11 @@ class SoftmaxTransform(_Plain):
         return y.log()
 
     def forward_shape(self, shape: Any) -> Any:
+        """The same shape.
+
+        Raises:
+            ValueError: it has no dimension.
+        """
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return shape
@@ -770,11 +799,21 @@ class StickBreakingTransform(_Plain):
         return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
+        """One number more, for what is left of the stick.
+
+        Raises:
+            ValueError: there is no dimension.
+        """
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return Size((*shape[:-1], shape[-1] + 1))
 
     def inverse_shape(self, shape: Any) -> Any:
+        """One number less.
+
+        Raises:
+            ValueError: there is no dimension.
+        """
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return Size((*shape[:-1], shape[-1] - 1))

@@ -74,7 +74,11 @@ class dtype:
         return self._real
 
     def to_complex(self) -> dtype:
-        """The complex dtype whose parts hold this one; RuntimeError if there is none."""
+        """The complex dtype whose parts hold this one.
+
+        Raises:
+            RuntimeError: there is none.
+        """
         if self._complex is None:
             raise RuntimeError(f"Unknown Complex ScalarType for {self.scalar_name}")
         return self._complex

@@ -471,14 +471,14 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     tensor([1., 0., 1.])
     """
     axis = wrap_dim(dim, input.ndim)
-    if index.ndim > 1:
-        raise RuntimeError("Index has to be a vector/scalar")
-    if index.dtype is not int64:
-        raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
+    if index.dtype is not int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
     if (value.dtype.category == COMPLEX if isinstance(value, Tensor) else isinstance(value, complex)) and (
         not input.dtype.is_complex
     ):

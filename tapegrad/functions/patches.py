@@ -5,27 +5,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from tapegrad.bindings.parser import type_name
 from tapegrad.bindings.registry import public
-from tapegrad.bindings.windows import several
 from tapegrad.ops import patches
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.resampling import Sampling
 from tapegrad.tensor.tensor import Tensor
 
-
-def _numbers(value: Any, name: str) -> tuple[int, int]:
-    if isinstance(value, (tuple, list)) and len(value) not in (1, 2):
-        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(value)}")
-    first, second = several("unfold", name, value, 2)
-    return first, second
+IM2COL = ("im2col", "input", "kernel_size", "dilation", "padding", "stride")
+COL2IM = ("col2im", "input", "output_size", "kernel_size", "dilation", "padding", "stride")
+"""What PyTorch's messages call the functions and their arguments, in their order."""
 
 
-def _windows(
-    lengths: Sequence[int], kernel_size: Any, dilation: Any, padding: Any, stride: Any
-) -> tuple[tuple[Sampling, Sampling], dict[str, tuple[int, int]]]:
-    """The windows along both dimensions, and the numbers that they are made of."""
-    numbers = {"kernel_size": _numbers(kernel_size, "kernel_size"), "dilation": _numbers(dilation, "dilation"),
-               "padding": _numbers(padding, "padding"), "stride": _numbers(stride, "stride")}  # fmt: skip
+def _pair(signature: Sequence[str], name: str, value: Any) -> tuple[int, int]:
+    """An int, or one or two of them, as two.
+
+    Raises:
+        RuntimeError: another number of them.
+        TypeError: no ints, or such as 64 bits don't hold.
+    """
+    given = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
+    if len(given) not in (1, 2):
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(given)}")
+    for place, number in enumerate(given):
+        where = f"{signature[0]}(): argument '{name}'"
+        if not isinstance(number, (int, np.integer)) or (isinstance(number, bool) and not place):
+            kind = f"must be tuple of ints, but found element of type {type_name(number)} at pos {place}"
+            raise TypeError(f"{where} (position {signature.index(name)}) {kind}")
+        if not -(2**63) <= number < 2**63:
+            why = "Overflow when unpacking long long"
+            raise TypeError(f'{where} failed to unpack the object at pos {place + 1} with error "{why}"')
+    return int(given[0]), int(given[-1])
+
+
+def _settings(signature: Sequence[str], **given: Any) -> dict[str, tuple[int, int]]:
+    """What windows are made of, as pairs by name: judged before shapes are."""
+    return {name: _pair(signature, name, value) for name, value in given.items()}
+
+
+def _windows(lengths: Sequence[int], numbers: dict[str, tuple[int, int]]) -> tuple[Sampling, Sampling]:
+    """The windows along both dimensions."""
     for name, shown in (("kernel_size", "kernel"), ("stride", "stride"), ("dilation", "dilation")):
         height, width = numbers[name]
         if height <= 0 or width <= 0:
@@ -40,7 +61,7 @@ def _windows(
     for length, k, d, p, s in zip(lengths, *numbers.values(), strict=True):
         size = (length + 2 * p - d * (k - 1) - 1) // s + 1
         samplings.append(Sampling("window", size, kernel=k, stride=s, low=p, dilation=d, high=p))
-    return (samplings[0], samplings[1]), numbers
+    return samplings[0], samplings[1]
 
 
 @public("nn.functional")
@@ -60,12 +81,15 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
             [3., 4.],
             [4., 5.]])
     """
+    numbers = _settings(IM2COL, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
+    for dim in (1, 2):  # PyTorch looks at them before it counts them
+        input.size(dim)
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
             f"but got: {list(input.shape)}"
         )
-    samplings, numbers = _windows(input.shape[-2:], kernel_size, dilation, padding, stride)
+    samplings = _windows(input.shape[-2:], numbers)
     sizes = tuple(sampling.size for sampling in samplings)
     if min(sizes) < 1:
         raise RuntimeError(
@@ -96,13 +120,14 @@ def fold(
     tensor([[[1., 2., 1.],
              [1., 2., 1.]]])
     """
-    lengths = _numbers(output_size, "output_size")
+    lengths = _pair(COL2IM, "output_size", output_size)
+    numbers = _settings(COL2IM, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
     if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
         raise RuntimeError(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
             f"input, but got: {list(input.shape)}"
         )
-    samplings, numbers = _windows(lengths, kernel_size, dilation, padding, stride)
+    samplings = _windows(lengths, numbers)
     kernel = numbers["kernel_size"]
     depth_axis = input.ndim - 2
     if input.shape[depth_axis] % (kernel[0] * kernel[1]):

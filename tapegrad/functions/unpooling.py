@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any
 
 from tapegrad.bindings.bounds import outside, refuse_elements
@@ -196,6 +196,10 @@ def _max_unpool(
     strides = kernel if stride is None else several(name, "stride", stride, dims)
     paddings = several(name, "padding", padding, dims)
     lengths = input.shape[-dims:]
+    if len(lengths) < dims:
+        raise IndexError("tuple index out of range")
+    if output_size is not None and not isinstance(output_size, Sized):
+        raise TypeError(f"object of type '{type(output_size).__name__}' has no len()")
     default = tuple((n - 1) * s + k - 2 * p for n, s, k, p in zip(lengths, strides, kernel, paddings, strict=True))
     sizes = default if output_size is None else tuple(output_size)
     if len(sizes) not in (dims, dims + 2):

@@ -18,6 +18,7 @@ best with the arrays alone: ``to_arrays``, ``to_tensors``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -57,6 +58,22 @@ def register(cls: type) -> type:
     unflatten = lambda requires_grad, children: made(cls, children[0], requires_grad)
     jax.tree_util.register_pytree_node(cls, flattened, unflatten)
     return cls
+
+
+def register_node(cls: type, flatten: Callable[[Any], tuple], unflatten: Callable[[Any, Any], Any]) -> None:
+    """Let jax take objects of exactly this class for nodes of trees.
+
+    Args:
+        cls: their class.
+        flatten: gives the names of an object's children, the children, and what else it is, which can be compared.
+        unflatten: makes an object of that, and of other children.
+    """
+
+    def with_keys(node: Any) -> tuple[list, Any]:
+        names, children, rest = flatten(node)
+        return [(jax.tree_util.GetAttrKey(name), child) for name, child in zip(names, children, strict=True)], rest
+
+    jax.tree_util.register_pytree_with_keys(cls, with_keys, unflatten, lambda node: flatten(node)[1:])
 
 
 def flattened(tensor: Tensor) -> tuple[tuple, bool]:

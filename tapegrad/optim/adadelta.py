@@ -10,6 +10,7 @@ from tapegrad.optim.optimizer import (
     add_scaled,
     check_lr,
     check_nonnegative,
+    chosen,
     scalar,
 )
 from tapegrad.tensor.tensor import Tensor
@@ -60,16 +61,7 @@ class Adadelta(PerParameter):
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
         check_nonnegative(eps=eps, weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
+        defaults = chosen(locals(), "lr rho eps weight_decay maximize capturable foreach differentiable")
         super().__init__(params, defaults)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:

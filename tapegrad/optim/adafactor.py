@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.execution.dtypes import finfo
 from tapegrad.functions.creation import zeros_like
-from tapegrad.optim.optimizer import Params, PerParameter, check_lr, scalar
+from tapegrad.optim.optimizer import Params, PerParameter, check_lr, chosen, scalar
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -65,15 +65,7 @@ class Adafactor(PerParameter):
             raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
         if not weight_decay >= 0.0:
             raise ValueError(f"weight_decay should be >= 0 but is: {weight_decay}")
-        defaults = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
+        defaults = chosen(locals(), "lr beta2_decay eps d weight_decay foreach maximize")
         super().__init__(params, defaults)
 
     def is_decoupled(self, group: dict[str, Any]) -> bool:
@@ -81,7 +73,11 @@ class Adafactor(PerParameter):
         return True
 
     def begin(self, p: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """Nothing was seen so far."""
+        """Nothing was seen so far.
+
+        Raises:
+            RuntimeError: the parameter is complex.
+        """
         if p.is_complex():
             raise RuntimeError("Adafactor does not support complex parameters")
         super().begin(p, group, state)

@@ -13,6 +13,7 @@ from tapegrad.optim.optimizer import (
     check_lr,
     check_nonnegative,
     check_ways,
+    chosen,
     counted,
     scalar,
 )
@@ -62,17 +63,8 @@ class Adagrad(PerParameter):
         check_nonnegative(
             lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps
         )
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
+        names = "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable fused"
+        defaults = chosen(locals(), names)
         super().__init__(params, defaults)
         check_ways(defaults)
         for group, p in all_params(self):

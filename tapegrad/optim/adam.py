@@ -12,6 +12,7 @@ from tapegrad.optim.optimizer import (
     add_quotient,
     check_moments,
     check_ways,
+    chosen,
     counted,
     scalar,
 )
@@ -71,19 +72,8 @@ class Adam(PerParameter):
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         check_moments(lr, betas, eps, weight_decay)
         _check_tensor_betas(betas, foreach and not capturable)
-        defaults = {
-            "lr": lr,
-            "betas": tuple(map(scalar, betas)),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
+        names = "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused"
+        defaults = chosen(locals(), f"{names} decoupled_weight_decay") | {"betas": tuple(map(scalar, betas))}
         super().__init__(params, defaults)
         check_ways(defaults)
 

@@ -9,6 +9,7 @@ from tapegrad.optim.optimizer import (
     PerParameter,
     add_quotient,
     check_moments,
+    chosen,
     counted,
     scalar,
 )
@@ -50,16 +51,7 @@ class Adamax(PerParameter):
         capturable: bool = False,
     ) -> None:
         check_moments(lr, betas, eps, weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
+        defaults = chosen(locals(), "lr betas eps weight_decay foreach maximize differentiable capturable")
         super().__init__(params, defaults)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:

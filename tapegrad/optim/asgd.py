@@ -12,6 +12,7 @@ from tapegrad.optim.optimizer import (
     add_scaled,
     check_lr,
     check_nonnegative,
+    chosen,
     counted,
     scalar,
     value_of,
@@ -58,17 +59,7 @@ class ASGD(PerParameter):
     ) -> None:
         check_lr(lr)
         check_nonnegative(weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
+        defaults = chosen(locals(), "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable")
         super().__init__(params, defaults)
 
     def begin(self, p: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:

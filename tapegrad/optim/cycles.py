@@ -213,7 +213,11 @@ class OneCycleLR(_WithMomentum):
         return (end - start) * part + start
 
     def get_lr(self) -> list[Any]:
-        """The next rates: see the class."""
+        """The next rates: see the class.
+
+        Raises:
+            ValueError: there were more steps than ``total_steps``.
+        """
         self._check_asked()
         step = self.last_epoch
         if step > self.total_steps:

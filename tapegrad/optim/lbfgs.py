@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tapegrad.autograd.grad_mode import enable_grad, no_grad
 from tapegrad.functions.joining import cat
 from tapegrad.functions.retyping import view_as_real
-from tapegrad.optim.optimizer import Optimizer, Params, check_lr, scalar
+from tapegrad.optim.optimizer import Optimizer, Params, check_lr, chosen, scalar
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -63,15 +63,8 @@ class LBFGS(Optimizer):
         line_search_fn: str | None = None,
     ) -> None:
         check_lr(lr)
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
+        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        defaults = chosen(locals(), "lr max_iter max_eval tolerance_grad tolerance_change history_size line_search_fn")
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")

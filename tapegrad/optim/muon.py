@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tapegrad.functions.matmul import addmm
-from tapegrad.optim.optimizer import Params, PerParameter, all_params, check_lr
+from tapegrad.optim.optimizer import Params, PerParameter, all_params, check_lr, chosen
 from tapegrad.tensor.tensor import Tensor
 
 EPS = 1e-7
@@ -68,16 +68,7 @@ class Muon(PerParameter):
                 raise ValueError(f"{name} should be >= 0 but is: {value}")
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
             raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
+        defaults = chosen(locals(), "lr weight_decay momentum nesterov ns_coefficients eps ns_steps adjust_lr_fn")
         super().__init__(params, defaults)
         for _, p in all_params(self):
             if p.ndim != 2:
@@ -90,7 +81,11 @@ class Muon(PerParameter):
         return True
 
     def begin(self, p: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """No gradient was seen so far."""
+        """No gradient was seen so far.
+
+        Raises:
+            RuntimeError: the parameter is complex.
+        """
         if p.is_complex():
             raise RuntimeError("Muon does not support complex parameters")
         super().begin(p, group, state)

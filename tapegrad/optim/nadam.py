@@ -10,6 +10,7 @@ from tapegrad.optim.optimizer import (
     add_quotient,
     check_moments,
     check_nonnegative,
+    chosen,
     counted,
     scalar,
     value_of,
@@ -60,18 +61,8 @@ class NAdam(PerParameter):
     ) -> None:
         check_moments(lr, betas, eps, weight_decay)
         check_nonnegative(momentum_decay=momentum_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
+        names = "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach"
+        defaults = chosen(locals(), f"{names} capturable differentiable")
         super().__init__(params, defaults)
 
     def begin(self, p: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.autograd.grad_mode import enable_grad, no_grad
+from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.functions.creation import zeros_like
 from tapegrad.interop.arrays import to_arrays, to_tensors
 from tapegrad.interop.from_jax import from_jax
-from tapegrad.optim.optimizer import Optimizer, Params
+from tapegrad.optim.optimizer import Optimizer, Params, loss_of
 
 
 class Optax(Optimizer):
@@ -65,10 +65,7 @@ class Optax(Optimizer):
         Returns:
             what the closure returned, or None.
         """
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
+        loss = loss_of(closure)
         parameters = [p for group in self.param_groups for p in group["params"]]
         grads = [zeros_like(p) if p.grad is None else p.grad for p in parameters]
         updated, self.state["optax"] = self._update(grads, self.state["optax"], self._parameters())

@@ -153,7 +153,11 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(function: Function) -> Function:
-        """``step`` with the hooks around it, and a range of its own in profiles."""
+        """``step`` with the hooks around it, and a range of its own in profiles.
+
+        Raises:
+            RuntimeError: when it is called, a hook returns neither None nor a pair of arguments.
+        """
 
         @functools.wraps(function)
         def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -193,19 +197,39 @@ class Optimizer:
         return _registered(self._hooks("step_post"), hook)
 
     def register_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` before a state dict is made."""
+        """Call ``hook(optimizer)`` before a state dict is made.
+
+        Args:
+            hook: the function.
+            prepend: whether it is called before those that are there.
+        """
         return _registered(self._hooks("state_dict_pre"), hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` with a state dict that was made; it may return another."""
+        """Call ``hook(optimizer, state_dict)`` with a state dict that was made; it may return another.
+
+        Args:
+            hook: the function.
+            prepend: whether it is called before those that are there.
+        """
         return _registered(self._hooks("state_dict_post"), hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` before a state dict is loaded; it may return another."""
+        """Call ``hook(optimizer, state_dict)`` before a state dict is loaded; it may return another.
+
+        Args:
+            hook: the function.
+            prepend: whether it is called before those that are there.
+        """
         return _registered(self._hooks("load_state_dict_pre"), hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` after a state dict was loaded."""
+        """Call ``hook(optimizer)`` after a state dict was loaded.
+
+        Args:
+            hook: the function.
+            prepend: whether it is called before those that are there.
+        """
         return _registered(self._hooks("load_state_dict_post"), hook, prepend)
 
     def _hooks(self, kind: str) -> OrderedDict[int, Callable]:
@@ -218,6 +242,11 @@ class Optimizer:
 
         Args:
             param_group: the parameters under ``"params"``, and options.
+
+        Raises:
+            TypeError: it is no dictionary, or its parameters are a set, or no tensors.
+            ValueError: a parameter is no leaf, or is in another group; only some have names; an option that has no
+                default is missing.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -377,10 +406,7 @@ class PerParameter(Optimizer):
         Returns:
             what the closure returned, or None.
         """
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
+        loss = loss_of(closure)
         with enable_grad() if self.defaults.get("differentiable") else no_grad():
             known = chain(partitions.get(self, ()), repeat(None))
             partitions[self] = list(map(self._update_group, self.param_groups, known))
@@ -466,14 +492,27 @@ class PerParameter(Optimizer):
         return group.get("decoupled_weight_decay", False)
 
     def begin(self, p: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """Make the state of a parameter before its first update."""
+        """Make the state of a parameter before its first update.
+
+        Args:
+            p: the parameter.
+            group: its options.
+            state: the state, to be filled.
+        """
         if self.counts:
             state["step"] = self.number(p, group)
         for name in self.states:
             state[name] = zeros_like(p)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """Update a parameter, and its state, in place."""
+        """Update a parameter, and its state, in place.
+
+        Args:
+            p: the parameter.
+            grad: its gradient.
+            state: its state.
+            group: its options.
+        """
         raise NotImplementedError
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -551,6 +590,23 @@ def add_quotient(p: Tensor, numerator: Tensor, denominator: Tensor, factor: Any)
 
 
 # -- options -----------------------------------------------------------------------------------------------------------
+
+
+def loss_of(closure: Callable[[], Any] | None) -> Any:
+    """What a closure given to ``step`` returns, which computes gradients; None without one."""
+    if closure is None:
+        return None
+    with enable_grad():
+        return closure()
+
+
+def chosen(given: dict[str, Any], names: str) -> dict[str, Any]:
+    """The options of these names, in this order: of the arguments of an ``__init__``, as ``locals`` has them.
+
+    >>> chosen({"lr": 0.1, "eps": 1.0, "params": []}, "eps lr")
+    {'eps': 1.0, 'lr': 0.1}
+    """
+    return {name: given[name] for name in names.split()}
 
 
 def check_lr(lr: Any) -> None:

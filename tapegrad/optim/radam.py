@@ -8,6 +8,7 @@ from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
     check_moments,
+    chosen,
     counted,
     scalar,
 )
@@ -54,17 +55,8 @@ class RAdam(PerParameter):
         differentiable: bool = False,
     ) -> None:
         check_moments(lr, betas, eps, weight_decay)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
+        names = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
+        defaults = chosen(locals(), names)
         super().__init__(params, defaults)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from tapegrad.optim.optimizer import (
     add_scaled,
     check_lr,
     check_nonnegative,
+    chosen,
     scalar,
 )
 from tapegrad.tensor.tensor import Tensor
@@ -58,18 +59,8 @@ class RMSprop(PerParameter):
     ) -> None:
         check_lr(lr)
         check_nonnegative(eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
+        names = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+        defaults = chosen(locals(), names)
         super().__init__(params, defaults)
 
     def __setstate__(self, state: dict[str, Any]) -> None:

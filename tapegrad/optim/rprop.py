@@ -9,6 +9,7 @@ from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
     check_lr,
+    chosen,
 )
 from tapegrad.tensor.tensor import Tensor
 
@@ -50,15 +51,7 @@ class Rprop(PerParameter):
         check_lr(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
+        defaults = chosen(locals(), "lr etas step_sizes foreach maximize differentiable capturable")
         super().__init__(params, defaults)
 
     def begin(self, p: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:

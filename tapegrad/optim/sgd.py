@@ -12,6 +12,7 @@ from tapegrad.optim.optimizer import (
     add_scaled,
     check_lr,
     check_ways,
+    chosen,
     scalar,
 )
 from tapegrad.tensor.tensor import Tensor
@@ -64,17 +65,7 @@ class SGD(PerParameter):
             raise ValueError(f"Invalid momentum value: {momentum}")
         if weight_decay < 0.0:
             raise ValueError(f"Invalid weight_decay value: {weight_decay}")
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
+        defaults = chosen(locals(), "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, defaults)

@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tapegrad.viz.describing import Description, describe_group, describe_node
+from tapegrad.viz.describing import Description, describe_group, describe_node, kept_by
+
+MOST_ASKED = 20_000
+"""Of so many nodes it is told how much they keep."""
 
 ROOT, NODE, LEAF, MODULE, REPEAT, STRETCH = "root", "node", "leaf", "module", "repeat", "stretch"
 
@@ -28,7 +31,7 @@ class TapeBox:
         label: what groups and roots are called.
         inside: the boxes of a group, in the order of Note [Boxes in order].
         outer: the group that it is in, or None.
-        count: for how many boxes that are alike it stands.
+        count: for how many boxes that are alike it stands; others: those of them that aren't drawn.
         names: names that were given to leaves, by identity.
         sealed: whether nothing of what is inside is drawn, as it is too much.
         faint: whether gradients don't come here.
@@ -42,6 +45,7 @@ class TapeBox:
         self.inside: list[TapeBox] = []
         self.outer: TapeBox | None = None
         self.count = 1
+        self.others: list[TapeBox] = []
         self.sealed = self.faint = self.wanted = False
 
     @property
@@ -59,7 +63,20 @@ class TapeBox:
         """What is written in it, and what more there is to say; read off the node once."""
         if self.node is not None:
             return describe_node(self.node, self.names)
-        return describe_group(self.kind, self.label, [one.node for one in self.boxes() if one.node is not None])
+        members = [box for one in self.inside for box in one.members()]
+        return describe_group(self.kind, self.label, [box.node for box in members], kept_in(members))
+
+    @cached_property
+    def kept(self) -> dict[int, int]:
+        """The bytes of each memory that its node keeps."""
+        return kept_by(self.node)
+
+    def members(self) -> Iterator[TapeBox]:
+        """The boxes of the nodes that are inside, or its own, in all repetitions for which it stands."""
+        if self.node is not None:
+            yield self
+        for box in (*self.inside, *self.others):
+            yield from box.members()
 
     def put(self, boxes: Sequence[TapeBox]) -> None:
         """Let these be what is inside."""
@@ -81,6 +98,11 @@ class TapeBox:
         while found[-1].outer is not None:
             found.append(found[-1].outer)
         return found
+
+
+def kept_in(boxes: Sequence[TapeBox]) -> dict[int, int]:
+    """The bytes of each memory that the nodes of boxes keep; of very many nobody is asked."""
+    return {memory: size for box in boxes for memory, size in box.kept.items()} if len(boxes) <= MOST_ASKED else {}
 
 
 @dataclass(eq=False)

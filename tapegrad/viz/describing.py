@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import NoneType
 from typing import Any, NamedTuple
@@ -152,9 +152,9 @@ def memory_of(tensor: Tensor) -> int:
     return id(tensor._value) if tensor._spec.plain else id(tensor._storage)
 
 
-def kept_bytes(nodes: Iterable[Node]) -> int:
-    """How many bytes are kept for backward; what several nodes keep counts once."""
-    return sum({one.value: one.nbytes for node in nodes for one in saved_by(node)}.values())
+def kept_by(node: Node) -> dict[int, int]:
+    """The bytes of each memory that a node keeps."""
+    return {one.value: one.nbytes for one in saved_by(node)}
 
 
 def name_of_leaf(leaf: Any, names: Mapping[int, str]) -> str:
@@ -228,8 +228,8 @@ def path_of_call(call: Any) -> str:
     return " / ".join(names[::-1])
 
 
-def describe_group(kind: str, label: str, nodes: Sequence[Node]) -> Description:
-    """What is said of a group: how many nodes it has, and which."""
+def describe_group(kind: str, label: str, nodes: Sequence[Node], kept: Mapping[int, int]) -> Description:
+    """What is said of a group: how many nodes it has, and which, and what these keep."""
     if kind == "root":
         name, *details = label.split("\n")
         return Description(name, details, ["where backward starts"])
@@ -238,4 +238,5 @@ def describe_group(kind: str, label: str, nodes: Sequence[Node]) -> Description:
     more = ["…"] if len(counts) > 6 else []
     times = [seen.nanoseconds for node in nodes if (seen := record_of(node)) is not None and seen.order is not None]
     took = [f"together {time_text(sum(times))}"] if times else []
-    return Description(label, [f"{len(nodes)} nodes", *took], [label, *most, *more, *took])
+    saves = [f"saves {bytes_text(sum(kept.values()))}"] if any(kept.values()) else []
+    return Description(label, [f"{len(nodes)} nodes", *saves, *took], [label, *most, *more, *saves, *took])

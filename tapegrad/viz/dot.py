@@ -8,18 +8,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.errors import message
-from tapegrad.viz.boxes import MODULE, ROOT, TapeBox, TapeEdge
+from tapegrad.viz.boxes import LEAF, MODULE, NODE, REPEAT, ROOT, STRETCH, TapeBox, TapeEdge
 from tapegrad.viz.placing import lines_of, title_of
 
-FILLS = {"node": "#eef2f7", "leaf": "#e3f9e5", ROOT: "#fff3c4", MODULE: "#f5f3ff", "repeat": "#fdf6ec"}
-PATIENCE = 60
-"""Seconds that ``dot`` may take."""
+COLOURS = {
+    NODE: ("#eef2f7", "#7b8794"),
+    LEAF: ("#e3f9e5", "#3f9142"),
+    ROOT: ("#fff3c4", "#cb6e17"),
+    MODULE: ("#f5f3ff", "#6d5bd0"),
+    REPEAT: ("#fdf6ec", "#a87b3c"),
+    STRETCH: ("#fdf6ec", "#a87b3c"),
+}
+"""What is inside of a box, and its rim, as in ``svg.py``."""
+
+PATIENCE, AWHILE = 60, 8
+"""Seconds that ``dot`` may take; how many if nobody asked for it."""
 
 
 def dot_of(top: TapeBox, edges: Sequence[TapeEdge]) -> str:
     """The graph as a ``digraph``: groups are clusters, what more there is to say are tooltips."""
     lines = [
         "digraph tape {",
+        '  graph [fontname="monospace bold", fontsize=10, labeljust=l];',
         '  node [shape=box, style="rounded,filled", fontname="monospace", fontsize=10];',
         '  edge [fontname="monospace", fontsize=8, color="#7b8794"];',
         *inside(top, "  "),
@@ -34,9 +44,9 @@ def inside(group: TapeBox, indent: str) -> list[str]:
     lines = []
     for box in group.inside:
         if box.opens:
-            style = (
-                f'label={quoted(title_of(box))}; style="rounded,filled"; fillcolor="{FILLS.get(box.kind, "white")}";'
-            )
+            fill, rim = COLOURS[box.kind]
+            said = f"label={quoted(title_of(box))}; tooltip={quoted(facts_of(box))};"
+            style = f'{said} style="rounded,filled"; fillcolor="{fill}"; color="{rim}";'
             lines += [f"{indent}subgraph cluster_{box.key} {{", f"{indent}  {style}", *inside(box, indent + "  ")]
             lines.append(f"{indent}}}")
         else:
@@ -46,16 +56,21 @@ def inside(group: TapeBox, indent: str) -> list[str]:
 
 def attributes_of(box: TapeBox) -> str:
     """What is said of a box."""
+    fill, rim = COLOURS[box.kind]
     given = {
-        "label": quoted("\n".join(lines_of(box))),
-        "tooltip": quoted("\n".join(box.description.facts)),
-        "fillcolor": quoted(FILLS.get(box.kind, "white")),
-    }
+        "label": quoted("\n".join(lines_of(box))), "tooltip": quoted(facts_of(box)),
+        "fillcolor": quoted(fill), "color": quoted(rim),
+    }  # fmt: skip
     if box.faint:
         given |= {"color": quoted("#d0d5db"), "fontcolor": quoted("#b0b7c0")}
     if box.wanted:
         given["penwidth"] = "3"
     return ", ".join(f"{name}={value}" for name, value in given.items())
+
+
+def facts_of(box: TapeBox) -> str:
+    """What is told of a box when one points at it."""
+    return "\n".join(box.description.facts)
 
 
 def dot_edge(edge: TapeEdge) -> str:
@@ -89,12 +104,12 @@ def graphviz() -> Any:
     return graphviz
 
 
-def laid_out(dot: str, form: str) -> bytes:
+def laid_out(dot: str, form: str, *, patience: float = PATIENCE) -> bytes:
     """What ``dot`` makes of a graph: ``"svg"`` or ``"png"``.
 
     Raises:
         ModuleNotFoundError: the package or the program isn't there.
-        RuntimeError: ``dot`` failed, or took longer than ``PATIENCE``.
+        RuntimeError: ``dot`` failed, or took longer than so many seconds.
     """
     if not has_graphviz():
         raise ModuleNotFoundError(message(
@@ -104,8 +119,9 @@ def laid_out(dot: str, form: str) -> bytes:
         ))  # fmt: skip
     command = [str(graphviz().DOT_BINARY), f"-T{form}"]
     try:
-        return subprocess.run(command, input=dot.encode(), capture_output=True, check=True, timeout=PATIENCE).stdout
+        return subprocess.run(command, input=dot.encode(), capture_output=True, check=True, timeout=patience).stdout
     except subprocess.TimeoutExpired:
-        raise RuntimeError(message(f"dot took longer than {PATIENCE} seconds", hint="leave layout out")) from None
+        hint = "fold what is repeated, draw less (most=), or leave layout out"
+        raise RuntimeError(message(f"dot took longer than {patience} seconds", hint=hint)) from None
     except subprocess.CalledProcessError as error:
         raise RuntimeError(f"dot failed: {error.stderr.decode(errors='replace').strip()}") from None

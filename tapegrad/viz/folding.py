@@ -71,6 +71,7 @@ class TapeFolding:
                     self.turns.setdefault(inner, {})[box] = turn
             if turn:
                 self._let_stand(first, members)
+                box.others.append(members[0] if period == 1 else undrawn(members))
         box.count *= count
         if len({one.label for one in row[::period]}) > 1:
             first[0].label = without_numbers(first[0].label)
@@ -97,6 +98,13 @@ class TapeFolding:
         """Whether an edge leads from one repetition to another."""
         one, other = self.turns.get(source, {}), self.turns.get(target, {})
         return any(other.get(box, turn) != turn for box, turn in one.items())
+
+
+def undrawn(members: Sequence[TapeBox]) -> TapeBox:
+    """A box for one repetition that isn't drawn."""
+    box = TapeBox(REPEAT)
+    box.inside = list(members)
+    return box
 
 
 def without_numbers(label: str) -> str:

@@ -1,7 +1,7 @@
 // Opens and closes the boxes of a tape's picture: what placing.py does, done again with other groups open.
 // See Note [Open and closed] there.
 
-const TAPE = { character: 7.3, line: 16, padding: 9, between: 34, narrow: 10, beside: 120, margin: 20, gap: 24 };
+const TAPE = { character: 7.3, line: 16, padding: 9, between: 34, narrow: 10, beside: 120, margin: 20, gap: 24, room: 20 };
 
 // Horizontal centres of the items of a group: layered_layout.py has the same.
 function tapeCentres(group, width) {
@@ -114,8 +114,10 @@ function tapeLine({ way, source, target }) {
     line += ` C${f(x)},${f(middle)} ${f(toX)},${f(middle)} ${f(toX)},${f(toY)}`;
     if (end !== toY) line += ` L${f(toX)},${f(end)}`;
   }
-  const [a, b] = way.slice(-2);
-  return [line, (a[0] + b[0]) / 2, (a[2] + b[1]) / 2 + 3];
+  const stretches = way.slice(1).map(([toX, toY], i) => [toY - way[i][2], (way[i][0] + toX) / 2, (way[i][2] + toY) / 2 + 3]);
+  const longest = stretches.reduce((a, b) => b[0] > a[0] ? b : a);
+  const [, x, y] = [...stretches].reverse().find(one => one[0] >= TAPE.room) || longest;
+  return [line, x, y];
 }
 
 function showTape(root) {
@@ -162,4 +164,11 @@ function showTape(root) {
     g.style.cursor = "pointer";
     g.onclick = () => { open.has(key) ? open.delete(key) : open.add(key); draw(); };
   }
+  for (const button of all("all")) {
+    button.onclick = () => {
+      for (const key of Object.keys(data.groups)) button.dataset.all === "open" && key ? open.add(key) : open.delete(key);
+      draw();
+    };
+  }
+  for (const controls of root.querySelectorAll(".controls")) controls.style.display = "block";
 }

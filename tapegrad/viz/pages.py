@@ -21,6 +21,7 @@ from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.optimized import OptimizedModule
 from tapegrad.nn.parameter import is_lazy
 from tapegrad.tape.node import Node, name_of
+from tapegrad.tensor.paths import path_of
 from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.viz.describing import bytes_text, describe_node, plain_name, saved_by, short
 
@@ -44,7 +45,7 @@ def preformatted(text: str) -> str:
 
 def line(parts: Iterable[str]) -> str:
     """Some facts on a line."""
-    return f'<div style="color: #52606d">{escape(" · ".join(parts))}</div>'
+    return f'<div style="opacity: 0.7">{escape(" · ".join(parts))}</div>'
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -84,9 +85,10 @@ def range_of(tensor: Tensor) -> list[str]:
 
 def made_by(tensor: Tensor) -> list[str]:
     """What made a tensor, and where, if that was recorded."""
-    node = tensor.grad_fn
+    node, path = tensor.grad_fn, path_of(tensor)
     if node is None:
-        return ["a leaf that requires grad"] if tensor.requires_grad else []
+        known = [] if path is None else [f"parameter {path[0]} of {path[1]}"]
+        return known + (["a leaf that requires grad"] if tensor.requires_grad else [])
     origin = node._origin
     place = "" if origin is None or origin.position is None else f" at {origin.position}"
     return [f"made by {name_of(node)}{place}"]

@@ -95,15 +95,17 @@ class record:
     ...     loss.backward(retain_graph=True)
     >>> print(torch.viz.graph(loss))
     graph of 3 nodes and 2 leaves
+    saved for backward: 20 B
+    backward: 5 nodes ran, ...
     tensor f32[]
-    SumBackward0 f32[]
+    SumBackward0 f32[]            #1, ..., norm 1
     Sequential
       1: Tanh
-        TanhBackward0 f32[1, 3]
+        TanhBackward0 f32[1, 3]   saves f32[1, 3], 12 B  #2, ..., norm 1.73
       0: Linear
-        AddmmBackward0 f32[1, 3]
-        0.weight f32[3, 2]
-        0.bias f32[3]
+        AddmmBackward0 f32[1, 3]  saves f32[1, 2], 8 B  #3, ..., norm ...
+        0.weight f32[3, 2]        #4, ..., norm ...
+        0.bias f32[3]             #5, ..., norm ...
     """
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from itertools import count, pairwise
 from pathlib import Path
@@ -18,6 +18,7 @@ from tapegrad.viz.placing import (
     Port,
     Rectangle,
     Skeleton,
+    Vertical,
     lines_of,
     size_of,
     title_of,
@@ -25,6 +26,8 @@ from tapegrad.viz.placing import (
 )
 
 MARGIN = 20.0
+ROOM = 20.0
+"""How high a stretch of an edge is beside which there is room for its text."""
 MANY = 40
 """With more edges than that, what stands beside them is seen only where one points."""
 
@@ -54,6 +57,16 @@ STYLE = """
 DEFINITIONS = (
     '<defs><marker id="tape-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
     'orient="auto" markerUnits="userSpaceOnUse"><polygon points="0,0 8,4 0,8" fill="#7b8794"/></marker></defs>'
+)
+
+CONTROLS = (
+    '<div class="controls" style="display: none; margin-top: 4px">point at a box to know more, '
+    'click a group to close or open it: <button data-all="open">open all</button> '
+    '<button data-all="close">close all</button></div>'
+)
+FACTS = (  # in sight however far one has scrolled
+    "position: sticky; top: 8px; flex: 1 1 14em; min-width: 14em; max-width: 40em; margin: 8px 4px; "
+    "white-space: pre-wrap; overflow-wrap: anywhere"
 )
 
 SCRIPT = Path(__file__).with_name("opening.js")
@@ -147,8 +160,14 @@ def path_of_edge(edge: TapeEdge, placement: Arrangement) -> tuple[str, tuple[flo
         middle = (y + to_y) / 2
         line += f" C{x:.1f},{middle:.1f} {to_x:.1f},{middle:.1f} {to_x:.1f},{to_y:.1f}"
         line += f" L{to_x:.1f},{end:.1f}" if end != to_y else ""
-    (x, _, y), (to_x, to_y, _) = way[-2:]
-    return line, ((x + to_x) / 2, (y + to_y) / 2 + 3)
+    return line, place_of_text(way)
+
+
+def place_of_text(way: Sequence[Vertical]) -> tuple[float, float]:
+    """Where the text of an edge stands: beside the last stretch that leaves room for it, or else the longest."""
+    stretches = [(to_y - y, (x + to_x) / 2, (y + to_y) / 2 + 3) for (x, _, y), (to_x, to_y, _) in pairwise(way)]
+    _, x, y = next((one for one in stretches[::-1] if one[0] >= ROOM), max(stretches, key=lambda one: one[0]))
+    return x, y
 
 
 def beside(source: Rectangle, target: Rectangle) -> tuple[str, tuple[float, float]]:
@@ -170,11 +189,12 @@ def html_of(skeleton: Skeleton, opened: Collection[TapeBox], caption: Iterable[s
     drawn = svg_of(skeleton, opened, everything=True)
     name = f"tape-{next(_pages)}-{crc32(drawn.encode()):x}"  # a page may have pictures of several runs
     said = "".join(f"<div>{escape(line)}</div>" for line in caption)
+    controls = CONTROLS if any(box.opens for box in skeleton.top.boxes()) else ""
     data = json.dumps(data_of(skeleton, opened)).replace("</", "<\\/")
     return (
-        f'<div id="{name}" style="overflow: auto; font: 12px ui-monospace, Menlo, Consolas, monospace">'
-        f"{said}{drawn}"
-        '<pre class="facts" style="min-height: 3em; margin: 4px"></pre>'
+        f'<div id="{name}" style="font: 12px ui-monospace, Menlo, Consolas, monospace">{said}{controls}'
+        '<div style="display: flex; align-items: flex-start; gap: 16px">'
+        f'<div style="overflow: auto; min-width: 0">{drawn}</div><pre class="facts" style="{FACTS}"></pre></div>'
         f'<script type="application/json">{data}</script>'
         f"<script>{SCRIPT.read_text()}\nshowTape(document.getElementById({json.dumps(name)}));</script></div>"
     )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tapegrad.errors import message
 from tapegrad.tensor.tensor import Tensor
-from tapegrad.viz.boxes import TapeBox, TapeEdge
-from tapegrad.viz.describing import bytes_text, freed_by, is_freed, is_leaf, kept_bytes, time_text
-from tapegrad.viz.dot import dot_of, has_graphviz, laid_out
+from tapegrad.viz.boxes import TapeBox, TapeEdge, kept_in
+from tapegrad.viz.describing import bytes_text, freed_by, is_freed, is_leaf, time_text
+from tapegrad.viz.dot import AWHILE, dot_of, has_graphviz, laid_out
 from tapegrad.viz.placing import Skeleton, title_of
 from tapegrad.viz.raster import png_of
 from tapegrad.viz.reading import TapeReader, edges_of, reached_for, reached_when_recorded, title_of_root
@@ -19,7 +20,7 @@ from tapegrad.viz.recording import record_of
 from tapegrad.viz.svg import html_of, svg_of
 
 READABLE, LARGE = 120, 300
-"""How many boxes can be seen at first, if there are more; how many Graphviz lays out better, if it is there."""
+"""How many boxes can be seen at first, if there are groups; how many Graphviz lays out better, if it is there."""
 
 
 class TapeGraph:
@@ -50,15 +51,16 @@ class TapeGraph:
         return Skeleton(self._top, self.edges)
 
     def opened(self, depth: int | None = None) -> list[TapeBox]:
-        """The groups that are open: down to a depth, or as many as stay readable, the outer ones first."""
+        """The groups that are open: down to a depth, or as deep as it stays readable."""
         found: list[TapeBox] = []
-        queue, count = [(box, 1) for box in self._top.inside], len(self._top.inside)
-        for box, level in queue:
-            fits = count + len(box.inside) <= READABLE if depth is None else level <= depth
-            if box.opens and fits:
-                found.append(box)
-                count += len(box.inside)
-                queue += [(one, level + 1) for one in box.inside]
+        level, count = [box for box in self._top.inside if box.opens], len(self._top.inside)
+        while level and depth != 0:
+            count += sum(len(box.inside) for box in level)
+            if depth is None and count > READABLE:
+                break
+            found += level
+            level = [one for box in level for one in box.inside if one.opens]
+            depth = None if depth is None else depth - 1
         return found
 
     def svg(self, depth: int | None = None, *, layout: str | None = None) -> str:
@@ -67,21 +69,27 @@ class TapeGraph:
         Args:
             depth: down to which depth groups are open, 0 for none; by default as many as stay readable.
             layout: ``"dot"`` lets Graphviz lay it out, ``"own"`` what is here; by default Graphviz does if there is
-                much to lay out, and if it is installed. It opens all groups.
+                much to lay out, if it is installed, and if it does so in some seconds. It opens all groups.
 
         Raises:
             ModuleNotFoundError: ``layout="dot"``, and Graphviz isn't there.
+            RuntimeError: ``layout="dot"``, and Graphviz failed, or took more than a minute.
             ValueError: another layout.
         """
-        if self._by_graphviz(layout):
-            return laid_out(self.dot(), "svg").decode()
-        return svg_of(self._skeleton, self.opened(check_depth(depth)))
+        drawn = self._by_graphviz(layout, "svg")
+        return svg_of(self._skeleton, self.opened(check_depth(depth))) if drawn is None else drawn.decode()
 
-    def _by_graphviz(self, layout: str | None) -> bool:
-        """Whether Graphviz is to lay it out."""
+    def _by_graphviz(self, layout: str | None, form: str) -> bytes | None:
+        """What Graphviz makes of it; None if it isn't asked to, or, unless it must, if it takes too long or fails."""
         if layout not in (None, "own", "dot"):
             raise ValueError(message("there is no such layout", expected="'own' or 'dot'", got=repr(layout)))
-        return layout == "dot" or (layout is None and len(self._top.inside) > LARGE and has_graphviz())
+        if layout == "dot":
+            return laid_out(self.dot(), form)
+        if layout == "own" or len(self._top.inside) <= LARGE or not has_graphviz():
+            return None
+        with suppress(RuntimeError):
+            return laid_out(self.dot(), form, patience=AWHILE)
+        return None
 
     def html(self, depth: int | None = None) -> str:
         """A piece of HTML, whole in itself: boxes open and close, and pointing at one tells more."""
@@ -101,9 +109,8 @@ class TapeGraph:
         Raises:
             ModuleNotFoundError: what makes it isn't installed: ``pip install 'tapegrad[viz]'``.
         """
-        if self._by_graphviz(layout):
-            return laid_out(self.dot(), "png")
-        return png_of(self.svg(depth), scale)
+        drawn = self._by_graphviz(layout, "png")
+        return png_of(self.svg(depth, layout="own"), scale) if drawn is None else drawn
 
     def save(self, path: str | Path, depth: int | None = None, *, layout: str | None = None) -> Path:
         """Write a file; its suffix says of what kind: ``.svg``, ``.png``, ``.html``, ``.dot`` or ``.gv``.
@@ -132,13 +139,16 @@ class TapeGraph:
         return self.html()
 
     def __str__(self) -> str:
-        """An outline: every box on a line, indented by the groups that it is in."""
-        lines = []
+        """An outline: every box on a line, indented by the groups that it is in, with what stands in it."""
+        rows = []
         for box in self.boxes.values():
             depth = len(box.ways_out()) - 2
-            shape = "" if box.is_group and box.opens else " " + " ".join(box.description.details[:1])
-            lines.append("  " * depth + title_of(box) + shape.rstrip())
-        return "\n".join([self.caption[0], *lines])
+            first, *more = box.description.details or [""]
+            shape = "" if box.is_group and box.opens else " " + first
+            rows.append(("  " * depth + title_of(box) + shape.rstrip(), [] if box.is_group else more))
+        width = max((len(head) for head, more in rows if more), default=0)
+        lines = [head.ljust(width * bool(more)) + "".join("  " + one for one in more) for head, more in rows]
+        return "\n".join([*self.caption, *lines])
 
     def __repr__(self) -> str:
         return f"<{self.caption[0]}>"
@@ -169,9 +179,10 @@ def graph(
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> print(torch.viz.graph((w * 3).sum(), {"w": w}))
     graph of 2 nodes and 1 leaf
+    saved for backward: 8 B
     tensor f32[]
     SumBackward0 f32[]
-    MulBackward0 f32[2]
+    MulBackward0 f32[2]  saves f64[], 8 B
     w f32[2]
     """
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
@@ -216,8 +227,8 @@ def visible_ones(top: TapeBox) -> Collection[TapeBox]:
 def caption_of(reader: TapeReader, nodes: int, leaves: int) -> list[str]:
     """What there is to say of the whole: how large it is, what it keeps, how backward went, what is left out."""
     lines = [f"graph of {counted(nodes, 'node', 'nodes')} and {counted(leaves, 'leaf', 'leaves')}"]
-    if nodes <= 20_000:
-        lines += [f"saved for backward: {bytes_text(kept)}"] if (kept := kept_bytes(reader.nodes)) else []
+    kept = sum(kept_in(list(reader.top.members())).values())
+    lines += [f"saved for backward: {bytes_text(kept)}"] if kept else []
     freed = next((node for node in reader.nodes if is_freed(node)), None)
     if freed is not None:
         place = freed_by(freed)

@@ -2,21 +2,11 @@
 
 import numpy as np
 import pytest
+from case_tables import case_of, of
 from harness import agree, same, same_error
-from samples import array
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
-
-
-def of(*shape, seed=0, dtype="float64"):
-    return array(*shape, seed=seed, dtype=dtype)
-
-
-def case_of(table):
-    """Parametrize a test over a table of (program, *inputs)."""
-    return pytest.mark.parametrize("case", table)
-
 
 QUERIES, KEYS, VALUES = of(1, 2, 3, 2), of(1, 2, 4, 2, seed=1), of(1, 2, 4, 2, seed=2)
 SOME = np.array([[True, True, False, True], [False] * 4, [True, False, False, True]])

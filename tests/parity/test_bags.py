@@ -2,13 +2,9 @@
 
 import numpy as np
 import pytest
+from case_tables import uniform as of
 from expressions import expression
 from harness import agree, same, same_error
-
-
-def of(*shape, seed=0, low=-2.0, high=2.0, dtype="float64"):
-    rng = np.random.default_rng(seed + 7 * len(shape))
-    return rng.uniform(low, high, shape).astype(dtype)
 
 
 def ids(*numbers):

@@ -1,21 +1,11 @@
 """Convolutions, beside PyTorch's."""
 
 import pytest
+from case_tables import case_of, of
 from harness import same, same_error
-from samples import array
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 UNNAMED = ("2d, complex",)  # several convolutions of parts there
-
-
-def of(*shape, seed=0, dtype="float64"):
-    return array(*shape, seed=seed, dtype=dtype)
-
-
-def case_of(table):
-    """Parametrize a test over a table of (program, *inputs)."""
-    return pytest.mark.parametrize("case", table)
-
 
 IMAGE = of(2, 2, 4, 5)
 KERNEL = of(3, 2, 2, 3)

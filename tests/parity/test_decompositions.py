@@ -1,145 +1,17 @@
-"""Decompositions of matrices beside PyTorch's. Vectors are compared by what does not depend on their signs and
-phases."""
+"""Where decompositions of matrices are alike, beside PyTorch's: traps, narrow types, names, forward mode, low ranks."""
 
 import numpy as np
 import pytest
 from expressions import expression
 from harness import agree, same
-from samples import array
-
-import tapegrad
+from matrices import POSITIVE, TALL
 
 pytestmark = [
     pytest.mark.parity,
     pytest.mark.filterwarnings("ignore:torch.(qr|cholesky) is deprecated", "ignore:.*torch.jit.script.* is deprecated"),
 ]
 
-A, TALL, WIDE, BATCH = array(3, 3), array(3, 2), array(2, 3), array(2, 3, 2)
-Z, TALL_Z, WIDE_Z = (array(*x.shape, dtype="complex128") for x in (A, TALL, WIDE))
-POSITIVE = A @ A.T + 2 * np.eye(3)
-POSITIVE_Z = Z @ Z.conj().T + 2 * np.eye(3)
 DEFINITE_6 = np.diag([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]) + 0.1
-NOTHING = np.zeros((0, 3, 3))
-
-# -- eigenvalues and singular values -----------------------------------------------------------------------------------
-
-SPECTRA = {
-    "eigh": ("torch.linalg.eigh(x)[1].abs()", A),
-    "eigh reads the lower triangle": ("[*torch.linalg.eigh(x)][:1] + [torch.linalg.eigh(x, 'L')[1] ** 2]", A),
-    "eigh of the upper triangle": ("torch.linalg.eigh(x, UPLO='U')[1] ** 2", A),
-    "eigh of complex": ("torch.linalg.eigh(x + x.mH)[1].abs()", Z),
-    "eigh projector": ("(lambda v: v[:, :1] @ v[:, :1].mH)(torch.linalg.eigh(x)[1])", POSITIVE_Z),
-    "eigh of a batch": ("torch.linalg.eigh(x.mT @ x)[1].abs()", BATCH),
-    "eigvalsh": ("torch.linalg.eigvalsh(x)", POSITIVE_Z),
-    "eigvalsh of nothing": ("torch.linalg.eigvalsh(x)", NOTHING),
-    "eig": ("torch.linalg.eig(x)[1].abs().sum(1)", A),
-    "eig of complex": ("torch.linalg.eig(x)[1].abs().sum(1)", Z),
-    "eigvals": ("torch.linalg.eigvals(x).abs().sort()[0]", A),
-    "svd": ("[torch.linalg.svd(x)[i].abs() for i in (0, 2)]", A),
-    "svd, reduced": ("[torch.linalg.svd(x, full_matrices=False)[i].abs() for i in (0, 2)]", WIDE),
-    "svd of complex": ("[torch.linalg.svd(x, full_matrices=False)[i].abs() for i in (0, 2)]", TALL_Z),
-    "svd, the pairs' phases": ("(lambda u, s, vh: u @ vh)(*torch.linalg.svd(x, full_matrices=False))", WIDE_Z),
-    "svd of a batch": ("torch.linalg.svd(x, full_matrices=False)[0] ** 2", BATCH),
-    "svd, U alone": ("torch.linalg.svd(x)[0][:, :2] ** 2", TALL),
-    "svdvals": ("torch.linalg.svdvals(x)", BATCH),
-    "torch.svd": ("torch.svd(x)[2] ** 2", TALL),
-    "torch.svd, full": ("x.svd(some=False)[0][:, :2].abs()", TALL),
-    "torch.svd, values": ("torch.svd(x, compute_uv=False)", TALL),
-}
-
-
-@pytest.mark.parametrize("case", SPECTRA)
-def test_spectra(case):
-    text, *inputs = SPECTRA[case]
-    same(expression(text), *inputs)
-
-
-# -- Cholesky and QR ---------------------------------------------------------------------------------------------------
-
-FACTORS = {
-    "cholesky": ("torch.linalg.cholesky(x)", POSITIVE),
-    "cholesky of complex": ("torch.linalg.cholesky(x, upper=True)", POSITIVE_Z),
-    "cholesky reads the lower triangle": (
-        "torch.linalg.cholesky(x + x.new_tensor([[0, 7, 7], [0, 0, 7], [0, 0, 0]]))",
-        POSITIVE,
-    ),
-    "cholesky_ex": ("torch.linalg.cholesky_ex(x)", POSITIVE),
-    "cholesky of nothing": ("torch.linalg.cholesky(x)", NOTHING),
-    "torch.cholesky": ("torch.cholesky(x, upper=True)", POSITIVE),
-    "cholesky_inverse": ("torch.cholesky_inverse(x)", np.tril(POSITIVE_Z)),
-    "cholesky_inverse of an upper one": ("x.cholesky_inverse(True)", np.triu(POSITIVE)),
-    "cholesky_solve": ("torch.cholesky_solve(x, y)", TALL_Z, np.tril(POSITIVE_Z)),
-    "cholesky_solve of an upper one, broadcast": ("torch.cholesky_solve(x, y, upper=True)", BATCH, np.triu(POSITIVE)),
-    "qr": ("torch.linalg.qr(x)", A),
-    "qr of a tall one": ("torch.linalg.qr(x)", TALL_Z),
-    "qr of a wide one": ("torch.linalg.qr(x, 'complete')", WIDE_Z),
-    "qr, R of a batch": ("torch.linalg.qr(x).R", BATCH),
-    "torch.qr": ("torch.qr(x)", TALL),
-    "householder_product": ("torch.linalg.householder_product(x, y)", TALL_Z, TALL_Z[0]),
-    "orgqr of fewer": ("torch.orgqr(x, y)", TALL, TALL[0, :1]),
-    "ormqr": ("torch.ormqr(x, y, z)", TALL, TALL[0], TALL),
-    "ormqr, other side": ("x.ormqr(y, z, left=False, transpose=True)", TALL_Z, TALL_Z[0], WIDE_Z),
-}
-
-
-@pytest.mark.parametrize("case", FACTORS)
-def test_factors(case):
-    text, *inputs = FACTORS[case]
-    same(expression(text), *inputs)
-
-
-# -- pseudoinverses ----------------------------------------------------------------------------------------------------
-
-LOW_RANK = np.outer([1.0, 2.0, 3.0], [1.0, 2.0]) / 4
-
-PSEUDOINVERSES = {
-    "pinv": ("torch.linalg.pinv(x)", TALL),
-    "pinv of complex": ("torch.pinverse(x)", WIDE_Z),
-    "pinv of low rank": ("torch.linalg.pinv(x, rcond=1e-12)", LOW_RANK),
-    "pinv of Hermitian": ("torch.linalg.pinv(x, hermitian=True)", POSITIVE_Z),
-    "pinv, tolerances": ("torch.linalg.pinv(x, atol=L([0.5, 3.0]), rtol=L(0.1))", BATCH),
-    "pinv, rcond": ("torch.linalg.pinv(x, L([0.1, 0.9]))", BATCH),
-    "pinv, atol": ("torch.linalg.pinv(x, atol=1.5)", A),
-    "pinv of nothing": ("torch.linalg.pinv(x)", np.zeros((2, 0, 3))),
-    "lstsq": ("torch.linalg.lstsq(x, y)", TALL, A),
-    "lstsq of complex": ("torch.linalg.lstsq(x, y, driver='gels')[:2]", TALL_Z, Z[:, :1]),
-    "lstsq of low rank": ("torch.linalg.lstsq(x, y, driver='gelsd', rcond=1e-12)[0]", LOW_RANK, A),
-    "lstsq of a wide one": ("torch.linalg.lstsq(x, y, driver='gelss')", WIDE, A[:2]),
-    "lstsq of vectors": ("torch.linalg.lstsq(x, y)[0]", BATCH, WIDE),
-    "lstsq, broadcast": ("torch.linalg.lstsq(x, y)[0]", BATCH, TALL[None]),
-    "matrix_rank": ("torch.linalg.matrix_rank(x)", LOW_RANK),
-    "matrix_rank, tolerance": ("[torch.linalg.matrix_rank(x, t) for t in (2.0, L([0.5, 3.0]))]", BATCH),
-    "matrix_rank of Hermitian": ("torch.linalg.matrix_rank(x, atol=4.0, rtol=0.1, hermitian=True)", POSITIVE),
-    "cond": ("torch.linalg.cond(x)", BATCH),
-    "cond, -2": ("torch.linalg.cond(x, -2)", A),
-    "cond, 1": ("torch.linalg.cond(x.detach(), 1)", A),
-    "cond, fro": ("torch.linalg.cond(x.detach(), 'fro')", Z),
-    "cond, nuc": ("torch.linalg.cond(x, 'nuc')", A),
-    "cond of singular ones": ("[torch.linalg.cond(torch.ones(2, 2), p) for p in (1, 'fro', float('inf'))]",),
-    "cond of nothing": ("[torch.linalg.cond(torch.ones(2, 0, 0), p) for p in (None, 1, 'nuc')]",),
-    "nuc": ("torch.linalg.matrix_norm(x, 'nuc', (0, 2))", BATCH),
-    "nuc, keepdim": ("torch.linalg.matrix_norm(x, 'nuc', (2, 0), keepdim=True)", BATCH),
-    "nuc by norm": ("torch.norm(x, 'nuc')", WIDE_Z),
-    "2-norm": ("torch.linalg.norm(x, 2)", TALL),
-    "-2-norm": ("torch.linalg.matrix_norm(x, -2, keepdim=True)", TALL_Z),
-    "norms in double": ("torch.linalg.matrix_norm(x.float(), 2, dtype=torch.float64)", TALL),
-    "norms of nothing": ("[torch.linalg.matrix_norm(torch.ones(0, 3), p) for p in ('nuc', 2)]",),
-}
-
-
-@pytest.mark.parametrize("case", PSEUDOINVERSES)
-def test_pseudoinverses(case):
-    text, *inputs = PSEUDOINVERSES[case]
-    same(expression(text), *inputs)
-
-
-def test_condition_by_the_inverse_has_a_gradient():
-    """PyTorch's backward refuses here: its ``cond`` writes into the inverse that it has saved."""
-    x = tapegrad.tensor(A.tolist(), dtype=tapegrad.float64, requires_grad=True)
-    whole, parts = tapegrad.linalg.cond(x, 1), tapegrad.linalg.norm(x, 1) * tapegrad.linalg.norm(tapegrad.inverse(x), 1)
-    gradients = [tapegrad.autograd.grad(one, x)[0].numpy() for one in (whole, parts)]
-    np.testing.assert_allclose(*gradients)
-
 
 # -- traps: where there is more than one derivative, or none -----------------------------------------------------------
 

@@ -1,16 +1,12 @@
 """Dropout, beside PyTorch's."""
 
 import pytest
+from case_tables import case_of
 from harness import agree, same_error
 from samples import array
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 ROW = array(3)
-
-
-def case_of(table):
-    """Parametrize a test over a table of (program, *inputs)."""
-    return pytest.mark.parametrize("case", table)
 
 
 def shares(torch, name, shape, p, **settings):

@@ -2,14 +2,9 @@
 
 import numpy as np
 import pytest
+from case_tables import uniform as of
 from expressions import expression
 from harness import same, same_error
-
-
-def of(*shape, seed=0, low=-2.0, high=2.0, dtype="float64"):
-    rng = np.random.default_rng(seed + 7 * len(shape))
-    return rng.uniform(low, high, shape).astype(dtype)
-
 
 PLANE, SPOTS = of(2, 1, 3, 4), of(2, 2, 2, 2, seed=1, low=-1.6, high=1.6)
 VOLUME, SPOTS3 = of(1, 1, 2, 3, 2), of(1, 1, 2, 1, 3, seed=1, low=-1.6, high=1.6)

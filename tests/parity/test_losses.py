@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from case_tables import case_of, of
 from harness import agree, attempt, same, same_error
 from samples import array
 
@@ -18,16 +19,6 @@ WEIGHT = array(3, low=0.5, high=2.0)
 CLASSES = np.array([2, 0])
 F32 = np.ones((2, 3), "float32")
 REDUCTIONS = ["mean", "sum", "none"]
-
-
-def of(*shape, seed=0, dtype="float64"):
-    return array(*shape, seed=seed, dtype=dtype)
-
-
-def case_of(table):
-    """Parametrize a test over a table of (program, *inputs)."""
-    return pytest.mark.parametrize("case", table)
-
 
 # -- losses ------------------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
-"""Matrix products, ``linear``, the ``addmm`` family and ``einsum`` beside PyTorch's."""
+"""Matrix products, ``linear`` and the ``addmm`` family beside PyTorch's."""
 
 import numpy as np
 import pytest
 import torch
+from case_tables import of
 from harness import attempt, same, same_error
 from samples import array
 
@@ -17,10 +18,6 @@ BATCH = array(2, 2, 3, seed=3)
 BATCHES = array(2, 3, 2, seed=4)
 COMPLEX = "complex128"
 INTS = np.array([[1, 2, 3], [4, 5, 6]])
-
-
-def of(*shape, dtype="float64", seed=0):
-    return array(*shape, dtype=dtype, seed=seed)
 
 
 def name(value):
@@ -88,6 +85,7 @@ PRODUCTS = {
     "multi_dot, vectors": (lambda torch, x, y: torch.linalg.multi_dot([y, x.mT, y[:2]]), A, V),
     "chain_matmul": (lambda torch, x, y: torch.chain_matmul(x, y, x, y), A, B),
 }
+
 NO_NAMES = ("multi_dot", "multi_dot, vectors", "tensordot, 0")
 
 
@@ -167,63 +165,10 @@ def test_linear_cases(case):
     same(program, *inputs)
 
 
-# -- einsum ------------------------------------------------------------------------------------------------------------
-
-EINSUMS = [
-    ("ij,jk->ik", (2, 3), (3, 2)), ("ij->ji", (2, 3)), ("ii->i", (3, 3)), ("ii", (3, 3)), ("ij->", (2, 3)),
-    ("ij->j", (2, 3)), ("i,i->", (3,), (3,)), ("i,j->ij", (3,), (3,)), ("ij,ij->ij", (2, 3), (2, 3)),
-    ("ij,ij->ij", (1, 3), (2, 1)), ("bij,bjk->bik", (2, 2, 3), (2, 3, 2)), ("...ij,...jk", (2, 2, 3), (3, 2)),
-    ("ij,jk,kl->il", (2, 3), (3, 2), (2, 3)), ("ij,jk", (2, 3), (3, 2)), ("ba", (2, 3)),
-    (" i j , j k -> i k ", (2, 3), (3, 2)),
-    ("...ij->ij", (2, 2, 3)), ("...->", (2, 3)), ("i...->i", (2, 3)), ("...i,i->i...", (2, 3), (3,)),
-    ("", ()), ("->", ()),
-    (",", (), ()), ("ij,", (2, 3), ()), ("i,->i", (2,), ()), ("...ii->...i", (2, 2, 2)), ("ij,jk->ik", (2, 1), (3, 4)),
-    ("i...,i...->...", (2, 3), (2, 1)), ("Ab->bA", (2, 3)), ("aB", (2, 3)), ("iij,jk->ik", (2, 2, 3), (3, 2)),
-    ("ij,k->j", (2, 3), (2,)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("equation", "shapes"), [(e, s) for e, *s in EINSUMS], ids=str)
-def test_einsum(equation, shapes):
-    inputs = [of(*shape, seed=seed) for seed, shape in enumerate(shapes)]
-    same(lambda torch, *args: torch.einsum(equation, *args), *inputs)
-
-
-EINSUM_CASES = {
-    "complex": (lambda torch, x, y: torch.einsum("ij,jk->ki", x, y), of(2, 3, dtype=COMPLEX), of(3, 2, dtype=COMPLEX)),
-    "sublists": (lambda torch, x, y: torch.einsum(x, [0, 1], y, [1, 2], [0, 2]), A, B),
-    "sublists without output": (lambda torch, x, y: torch.einsum(x, [0, 1], y, [1, 2]), A, B),
-    "sublist with ellipsis": (lambda torch, x: torch.einsum(x, [..., 0, 1], [..., 1, 0]), BATCH),
-    "list of operands": (lambda torch, x, y: torch.einsum("ij,jk", [x, y]), A, B),
-    "promoted products": (lambda torch, x, y: torch.einsum("ij,ij->ij", x, y.float()), A, A),
-    "int": (lambda torch, x: torch.einsum("ij,kj", x, x), INTS),
-    "int32 sums": (lambda torch, x: torch.einsum("ij->", x.int()), INTS),
-    "int and float": (lambda torch, x, y: torch.einsum("ij,ij->ij", x, y), INTS, A),
-}
-
-
-@pytest.mark.parametrize("case", EINSUM_CASES)
-def test_einsum_cases(case):
-    program, *inputs = EINSUM_CASES[case]
-    same(program, *inputs, names=False)
-
-
-EINSUM_ERRORS = [
-    ("ij,jk->ik", (2, 3), (2, 3)), ("ij,jk->ik", (2, 3)), ("i", (2,), (2,)), ("ij->ik", (2, 3)), ("ij->ii", (2, 3)),
-    ("ijk->i", (2, 3)), ("ij->i->j", (2, 3)), ("i1->i", (2, 3)), ("..ij->i", (2, 3)), ("...i...->i", (2, 3)),
-    ("...->i", (2, 3)), ("ii->i", (2, 3)), ("ij", ), ("i->i.", (2,)), ("i->1", (2,)), ("ijk...->i", (2, 3)),
-    ("...->......", (2, 3)), ("...,...", (2, 3), (4, 3)), ("ii", (1, 3)), ("i->i,", (2,)), ("ij-ij", (2, 3)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("equation", "shapes"), [(e, s) for e, *s in EINSUM_ERRORS], ids=str)
-def test_einsum_errors(equation, shapes):
-    same_error(lambda torch, *args: torch.einsum(equation, *args), *[of(*shape) for shape in shapes])
-
-
 # -- errors ------------------------------------------------------------------------------------------------------------
 
 F32 = np.ones((2, 3), "float32")
+
 ERRORS = {
     "mm, shapes": (lambda torch, x, y: torch.mm(x, y), A, A),
     "mm, dtypes": (lambda torch, x, y: torch.mm(x, y), F32, B),
@@ -231,8 +176,7 @@ ERRORS = {
     "mm, int": (lambda torch, x, y: torch.mm(x.float(), y.int()), A, B),
     "mm, 3-dim": (lambda torch, x, y: torch.mm(x, y), BATCH, B),
     "mm, vector": (lambda torch, x, y: torch.mm(x, y), A, V),
-    "mm, bool": (lambda torch, x: torch.mm(x > 0, x.mT > 0), A),
-    "matmul, fold": (lambda torch, x, y: x @ y, BATCH, A),
+    "mm, bool": (lambda torch, x: torch.mm(x > 0, x.mT > 0), A), "matmul, fold": (lambda torch, x, y: x @ y, BATCH, A),
     "matmul, vector": (lambda torch, x, y: x @ y, V, A),
     "matmul, matrix and vector": (lambda torch, x, y: x @ y, A, of(2)),
     "matmul, batch and vector": (lambda torch, x, y: x @ y, BATCH, of(2)),
@@ -241,10 +185,8 @@ ERRORS = {
     "matmul, inner": (lambda torch, x, y: x @ y, BATCH, BATCH),
     "matmul, dtypes of batches": (lambda torch, x, y: x.float() @ y, BATCH, BATCHES),
     "matmul, bool batches": (lambda torch, x, y: (x > 0) @ (y > 0), BATCH, BATCHES),
-    "matmul, number": (lambda torch, x: torch.matmul(x, 3), A),
-    "@ number": (lambda torch, x: x @ 3, A),
-    "number @": (lambda torch, x: 3 @ x, A),
-    "bmm, matrix": (lambda torch, x, y: torch.bmm(x, y), A, BATCHES),
+    "matmul, number": (lambda torch, x: torch.matmul(x, 3), A), "@ number": (lambda torch, x: x @ 3, A),
+    "number @": (lambda torch, x: 3 @ x, A), "bmm, matrix": (lambda torch, x, y: torch.bmm(x, y), A, BATCHES),
     "bmm, second": (lambda torch, x, y: torch.bmm(x, y), BATCH, B),
     "bmm, batch": (lambda torch, x, y: torch.bmm(x, y), BATCH, of(1, 3, 2)),
     "mv, vector": (lambda torch, x, y: torch.mv(x, y), V, V),
@@ -297,10 +239,6 @@ ERRORS = {
     "multi_dot, one": (lambda torch, x: torch.linalg.multi_dot([x]), A),
     "multi_dot, shapes": (lambda torch, x: torch.linalg.multi_dot([x, x]), A),
     "multi_dot, 3-dim": (lambda torch, x, y, z: torch.linalg.multi_dot([x, y, z]), A, of(3, 3, 3), B),
-    "einsum, no operand": (lambda torch: torch.einsum("ij"),),
-    "einsum, number": (lambda torch: torch.einsum("ij", 3),),
-    "einsum, dtypes": (lambda torch, x, y: torch.einsum("ij,jk", x.float(), y), A, B),
-    "einsum, sublist": (lambda torch, x: torch.einsum(x, [0, 52]), A),
 }
 
 

@@ -1,7 +1,10 @@
 """Small names of the facade: constants, questions about types and views."""
 
+import sys
+
 import pytest
 from harness import agree
+from test_layers import PACKAGE, private_across_rooms
 
 
 @pytest.mark.parametrize("name", ["pi", "e", "inf", "newaxis"])
@@ -34,3 +37,11 @@ def test_what_is_a_view():
         return [part._is_view() for part in (x, x.view(6), x[0], x.T, x + 1, x.clone(), x[0].view(1, 3))]
 
     agree(program)
+
+
+@pytest.mark.once("reads the source")
+def test_private_names_that_cross_rooms_are_pytorchs():
+    """A room takes nothing private from another one, but what programs know by such a name."""
+    modules = [module for path, module in sys.modules.items() if path.partition(".")[0] == "torch"]
+    theirs = {name for module in modules for name in vars(module)}
+    assert {taken for taken in private_across_rooms(PACKAGE) if taken[-1] not in theirs} == set()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch as pytorch
 from harness import agree, attempt, recorded_warnings, warned
-from test_nn_rnn import filled, numbers, waves
+from test_recurrent import filled, numbers, waves
 
 import tapegrad
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from case_tables import case_of, of
 from harness import same, same_error
 from samples import array
 
@@ -11,16 +12,6 @@ MATRIX = array(2, 3)
 ROW = array(3)
 NOTHING = array(0, 3)
 F32 = np.ones((2, 3), "float32")
-
-
-def of(*shape, seed=0, dtype="float64"):
-    return array(*shape, seed=seed, dtype=dtype)
-
-
-def case_of(table):
-    """Parametrize a test over a table of (program, *inputs)."""
-    return pytest.mark.parametrize("case", table)
-
 
 FEATURES = of(2, 4, 3)
 CHANNELS = array(4, low=0.5, high=2.0)

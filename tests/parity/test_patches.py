@@ -2,20 +2,11 @@
 
 import numpy as np
 import pytest
+from case_tables import case_of, of
 from harness import same, same_error
-from samples import array
+from transcripts import same_transcript
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
-
-
-def of(*shape, seed=0, dtype="float64"):
-    return array(*shape, seed=seed, dtype=dtype)
-
-
-def case_of(table):
-    """Parametrize a test over a table of (program, *inputs)."""
-    return pytest.mark.parametrize("case", table)
-
 
 PLANE = of(1, 2, 4, 5)
 PATCHES = {
@@ -49,3 +40,26 @@ PATCH_ERRORS = {
 def test_patch_errors(case):
     program, x = PATCH_ERRORS[case]
     same_error(lambda torch, x: program(torch.nn.functional, x), x)
+
+
+HOSTILE = """
+F.unfold(torch.ones(2, 2), 1)
+F.unfold(torch.ones(()), 1)
+F.unfold(torch.ones(1, 2, 2), (1.5,))
+F.unfold(torch.ones(1, 2, 2), 1, dilation=(None,))
+F.unfold(torch.ones(1, 2, 2), 1, padding=True)
+F.fold(torch.ones(1, 2, 2), (1, 2), (None, 1))
+F.fold(torch.ones(1, 2, 2), 1.5, 1)
+F.fold(torch.ones(1, 2, 2), (1, 2, 3), 1)
+torch.zeros(3).index_fill(0, torch.ones(2, 2), 1.0)
+torch.zeros(3).index_fill(0, torch.ones(2, 2), torch.ones(1))
+torch.zeros(3).as_subclass(torch.float32)
+torch.zeros(3).as_subclass(3)
+F.max_unpool3d(torch.ones(2, 2), torch.ones(2, 2).long(), 1)
+F.max_unpool1d(torch.ones(2, 2), torch.ones(2, 2).long(), 1, output_size=5)
+"""
+
+
+@pytest.mark.parametrize("line", HOSTILE.strip().splitlines())
+def test_arguments_are_judged_in_pytorch_s_order(line):
+    same_transcript(f"F = torch.nn.functional; {line}")

@@ -2,21 +2,12 @@
 
 import numpy as np
 import pytest
+from case_tables import case_of, of
 from harness import agree, attempt, same, same_error
 from samples import array
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 MATRIX = array(2, 3)
-
-
-def of(*shape, seed=0, dtype="float64"):
-    return array(*shape, seed=seed, dtype=dtype)
-
-
-def case_of(table):
-    """Parametrize a test over a table of (program, *inputs)."""
-    return pytest.mark.parametrize("case", table)
-
 
 PLANE = of(1, 2, 4, 5)
 LINE = of(1, 2, 5)

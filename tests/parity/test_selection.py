@@ -2,19 +2,28 @@
 
 import math
 
-import numpy as np
 import pytest
-from harness import same
+from elementwise import (
+    AWAY,
+    FLAGS,
+    INF,
+    NAN,
+    POINT,
+    POSITIVE,
+    A,
+    B,
+    M,
+    N,
+    V,
+    W,
+    Z,
+    at,
+    call,
+)
+from harness import same, same_error
 from samples import array
 
 pytestmark = pytest.mark.parity
-
-A, B, V, W, POINT, EMPTY = array(2, 3), array(2, 3, seed=1), array(3), array(3, seed=1), array(), array(0, 3)
-Z = array(2, 3, dtype="complex128") / 2 + 0.7
-N, M = np.array([[1, -2, 3], [4, 5, -6]]), np.array([2, 3, -4])
-POSITIVE_POINT, FLAGS = np.asarray(0.7), A > 0
-INF, NAN = math.inf, math.nan
-
 
 WHERE = {
     "tensors": (A, B), "broadcast": (A, V), "a number": (A, 2.5), "an int": (A, 2), "a number first": (2, A),
@@ -41,3 +50,92 @@ def test_masked_fill():
     same(lambda torch, x, m: x.masked_fill(m, -INF), V, FLAGS)
     same(lambda torch, x, m: x.masked_fill(m, 1j), Z, FLAGS)
     same(lambda torch, x, m, v: x.masked_fill(m, v.float()), A, FLAGS, POINT)
+
+
+TRAPS = {
+    "where hides a value, not its gradient": (
+        lambda torch, x: torch.where(x > 0, torch.log(x), torch.zeros(3, dtype=x.dtype)),
+        at(-1, 0, 2),
+    ),
+    "sqrt masked at 0": (lambda torch, x: torch.where(x > 0, torch.sqrt(x), 0.0), at(0, 4)),
+    "clamp at the bounds": (call("clamp", 0, 1), at(-1, 0, 0.5, 1, 2, NAN)),
+    "clamp from below": (call("clamp", min=0), at(-1, 0, 0.5, NAN)),
+    "clamp from above": (call("clamp", max=0), at(-1, 0, 0.5, NAN)),
+    "clamp to contradicting bounds": (call("clamp", 2, 1), at(0.0, 1, 1.5, 2, 3)),
+    "clamp to nan": (call("clamp", NAN, 1), at(0.0, 1)), "clamp_min": (call("clamp_min", 0.5), at(0, 0.5, 1, NAN)),
+    "clamp_max": (call("clamp_max", 0.5), at(0, 0.5, 1, NAN)),
+    "clamp to tensors": (call("clamp"), at(-1, 0, 0.5, 1, 2, NAN), at(0, 0, 0, 0, 0, 0), at(1, 1, 1, 1, 1, 1)),
+    "clamp to contradicting tensors": (call("clamp"), at(0, 1.5, 3), at(2, 2, 2), at(1, 1, 1)),
+    "clamp to a tensor": (lambda torch, x, y: (x.clamp(min=y), x.clamp(max=y)), at(0, 1, 2), at(1, 1, 1)),
+    "clamp_min to a tensor": (call("clamp_min"), at(0, 1, 2, NAN), at(1, 1, 1, 1)),
+    "clamp_max to a tensor": (call("clamp_max"), at(0, 1, 2, NAN), at(1, 1, 1, 1)),
+    "lerp": (call("lerp", 0.5), at(1, INF), at(2, INF)),
+    "lerp by a tensor": (call("lerp"), at(0, 0), at(10, 10), at(0.5, 0.2)),
+}
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_trap(trap):
+    program, *inputs = TRAPS[trap]
+    same(program, *inputs)
+
+
+FUNCTIONS = {
+    "maximum": ((A, W), {}), "minimum": ((N, V), {}), "lerp": ((A, W, 0.3), {}), "lerp, complex": ((Z, Z, 0.7), {}),
+    "addcmul": ((A, V, B), {"value": 2}), "addcmul of integers": ((N, M, N), {"value": 2.5}),
+    "addcdiv": ((A, V, AWAY), {"value": 2}), "addcmul with integers": ((A, V, N), {}), "clamp": ((A, -0.5, 0.5), {}),
+    "clip": ((A,), {"max": 0.5}), "clamp of integers": ((N, 0, 2.5), {}), "clamp of booleans": ((FLAGS, 0, 1), {}),
+    "clamp by tensors": ((A, V, W), {}), "clamp_min": ((N, 1.5), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FUNCTIONS)
+def test_function(case):
+    args, kwargs = FUNCTIONS[case]
+    name = case.split(",")[0].split(" ")[0]
+    same(lambda torch, *given: getattr(torch, name)(*given, **kwargs), *args)
+
+
+ERRORS = {
+    "complex maximum": (call("maximum"), Z, Z), "complex clamp": (call("clamp", 1), Z),
+    "clamp without bounds": (call("clamp"), A), "clamp int8 beyond": (call("clamp", -200, 300), N.astype("int8")),
+    "maximum with a number": (call("maximum", 2), A), "where by integers": (lambda torch, x: torch.where(x, x, x), N),
+    "masked_fill by integers": (lambda torch, x: x.masked_fill(x, 1), N),
+    "masked_fill with dimensions": (lambda torch, x, m: x.masked_fill(m, x), V, FLAGS),
+    "masked_fill overflow": (lambda torch, x: x.masked_fill(x > 0, 1e300), A.astype("float32")),
+    "masked_fill int overflow": (lambda torch, x: x.masked_fill(x > 0, 300), N.astype("int8")),
+    "masked_fill complex": (lambda torch, x: x.masked_fill(x > 0, 1j), A),
+    "lerp dtypes": (call("lerp", 0.5), A, A.astype("float32")), "lerp of integers": (call("lerp", 0.5), N, N),
+    "addcdiv of integers": (call("addcdiv"), N, N, N),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_error(case):
+    same_error(*ERRORS[case])
+
+
+SAVED = {
+    "clamp": (lambda torch, x, y: x.clamp(0.5, 1), ["self", "min", "max"]),
+    "clamp to tensors": (lambda torch, x, y: x.clamp(y, y + 1), ["self", "min", "max"]),
+    "maximum": (lambda torch, x, y: x.maximum(y), ["self", "other"]),
+    "where": (lambda torch, x, y: torch.where(x > 1, x, y), ["condition"]),
+    "masked_fill": (lambda torch, x, y: x.masked_fill(x > 1, 2), ["mask"]),
+    "lerp": (lambda torch, x, y: x.lerp(y, 0.3), ["weight"]),
+    "addcmul": (lambda torch, x, y: x.addcmul(y, y, value=2), ["tensor1", "tensor2", "value"]),
+}
+
+
+@pytest.mark.parametrize("case", SAVED)
+def test_what_nodes_have_saved(case):
+    program, fields = SAVED[case]
+
+    def saved(torch, x, y):
+        node = program(torch, x, y).grad_fn
+        values = [getattr(node, f"_saved_{field}") for field in fields]
+        return [value.detach() if isinstance(value, torch.Tensor) else plain(value) for value in values]
+
+    def plain(value):
+        return float(value) if isinstance(value, int) else value  # an int beside floats is a float here
+
+    same(saved, POSITIVE, array(3, low=0.2, seed=1))

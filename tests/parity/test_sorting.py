@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from case_tables import cases
 from harness import agree, same, same_error
-from test_reductions import BOOLS, BYTES, EMPTY, INTS, NAN, NANS, POINT, SHAPES, TIES, ZEROS, A, Z, cases, program
+from test_reductions import BOOLS, BYTES, EMPTY, INTS, NAN, NANS, POINT, SHAPES, TIES, ZEROS, A, Z, program
 
 pytestmark = pytest.mark.parity
 

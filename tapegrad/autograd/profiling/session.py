@@ -311,7 +311,13 @@ class profile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Their averages by name; see ``EventList.key_averages``."""
+        """Their averages by name; see ``EventList.key_averages``.
+
+        Args:
+            group_by_input_shape: keep different shapes apart.
+            group_by_stack_n: keep apart what differs in the innermost so many places of the program.
+            group_by_overload_name: keep different overloads apart.
+        """
         return self._initialized("getting key averages").key_averages(
             group_by_input_shape, group_by_stack_n, group_by_overload_name
         )
@@ -328,15 +334,20 @@ class profile:
         os.remove(f"{path}.part")
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write where the time went; see ``EventList.export_stacks``."""
+        """Write where the time went; see ``EventList.export_stacks``.
+
+        Args:
+            path: the file's name.
+            metric: ``"self_cpu_time_total"`` or ``"self_cuda_time_total"``: what weighs.
+        """
         self._initialized("exporting stacks").export_stacks(path, metric)
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Put a text into the traces."""
+        """Put a text, ``value``, under a ``key`` into the traces."""
         self.metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Put something into the traces, given as JSON."""
+        """Put something under a ``key`` into the traces: ``value`` is JSON."""
         self.metadata[key] = json.loads(value)
 
     preset_metadata_json = add_metadata_json

@@ -518,6 +518,11 @@ class Softmax2d(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
+        """The softmax over channels, of (batch, channels, height, width) or without a batch.
+
+        Raises:
+            ValueError: another number of dimensions.
+        """
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3, 5)

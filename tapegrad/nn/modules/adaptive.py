@@ -85,6 +85,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 layer.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
+        """The logarithm of the probability of each target, and the mean of their negatives.
+
+        Args:
+            input_: (batch, in_features), or (in_features,).
+            target_: the classes, (batch,), or a number.
+
+        Raises:
+            RuntimeError: shapes that don't fit together, or a class that is none.
+        """
         check_shapes(input_, target_)
         if target_.dim() == 0:
             output, loss = self(input_.unsqueeze(0), target_.unsqueeze(0))

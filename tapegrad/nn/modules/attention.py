@@ -136,7 +136,13 @@ class MultiheadAttention(Module):
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
     ) -> tuple[Tensor | None, int | None]:
-        """Both masks in one, and of which kind it is: 0 (L, S), 1 (batch, S), 2 (batch, num_heads, L, S), None."""
+        """Both masks in one, and of which kind it is: 0 (L, S), 1 (batch, S), 2 (batch, num_heads, L, S), None.
+
+        Args:
+            attn_mask: what is added to the scores, (L, S) or one for each head; or None.
+            key_padding_mask: the same for all queries, (batch, S); or None.
+            query: (batch, L, width).
+        """
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1
         batch, length, _ = query.shape

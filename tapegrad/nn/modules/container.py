@@ -147,7 +147,12 @@ class Sequential(_Numbered):
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
 
     def insert(self, index: int, module: Module) -> Self:
-        """Put a module before the one that has a number."""
+        """Put a module before the one with the number ``index``, which may count from the end.
+
+        Raises:
+            AssertionError: it is no module.
+            IndexError: there is no such number.
+        """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         size = len(self)
@@ -197,7 +202,7 @@ class ModuleList(_Numbered):
         return ModuleList(chain(self, other))
 
     def insert(self, index: int, module: Module) -> None:
-        """Put a module before the one that has a number."""
+        """Put a module before the one with the number ``index``."""
         shift(self._modules, index, module)
 
     def extend(self, modules: Iterable[Module]) -> Self:
@@ -470,7 +475,7 @@ class ParameterDict(Module):
         return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A dictionary with the same thing under several keys."""
+        """A dictionary with the same thing, ``default``, under several keys."""
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> Any:

@@ -123,7 +123,11 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters as at first."""
+        """Draw the parameters as at first.
+
+        Raises:
+            ValueError: there are no features on the left.
+        """
         if self.in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={self.in1_features})")
         bound = 1 / math.sqrt(self.weight.size(1))
@@ -132,6 +136,8 @@ class Bilinear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        """``input1`` (..., in1_features) and ``input2`` (..., in2_features), of which ``(..., out_features)`` is
+        made."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -169,7 +175,11 @@ class LazyLinear(LazyModuleMixin, Linear):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Read ``in_features`` off an input, and draw the parameters."""
+        """Read ``in_features`` off an input, and draw the parameters.
+
+        Raises:
+            AssertionError: the input does not have as many features as the weight that was loaded.
+        """
         if self.has_uninitialized_params():
             with no_grad():
                 self.in_features = input.shape[-1]

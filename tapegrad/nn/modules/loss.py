@@ -443,6 +443,18 @@ class CTCLoss(_Loss):
         self.blank, self.zero_infinity = blank, zero_infinity
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
+        """See ``ctc_loss``.
+
+        Args:
+            log_probs: (time, batch, classes), or (time, classes).
+            targets: (batch, length), or all in one row.
+            input_lengths: how many steps of each are used, (batch,).
+            target_lengths: how long each target is, (batch,).
+
+        >>> import tapegrad as torch
+        >>> torch.nn.CTCLoss()(torch.zeros(3, 1, 2).log_softmax(2), torch.tensor([[1]]), (3,), (1,))
+        tensor(0.2877)
+        """
         return F.ctc_loss(
             log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
         )
@@ -500,6 +512,7 @@ class BCEWithLogitsLoss(_Loss):
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """See ``binary_cross_entropy_with_logits``; ``target`` has the shape of the logits."""
         return F.binary_cross_entropy_with_logits(
             input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
         )
@@ -566,6 +579,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     __constants__ = ["reduction"]
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """See ``multilabel_soft_margin_loss``; ``target`` has a 0 or 1 for each class."""
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
@@ -612,6 +626,12 @@ class CosineEmbeddingLoss(_Loss):
         self.margin = margin
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """See ``cosine_embedding_loss``.
+
+        Args:
+            input1, input2: the vectors, (batch, features).
+            target: 1 for pairs that are alike, -1 for others.
+        """
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
@@ -714,6 +734,7 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.margin, self.swap = margin, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """See ``triplet_margin_with_distance_loss``: ``positive`` shall be nearer to ``anchor`` than ``negative``."""
         return F.triplet_margin_with_distance_loss(
             anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap,
             reduction=self.reduction,

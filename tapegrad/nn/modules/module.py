@@ -18,7 +18,8 @@ from typing import Any, Self
 from tapegrad.bindings.attributes import typename
 from tapegrad.declaring import on_demand
 from tapegrad.functions.creation import empty_like
-from tapegrad.nn.modules import hooks, states
+from tapegrad.interop.pytrees import register_node
+from tapegrad.nn.modules import hooks, states, trees
 from tapegrad.nn.modules.conversion import apply_to_tensors, converter
 from tapegrad.nn.modules.hooks import (
     RemovableHandle,
@@ -115,6 +116,11 @@ class Module:
     _state_dict_pre_hooks: OrderedDict[int, Hook]
     _load_state_dict_pre_hooks: OrderedDict[int, Hook]
     _load_state_dict_post_hooks: OrderedDict[int, Hook]
+
+    def __init_subclass__(cls, tree: bool = True, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if tree:  # a tree to jax: Note [Modules as trees], trees.py
+            register_node(cls, trees.flatten, trees.unflatten)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and kwargs:
@@ -261,7 +267,12 @@ class Module:
         self._modules[name] = hooks.replaced(hooks.module_registration, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """The same as ``add_module``."""
+        """The same as ``add_module``.
+
+        Args:
+            name: the attribute.
+            module: the module, or None.
+        """
         self.add_module(name, module)
 
     # Attributes -------------------------------------------------------------------------------------------------------
@@ -674,13 +685,22 @@ class Module:
         return hooks.add(self._forward_hooks, hook, *marks, prepend=prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """``hook(module, grad_output)`` is called before the backward of a call, and may return other gradients."""
+        """``hook(module, grad_output)`` is called before the backward of a call, and may return other gradients.
+
+        Args:
+            hook: the function.
+            prepend: whether it is called before those that are there.
+        """
         return hooks.add(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """``hook(module, grad_input, grad_output)`` is called after the backward of a call.
 
         It may return what is to be taken for ``grad_input``.
+
+        Args:
+            hook: the function.
+            prepend: whether it is called before those that are there.
 
         Raises:
             RuntimeError: hooks of ``register_backward_hook`` are there.

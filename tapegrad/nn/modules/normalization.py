@@ -212,6 +212,11 @@ class CrossMapLRN2d(Module):
     k: float = 1
 
     def forward(self, input: Any) -> Tensor:
+        """The input (batch, channels, height, width), each number divided by those of the channels around.
+
+        Raises:
+            ValueError: another number of dimensions.
+        """
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         channels, reach = input.size(1), int((self.size - 1) / 2)

@@ -7,7 +7,7 @@ from typing import Any
 from tapegrad.nn.modules.module import Module
 
 
-class OptimizedModule(Module):
+class OptimizedModule(Module, tree=False):
     """A module whose calls are compiled. Its attributes, but for its own hooks, are those of the module.
 
     Args:

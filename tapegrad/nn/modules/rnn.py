@@ -178,6 +178,10 @@ class RNNBase(Module):
         Raises:
             ValueError: its dtype is not that of the weights.
             RuntimeError: its number of dimensions, or of features, is wrong.
+
+        Args:
+            input: the input.
+            batch_sizes: the sizes of a packed sequence, None for a padded one.
         """
         dtype = getattr(self, self._flat_weights_names[0]).dtype
         if input.dtype is not dtype and not _is_any_autocast_enabled():
@@ -198,23 +202,51 @@ class RNNBase(Module):
         return self.num_layers * (1 + bool(self.bidirectional)), batch, width
 
     def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
-        """The shape that a state must have, for this input."""
+        """The shape that a state must have, for this input.
+
+        Args:
+            input: the input.
+            batch_sizes: the sizes of a packed sequence, None for a padded one.
+        """
         return self._expected_size(input, batch_sizes, self.proj_size or self.hidden_size)
 
     def check_hidden_size(
         self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
     ) -> None:
-        """Refuse a state of another shape, with a RuntimeError."""
+        """Refuse a state of another shape.
+
+        Args:
+            hx: the state.
+            expected_hidden_size: the shape that it must have.
+            msg: what is said, with places for both shapes.
+
+        Raises:
+            RuntimeError: it has another.
+        """
         if tuple(hx.shape) != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Refuse an input, or a state, that doesn't fit."""
+        """Refuse an input, or a state, that doesn't fit.
+
+        Args:
+            input: the input.
+            hidden: the state.
+            batch_sizes: the sizes of a packed sequence, None for a padded one.
+
+        Raises:
+            RuntimeError, ValueError: as ``check_input`` and ``check_hidden_size`` do.
+        """
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """A state with its batch in another order."""
+        """A state with its batch in another order.
+
+        Args:
+            hx: the state.
+            permutation: which sequence comes where; None leaves them.
+        """
         return permuted(hx, permutation)
 
     # -- forward ---------------------------------------------------------------------------------------------------
@@ -312,7 +344,12 @@ class RNN(RNNBase):
         super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
 
     def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
-        """The results and the last state."""
+        """The results and the last state.
+
+        Args:
+            input: (length, batch, input_size), or a packed sequence.
+            hx: the first state, (layers and directions, batch, hidden_size); zeros by default.
+        """
         return self._run(rnn_tanh if self.mode == "RNN_TANH" else rnn_relu, input, hx)
 
 
@@ -341,14 +378,28 @@ class LSTM(RNNBase):
         return self._expected_size(input, batch_sizes, self.hidden_size)
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Refuse an input, or a state, that doesn't fit."""
+        """Refuse an input, or a state, that doesn't fit.
+
+        Args:
+            input: the input.
+            hidden: the two states.
+            batch_sizes: the sizes of a packed sequence, None for a padded one.
+
+        Raises:
+            RuntimeError, ValueError: as ``check_input`` and ``check_hidden_size`` do.
+        """
         self.check_input(input, batch_sizes)
         expected = self.get_expected_hidden_size(input, batch_sizes), self.get_expected_cell_size(input, batch_sizes)
         for number, shape in enumerate(expected):
             self.check_hidden_size(hidden[number], shape, f"Expected hidden[{number}] size {{}}, got {{}}")
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """A state with its batch in another order."""
+        """A state with its batch in another order.
+
+        Args:
+            hx: the two states.
+            permutation: which one comes where; None leaves them.
+        """
         return hx if permutation is None else self._each(hx, lambda one: permuted(one, permutation))
 
     def _each(self, hx: Any, change: Any) -> Any:
@@ -489,7 +540,15 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The next state; the last is zeros by default."""
+        """The next state, (batch, hidden_size).
+
+        Args:
+            input: (batch, input_size).
+            hx: the last state; zeros by default.
+
+        Raises:
+            RuntimeError: ``nonlinearity`` is neither tanh nor relu.
+        """
         kinds = {"tanh": rnn_tanh_cell, "relu": rnn_relu_cell}
         if self.nonlinearity not in kinds:
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")

@@ -103,7 +103,15 @@ class Embedding(_EmbeddingTable):
         cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None, max_norm: float | None = None,
         norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
     ) -> Self:  # fmt: skip
-        """An embedding with this table, which isn't trained if ``freeze``."""
+        """An embedding with this table, which isn't trained if ``freeze``.
+
+        Args:
+            embeddings: the table, (rows, columns).
+            freeze: whether it stays as it is; the other arguments are those of the class.
+
+        Raises:
+            AssertionError: the table is no matrix.
+        """
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -169,7 +177,15 @@ class EmbeddingBag(_EmbeddingTable):
         scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Self:  # fmt: skip
-        """An embedding with this table, which isn't trained if ``freeze``."""
+        """An embedding with this table, which isn't trained if ``freeze``.
+
+        Args:
+            embeddings: the table, (rows, columns).
+            freeze: whether it stays as it is; the other arguments are those of the class.
+
+        Raises:
+            AssertionError: the table is no matrix.
+        """
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape

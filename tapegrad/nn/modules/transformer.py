@@ -209,8 +209,15 @@ class TransformerDecoderLayer(_Layer):
         tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool = False, memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
-        """The next sequence, from ``tgt`` (length, batch, width) and ``memory`` (S, batch, width); see the masks of
-        ``TransformerEncoderLayer``."""
+        """The next sequence, from ``tgt`` (length, batch, width) and ``memory`` (S, batch, width).
+
+        Args:
+            tgt, memory: the sequence, and what was encoded.
+            tgt_mask, memory_mask: what no position may look at; see ``TransformerEncoderLayer``.
+            tgt_key_padding_mask, memory_key_padding_mask: positions that nobody may look at, (batch, length) and
+                (batch, S).
+            tgt_is_causal, memory_is_causal: whether the masks are those of what comes later.
+        """
         own = tgt_mask, tgt_key_padding_mask, tgt_is_causal
         other = memory, memory_mask, memory_key_padding_mask, memory_is_causal
         x = tgt
@@ -281,8 +288,14 @@ class TransformerEncoder(Module):
         self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:  # fmt: skip
-        """The sequence behind all layers; see ``TransformerEncoderLayer``. Whether ``mask`` is causal is found out, if
-        ``is_causal`` doesn't say so."""
+        """The sequence behind all layers; see ``TransformerEncoderLayer``.
+
+        Args:
+            src: the sequence, (length, batch, width).
+            mask: what no position may look at, (length, length).
+            src_key_padding_mask: positions that nobody may look at, (batch, length).
+            is_causal: whether ``mask`` is that of what comes later; found out if it is None.
+        """
         mask, padding = both_masks(mask, "mask", src_key_padding_mask, src.dtype)
         first = self.layers[0]
         is_causal = is_causal_mask(mask, is_causal, length_of(src, first.self_attn.batch_first))
@@ -345,8 +358,21 @@ class TransformerDecoder(Module):
         tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
-        """The sequence behind all layers; see ``TransformerDecoderLayer``. Whether ``tgt_mask`` is causal is found out,
-        if ``tgt_is_causal`` doesn't say so."""
+        """The sequence behind all layers; see ``TransformerDecoderLayer``.
+
+        Args:
+            tgt: the sequence, (T, batch, width).
+            memory: what was encoded, (S, batch, width).
+            tgt_mask, memory_mask: what no position may look at, (T, T) and (T, S).
+            tgt_key_padding_mask, memory_key_padding_mask: positions that nobody may look at, (batch, T) and (batch, S).
+            tgt_is_causal, memory_is_causal: whether the masks are those of what comes later; that of ``tgt`` is found
+                out if it is None.
+
+        >>> import tapegrad as torch
+        >>> layer = torch.nn.TransformerDecoderLayer(4, 2, 8)
+        >>> torch.nn.TransformerDecoder(layer, 2)(torch.ones(3, 1, 4), torch.ones(5, 1, 4)).shape
+        torch.Size([3, 1, 4])
+        """
         length = length_of(tgt, self.layers[0].self_attn.batch_first)
         tgt_is_causal = is_causal_mask(tgt_mask, tgt_is_causal, length)
         output = tgt
@@ -409,6 +435,15 @@ class Transformer(Module):
         src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
         """The decoded sequence (T, batch, width), from ``src`` (S, batch, width) and ``tgt`` (T, batch, width).
+
+        Args:
+            src, tgt: the sequences; the batch is first with ``batch_first``.
+            src_mask, tgt_mask, memory_mask: what no position may look at, of ``src`` (S, S), ``tgt`` (T, T), and by
+                ``tgt`` of what was encoded (T, S); booleans, or numbers that are added.
+            src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask: positions that nobody may look at,
+                (batch, S) or (batch, T).
+            src_is_causal, tgt_is_causal, memory_is_causal: whether the mask beside is that of what comes later; found
+                out where it is None.
 
         Raises:
             RuntimeError: batches of different sizes, or another width than ``d_model``.

@@ -43,7 +43,11 @@ class BasePruningMethod(ABC):
         """
 
     def apply_mask(self, module: Any) -> Any:
-        """The parameter of a module as its mask leaves it."""
+        """The parameter of a module as its mask leaves it.
+
+        Raises:
+            AssertionError: it was not pruned.
+        """
         if self._tensor_name is None:
             raise AssertionError(f"Module {module} has to be pruned")
         original = getattr(module, self._tensor_name + "_orig")
@@ -95,6 +99,9 @@ class BasePruningMethod(ABC):
             t: the tensor.
             default_mask: the mask before; ones if None.
             importance_scores: the importance of each element; the tensor itself if None.
+
+        Raises:
+            AssertionError: ``importance_scores`` has another shape than ``t``.
         """
         if importance_scores is not None and importance_scores.shape != t.shape:
             raise AssertionError(
@@ -104,7 +111,14 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores, default_mask=ones_like(t) if default_mask is None else default_mask)
 
     def remove(self, module: Any) -> None:
-        """Let what is zero be zero for good, and the parameter an ordinary one."""
+        """Let what is zero be zero for good, and the parameter an ordinary one.
+
+        Args:
+            module: the module.
+
+        Raises:
+            AssertionError: it was not pruned.
+        """
         name = self._tensor_name
         if name is None:
             raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
@@ -268,6 +282,7 @@ class RandomUnstructured(_Unstructured):
     """
 
     def chosen(self, t: Any, count: int) -> Any:
+        """The places of ``count`` elements of ``t``, in one row: any."""
         return topk(rand_like(t).view(-1), k=count).indices
 
     @classmethod
@@ -283,10 +298,18 @@ class L1Unstructured(_Unstructured):
     """
 
     def chosen(self, t: Any, count: int) -> Any:
+        """The places of the ``count`` smallest elements of ``t``, in one row."""
         return topk(t.abs().view(-1), k=count, largest=False).indices
 
     @classmethod
     def apply(cls, module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:  # type: ignore[override]
+        """Prune a parameter of a module, as ``l1_unstructured`` does.
+
+        >>> import tapegrad as torch
+        >>> layer = torch.nn.Linear(4, 1)
+        >>> torch.nn.utils.prune.L1Unstructured.apply(layer, "weight", 2) and int((layer.weight == 0).sum())
+        2
+        """
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
 
@@ -333,11 +356,19 @@ class RandomStructured(_Structured):
     """
 
     def kept(self, t: Any, count: int) -> Any:
+        """Which slices of ``t`` are left, when ``count`` are chosen by chance."""
         chances: Any = rand(t.shape[self.dim])
         return chances > kthvalue(chances, k=count).values
 
     @classmethod
     def apply(cls, module: Any, name: str, amount: Any, dim: int = -1) -> Any:  # type: ignore[override]
+        """Prune a parameter of a module, as ``random_structured`` does.
+
+        >>> import tapegrad as torch
+        >>> layer = torch.nn.Linear(4, 1)
+        >>> torch.nn.utils.prune.RandomStructured.apply(layer, "weight", 2, dim=1) and int((layer.weight == 0).sum())
+        2
+        """
         return super().apply(module, name, amount=amount, dim=dim)
 
 
@@ -355,6 +386,7 @@ class LnStructured(_Structured):
         self.n = n
 
     def kept(self, t: Any, count: int) -> Any:
+        """The slices of ``t`` that are left, when the ``count`` shortest go."""
         dim = range(t.ndim)[self.dim]
         lengths = norm(t, p=self.n, dim=[other for other in range(t.ndim) if other != dim])
         return topk(lengths, k=t.shape[dim] - count, largest=True).indices
@@ -363,6 +395,13 @@ class LnStructured(_Structured):
     def apply(  # type: ignore[override]
         cls, module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None
     ) -> Any:
+        """Prune a parameter of a module, as ``ln_structured`` does.
+
+        >>> import tapegrad as torch
+        >>> layer = torch.nn.Linear(4, 1)
+        >>> torch.nn.utils.prune.LnStructured.apply(layer, "weight", 2, n=2, dim=1) and int((layer.weight == 0).sum())
+        2
+        """
         return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
 
 
@@ -379,6 +418,11 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask that was given, where there is none before.
+
+        Raises:
+            AssertionError: it has another shape than that before.
+        """
         if default_mask.shape != self.mask.shape:
             raise AssertionError(
                 f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"

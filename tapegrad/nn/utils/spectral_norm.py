@@ -64,7 +64,12 @@ class SpectralNorm:
         return weight.reshape(weight.size(0), -1)
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Any:
-        """The weight as it is now; the singular vectors are improved in place first, if need be."""
+        """The weight as it is now; the singular vectors are improved in place first, if need be.
+
+        Args:
+            module: the module.
+            do_power_iteration: whether to improve them.
+        """
         weight, u, v = (getattr(module, self.name + end) for end in ("_orig", "_u", "_v"))
         matrix = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
@@ -93,7 +98,12 @@ class SpectralNorm:
 
     @staticmethod
     def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Give a module a weight that is divided by its largest singular value."""
+        """Give a module a weight that is divided by its largest singular value.
+
+        Raises:
+            RuntimeError: it has one already.
+            ValueError: there is no weight, or one whose shape isn't known yet.
+        """
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, SpectralNorm) and hook.name == name:
                 raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")

@@ -28,7 +28,12 @@ class WeightNorm:
 
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
-        """Give a module direction and length instead of a weight."""
+        """Give a module direction and length instead of a weight.
+
+        Raises:
+            RuntimeError: it has them already.
+            ValueError: the weight's shape isn't known yet.
+        """
         warnings.warn(
             "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
             FutureWarning,

@@ -127,6 +127,14 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable, preserve_rng_state: bool, *args: Any) -> Any:
+        """What the function gives, and nothing recorded.
+
+        Args:
+            ctx: the node.
+            run_function: the function.
+            preserve_rng_state: whether it draws the same numbers again in backward.
+            args: its arguments.
+        """
         check_backward_validity(args)
         _infer_device_type(*args)
         ctx.run_function = run_function
@@ -139,6 +147,11 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """Run the function again, and backward through it.
+
+        Raises:
+            RuntimeError: in ``autograd.grad``, or ``backward`` with ``inputs``; or no output requires grad.
+        """
         if not is_checkpoint_valid():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "

@@ -131,7 +131,21 @@ def diff(step_a: Any, step_b: Any = None) -> DiffReport | KindsReport:
         if not callable(step) or isinstance(step, Tensor):
             expected = "two functions without arguments, or one compiled step"
             raise TypeError(message("diff()", expected=expected, got=type(step).__name__))
+        if not takes_nothing(step):
+            hint = "diff(lambda: step(x), lambda: step(y))"
+            raise TypeError(message("diff(): a function that is run wants arguments", hint=hint))
     return beside(noted(step_a), noted(step_b))
+
+
+def takes_nothing(function: Callable) -> bool:
+    """Whether a function can be called without arguments, as far as that is known."""
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return False
+    except ValueError:  # it has no signature
+        return True
+    return True
 
 
 # What a step runs ---------------------------------------------------------------------------------------------------
@@ -195,8 +209,9 @@ class NotedCurrency:
 def noted(step: Callable[[], Any]) -> list[Noted]:
     """What a step runs."""
     notes = Notes()
-    with set_record_source_lines(True), watching(
-        interceptor=notes.operator, backward_watcher=lambda currency: NotedCurrency(notes, currency)
+    with (
+        set_record_source_lines(True),
+        watching(interceptor=notes.operator, backward_watcher=lambda currency: NotedCurrency(notes, currency)),
     ):
         step()
     return notes.rows

@@ -272,9 +272,16 @@ def containers(tensor: Tensor, objects: Iterable[Any], namespaces: Iterable[Any]
         if isinstance(referrer, Mapping):
             yield from in_mapping(tensor, referrer)
         elif isinstance(referrer, (list, set, frozenset)):
-            yield Holder("object", f"a {type(referrer).__name__} of {len(referrer)}", "")
+            yield Holder("object", f"a {type(referrer).__name__} of {len(referrer)}", whose(referrer))
         elif hasattr(referrer, "__dict__"):
             yield from attributes(tensor, referrer, vars(referrer))
+
+
+def whose(container: Any) -> str:
+    """The variable of a module of Python that a list or the like is; empty if it is none."""
+    modules = [one for one in list(sys.modules.values()) if isinstance(one, ModuleType)]
+    places = ((name, one) for one in modules for name, value in list(vars(one).items()) if value is container)
+    return next((f"{name} of module {one.__name__}" for name, one in places), "")
 
 
 def in_mapping(tensor: Tensor, mapping: Mapping) -> Iterator[Holder]:

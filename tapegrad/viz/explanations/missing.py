@@ -25,8 +25,16 @@ from tapegrad.viz.explanations.subjects import (
     position_of,
     tensor_given,
 )
-from tapegrad.viz.explanations.walking import walk
+from tapegrad.viz.explanations.walking import gradient_text, walk
 from tapegrad.viz.recording import record_of
+
+MOST_CUTS = 4
+"""So many places are told at which gradients were lost."""
+
+WHAT_CUTS = (
+    "detach(), .data, item(), tolist(), numpy(), torch.tensor(x), integers (argmax, long(), comparisons) and no_grad() "
+    "leave the graph"
+)
 
 
 class Answer(Report):
@@ -72,7 +80,10 @@ def reason_without_grad(tensor: Tensor) -> tuple[str, list[str | None]]:
         (what, place), *others = losses
         return what.rstrip(","), [None if place is None else f"at {place}", *(at(*one) for one in others)]
     if tensor.dtype.category < FLOATING:
-        return f"its dtype is {tensor.dtype}: only floating-point and complex tensors have gradients", []
+        hint = (
+            "what is to be learnt from has to be smooth: cross_entropy(logits, labels), say, not argmax or a comparison"
+        )
+        return f"its dtype is {tensor.dtype}: only floating-point and complex tensors have gradients", [hint]
     if tensor.is_inference():
         return "it was made in inference mode", ["clone() it outside, to compute with it there"]
     if path_of(tensor) is not None or isinstance(tensor, Parameter):
@@ -83,7 +94,7 @@ def reason_without_grad(tensor: Tensor) -> tuple[str, list[str | None]]:
         return what, [f"that is: {described(twin)}", "it was made by detach(), .data, or under no_grad()"]
     unknown = None if thread.modes.recording else HOW_TO_HAVE_LINES
     what = "nothing that it was computed from requires grad, or grad mode was off; of a leaf nobody asked for it"
-    return what, ["requires_grad_() makes it a leaf that does", unknown]
+    return what, [WHAT_CUTS, "requires_grad_() makes it a leaf that does", unknown]
 
 
 def made_at(tensor: Tensor) -> str | None:
@@ -126,13 +137,16 @@ def why_none(tensor: Any, loss: Any = None) -> Answer:
     tensor = tensor_given(tensor, "why_none")
     subject = described(tensor)
     if tensor._grad is not None:
-        return Answer(subject, "it has a gradient", [f".grad is {short(tensor._grad)}"])
+        return Answer(subject, "it has a gradient", [f".grad is {gradient_text(tensor._grad)}"])
     if not tensor.requires_grad:
         reason, facts = reason_without_grad(tensor)
         return Answer(subject, f"it does not require grad: {reason}", facts)
     if not tensor.is_leaf and not tensor.retains_grad:
-        hint = "retain_grad(), before backward(), keeps it; or differentiate with respect to the leaf before it"
-        return Answer(subject, "it is no leaf, and only leaves have their gradients kept", [made_at(tensor), hint])
+        hints = [
+            "retain_grad(), before backward(), keeps it; or differentiate with respect to the leaf before it",
+            "if it was meant to be the leaf: requires_grad_() comes last, after to(), double() and arithmetic",
+        ]
+        return Answer(subject, "it is no leaf, and only leaves have their gradients kept", [made_at(tensor), *hints])
     if loss is None:
         return Answer(subject, *reason_without_loss(tensor))
     _, nodes = nodes_of(loss, "why_none")
@@ -154,16 +168,30 @@ def reason_without_loss(tensor: Tensor) -> tuple[str, list[str | None]]:
     if any(takes_gradient_of(node, tensor) for node in nodes):
         what = "a graph leads to it, but no gradient has come, or it was set to None since"
         return what, ["backward() was not called, or before zero_grad(), or with inputs= that leave it out", more]
-    what = "no graph that is alive leads to it: it was not used while grad mode was on, or only through detach()"
-    return what, [more]
+    what = "no graph that is alive leads to it: it was not used while grad mode was on, or only without its history"
+    return what, [WHAT_CUTS, more]
 
 
 def reason_apart(tensor: Tensor, nodes: Sequence[Node]) -> tuple[str, list[str | None]]:
     """The loss does not depend on the tensor."""
     leaves = [f"{name_of_leaf(one.variable, {})} {short(one.variable)}" for one in nodes if is_leaf(one)]  # type: ignore[attr-defined]
-    facts: list[str | None] = [*uses_of_numbers(tensor, nodes), freed_text(nodes)]
+    facts: list[str | None] = [*uses_of_numbers(tensor, nodes), *cuts_among(nodes)] or [
+        WHAT_CUTS, freed_text(nodes), None if thread.modes.recording else HOW_TO_HAVE_LINES
+    ]  # fmt: skip
     facts += [f"leaves that the loss depends on: {shortened(leaves, 6) or 'none'}"]
     return "the loss does not depend on it by a way that gradients take", facts
+
+
+def cuts_among(nodes: Iterable[Node]) -> list[str]:
+    """Where the arguments of nodes had lost their gradients, if that was recorded."""
+    return list(dict.fromkeys(fact for node in nodes for fact in cut_at(node)))[:MOST_CUTS]
+
+
+def cut_at(node: Node) -> Iterator[str]:
+    """What a node was given that had lost its gradient, and where."""
+    if node._cut is not None:
+        told = "; ".join(at(what, place) or what for what, place in node._cut).replace("its gradient", "a gradient")
+        yield f"{plain_name(node)} uses what has no history: {told}"
 
 
 def uses_of_numbers(tensor: Tensor, nodes: Iterable[Node]) -> Iterator[str]:
@@ -185,8 +213,9 @@ def reason_on_the_way(end: Node, nodes: Sequence[Node], loss: Any) -> tuple[str,
         place = freed_by(freed)
         what = "a backward call ran through the graph, and the gradient was set to None since, or not kept"
         after = (
-            "zero_grad() and .grad = None do that; torch.autograd.grad() touches no .grad; and a node on the way may "
-            "have given none: why_none(tensor, loss) before backward() would see it"
+            "zero_grad() and .grad = None do that; torch.autograd.grad() touches no .grad, and backward(inputs=...) "
+            "none of others; and a node on the way may have given none: why_none(tensor, loss) before backward() would "
+            "see it"
         )
         return what, [f"it was called at {place}" if place else None, after]
     stopped = stopping_node(loss, end)

@@ -4,7 +4,8 @@ Note [Watching a model]
 On most steps there is one hook, on the model, which counts. Every so often a step is *sampled*: its submodules get
 hooks for this one call, which note what they return, and these tensors and the parameters get hooks for the gradients
 that arrive. When the model has returned, and when the backward pass is over, one kernel computes the statistics of all
-that was noted, and nobody waits for it: they are read when somebody looks at them.
+that was noted, and nobody waits for it: they are read when somebody looks at them. In deferred mode all of it is
+computed when the backward pass is over, by that kernel alone: within the program it would be compiled for minutes.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.statistics import Statistics, ask_statistics, read_statistics
+from tapegrad.execution.values import materialized
 from tapegrad.nn.modules.module import Module
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.tensor import Tensor, value_of
@@ -79,7 +81,7 @@ class SampledStep:
         self.values: list[Any] = []
         self.handles: list[Any] = []
         self.asked: list[tuple[list[tuple[str, str]], Any]] = []
-        self.waits = False
+        self.waits = self.queued = False
 
     def note(self, name: str, kind: str, tensor: Any) -> None:
         """Note a tensor, if it has elements that can be looked at."""
@@ -92,7 +94,8 @@ class SampledStep:
     def ask(self) -> None:
         """Begin to compute the statistics of all that was noted."""
         if self.values:
-            self.asked.append((self.names, ask_statistics(self.values)))
+            with switched(grad=False, deferred=False):
+                self.asked.append((self.names, ask_statistics([materialized(value) for value in self.values])))
             self.names, self.values = [], []
 
     def close(self) -> None:
@@ -103,6 +106,7 @@ class SampledStep:
 
     def rows(self) -> Iterator[Watched]:
         """The statistics; waits for them."""
+        self.ask()
         read = [(names, found if isinstance(found, list) else read_statistics(found)) for names, found in self.asked]
         self.asked = list(read)
         for names, found in read:
@@ -162,7 +166,7 @@ class Watch:
             sample.waits = False
             if sample.step == self.calls - 1:
                 self._returned(sample, "(model)", module, args, output)
-            with switched(grad=False):
+            if not thread.modes.deferred_enabled:
                 sample.ask()
 
     def _returned(self, sample: SampledStep, path: str, module: Module, args: tuple, output: Any) -> None:
@@ -174,14 +178,15 @@ class Watch:
 
     def _arrived(self, sample: SampledStep, name: str, kind: str, grad: Tensor) -> None:
         """A gradient has arrived."""
-        if not sample.values:
+        if not sample.queued:
+            sample.queued = True
             engine.queue_callback(partial(self._finish, sample))
         sample.note(name, kind, grad)
 
     def _finish(self, sample: SampledStep) -> None:
         """The backward pass is over."""
-        with switched(grad=False):
-            sample.ask()
+        sample.queued = False
+        sample.ask()
         sample.close()
 
     def _settle(self) -> None:

@@ -1,0 +1,38 @@
+"""Arrays that programs of elementwise functions are tried on, and how they are called."""
+
+import math
+
+import numpy as np
+from harness import same, same_error
+from samples import array
+
+A, B, V, W, POINT, EMPTY = array(2, 3), array(2, 3, seed=1), array(3), array(3, seed=1), array(), array(0, 3)
+POSITIVE, UNIT, ABOVE = array(2, 3, low=0.2), array(2, 3, low=-0.9, high=0.9), array(2, 3, low=1.1, high=3)
+AWAY, AWAY_V = POSITIVE * np.array([1, -1, 1]), array(3, low=0.2, seed=1) * np.array([-1, 1, 1])
+Z = array(2, 3, dtype="complex128") / 2 + 0.7
+N, M = np.array([[1, -2, 3], [4, 5, -6]]), np.array([2, 3, -4])
+POSITIVE_POINT, FLAGS = np.asarray(0.7), A > 0
+INF, NAN = math.inf, math.nan
+ODD = np.array([NAN, INF, -INF, 0.0, -0.0, 1.0])
+
+
+def call(name, *args, **kwargs):
+    """The program that calls ``torch.name`` (or ``torch.special.name``) on its tensors and these arguments."""
+    home, _, short = name.rpartition(".")
+
+    def program(torch, *tensors):
+        return getattr(getattr(torch, home) if home else torch, short)(*tensors, *args, **kwargs)
+
+    return program
+
+
+def same_or_same_error(program, *inputs, **options):
+    """What PyTorch refuses is refused in the same words; what it takes gives the same."""
+    try:
+        same(program, *inputs, **options)
+    except (NotImplementedError, RuntimeError):
+        same_error(program, *inputs)
+
+
+def at(*numbers, dtype="float64"):
+    return np.array(numbers, dtype)
