@@ -118,6 +118,7 @@ from tapegrad import linalg as linalg
 from tapegrad.serialization.loading import load as load
 long: _dtype
 from tapegrad import masked as masked
+from tapegrad import multiprocessing as multiprocessing
 nan: _float
 newaxis: None
 from tapegrad import nn as nn

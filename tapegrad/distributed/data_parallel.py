@@ -100,7 +100,7 @@ def _begin_alone(module: Module, inputs: tuple, kwargs: dict[str, Any]) -> None:
             for name, tensor in kept.items():
                 if isinstance(tensor, DTensor):
                     put_aside.append((kept, name, tensor))
-                    kept[name] = to_local(tensor, alone=True)
+                    kept[name] = to_local(tensor, alone=True)  # type: ignore[arg-type]
 
 
 def _end_alone(module: Module, inputs: Any, outputs: Any) -> None:

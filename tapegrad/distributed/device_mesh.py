@@ -174,7 +174,7 @@ class DeviceMesh:
         return hash((self._jax, self._axes))
 
     def __repr__(self) -> str:
-        names = self.mesh_dim_names and zip(self._axes, self.shape, strict=True)
+        names = None if self.mesh_dim_names is None else zip(self._axes, self.shape, strict=True)
         shape = self.shape if names is None else f"({', '.join(f'{name}={size}' for name, size in names)})"
         whole, names_of_all = self._jax.shape, self._jax.axis_names
         after = lambda axis: math.prod(whole[name] for name in names_of_all[names_of_all.index(axis) + 1 :])

@@ -2,7 +2,7 @@
 
 Note [Processes]
 ``init_process_group`` has ``jax.distributed`` connect the processes; from then on each sees the devices of all. A
-collective is one program of XLA's that all processes run, on a mesh that has the first device of each (``_collected``).
+collective is one program of XLA's that all processes run, on a mesh that has the first device of each (``collected``).
 What is no array goes through the ``TCPStore``, so that who waits for a peer that has ended is told so in time.
 """
 
@@ -139,7 +139,9 @@ def _connected(store: TCPStore, rank: int, world_size: int, wait: timedelta) -> 
         store.set("jax", world.service)
     address = store.get("jax", wait).decode()
     seconds, host = max(1, int(wait.total_seconds())), address.rpartition(":")[0]
-    own = {"coordinator_bind_address": f"{host}:{free_port(host)}"} if rank == 0 else {}  # that of the keeper serves
+    own: dict[str, Any] = {}
+    if rank == 0:  # jax has a service here, too, which nobody asks
+        own["coordinator_bind_address"] = f"{host}:{free_port(host)}"
     jax.distributed.initialize(address, world_size, rank, initialization_timeout=seconds, **own)
     kept = store.entries("keeper")
     return TCPStore(store.host, int(kept["keeper"]), world_size, timeout=wait) if kept else store

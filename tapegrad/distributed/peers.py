@@ -330,7 +330,9 @@ class _Call:
     __slots__ = ("call", "error", "modes", "result", "wide", "_lock")
 
     def __init__(self, call: Callable[[], Any]) -> None:
-        self.call, self.result, self.error = call, None, None  # type: ignore[var-annotated]
+        self.call = call
+        self.result: Any = None
+        self.error: BaseException | None = None
         self.modes, self.wide = thread.modes, jax.config.jax_enable_x64  # type: ignore[attr-defined]
         self._lock = threading.Lock()
         self._lock.acquire()

@@ -101,7 +101,7 @@ class ProcessContext:
         ready = multiprocessing.connection.wait(self.sentinels.keys(), timeout=timeout)
         failed = None
         for sentinel in ready:
-            index = self.sentinels.pop(sentinel)  # type: ignore[call-overload]
+            index = self.sentinels.pop(sentinel)
             process = self.processes[index]
             process.join()
             if process.exitcode != 0:

@@ -114,10 +114,10 @@ def _of_first(tensor: Tensor) -> Tensor:
 
 
 def _like_target(value: Any, target: Any, source: int | None) -> Any:
-    if not isinstance(value, Tensor) or not isinstance(target, DTensor) or value.shape != target.shape:
+    if not isinstance(value, Tensor) or not isinstance(target, DTensor) or value.shape != target.shape:  # type: ignore[attr-defined]
         return value
-    mesh = target.device_mesh
-    return distribute_tensor(value.detach(), mesh, placements_of(target, mesh), src_data_rank=source)
+    mesh = target.device_mesh  # type: ignore[attr-defined]
+    return distribute_tensor(value.detach(), mesh, placements_of(target, mesh), src_data_rank=source)  # type: ignore[arg-type]
 
 
 # Optimizers -----------------------------------------------------------------------------------------------------------
@@ -159,7 +159,8 @@ def get_optimizer_state_dict(
 ) -> State:
     """The state of optimizers, by the names of parameters. All processes call it."""
     options = options or StateDictOptions()
-    names, found = _names(model), {"state": {}, "param_groups": []}  # type: ignore[var-annotated]
+    names = _names(model)
+    found: State = {"state": {}, "param_groups": []}
     for optimizer in _each_optimizer(optimizers):
         _begun(optimizer)
         for p, state in optimizer.state.items():

@@ -150,8 +150,8 @@ def fully_shard(
     for submodule in module.modules():
         place_parameters(submodule, placed)
     if not isinstance(module, FSDPModule):
-        module.__class__ = _class_of(type(module))
-    module._sharding = mesh, mp_policy  # type: ignore[attr-defined]
+        module.__class__ = _class_of(type(module))  # type: ignore[arg-type]
+    module._sharding = mesh, mp_policy
     return module
 
 

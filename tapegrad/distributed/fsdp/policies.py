@@ -57,7 +57,7 @@ def parameters_cast(modules: list[Module], dtype: Any) -> Iterator[None]:
             for name, parameter in module._parameters.items():
                 if parameter is not None and parameter.is_floating_point() and parameter.dtype != dtype:
                     kept.append((module._parameters, name, parameter))
-                    module._parameters[name] = parameter.to(dtype)  # type: ignore[assignment]
+                    module._parameters[name] = parameter.to(dtype)
         yield
     finally:
         for place, name, parameter in kept:

@@ -48,7 +48,7 @@ def _on_mesh(x: Any, mesh: DeviceMesh, given: Placement | None, wanted: Placemen
 def _given_out(y: Any, mesh: DeviceMesh, wanted: Placement | None, local: bool) -> Any:
     if not isinstance(y, DTensor) or wanted is None:
         return y
-    y = redistribute(y, mesh, (wanted,))
+    y = redistribute(y, mesh, (wanted,))  # type: ignore[arg-type]
     return to_local(y) if local and mesh.jax.local_mesh != mesh.jax else y
 
 
@@ -74,7 +74,7 @@ class _SplitLayer(ParallelStyle):
             for key, parameter in part._parameters.items():
                 if parameter is not None:
                     placed = distributed(parameter, mesh, (split.get(key, Replicate()),))
-                    part._parameters[key] = placed  # type: ignore[assignment]
+                    part._parameters[key] = placed
 
         wanted = self._wanted(module)
         join = lambda own, inputs, mesh: (_on_mesh(inputs[0], mesh, self.input_layouts[0], wanted), *inputs[1:])
