@@ -34,7 +34,7 @@ class _Entries:
         self.here: set[str] = set()
         self.changed = threading.Condition()
 
-    def do(self, what: str, key: str, value: Any, seconds: float) -> bytes | int | bool | None:
+    def do(self, what: str, key: str, value: Any, seconds: float) -> Any:
         with self.changed:
             if what == "set":
                 self.entries[key] = value
