@@ -105,7 +105,10 @@ ORDERS = {
         "rebuild", "names", "locations", "archive", "unpickling", "trusting", "pickling", "records", "legacy",
         "saving", "safetensors", "loading",
     ],
-    "distributed": ["device_mesh", "tensor", "store", "distributed_c10d", "fsdp", "data_parallel", "checkpoint", "run"],
+    "distributed": [
+        "device_mesh", "tensor", "_tensor", "store", "keeper", "peers", "groups", "collectives", "objects", "nn",
+        "distributed_c10d", "parts", "fsdp", "data_parallel", "checkpoint", "run",
+    ],
     "viz": [
         "recording", "describing", "raster", "plots", "pages",
         "boxes", "folding", "reading", "layered_layout", "placing", "dot", "svg", "tape_graph",

@@ -4,7 +4,7 @@ from contextlib import nullcontext
 from datetime import timedelta
 
 import jax
-from sharded_models import MLP, ConvNet, data, loss_of
+from sharded_models import MLP, Block, ConvNet, data, loss_of
 
 import tapegrad as torch
 import tapegrad.distributed as dist
@@ -77,7 +77,7 @@ def trajectory(kind: type, spread: bool, way: str) -> list[float]:
     return losses
 
 
-for kind in (MLP, ConvNet):
+for kind in (MLP, ConvNet, Block):
     alone = trajectory(kind, False, "at once")
     for way in ("at once", "deferred", "compiled"):
         together = trajectory(kind, True, way)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from tapegrad.execution.devices import META
 from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.dtypes import dtype, uint8, uint32
 from tapegrad.execution.host import from_host, innermost, is_traced, to_host
+from tapegrad.execution.processes import processes
 from tapegrad.execution.random import DEFAULT_SEED, KEY_SHAPE, KeyStream, entropy, from_key
 from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tape.modes import thread
@@ -218,14 +220,40 @@ def in_use() -> str:
     return _in_use[0]
 
 
-def stream_of(function: str, generator: Any) -> Any:
+_together: dict[str, Any] = {"stream": None, "for": None}
+"""The stream of what several processes draw together, and for which seed of the default generator it was begun."""
+
+
+def _stream_of_all() -> Any:
+    """The stream of tensors that several processes have: it goes on from where that of the first process is.
+
+    All draw alike from it, whatever else they draw, each with a seed of its own. It begins anew after ``manual_seed``,
+    in all of them.
+    """
+    own = default_generator.stream
+    begun = own.root, getattr(own, "seeds", 0), processes.count
+    if _together["for"] != begun:
+        root, offset = pickle.loads(processes.of_first(pickle.dumps((own.root, getattr(own, "offset", 0)))))  # type: ignore[misc]
+        stream = _stream(root)
+        if stream.has_keys:
+            stream.offset = offset
+        _together.update({"stream": stream, "for": begun})
+    return _together["stream"]
+
+
+def stream_of(function: str, generator: Any, on: device_class = CPU) -> Any:
     """The stream of a generator; of the default one for None.
+
+    Args:
+        function: what asks.
+        generator: the generator.
+        on: where the numbers are going to be.
 
     Raises:
         TypeError: no generator.
     """
     if generator is None:
-        return default_generator.stream
+        return _stream_of_all() if on.spread and processes.of_first is not None else default_generator.stream
     if not isinstance(generator, Generator):
         raise TypeError(f"{function}(): argument 'generator' must be torch.Generator, not {type(generator).__name__}")
     return generator.stream
@@ -250,7 +278,7 @@ def next_key(
     Inside of a ``vmap`` whose ``randomness`` is ``"different"``, a key for each example. Of a stream without keys, the
     sample that ``sample()`` describes: Note [Streams]. (There is none where ``one_by_one`` is asked before.)
     """
-    stream = stream_of(function, generator)
+    stream = stream_of(function, generator, on)
     stream = KeyStream() if on is META else stream  # nothing is drawn there
     levels = drawn_apart(*parameters, target=target) if thread.levels else ()
     if not stream.has_keys and sample is not None:
@@ -284,7 +312,8 @@ def one_by_one(
     Raises:
         RuntimeError: the parameters can't be looked at, for they are traced.
     """
-    stream, on = stream_of(function, generator), tensors[0].device
+    on = tensors[0].device
+    stream = stream_of(function, generator, on)
     if stream.has_keys or on is META:
         return None
     levels = drawn_apart(*tensors) if thread.levels else ()
@@ -316,7 +345,7 @@ def sampled(
     Inside of a ``vmap`` whose ``randomness`` is ``"different"``, each example gets its own; see ``drawn_apart`` for
     the ``target``. ``strides`` say how the numbers are going to lie in memory, if not as the spec has it.
     """
-    stream = stream_of(function, generator)
+    stream = stream_of(function, generator, spec.device)
     levels = drawn_apart(target=target) if thread.levels else ()
     shape, strides = (*sizes_of(levels), *spec.shape), None if levels else strides or spec.strides
     value = stream.draw(what, shape, spec.dtype, spec.device, *parameters, strides=strides)

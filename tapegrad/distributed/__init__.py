@@ -1,34 +1,12 @@
 """``torch.distributed``: many devices and many processes. What carries it is jax: see Notes [Layouts], [Processes]."""
 
-from tapegrad.distributed import checkpoint, data_parallel, device_mesh, distributed_c10d, fsdp, tensor
+from tapegrad.distributed import checkpoint, data_parallel, device_mesh, distributed_c10d, fsdp, nn, tensor
 from tapegrad.distributed.device_mesh import DeviceMesh, init_device_mesh
-from tapegrad.distributed.distributed_c10d import (
-    ReduceOp,
-    all_gather,
-    all_gather_into_tensor,
-    all_gather_object,
-    all_reduce,
-    all_to_all,
-    all_to_all_single,
-    barrier,
-    broadcast,
-    broadcast_object_list,
-    destroy_process_group,
-    get_backend,
-    get_rank,
-    get_world_size,
-    init_process_group,
-    is_available,
-    is_initialized,
-    reduce_scatter,
-    reduce_scatter_tensor,
-)
+from tapegrad.distributed.distributed_c10d import *  # noqa: F403
+from tapegrad.distributed.distributed_c10d import __all__ as _names
 from tapegrad.distributed.store import TCPStore
 
-__all__ = [
-    "DeviceMesh", "ReduceOp", "TCPStore", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce",
-    "all_to_all", "all_to_all_single", "barrier", "broadcast", "broadcast_object_list", "checkpoint", "data_parallel",
-    "destroy_process_group", "device_mesh", "distributed_c10d", "fsdp", "get_backend", "get_rank", "get_world_size",
-    "init_device_mesh", "init_process_group", "is_available", "is_initialized", "reduce_scatter",
-    "reduce_scatter_tensor", "tensor",
+__all__ = [  # noqa: PLE0604 - a list of names
+    "DeviceMesh", "TCPStore", "checkpoint", "data_parallel", "device_mesh", "distributed_c10d", "fsdp",
+    "init_device_mesh", "nn", "tensor", *_names,
 ]  # fmt: skip

@@ -7,13 +7,14 @@ a mesh, ``mesh["tp"]``, is the same devices, of which only these dimensions are 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh
 
+from tapegrad.doors import Door
 from tapegrad.errors import message
 from tapegrad.execution.devices import MeshDevice
 from tapegrad.functions.construction import tensor
@@ -37,7 +38,7 @@ class DeviceMesh:
         ValueError: names that are not as many as the dimensions, or come twice.
 
     >>> DeviceMesh("cpu", [0], mesh_dim_names=("data",))
-    DeviceMesh((data=1), 'cpu')
+    DeviceMesh((data=1), 'cpu', stride=(1,))
     """
 
     def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: Sequence[str] | None = None) -> None:
@@ -132,6 +133,20 @@ class DeviceMesh:
             raise RuntimeError(message("this process has no device in the mesh", got=repr(self)))
         return coordinate[self._axes.index(mesh_dim) if isinstance(mesh_dim, str) else mesh_dim or 0]
 
+    def get_group(self, mesh_dim: int | str | None = None) -> Any:
+        """The group of the processes that are together with this one along a dimension of the mesh.
+
+        Raises:
+            RuntimeError: the mesh has several dimensions, and it isn't said which.
+        """
+        if mesh_dim is None and self.ndim > 1:
+            raise RuntimeError(f"Found the DeviceMesh have {self.ndim} dimensions, Optional kwarg `mesh_dim` needs to "
+                               "be specified when device_mesh.ndim > 1.")  # fmt: skip
+        axis = mesh_dim if isinstance(mesh_dim, str) else self._axes[mesh_dim or 0]
+        here = self._here() or (0,) * self._jax.devices.ndim
+        place = tuple(slice(None) if name == axis else here[i] for i, name in enumerate(self._jax.axis_names))
+        return group_of.content(sorted({device.process_index for device in self._jax.devices[place]}))
+
     def get_rank(self) -> int:
         """The number of this process's first device."""
         return _devices(self.device_type).index(_local(self._jax))
@@ -159,20 +174,31 @@ class DeviceMesh:
         return hash((self._jax, self._axes))
 
     def __repr__(self) -> str:
-        if self.mesh_dim_names is None:
-            return f"DeviceMesh({self.mesh.tolist()}, '{self.device_type}')"
-        sizes = ", ".join(f"{name}={size}" for name, size in zip(self._axes, self.shape, strict=True))
-        return f"DeviceMesh(({sizes}), '{self.device_type}')"
+        names = None if self.mesh_dim_names is None else zip(self._axes, self.shape, strict=True)
+        shape = self.shape if names is None else f"({', '.join(f'{name}={size}' for name, size in names)})"
+        whole, names_of_all = self._jax.shape, self._jax.axis_names
+        after = lambda axis: math.prod(whole[name] for name in names_of_all[names_of_all.index(axis) + 1 :])
+        stride = tuple(map(after, self._axes))
+        return f"DeviceMesh({shape}, '{self.device_type}', stride={stride})"
+
+
+group_of: Door[Callable[[Sequence[int]], Any]] = Door("group_of", filled_by="distributed/distributed_c10d.py")
+"""What makes a group of processes."""
+
+meet: Door[Callable[[str], None]] = Door("meet", filled_by="distributed/distributed_c10d.py")
+"""What has the processes meet that a launcher has started, if they have not."""
 
 
 def init_device_mesh(
     device_type: str, mesh_shape: Sequence[int], *, mesh_dim_names: Sequence[str] | None = None
 ) -> DeviceMesh:
-    """A mesh of the first devices, of all processes.
+    """A mesh of the first devices, of all processes; which meet for it, if a launcher has started them.
 
     >>> init_device_mesh("cpu", (1,), mesh_dim_names=("data",)).size()
     1
     """
+    if meet.is_filled:
+        meet.content(device_type)
     shape = tuple(mesh_shape)
     if mesh_dim_names is not None and len(mesh_dim_names) != len(shape):
         raise RuntimeError(

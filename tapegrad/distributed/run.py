@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+
+from tapegrad.distributed.store import free_port
 
 GRACE = 5.0
 """How many seconds processes get to end by themselves when they are told to."""
@@ -47,13 +48,6 @@ def environment(rank: int, count: int, host: str, port: int) -> dict[str, str]:
     own = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count, "MASTER_ADDR": host,
            "MASTER_PORT": port}  # fmt: skip
     return {**os.environ, **{name: str(value) for name, value in own.items()}}
-
-
-def free_port(host: str) -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as free:
-        free.bind((host, 0))
-        return free.getsockname()[1]
 
 
 def waited_for(started: Sequence[subprocess.Popen]) -> int:

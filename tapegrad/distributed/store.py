@@ -13,6 +13,7 @@ import struct
 import threading
 import time
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -30,9 +31,10 @@ class _Entries:
 
     def __init__(self) -> None:
         self.entries: dict[str, bytes] = {}
+        self.here: set[str] = set()
         self.changed = threading.Condition()
 
-    def do(self, what: str, key: str, value: Any, seconds: float) -> bytes | int | bool | None:
+    def do(self, what: str, key: str, value: Any, seconds: float) -> Any:
         with self.changed:
             if what == "set":
                 self.entries[key] = value
@@ -41,12 +43,45 @@ class _Entries:
                 self.entries[key] = str(int(self.entries.get(key, b"0")) + value).encode()
                 self.changed.notify_all()
                 return int(self.entries[key])
+            elif what == "exchange":
+                return self._exchanged(key, value, seconds)
+            elif what == "all":
+                return [[name, entry] for name, entry in self.entries.items() if name.startswith(key)]
             elif what == "delete":
                 return self.entries.pop(key, None) is not None
             elif what == "get":
                 self.changed.wait_for(lambda: key in self.entries, seconds)
                 return self.entries.get(key)
         return None
+
+    def has_ended(self, rank: str) -> None:
+        """Note that a process is gone, if it has not said why."""
+        with self.changed:
+            self.entries.setdefault(f"state/{rank}", b"has ended")
+            self.entries[f"gone/{rank}"] = b""
+            self.here.discard(rank)
+            self.changed.notify_all()
+
+    def has_come(self, rank: str) -> None:
+        """Note that a process is here."""
+        with self.changed:
+            self.here.add(rank)
+
+    def wait_until_deserted(self) -> None:
+        """Wait until no process is here."""
+        with self.changed:
+            self.changed.wait_for(lambda: not self.here)
+
+    def _exchanged(self, key: str, given: list[Any], seconds: float) -> list[Any] | None:
+        """What all ranks have put under a key; None if one has not in time, or has ended."""
+        rank, ranks, data, old = given
+        if data is not None:
+            self.entries[f"{key}/{rank}"] = data
+            self.entries.pop(f"{old}/{rank}", None)
+            self.changed.notify_all()
+        missing = lambda: [one for one in ranks if f"{key}/{one}" not in self.entries]
+        self.changed.wait_for(lambda: all(f"state/{one}" in self.entries for one in missing()), seconds)
+        return None if missing() else [self.entries[f"{key}/{one}"] for one in ranks]
 
 
 class _Server(socketserver.ThreadingTCPServer):
@@ -58,10 +93,16 @@ class _Server(socketserver.ThreadingTCPServer):
 class _Handler(socketserver.BaseRequestHandler):
     def handle(self) -> None:
         server: Any = self.server
+        rank = None
         with contextlib.suppress(OSError, EOFError, TypeError, ValueError, KeyError):  # no client of ours
             while True:
                 what, key, value, seconds = _receive(self.request)
+                if what == "hello":
+                    rank = key
+                    server.table.has_come(rank)
                 _send(self.request, server.table.do(what, key, value, seconds))
+        if rank is not None:
+            server.table.has_ended(rank)
 
 
 class TCPStore:
@@ -134,6 +175,10 @@ class TCPStore:
                                        "stuck, or does something else"))  # fmt: skip
         return found
 
+    def has(self, key: str, seconds: float = 0.0) -> bool:
+        """Whether there is such an entry, within so many seconds."""
+        return self._ask("get", key, None, seconds) is not None
+
     def add(self, key: str, amount: int) -> int:
         """Add to a number in the table, which is 0 at first, and give the sum.
 
@@ -142,6 +187,31 @@ class TCPStore:
             amount: what is added.
         """
         return self._ask("add", key, amount)
+
+    def announce(self, rank: int) -> None:
+        """Say which process this is: when it ends, there is an entry ``state/RANK``."""
+        self._ask("hello", str(rank))
+
+    def entries(self, beginning: str) -> dict[str, bytes]:
+        """All entries whose keys begin so."""
+        return dict(self._ask("all", beginning))
+
+    def exchange(
+        self, key: str, rank: int, ranks: Sequence[int], data: bytes | None, old: str, seconds: float
+    ) -> list[bytes] | None:
+        """What all ranks put under a key, of which this one is to be there, too.
+
+        Args:
+            key: the key, the same in all processes.
+            rank, ranks: this process, and all.
+            data: what this one has; None if that is there already.
+            old: a key under which it has put something that all have read.
+            seconds: how long to wait.
+
+        Returns:
+            what they have, in the order of ``ranks``; None if not all have come, in time, or ever.
+        """
+        return self._ask("exchange", key, [rank, [*ranks], data, old], seconds)
 
     def delete_key(self, key: str) -> bool:
         """Take an entry out, and say whether there was one."""
@@ -152,12 +222,24 @@ class TCPStore:
         for key in keys:
             self.get(key, timeout)
 
+    def wait_until_deserted(self) -> None:
+        """Wait until no process is connected that has said which one it is."""
+        if self._server is not None:
+            self._server.table.wait_until_deserted()
+
     def close(self) -> None:
         """Leave; the table is gone when the one who keeps it does."""
         self._socket.close()
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
+
+
+def free_port(host: str) -> int:
+    """A port on which nobody listens."""
+    with socket.socket() as free:
+        free.bind((host, 0))
+        return free.getsockname()[1]
 
 
 def _send(connection: socket.socket, said: Any) -> None:

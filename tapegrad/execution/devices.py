@@ -21,6 +21,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from tapegrad.errors import message
 from tapegrad.execution.opaque import Meta
+from tapegrad.execution.processes import Together
 from tapegrad.tape.modes import inherited_state
 
 # PyTorch's device types, and tpu, which PyTorch knows only as xla.
@@ -311,9 +312,12 @@ def jitted(function: Callable, **options: Any) -> Any:
     """``jax.jit(function)``, whose results lie where the arguments do.
 
     jax leaves out arguments that no result depends on; what is made of nothing then, a gradient of zeros, would lie on
-    the default device. In a process that has one device only that is the right one.
+    the default device. In a process that has one device only that is the right one. Where there are other processes,
+    they are to call it together.
     """
-    return jax.jit(function, keep_unused=only_device() is None, **options)
+    alone = only_device() is not None
+    found = jax.jit(function, keep_unused=not alone, **options)
+    return found if alone or jax.process_count() == 1 else Together(found)
 
 
 def device_of(value: Any) -> device:

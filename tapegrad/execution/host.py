@@ -28,6 +28,7 @@ from tapegrad.execution.kernel import Kernel, Shaped
 from tapegrad.execution.late import expected, look
 from tapegrad.execution.layouts import is_apart, is_whole, made_on, spread
 from tapegrad.execution.opaque import Meta, Opaque
+from tapegrad.execution.processes import processes, ranks_of, spans
 from tapegrad.execution.sizes import MEMORY_ERRORS, check_size, out_of_memory
 from tapegrad.execution.tiering import as_jax, hosted
 from tapegrad.execution.values import materialized
@@ -138,6 +139,8 @@ def whole_array(value: Any) -> np.ndarray:
             "this process does not hold all elements of the tensor, so it can't read them", got=value.sharding,
             hint="read x.full_tensor() (on all processes: it communicates), or what is here, x.to_local()",
         ))  # fmt: skip
+    if processes.wait_for is not None and spans(value):
+        return processes.wait_for(lambda: read_only(value), ranks_of(value))
     return read_only(value)
 
 

@@ -12,10 +12,12 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import NamedSharding
 
 from tapegrad.caches import remembered
-from tapegrad.execution.devices import MeshDevice
+from tapegrad.execution.devices import MeshDevice, jitted
 from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.processes import is_split
 from tapegrad.execution.tiering import WIDE
 from tapegrad.execution.values import DeferredValue, materialized
 
@@ -28,9 +30,7 @@ def has_peers() -> bool:
 
 def is_apart(value: Any) -> bool:
     """Whether an array has elements that only other processes have."""
-    if not isinstance(value, jax.Array) or isinstance(value, jax.core.Tracer):
-        return False
-    return not (value.is_fully_addressable or value.is_fully_replicated)
+    return is_split(value)
 
 
 def is_whole(value: Any) -> bool:
@@ -52,11 +52,19 @@ def spread(value: Any, on: MeshDevice) -> Any:
     with jax.enable_x64(True):
         if isinstance(value, jax.Array) and value.sharding.num_devices > 1:
             same = value.sharding.device_set == on.sharding.device_set
-            return value if same and on.axes is None else jax.device_put(value, on.sharding)
+            if same and on.axes is None:
+                return value
+            return _moved(on.sharding)(value) if is_split(value) else jax.device_put(value, on.sharding)
         if not has_peers():
             return jax.device_put(value, on.sharding)
         array = np.asarray(value)
         return jax.make_array_from_callback(array.shape, on.sharding, array.__getitem__)
+
+
+@cache
+def _moved(sharding: NamedSharding) -> Callable:
+    """Brings elements from other processes: a program, as all that they compute together."""
+    return jitted(_as_it_is, out_shardings=sharding)
 
 
 def lay_out(value: Any, on: Any) -> Any:

@@ -1,18 +1,64 @@
-"""Several processes of one program: which of them this is, and whether they are about to do the same.
+"""Several processes of one program: which of them this is, and whether they do the same.
 
 Note [Agreement]
-Processes that hand XLA different programs get one another's numbers, and no error. So before a program is compiled that
-spans several, and before a backward pass, they compare what they are about to do, by a list of lines that each has
-written down (``agree``): operators and shapes. Where one differs, all of them raise. A compiled program is compared
-once; backward passes are compared as often as ``every`` says, counted alike by all.
+Processes that hand XLA different programs get one another's numbers, and no error; or wait for one another for ever, or
+are ended by the library that carries elements between them. So all calls of XLA whose arguments are split over several
+processes go through ``Together``. Each is written down: a line with its name and shapes, a number over all lines so
+far, and the place in the user's program. Before something is called that this process has not called yet, before
+something is compiled and before a backward pass the processes compare both with one another (``agree``). Where a line
+differs, all of them raise, and say which. That a known program was called in another order is found when they compare
+again: ``every`` so many passes, which all count alike, or at each call if it is 1.
+
+Calls that wait for other processes are made by a thread of their own (``wait_for``): who called sees meanwhile whether
+a peer has ended, has failed or waits for something else, and for how long this has lasted.
+
+What all processes have whole (a loss, parameters that are copies) any of them may compute with by itself.
 """
 
 from __future__ import annotations
 
+import re
+import zlib
+from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import jax
+from jax.sharding import Mesh, NamedSharding
+
+from tapegrad.tape.positions import Position, here
+
+_ADDRESS = re.compile(" at 0x[0-9a-f]+")
+Ranks = tuple[int, ...]
+KEPT = 256
+"""How many of the last calls are kept, to say where processes have parted."""
+
+
+class Line(NamedTuple):
+    """A call, and the place in the user's program where it was made."""
+
+    text: str
+    place: Position | None
+
+
+class History:
+    """What processes have called together.
+
+    Attributes:
+        calls, sum, passes: how many calls there were, a number over all of them, and how many backward passes.
+        recent: the last calls.
+    """
+
+    def __init__(self) -> None:
+        self.calls = self.sum = self.passes = 0
+        self.recent: deque[Line] = deque(maxlen=KEPT)
+
+    def note(self, text: str) -> None:
+        """Write down what is about to be called."""
+        self.calls += 1
+        self.sum = zlib.crc32(text.encode(), self.sum)
+        self.recent.append(Line(text, here()))
 
 
 class Processes:
@@ -21,13 +67,32 @@ class Processes:
     Attributes:
         rank: which of them this is.
         count: how many there are; 0 if they have not met.
-        compare: compares lines with those of the others; None where there are no others.
+        compare: compares lines with those of the processes whose ranks are given; None where there are no others.
+        wait_for: calls something for which these are needed, and raises if they don't come.
+        of_first: gives what the first process gives it; None where there are no others.
         every: how many backward passes there are for each that is compared.
     """
 
-    rank = count = passes = 0
+    rank = count = 0
+    of_first: Callable[[bytes], bytes] | None = None
     every = 100
-    compare: Callable[[str, list[str]], None] | None = None
+    compare: Callable[[str, list[str], Ranks], None] | None = None
+    wait_for: Callable[[Callable[[], Any], Ranks], Any] | None = None
+
+    def __init__(self) -> None:
+        self._histories: dict[Ranks, History] = {}
+
+    def begin(self, rank: int, count: int, peers: Any = None) -> None:
+        """The processes have met, or have left one another."""
+        self.rank, self.count = rank, count
+        names = "compare", "wait_for", "of_first"
+        self.compare, self.wait_for, self.of_first = (getattr(peers, name) if count > 1 else None for name in names)
+        self._histories.clear()
+
+    def history(self, ranks: Ranks) -> History:
+        """What this process has called together with others, which it names, too."""
+        found = self._histories.get(ranks)
+        return self._histories.setdefault(ranks, History()) if found is None else found
 
     def agree(self, what: str, values: Iterable[Any], lines: Callable[[], list[str]]) -> None:
         """Compare what is about to be done, if that spans several processes.
@@ -40,16 +105,31 @@ class Processes:
         Raises:
             RuntimeError: another process is about to do something else.
         """
-        if self.compare is not None and any(map(spans, values)):
-            self.compare(what, lines())
+        first = None if self.compare is None else next(filter(is_split, values), None)
+        if first is not None:
+            self.compare(what, lines(), ranks_of(first))  # type: ignore[misc]
 
     def agree_on_pass(self, values: Iterable[Any], lines: Callable[[], list[str]]) -> None:
         """``agree``, for a backward pass: the first one, and one of so many."""
-        if self.compare is None or not any(map(spans, values)):
+        first = None if self.compare is None else next(filter(spans, values), None)
+        if first is None:
             return
-        self.passes += 1
-        if (self.passes - 1) % self.every == 0:
-            self.compare("a backward pass", lines())
+        ranks = ranks_of(first)
+        history = self.history(ranks)
+        history.passes += 1
+        if (history.passes - 1) % self.every == 0:
+            self.compare("a backward pass", lines(), ranks)  # type: ignore[misc]
+
+
+def ranks_of(array: Any) -> Ranks:
+    """The processes over whose devices an array is spread."""
+    return _ranks(array.sharding.mesh if isinstance(array.sharding, NamedSharding) else array.sharding)
+
+
+@cache
+def _ranks(devices: Any) -> Ranks:
+    of = devices.devices.flat if isinstance(devices, Mesh) else devices.device_set
+    return tuple(sorted({device.process_index for device in of}))
 
 
 def spans(value: Any) -> bool:
@@ -59,6 +139,51 @@ def spans(value: Any) -> bool:
     (False, False)
     """
     return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and not value.is_fully_addressable
+
+
+def is_split(value: Any) -> bool:
+    """Whether an array has elements that only other processes have."""
+    return spans(value) and not value.is_fully_replicated
+
+
+class Together:
+    """A jitted function that several processes call together: see Note [Agreement].
+
+    Args:
+        function: as ``jax.jit`` made it.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._known: set[tuple] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+    def __call__(self, *values: Any) -> Any:
+        first = None if processes.wait_for is None else next(filter(is_split, values), None)
+        if first is None:
+            return self._function(*values)
+        ranks, kind = ranks_of(first), tuple(map(_kind, values))
+        text = f"{self._function.__name__}({', '.join(kind)})"
+        if processes.every == 1 or (ranks, kind) not in self._known:
+            self._compare(text, values, ranks)
+            self._known.add((ranks, kind))
+        processes.history(ranks).note(text)
+        return processes.wait_for(lambda: self._function(*values), ranks)  # type: ignore[misc]
+
+    def _compare(self, text: str, values: tuple, ranks: Ranks) -> None:
+        """Compare the program itself, as jax has traced it; the same trace is used by the call then."""
+        traced = _ADDRESS.sub("", str(self._function.trace(*values).jaxpr))
+        processes.compare("a program", [text, *traced.splitlines()], ranks)  # type: ignore[misc]
+
+
+def _kind(value: Any) -> str:
+    """What a program is compiled for: a shape, a dtype and a layout, or the type of a number."""
+    if not isinstance(value, jax.Array):
+        return type(value).__name__
+    layout = getattr(value.sharding, "spec", "")
+    return f"{value.dtype}{[*value.shape]}{layout or ''}"
 
 
 processes = Processes()

@@ -48,6 +48,7 @@ class KeyStream:
         root: the seed, between 0 and 2**64 - 1.
         offset: how many keys were taken since.
         retired: whether the generator that had it has another one now.
+        seeds: how often it was given a seed.
 
     >>> a, b = KeyStream(3), KeyStream(3)
     >>> bool((a.next_key() == b.next_key()).all())
@@ -57,18 +58,19 @@ class KeyStream:
     has_keys = True
     """Whether operators get keys, and not numbers. See Note [Streams] in ``bindings/generator.py``."""
 
-    __slots__ = ("_lock", "offset", "retired", "root")
+    __slots__ = ("_lock", "offset", "retired", "root", "seeds")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self.retired = False
         self.root = seed
-        self.offset = 0
+        self.offset = self.seeds = 0
         self._lock = threading.Lock()
 
     def reseed(self, seed: int) -> None:
         """Start again with this seed."""
         with self._lock:
             self.root, self.offset = seed, 0
+            self.seeds += 1
 
     def next_key(self) -> np.ndarray:
         """The data of a JAX key that no other call gets: two words, hashed from the seed and the offset."""

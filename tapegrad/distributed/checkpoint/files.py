@@ -13,6 +13,7 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ import jax
 import numpy as np
 
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.distributed.distributed_c10d import barrier, broadcast_object_list, gathered, is_initialized
+from tapegrad.distributed.groups import is_initialized
+from tapegrad.distributed.objects import barrier, broadcast_object_list, gathered
 from tapegrad.errors import message
 from tapegrad.execution.host import array_of
 from tapegrad.execution.processes import processes
@@ -30,7 +32,7 @@ from tapegrad.serialization.safetensors import load_file, save_file
 from tapegrad.serialization.saving import replacing
 from tapegrad.tensor.tensor import Tensor, value_of, write
 
-__all__ = ["load", "save"]
+__all__ = ["FileSystemReader", "FileSystemWriter", "async_save", "load", "save"]
 
 INDEX = "index.json"
 
@@ -38,12 +40,41 @@ Bounds = list[list[int]]
 """From where to where a part reaches, in each dimension."""
 
 
-def save(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike, **unused: Any) -> None:
+class FileSystemWriter:
+    """The folder to write to."""
+
+    def __init__(self, path: str | os.PathLike, *unused: Any, **options: Any) -> None:
+        self.path = path
+
+
+class FileSystemReader(FileSystemWriter):
+    """The folder to read from."""
+
+
+def _folder(checkpoint_id: Any, storage: Any) -> Path:
+    if checkpoint_id is None and storage is None:
+        raise ValueError(message("a checkpoint is a folder", hint="write checkpoint_id=FOLDER"))
+    return Path(storage.path if checkpoint_id is None else checkpoint_id)
+
+
+def _states(state: dict[str, Any]) -> dict[str, Any]:
+    """A state with what objects that have one say of theirs."""
+    return {key: _states(value.state_dict() if hasattr(value, "state_dict") else value)
+            if hasattr(value, "state_dict") or isinstance(value, dict) else value
+            for key, value in state.items()}  # fmt: skip
+
+
+def save(
+    state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike | None = None, storage_writer: Any = None,
+    **unused: Any,
+) -> None:  # fmt: skip
     """Write the tensors of a state into a folder; all processes call it.
 
     Args:
-        state_dict: tensors by name, also in dictionaries in it; what is no tensor must be JSON.
+        state_dict: tensors by name, also in dictionaries in it, and objects with a ``state_dict()``; what is no tensor
+            must be JSON.
         checkpoint_id: the folder. What is in it is replaced when all is written.
+        storage_writer: says the folder, instead.
 
     >>> import tempfile, tapegrad as torch
     >>> state = {"weight": torch.ones(2)}
@@ -55,7 +86,7 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike, **unus
     >>> state
     {'weight': tensor([1., 1.])}
     """
-    folder = Path(checkpoint_id)
+    folder, state_dict = _folder(checkpoint_id, storage_writer), _states(state_dict)
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{_agreed(uuid.uuid4().hex[:12])}-{processes.rank}.safetensors"
     tensors: dict[str, Tensor] = {}
@@ -75,6 +106,13 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike, **unus
         _write_index(folder, found)
     if is_initialized():
         barrier()
+
+
+def async_save(state_dict: dict[str, Any], **options: Any) -> Future:
+    """``save``, which is done when this returns; ``result()`` of what it gives has nothing to wait for."""
+    found: Future = Future()
+    found.set_result(save(state_dict, **options))  # type: ignore[func-returns-value]
+    return found
 
 
 def _agreed(text: str) -> str:
@@ -132,14 +170,19 @@ def _bounds(index: tuple[slice, ...], shape: tuple[int, ...]) -> Bounds:
     return [list(part.indices(length)[:2]) for part, length in zip(index, shape, strict=True)]
 
 
-def load(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike, **unused: Any) -> None:
+def load(
+    state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike | None = None, storage_reader: Any = None,
+    **unused: Any,
+) -> None:  # fmt: skip
     """Read a checkpoint into the tensors of a state, in place and in their layouts; all processes call it.
+
+    Objects that have a ``state_dict()`` are given what was read by their ``load_state_dict``.
 
     Raises:
         FileNotFoundError: there is no index, or a file is missing.
         RuntimeError: a tensor isn't in the checkpoint, has another shape there, or a file is torn.
     """
-    folder = Path(checkpoint_id)
+    folder, given, state_dict = _folder(checkpoint_id, storage_reader), state_dict, _states(state_dict)
     try:
         index = json.loads((folder / INDEX).read_bytes())
     except FileNotFoundError:
@@ -152,6 +195,18 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: str | os.PathLike, **unus
         for tensor, array in found:
             write(tensor, array)
     _put_values(state_dict, index)
+    _give_back(given, state_dict)
+
+
+def _give_back(given: dict[str, Any], read: dict[str, Any]) -> None:
+    """Let objects load what was read, and dictionaries have the values that are no tensors."""
+    for key, value in given.items():
+        if hasattr(value, "load_state_dict"):
+            value.load_state_dict(read[key])
+        elif isinstance(value, dict):
+            _give_back(value, read[key])
+        else:
+            given[key] = read[key]
 
 
 def _put_values(state: dict[str, Any], index: dict[str, Any], before: str = "") -> None:

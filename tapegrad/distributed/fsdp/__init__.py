@@ -1,5 +1,9 @@
 """``torch.distributed.fsdp``: parameters of which each device has a part."""
 
-from tapegrad.distributed.fsdp.fully_shard import fully_shard
+from tapegrad.distributed.fsdp.fully_shard import FSDPModule, UnshardHandle, fully_shard, register_fsdp_forward_method
+from tapegrad.distributed.fsdp.policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 
-__all__ = ["fully_shard"]
+__all__ = [
+    "CPUOffloadPolicy", "FSDPModule", "MixedPrecisionPolicy", "OffloadPolicy", "UnshardHandle", "fully_shard",
+    "register_fsdp_forward_method",
+]  # fmt: skip

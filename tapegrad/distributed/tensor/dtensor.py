@@ -17,7 +17,7 @@ import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
 from tapegrad.autograd.function import Function
-from tapegrad.bindings.protocols import OfSome
+from tapegrad.bindings.protocols import OfSome, mesh_writer
 from tapegrad.distributed.device_mesh import DeviceMesh
 from tapegrad.distributed.tensor.placement_types import (
     Partial,
@@ -31,10 +31,12 @@ from tapegrad.distributed.tensor.placement_types import (
 )
 from tapegrad.errors import message
 from tapegrad.execution.devices import MeshDevice, mesh_device_of
-from tapegrad.execution.host import array_of, may_look
+from tapegrad.execution.host import array_of, may_look, read_only
 from tapegrad.execution.layouts import lay_out, spread
+from tapegrad.execution.processes import processes
 from tapegrad.functions.joining import cat
 from tapegrad.interop.arrays import from_jax_array
+from tapegrad.tensor.printing import tensor_str
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
@@ -237,6 +239,9 @@ class _ToLocal(Function):
 class _FromLocal(Function):
     @staticmethod
     def forward(ctx: Any, local: Tensor, mesh: DeviceMesh, placements: tuple) -> Tensor:
+        if processes.compare is not None:
+            ranks = tuple(sorted({device.process_index for device in mesh.jax.devices.flat}))
+            processes.compare("the parts that from_local puts together", [f"{[*local.shape]} {local.dtype}"], ranks)
         if not may_look():
             raise RuntimeError(message("while a step is captured nothing can be put on a mesh", hint="call from_local "
                                        "outside, and give the step what it returns"))  # fmt: skip
@@ -302,6 +307,16 @@ def _bounds(array: Any) -> list[tuple[int, int]]:
         spans = [index[dim].indices(length)[:2] for index in indices]
         found.append((min(start for start, _ in spans), max(stop for _, stop in spans)))
     return found
+
+
+def _text(tensor: Tensor) -> str:
+    """The text of a tensor on a mesh: of its elements those that this process has."""
+    local = tensor_str(read_only(local_part(array_of(value_of(tensor)))), dtype=tensor.dtype)
+    mesh = DeviceMesh.of(tensor._spec.device)  # type: ignore[arg-type]
+    return f"DTensor(local_tensor={local}, device_mesh={mesh}, placements={placements_of(tensor)})"
+
+
+mesh_writer.fill(_text)
 
 
 class _Attribute(OfSome):

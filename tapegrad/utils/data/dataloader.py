@@ -33,7 +33,7 @@ from tapegrad.utils.data._utils.worker import (
     STARTED,
     Ended,
     ExceptionWrapper,
-    Work,
+    Job,
     _worker_loop,
     get_worker_info,
 )
@@ -417,7 +417,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._prefetch_factor = loader.prefetch_factor
         self._in_order = loader.in_order
         self._pass = 0
-        work = Work(
+        work = Job(
             parts=_parts(loader),
             fetcher=IterableFetcher if self._dataset_kind == _DatasetKind.Iterable else MapFetcher,
             read=unpacked,

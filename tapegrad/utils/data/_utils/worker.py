@@ -103,7 +103,7 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class Work:
+class Job:
     """What a worker is to do, but for its number.
 
     Attributes:
@@ -158,7 +158,7 @@ def numpy_seed(base_seed: int, worker_id: int) -> list[int]:
     return np.random.SeedSequence(entropy).generate_state(4).tolist()
 
 
-def _worker_loop(worker_id: int, work: Work, incoming: Connection, outgoing: Connection) -> None:
+def _worker_loop(worker_id: int, work: Job, incoming: Connection, outgoing: Connection) -> None:
     """Do what is to be done until there are no more tasks: see Note [Workers of loaders]."""
     try:
         tasks = Tasks(incoming)
@@ -191,7 +191,7 @@ class BatchReader:
         work: what it is to do.
     """
 
-    def __init__(self, worker_id: int, work: Work) -> None:
+    def __init__(self, worker_id: int, work: Job) -> None:
         self.id, self.work = worker_id, work
         self.current: int | None = None
         self.ended = False

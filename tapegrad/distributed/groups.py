@@ -1,0 +1,259 @@
+"""Groups of processes, and what is known of all of them: see Note [Processes] in ``distributed_c10d.py``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from tapegrad.distributed.peers import Peers
+from tapegrad.distributed.store import TCPStore
+from tapegrad.errors import message
+from tapegrad.execution.processes import processes
+
+__all__ = [
+    "GroupMember", "ProcessGroup", "Work", "get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank",
+    "get_process_group_ranks", "get_rank", "get_world_size", "group", "is_initialized", "is_torchelastic_launched",
+    "new_group",
+]  # fmt: skip
+
+DEFAULT_TIMEOUT = timedelta(minutes=30)
+
+
+class _World:
+    """What this process knows of those that it has met."""
+
+    store: TCPStore | None = None
+    peers: Peers
+    keeper: Any = None
+    service = ""
+    timeout = DEFAULT_TIMEOUT
+    groups = 0
+
+
+world = _World()
+
+
+class ProcessGroup:
+    """Some of the processes.
+
+    Args:
+        ranks: which, in the order in which the group counts them.
+        name: what it is called.
+    """
+
+    def __init__(self, ranks: Sequence[int], name: str) -> None:
+        self.ranks, self.group_name = tuple(ranks), name
+
+    def rank(self) -> int:
+        """Which of the group this process is; -1 if it is none."""
+        return self.ranks.index(processes.rank) if processes.rank in self.ranks else -1
+
+    def size(self) -> int:
+        """How many they are."""
+        return len(self.ranks)
+
+    def name(self) -> str:
+        """What carries arrays."""
+        return "xla"
+
+    def __repr__(self) -> str:
+        return f"ProcessGroup({list(self.ranks)})"
+
+
+class _HasWorld(type):
+    @property
+    def WORLD(cls) -> ProcessGroup | None:
+        """All processes; None before they have met."""
+        return everybody() if is_initialized() else None
+
+
+class group(metaclass=_HasWorld):
+    """``group.WORLD`` is the group of all processes."""
+
+
+class GroupMember(metaclass=_HasWorld):
+    """``GroupMember.NON_GROUP_MEMBER`` is what ``new_group`` gives to a process that is none of the group."""
+
+    NON_GROUP_MEMBER = -100
+
+
+class Work:
+    """What a call with ``async_op=True`` gives. XLA computes by itself; whoever reads a result waits for it."""
+
+    def __init__(self, result: Any = None) -> None:
+        self._result = result
+
+    def wait(self, timeout: timedelta | None = None) -> bool:
+        """Wait until it is done: it is, or XLA sees to it."""
+        return True
+
+    def is_completed(self) -> bool:
+        """Whether it is done."""
+        return True
+
+    def is_success(self) -> bool:
+        """Whether it went well: what did not has raised."""
+        return True
+
+    def synchronize(self) -> None:
+        """Wait until it is done."""
+
+    def exception(self) -> None:
+        """What went wrong: nothing, else the call would have raised."""
+
+    def result(self) -> Any:
+        """The tensors that were written to."""
+        return self._result
+
+
+def work(result: Any, async_op: bool) -> Work | None:
+    """What a collective returns."""
+    return Work(result) if async_op else None
+
+
+def the_store() -> TCPStore:
+    """What the processes share.
+
+    Raises:
+        ValueError: they have not met.
+    """
+    if world.store is None:
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    return world.store
+
+
+def everybody() -> ProcessGroup:
+    """All processes."""
+    the_store()
+    return ProcessGroup(range(processes.count), "0")
+
+
+def members(group: Any) -> ProcessGroup:
+    """A group that this process is in; by default that of all.
+
+    Raises:
+        ValueError: this process is not in it.
+        TypeError: it is no group.
+    """
+    if group is None:
+        return everybody()
+    if not isinstance(group, ProcessGroup):
+        if group == GroupMember.NON_GROUP_MEMBER:
+            raise ValueError("Invalid process group specified: this process is not in it; ask get_rank() before")
+        raise TypeError(message("no process group", expected="what new_group returned", got=type(group).__name__))
+    the_store()
+    if processes.rank not in group.ranks:
+        raise ValueError(message("this process is not in the group", expected=f"one of {list(group.ranks)}",
+                                 got=processes.rank))  # fmt: skip
+    return group
+
+
+def member(rank: int | None, group: ProcessGroup, group_rank: int | None = None) -> int:
+    """Which of a group a process is.
+
+    Args:
+        rank: its number among all processes; the first of the group by default.
+        group: the group.
+        group_rank: its number in the group, instead.
+
+    Raises:
+        ValueError: both are given, or there is none such.
+    """
+    if rank is not None and group_rank is not None:
+        raise ValueError("Can't specify both group_src and src" if group_rank is not None else "")
+    if group_rank is not None:
+        rank = group.ranks[group_rank] if 0 <= group_rank < group.size() else -1
+    rank = group.ranks[0] if rank is None else rank
+    if rank not in group.ranks:
+        expected = f"0 to {processes.count - 1}" if group.size() == processes.count else f"one of {list(group.ranks)}"
+        raise ValueError(message("there is no such rank", expected=expected, got=rank))
+    return group.ranks.index(rank)
+
+
+def is_initialized() -> bool:
+    """Whether the processes have met."""
+    return world.store is not None
+
+
+def get_rank(group: Any = None) -> int:
+    """Which of the processes this is; in a group, which of its: -1 if it is none."""
+    the_store()
+    if group == GroupMember.NON_GROUP_MEMBER:
+        return -1
+    return processes.rank if group is None else group.rank()
+
+
+def get_world_size(group: Any = None) -> int:
+    """How many processes there are, or in a group: -1 if this process is not in it."""
+    the_store()
+    if group == GroupMember.NON_GROUP_MEMBER:
+        return -1
+    return processes.count if group is None else group.size()
+
+
+def get_backend(group: Any = None) -> str:
+    """What carries arrays: XLA."""
+    the_store()
+    return "xla"
+
+
+def new_group(
+    ranks: Sequence[int] | None = None, timeout: timedelta | None = None, backend: str | None = None, **unused: Any
+) -> Any:
+    """A group of some of the processes. All processes call it, in the same order.
+
+    Args:
+        ranks: which; all by default.
+        timeout, backend: accepted.
+
+    Returns:
+        the group; ``GroupMember.NON_GROUP_MEMBER`` in a process that is not in it.
+
+    Raises:
+        ValueError: there is no such rank, or one comes twice.
+    """
+    given = list(range(get_world_size())) if ranks is None else list(ranks)
+    unknown = [rank for rank in given if not 0 <= rank < processes.count]
+    if unknown or len({*given}) < len(given):
+        raise ValueError(message("a group is of different ranks that there are", expected=f"0 to {processes.count - 1}",
+                                 got=given))  # fmt: skip
+    world.groups += 1
+    found = ProcessGroup(sorted(given), str(world.groups))
+    return found if processes.rank in given else GroupMember.NON_GROUP_MEMBER
+
+
+def get_process_group_ranks(group: Any) -> list[int]:
+    """The ranks of a group."""
+    return list((everybody() if group is None else group).ranks)
+
+
+def get_group_rank(group: Any, global_rank: int) -> int:
+    """Which of a group a process is."""
+    return member(global_rank, group)
+
+
+def get_global_rank(group: Any, group_rank: int) -> int:
+    """Which of all processes one of a group is."""
+    return group.ranks[member(None, group, group_rank)]
+
+
+def is_torchelastic_launched() -> bool:
+    """Whether ``torchrun`` has started this process."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """Which of the processes on this machine this is.
+
+    Raises:
+        RuntimeError: the environment does not say.
+    """
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is not None:
+        return int(fallback_rank)
+    raise RuntimeError("LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow "
+                       "`get_node_local_rank` to work, assuming you are not running in a multi-device context and want "
+                       "the code to run locally instead.")  # fmt: skip

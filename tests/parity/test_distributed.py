@@ -1,0 +1,35 @@
+"""A program for two processes does what it does on PyTorch: data parallel, parameters in parts, matrices in parts."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tapegrad.distributed.store import free_port
+
+PROGRAM = str(Path(__file__).parent / "distributed_program.py")
+ROOT = str(Path(__file__).parents[2])
+
+
+def told(folder, *command):
+    """What two processes tell, one after the other."""
+    folder.mkdir()
+    path = os.pathsep.join([ROOT, os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-m", *command, PROGRAM, str(folder)], env=environment, capture_output=True,
+                          text=True, timeout=240, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return sorted((line.split() for line in (folder / "told").read_text().splitlines()), key=lambda line: line[:2])
+
+
+@pytest.mark.once("it computes in processes of its own")
+@pytest.mark.ring("full")
+def test_a_program_for_two_processes(tmp_path):
+    launcher = ("torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(free_port("127.0.0.1")))
+    theirs = told(tmp_path / "theirs", *launcher)
+    ours = told(tmp_path / "ours", "tapegrad.distributed.run", "--nproc", "2", "-m", "tapegrad", "--random", "pytorch")
+    assert len(ours) == 2 * (2 + 3 + 1 + 3) + 1
+    assert [line[:2] for line in ours] == [line[:2] for line in theirs]
+    assert [float(line[2]) for line in ours] == pytest.approx([float(line[2]) for line in theirs], abs=2e-4)
