@@ -2,8 +2,8 @@
 
 XLA counts what the kernel says, before it fuses anything: what is read and written is what it would be without fusion.
 Of a convolution it counts what meets the image, and not what meets the padding around it: a kernel of 3 by 3 over an
-image of 4 by 4, padded by 1, takes 100 products for each pair of channels and not 144. Of a loop it counts one turn: the
-others are added here, where the kernel says how many there are.
+image of 4 by 4, padded by 1, takes 100 products for each pair of channels and not 144. Of a loop it counts one turn:
+the others are added here, where the kernel says how many there are.
 """
 
 from __future__ import annotations
@@ -77,4 +77,4 @@ def loops_in(jaxpr: Jaxpr) -> Iterator[tuple[int, ClosedJaxpr]]:
         elif equation.primitive.name != "while":
             for inner in jax.tree.leaves(tuple(equation.params.values()), is_leaf=lambda one: isinstance(one, CODE)):
                 if isinstance(inner, CODE):
-                    yield from loops_in(getattr(inner, "jaxpr", inner))
+                    yield from loops_in(inner.jaxpr if isinstance(inner, ClosedJaxpr) else inner)
