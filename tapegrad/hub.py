@@ -34,7 +34,7 @@ __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_stat
 
 HUBCONF = "hubconf.py"
 CHUNK = 128 * 1024
-DIGEST_IN_NAME = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 TRUSTED_OWNERS = ("facebookresearch", "facebookincubator", "pytorch", "fairinternal")
 
 _chosen_dir: str | None = None
@@ -259,7 +259,7 @@ def load_state_dict_from_url(
     path = os.path.join(model_dir, name)
     if not os.path.exists(path):
         sys.stdout.write(f'Downloading: "{url}" to {path}\n')
-        digest = DIGEST_IN_NAME.search(name) if check_hash else None
+        digest = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, digest and digest.group(1), progress)
     return load_file(_unzipped(path), map_location=map_location, weights_only=weights_only)
 
@@ -276,3 +276,6 @@ def _unzipped(path: str) -> str:
         with archive.open(inside[0]) as source, open(place, "wb") as file:
             shutil.copyfileobj(source, file)
     return str(place)
+
+
+load_url = load_state_dict_from_url  # the name that it has in torch.utils.model_zoo
