@@ -29,6 +29,7 @@ from tapegrad.as_torch import install, is_installed
 from tapegrad.errors import message
 from tapegrad.progress import bars
 from tapegrad.serialization.loading import load as load_file
+from tapegrad.utils import model_zoo
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
@@ -278,4 +279,4 @@ def _unzipped(path: str) -> str:
     return str(place)
 
 
-load_url = load_state_dict_from_url  # the name that it has in torch.utils.model_zoo
+model_zoo.load_url = load_state_dict_from_url  # type: ignore[attr-defined]  # where PyTorch has it, too

@@ -168,7 +168,7 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_sh
 
 __all__ = [
     "Attribute", "Error", "Final", "ScriptFunction", "ScriptModule", "ScriptWarning", "TracerWarning",
-    "_overload", "_overload_method", "annotate",
-    "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "save",
-    "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused", "wait",
+    "_overload", "_overload_method", "annotate", "export", "fork", "freeze", "ignore", "interface", "is_scripting",
+    "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script", "script_if_tracing",
+    "script_method", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip

@@ -1,6 +1,5 @@
-"""``torch.utils.model_zoo``: ``load_url``, which is ``torch.hub.load_state_dict_from_url`` under its old name."""
+"""``torch.utils.model_zoo``: ``load_url``, an old name of a function of ``torch.hub``, which puts it here."""
 
-from tapegrad.declaring import on_demand
+from tapegrad.absent import refusing
 
-__getattr__, __dir__ = on_demand(__name__, load_url="tapegrad.hub")
-del on_demand
+__getattr__ = refusing(__name__)

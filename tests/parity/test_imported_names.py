@@ -32,7 +32,8 @@ def gathered_badly(lib):
 def allclose(lib):
     with recorded_warnings() as seen:
         lib.testing.assert_allclose([1.0, float("nan")], np.array([1.00001, np.nan]))
-    return [(str(one.message), one.category) for one in seen], attempt(lambda: lib.testing.assert_allclose([1.0], [2.0]))
+    refused = attempt(lambda: lib.testing.assert_allclose([1.0], [2.0]))
+    return [(str(one.message), one.category) for one in seen], refused
 
 
 @pytest.mark.parametrize("program", [gathered_badly, allclose])
@@ -63,9 +64,9 @@ def test_containers_are_cut_and_gathered():
         ("jit", "ScriptWarning"),
         ("overrides", "get_ignored_functions"),
         ("utils", "set_module"),
-        ("utils.model_zoo", "load_url"),
     ],
 )
 def test_what_packages_import_is_there(module, name):
     theirs, ours = (getattr(importlib.import_module(f"{lib}.{module}"), name) for lib in ("torch", "tapegrad"))
-    assert callable(ours) and isinstance(ours, type) == isinstance(theirs, type) or name == "set_stance"
+    assert callable(ours)
+    assert isinstance(ours, type) == isinstance(theirs, type) or name == "set_stance"

@@ -9,4 +9,4 @@ def get_proxy_mode() -> None:
     >>> get_proxy_mode() is None
     True
     """
-    return None
+    return
