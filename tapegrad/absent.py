@@ -46,9 +46,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         ("benchmark with time.perf_counter around a call that ends by item()", "benchmark"),
         (SYSTEM, "cpp_extension bottleneck collect_env mobile_optimizer"),
     ],
-    "torch.utils.model_zoo": [
-        ("it is there once torch.hub has been imported, whose load_state_dict_from_url it is", "load_url"),
-    ],
     "torch.serialization": [
         ("checksums are always written, mapped files are never written to, and storages are always there", """
             get_crc32_options set_crc32_options get_default_mmap_options set_default_mmap_options skip_data"""),
