@@ -326,7 +326,7 @@ def soft_margin_loss(
     shape = broadcast_shapes([input.shape, target.shape])
     if shape != tuple(input.shape):
         raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}")
-    return losses.soft_margin_loss(input, target, reduction=reduction)
+    return losses.soft_margin_loss(input, target.to(input.dtype), reduction=reduction)
 
 
 @public("nn.functional")

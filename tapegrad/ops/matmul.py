@@ -57,7 +57,7 @@ def _scaled(x, scale):
 def _added(addend, product, beta, alpha):
     """``beta * addend + alpha * product``; a factor of 0 means that its term is not even looked at."""
     total = _scaled(product, alpha) if alpha != 0 else jnp.zeros_like(product)
-    return total if addend is None or beta == 0 else total + _scaled(addend, beta)
+    return total if addend is None or beta == 0 else total + _scaled(addend.astype(product.dtype), beta)
 
 
 def _wide(x):

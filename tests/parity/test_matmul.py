@@ -338,7 +338,7 @@ def test_grouped_mm_refuses():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("scales", [{}, {"alpha": 0.3}, {"alpha": 0.3, "beta": 0.7}], ids=str)
+@pytest.mark.parametrize("scales", [{}, {"alpha": 0.3}, {"alpha": 0.3, "beta": 0.7}, {"beta": 3.4445}], ids=str)
 def test_halves_are_rounded_once(scales, dtype):
     def program(torch):
         x = (torch.arange(64.0).view(8, 8) / 7).to(getattr(torch, dtype))
