@@ -90,6 +90,10 @@ except (RuntimeError, TimeoutError) as error:
     ("what", "who", "words"),
     [
         ("x = x * 2 if rank else x * x", "01", "different programs: they part at"),
+        pytest.param("x = x * (rank + 2)", "01", "rank 1: mul(float32[2, 4]P('dim_0',), 3.0)",
+                     marks=pytest.mark.ring("full")),
+        pytest.param("lazy = torch.deferred(); lazy.__enter__(); x = x * (rank + 2)", "01", "rank 1: mul(in0, 3.0)",
+                     marks=pytest.mark.ring("full")),
         pytest.param("rank and dist.barrier()", "01", "rank 1: the others at a barrier at",
                      marks=pytest.mark.ring("everything")),
         pytest.param("rank or os.kill(os.getpid(), signal.SIGKILL)", "1", "rank 0 has ended",
