@@ -19,7 +19,7 @@ from typing import Any
 
 from tapegrad.errors import message
 
-__all__ = ["TCPStore"]
+__all__ = ["Store", "TCPStore"]
 
 _LENGTH = struct.Struct("!Q")
 LONGEST = 1 << 30
@@ -121,8 +121,12 @@ class _Handler(socketserver.BaseRequestHandler):
             server.table.has_ended(rank)
 
 
-class TCPStore:
-    """A table of bytes that processes share.
+class Store:
+    """A table of bytes that processes share: here that is a ``TCPStore``."""
+
+
+class TCPStore(Store):
+    """A table of bytes that processes share, kept by one of them, or beside it.
 
     Args:
         host_name, port: where the one that keeps it is; port 0 lets it choose one, which is ``port`` then.

@@ -178,7 +178,7 @@ class Together:
         return processes.wait_for(lambda: self._function(*values), ranks)  # type: ignore[misc]
 
     def _compare(self, text: str, values: tuple, ranks: Ranks) -> int:
-        """Compare the program itself, as jax has traced it (the same trace is used by the call then); a number of it."""
+        """Compare the program itself, as jax has traced it for the call, too, and give a number of it."""
         traced = _ADDRESS.sub("", str(self._function.trace(*values).jaxpr))
         processes.compare("a program", [text, *traced.splitlines()], ranks)  # type: ignore[misc]
         return zlib.crc32(traced.encode())
