@@ -1,5 +1,6 @@
 """Short programs with tensors on a mesh, in a process with eight devices. Run by ``test_sharded.py``."""
 
+import copy
 import re
 import tempfile
 from collections.abc import Callable
@@ -63,6 +64,17 @@ torch.manual_seed(5)
 spread = torch.nn.init.normal_(zeros(8, 4, device_mesh=mesh, placements=ROWS))
 torch.manual_seed(5)
 same(torch.nn.init.normal_(torch.zeros(8, 4)), spread)
+
+# a number without dimensions meets it where it lies; what becomes a leaf has the layout that it was computed in
+two = torch.tensor(2.0, requires_grad=True)
+for y in (x * two, two - x, x.lerp(x, two), torch.where(x > 0, x, two), x.detach().clone().mul_(two)):
+    assert y.placements == BOTH and str(y.device) == "cpu", y.placements
+for leaf in (x.detach().clone().requires_grad_(), torch.nn.Parameter(x.detach() / 2),
+             copy.deepcopy(torch.nn.Parameter(x.detach()))):  # fmt: skip
+    optimizer = torch.optim.Adam([leaf])
+    (leaf * two).sum().backward()
+    optimizer.step()
+    assert all(y.placements == BOTH for y in (leaf, leaf.grad, optimizer.state[leaf]["exp_avg"]))
 
 # hooks, custom functions, checkpoints, saved tensors, transforms
 w = distribute_tensor(weight, mesh, [Replicate(), Shard(0)]).requires_grad_()
