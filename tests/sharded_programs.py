@@ -15,6 +15,7 @@ from tapegrad.distributed import checkpoint
 from tapegrad.distributed.device_mesh import init_device_mesh
 from tapegrad.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, randn, zeros
 from tapegrad.interop import from_jax, from_jax_array, to_jax
+from tapegrad.interop.compare import compare
 
 mesh = init_device_mesh("cpu", (4, 2), mesh_dim_names=("data", "model"))
 BOTH, ROWS, NONE = (Shard(0), Shard(1)), (Shard(0), Replicate()), (Replicate(), Replicate())
@@ -118,6 +119,7 @@ assert from_jax_array(array).placements == BOTH
 found = jax.jit(jax.grad(to_jax(lambda x: (x * x).sum())))(array)
 assert found.sharding.is_equivalent_to(array.sharding, 2)
 same(2 * plain.detach(), from_jax_array(found))
+assert "the tape and jax agree" in str(compare(lambda x: (x * x).sin(), x.detach()))
 # bad input
 ones = torch.ones(6)
 refuses(RuntimeError, "dimension 0.*can't be split evenly: expected a multiple of 4, got 7.*Replicate",
