@@ -55,7 +55,8 @@ same(plain.detach(), summed)
 
 # what is made like a tensor, and what is written to it, lies as it does
 q = zeros(8, 4, device_mesh=mesh, placements=ROWS)
-for like in (torch.zeros_like(q), torch.rand_like(q), q.detach(), randn(8, 4, device_mesh=mesh, placements=ROWS)):
+random = randn(8, 4, device_mesh=mesh, placements=ROWS)
+for like in (torch.zeros_like(q), torch.rand_like(q), torch.zeros_like(q * 2), q.detach(), random):
     assert like.placements == ROWS, like.placements
 q[2:4] = 1
 q.add_(1)

@@ -78,12 +78,10 @@ def lay_out(value: Any, on: Any) -> Any:
 
 
 def own_layout(value: Any, on: Any) -> Any:
-    """The device of a tensor with this value from which others are made: on a mesh with the layout that the value has."""
-    if not on.spread or on.axes is not None:
-        return on
-    value = materialized(value)
-    concrete = isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
-    return mesh_device_of(value) if concrete else on
+    """The device of a tensor with this value: on a mesh with the value's own layout, if it is an array."""
+    is_free = on.spread and on.axes is None
+    is_array = isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
+    return mesh_device_of(value) if is_free and is_array else on
 
 
 def _lies(array: jax.Array, on: MeshDevice) -> bool:
