@@ -69,6 +69,12 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             MapDataPipe DFIterDataPipe DataChunk datapipes functional_datapipe argument_validation runtime_validation
             runtime_validation_disabled guaranteed_datapipes_determinism non_deterministic"""),
     ],
+    "torch.distributed": [
+        ("processes run one program together here; objects go from one to another by send_object_list", "rpc"),
+        ("XLA sums gradients within the step, and each process has as much of a batch: there is nothing to hook", """
+            algorithms Reducer Logger"""),
+        ("XLA carries arrays; a TCPStore carries what is none", "FileStore HashStore PrefixStore"),
+    ],
     "torch.cuda": [
         (STREAMS, """ExternalStream CUDAGraph graph graphs make_graphed_callables is_current_stream_capturing"""),
         (MEMORY, """memory_summary memory_snapshot list_gpu_processes utilization memory_usage
