@@ -36,3 +36,23 @@ def same_or_same_error(program, *inputs, **options):
 
 def at(*numbers, dtype="float64"):
     return np.array(numbers, dtype)
+
+
+def same_function(case, args, kwargs):
+    """A case is called by its function in ``torch``; what is particular about it stands behind a comma or a space."""
+    name = case.split(",")[0].split(" ")[0]
+    same(lambda torch, *given: getattr(torch, name)(*given, **kwargs), *args)
+
+
+def same_saved(program, fields):
+    """What the node of a program's result has saved."""
+
+    def saved(torch, x, y):
+        node = program(torch, x, y).grad_fn
+        values = [getattr(node, f"_saved_{field}") for field in fields]
+        return [value.detach() if isinstance(value, torch.Tensor) else plain(value) for value in values]
+
+    def plain(value):
+        return float(value) if isinstance(value, int) else value  # an int beside floats is a float here
+
+    same(saved, POSITIVE, array(3, low=0.2, seed=1))

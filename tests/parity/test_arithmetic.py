@@ -19,6 +19,8 @@ from elementwise import (
     Z,
     at,
     call,
+    same_function,
+    same_saved,
 )
 from harness import same, same_error
 from samples import array
@@ -115,9 +117,7 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("case", FUNCTIONS)
 def test_function(case):
-    args, kwargs = FUNCTIONS[case]
-    name = case.split(",")[0].split(" ")[0]
-    same(lambda torch, *given: getattr(torch, name)(*given, **kwargs), *args)
+    same_function(case, *FUNCTIONS[case])
 
 
 @pytest.mark.parametrize(
@@ -167,14 +167,4 @@ SAVED = {
 
 @pytest.mark.parametrize("case", SAVED)
 def test_what_nodes_have_saved(case):
-    program, fields = SAVED[case]
-
-    def saved(torch, x, y):
-        node = program(torch, x, y).grad_fn
-        values = [getattr(node, f"_saved_{field}") for field in fields]
-        return [value.detach() if isinstance(value, torch.Tensor) else plain(value) for value in values]
-
-    def plain(value):
-        return float(value) if isinstance(value, int) else value  # an int beside floats is a float here
-
-    same(saved, POSITIVE, array(3, low=0.2, seed=1))
+    same_saved(*SAVED[case])

@@ -16,6 +16,7 @@ from elementwise import (
     V,
     Z,
     call,
+    same_function,
     same_or_same_error,
 )
 from harness import same, same_error
@@ -97,9 +98,7 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("case", FUNCTIONS)
 def test_function(case):
-    args, kwargs = FUNCTIONS[case]
-    name = case.split(",")[0].split(" ")[0]
-    same(lambda torch, *given: getattr(torch, name)(*given, **kwargs), *args)
+    same_function(case, *FUNCTIONS[case])
 
 
 ERRORS = {

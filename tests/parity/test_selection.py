@@ -3,25 +3,8 @@
 import math
 
 import pytest
-from elementwise import (
-    AWAY,
-    FLAGS,
-    INF,
-    NAN,
-    POINT,
-    POSITIVE,
-    A,
-    B,
-    M,
-    N,
-    V,
-    W,
-    Z,
-    at,
-    call,
-)
+from elementwise import AWAY, FLAGS, INF, NAN, POINT, A, B, M, N, V, W, Z, at, call, same_function, same_saved
 from harness import same, same_error
-from samples import array
 
 pytestmark = pytest.mark.parity
 
@@ -91,9 +74,7 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("case", FUNCTIONS)
 def test_function(case):
-    args, kwargs = FUNCTIONS[case]
-    name = case.split(",")[0].split(" ")[0]
-    same(lambda torch, *given: getattr(torch, name)(*given, **kwargs), *args)
+    same_function(case, *FUNCTIONS[case])
 
 
 ERRORS = {
@@ -128,14 +109,4 @@ SAVED = {
 
 @pytest.mark.parametrize("case", SAVED)
 def test_what_nodes_have_saved(case):
-    program, fields = SAVED[case]
-
-    def saved(torch, x, y):
-        node = program(torch, x, y).grad_fn
-        values = [getattr(node, f"_saved_{field}") for field in fields]
-        return [value.detach() if isinstance(value, torch.Tensor) else plain(value) for value in values]
-
-    def plain(value):
-        return float(value) if isinstance(value, int) else value  # an int beside floats is a float here
-
-    same(saved, POSITIVE, array(3, low=0.2, seed=1))
+    same_saved(*SAVED[case])
