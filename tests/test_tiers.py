@@ -52,6 +52,15 @@ def test_small_calls_are_numpys():
     assert tiered.tier == "host"
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_halves_are_xlas_sooner_for_numpy_converts_each(dtype):
+    def cost(dtype):
+        return tiering.cost_of(jax.make_jaxpr(lambda x: x * x + x)(jax.ShapeDtypeStruct((12_000,), dtype)))
+
+    half, single = cost(dtype), cost("float32")
+    assert half.host > half.xla and half.host > single.host and single.host < single.xla + 2_000
+
+
 def test_large_calls_are_numpys_until_xla_has_compiled():
     tried, tiered = kernel(lambda x: jnp.tanh(x) * x + jnp.sin(x), floats(LARGE))
     x = np.linspace(0, 1, LARGE, dtype="float32")
