@@ -349,3 +349,17 @@ def test_halves_are_rounded_once(scales, dtype):
         ]  # fmt: skip
 
     agree(program, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("rows, inner, columns", [(0, 3, 2), (2, 3, 0), (3, 0, 3), (0, 0, 0), (2, 3, 2)])
+def test_booleans_are_multiplied_where_there_are_none(rows, inner, columns):
+    def program(torch):
+        x, y = torch.ones(rows, inner, dtype=torch.bool), torch.ones(inner, columns, dtype=torch.bool)
+        calls = [
+            lambda: x @ y, lambda: torch.mm(x, y), lambda: torch.bmm(x[None], y[None]),
+            lambda: torch.mv(x, y[:, :1].flatten()), lambda: torch.nn.functional.linear(x, y.t()),
+            lambda: torch.bmm(x[None][:0], y[None][:0]),
+        ]  # fmt: skip
+        return [attempt(call) for call in calls[: 3 + (columns > 0)] + calls[4:]]
+
+    agree(program)
