@@ -279,4 +279,4 @@ def _unzipped(path: str) -> str:
     return str(place)
 
 
-model_zoo.load_url = load_state_dict_from_url  # type: ignore[attr-defined]  # where PyTorch has it, too
+model_zoo.load_url = load_state_dict_from_url  # where PyTorch has it, too

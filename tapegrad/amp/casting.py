@@ -90,7 +90,8 @@ def widest(low: dtype, tensors: Iterable[Tensor]) -> dtype:
 
 def like_state(low: dtype, tensors: Iterable[Tensor]) -> dtype:
     """The dtype to cast to in a function whose second tensor is a state."""
-    _, state, *_ = (*tensors, None, None)
+    given: list[Tensor | None] = [*tensors, None, None]
+    state = given[1]
     return float32 if state is not None and state.dtype is float32 else low
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.bindings.storages import device_named
 from tapegrad.execution.devices import device
 from tapegrad.functions.joining import cat
 from tapegrad.tensor.tensor import Tensor
@@ -78,7 +77,7 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
 
 
 def _device(given: Any) -> device:
-    return device("cuda", given) if isinstance(given, int) else device_named(given)
+    return device("cuda", given) if isinstance(given, int) else device(given)
 
 
 def _like(container: Any) -> Callable[[Any], Any]:
