@@ -95,6 +95,28 @@ def account(name: str) -> dict[str, Any]:
     }
 
 
+def loss(weights: dict[str, jax.Array], x: jax.Array, y: jax.Array) -> jax.Array:
+    """The mean of the losses of all words: scores of the whole vocabulary, in float32."""
+    said = jax.nn.log_softmax((x @ weights["head"]).astype("float32"))
+    return -jnp.take_along_axis(said, y[..., None], -1).mean()
+
+
+def account_of_loss(name: str) -> dict[str, Any]:
+    """The same of the matrix behind the last block, and the loss, forward and backward."""
+    shape, split = LAYOUTS[name]
+    mesh = Mesh(np.array(jax.devices()).reshape(shape), ("data", "model"))
+    on = lambda *names: NamedSharding(mesh, PartitionSpec(*names))
+    rows = on("data" if split else ("data", "model"))
+    head = on("data", "model" if split else None)
+    weights = {"head": jax.ShapeDtypeStruct((WIDTH, VOCABULARY), "bfloat16", sharding=head)}
+    x = jax.ShapeDtypeStruct((BATCH, LENGTH, WIDTH), "bfloat16", sharding=rows)
+    y = jax.ShapeDtypeStruct((BATCH, LENGTH), "int32", sharding=rows)
+    run = jax.jit(jax.value_and_grad(loss, (0, 1)), out_shardings=(None, ({"head": head}, rows)))
+    compiled = run.lower(weights, x, y).compile()
+    return {"flops": flops(compiled), "temporary": compiled.memory_analysis().temp_size_in_bytes,
+            "received": Counter(received(compiled.as_text()))}  # fmt: skip
+
+
 def flops(compiled: Any) -> float:
     """XLA's count, which takes the body of a loop once."""
     return compiled.cost_analysis()["flops"]
@@ -136,6 +158,9 @@ def main() -> None:
         print(f"  computes {LAYERS * found['flops'] / 1e12:.0f} TFLOP in a step, by XLA's count of a block")
         sizes = ", ".join(f"{LAYERS * size / 2**30:.1f} by {kind}" for kind, size in found["received"].most_common())
         print(f"  receives in a step, GiB: {sizes}")
+        last = account_of_loss(name)
+        sizes = ", ".join(f"{size / 2**30:.2f} by {kind}" for kind, size in last["received"].most_common())
+        print(f"  the loss: {last['temporary'] / 2**30:.1f} GiB, {last['flops'] / 1e12:.0f} TFLOP, receives {sizes}")
 
 
 if __name__ == "__main__":

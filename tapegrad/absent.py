@@ -44,7 +44,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
     ],
     "torch.utils": [
         ("benchmark with time.perf_counter around a call that ends by item()", "benchmark"),
-        (SYSTEM, "cpp_extension bottleneck collect_env mobile_optimizer model_zoo"),
+        (SYSTEM, "cpp_extension bottleneck collect_env mobile_optimizer"),
     ],
     "torch.serialization": [
         ("checksums are always written, mapped files are never written to, and storages are always there", """
@@ -68,6 +68,12 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         ("PyTorch leaves pipes of data as they are, too; write a Dataset or an IterableDataset", """IterDataPipe
             MapDataPipe DFIterDataPipe DataChunk datapipes functional_datapipe argument_validation runtime_validation
             runtime_validation_disabled guaranteed_datapipes_determinism non_deterministic"""),
+    ],
+    "torch.distributed": [
+        ("processes run one program together here; objects go from one to another by send_object_list", "rpc"),
+        ("XLA sums gradients within the step, and each process has as much of a batch: there is nothing to hook", """
+            algorithms Reducer Logger"""),
+        ("XLA carries arrays; a TCPStore carries what is none", "FileStore HashStore PrefixStore"),
     ],
     "torch.cuda": [
         (STREAMS, """ExternalStream CUDAGraph graph graphs make_graphed_callables is_current_stream_capturing"""),

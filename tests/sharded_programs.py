@@ -1,5 +1,6 @@
 """Short programs with tensors on a mesh, in a process with eight devices. Run by ``test_sharded.py``."""
 
+import copy
 import re
 import tempfile
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from tapegrad.distributed import checkpoint
 from tapegrad.distributed.device_mesh import init_device_mesh
 from tapegrad.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, randn, zeros
 from tapegrad.interop import from_jax, from_jax_array, to_jax
+from tapegrad.interop.compare import compare
 
 mesh = init_device_mesh("cpu", (4, 2), mesh_dim_names=("data", "model"))
 BOTH, ROWS, NONE = (Shard(0), Shard(1)), (Shard(0), Replicate()), (Replicate(), Replicate())
@@ -53,7 +55,8 @@ same(plain.detach(), summed)
 
 # what is made like a tensor, and what is written to it, lies as it does
 q = zeros(8, 4, device_mesh=mesh, placements=ROWS)
-for like in (torch.zeros_like(q), torch.rand_like(q), q.detach(), randn(8, 4, device_mesh=mesh, placements=ROWS)):
+random = randn(8, 4, device_mesh=mesh, placements=ROWS)
+for like in (torch.zeros_like(q), torch.rand_like(q), torch.zeros_like(q * 2), q.detach(), random):
     assert like.placements == ROWS, like.placements
 q[2:4] = 1
 q.add_(1)
@@ -63,6 +66,17 @@ torch.manual_seed(5)
 spread = torch.nn.init.normal_(zeros(8, 4, device_mesh=mesh, placements=ROWS))
 torch.manual_seed(5)
 same(torch.nn.init.normal_(torch.zeros(8, 4)), spread)
+
+# a number without dimensions meets it where it lies; what becomes a leaf has the layout that it was computed in
+two = torch.tensor(2.0, requires_grad=True)
+for y in (x * two, two - x, x.lerp(x, two), torch.where(x > 0, x, two), x.detach().clone().mul_(two)):
+    assert y.placements == BOTH and str(y.device) == "cpu", y.placements
+for leaf in (x.detach().clone().requires_grad_(), torch.nn.Parameter(x.detach() / 2),
+             copy.deepcopy(torch.nn.Parameter(x.detach()))):  # fmt: skip
+    optimizer = torch.optim.Adam([leaf])
+    (leaf * two).sum().backward()
+    optimizer.step()
+    assert all(y.placements == BOTH for y in (leaf, leaf.grad, optimizer.state[leaf]["exp_avg"]))
 
 # hooks, custom functions, checkpoints, saved tensors, transforms
 w = distribute_tensor(weight, mesh, [Replicate(), Shard(0)]).requires_grad_()
@@ -106,6 +120,7 @@ assert from_jax_array(array).placements == BOTH
 found = jax.jit(jax.grad(to_jax(lambda x: (x * x).sum())))(array)
 assert found.sharding.is_equivalent_to(array.sharding, 2)
 same(2 * plain.detach(), from_jax_array(found))
+assert "the tape and jax agree" in str(compare(lambda x: (x * x).sin(), x.detach()))
 # bad input
 ones = torch.ones(6)
 refuses(RuntimeError, "dimension 0.*can't be split evenly: expected a multiple of 4, got 7.*Replicate",

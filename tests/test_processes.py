@@ -10,6 +10,7 @@ from datetime import timedelta
 
 import pytest
 
+from tapegrad import distributed
 from tapegrad.distributed import TCPStore
 from tapegrad.distributed.run import end, environment
 from tapegrad.distributed.store import free_port
@@ -25,9 +26,12 @@ def run(*arguments: str, nproc: int = 2, timeout: int = 240) -> subprocess.Compl
 
 
 @pytest.mark.once("it computes each way by itself")
-@pytest.mark.ring("full")
-def test_two_processes_compute_what_one_does():
-    done = run(os.path.join(HERE, "two_processes.py"))
+@pytest.mark.parametrize("models", [
+    pytest.param("MLP", marks=pytest.mark.ring("full")),
+    pytest.param("ConvNet Block", marks=pytest.mark.ring("everything")),
+])  # fmt: skip
+def test_two_processes_compute_what_one_does(models):
+    done = run(os.path.join(HERE, "two_processes.py"), *models.split())
     assert done.returncode == 0, done.stderr
     assert "rank 0 done" in done.stdout and "rank 1 done" in done.stdout
 
@@ -90,6 +94,10 @@ except (RuntimeError, TimeoutError) as error:
     ("what", "who", "words"),
     [
         ("x = x * 2 if rank else x * x", "01", "different programs: they part at"),
+        pytest.param("x = x * (rank + 2)", "01", "rank 1: mul(float32[2, 4]P('dim_0',), 3.0)",
+                     marks=pytest.mark.ring("full")),
+        pytest.param("lazy = torch.deferred(); lazy.__enter__(); x = x * (rank + 2)", "01", "rank 1: mul(in0, 3.0)",
+                     marks=pytest.mark.ring("full")),
         pytest.param("rank and dist.barrier()", "01", "rank 1: the others at a barrier at",
                      marks=pytest.mark.ring("everything")),
         pytest.param("rank or os.kill(os.getpid(), signal.SIGKILL)", "1", "rank 0 has ended",
@@ -140,3 +148,15 @@ def test_who_reaches_the_port_can_make_nothing_but_entries():
     store.set("bytes", bytes(range(256)))
     assert store.get("bytes") == bytes(range(256)) and store.add("count", 2) == 2
     store.close()
+
+
+@pytest.mark.once("nothing is computed")
+def test_names_that_packages_ask_for_when_they_are_imported():
+    assert (distributed.Backend.NCCL, distributed.Backend("GLOO")) == ("nccl", "gloo")
+    assert issubclass(TCPStore, distributed.Store)
+    assert distributed.group.WORLD is distributed.GroupMember.WORLD is None
+    with pytest.raises(ValueError, match="must be string-ish"):
+        distributed.Backend(3)
+    for name in ("rpc", "algorithms"):
+        with pytest.raises(AttributeError, match=rf"^torch.distributed.{name} is not in tapegrad \(yet\): .{{20,}}"):
+            getattr(distributed, name)

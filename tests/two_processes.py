@@ -1,5 +1,9 @@
-"""What two processes of one device each compute together. Started by ``test_processes.py``, with two ranks."""
+"""What two processes of one device each compute together, with the models that are named.
 
+Started by ``test_processes.py``, with two ranks.
+"""
+
+import sys
 from contextlib import nullcontext
 from datetime import timedelta
 
@@ -77,7 +81,7 @@ def trajectory(kind: type, spread: bool, way: str) -> list[float]:
     return losses
 
 
-for kind in (MLP, ConvNet, Block):
+for kind in (kind for kind in (MLP, ConvNet, Block) if kind.__name__ in sys.argv):
     alone = trajectory(kind, False, "at once")
     for way in ("at once", "deferred", "compiled"):
         together = trajectory(kind, True, way)

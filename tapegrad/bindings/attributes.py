@@ -14,7 +14,9 @@ from tapegrad.errors import INFERENCE_REQUIRES_GRAD
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
-from tapegrad.execution.host import has_accelerator
+from tapegrad.execution.host import has_accelerator, may_look
+from tapegrad.execution.layouts import own_layout
+from tapegrad.execution.values import materialized
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
@@ -216,7 +218,10 @@ def set_flag(tensor: Tensor, value: bool) -> None:
     if tensor._view is not None:
         tensor._view.leaf = value
         value = value or tensor._view.base._spec.requires_grad
-    tensor._spec = tensor._spec.replace(requires_grad=value)
+    on = tensor._spec.device
+    if value and on.spread and may_look():
+        on = own_layout(materialized(value_of(tensor)), on)  # gradients are to lie there, and what optimizers keep
+    tensor._spec = tensor._spec.replace(requires_grad=value, device=on)
     tell_views(tensor)
 
 

@@ -12,13 +12,15 @@ from tapegrad.bindings.scalars import CPP_NAMES, converted, python_number
 from tapegrad.execution.capturing import moves
 from tapegrad.execution.devices import device, get_default_device
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, complex32, dtype, get_default_dtype, require_dtype
-from tapegrad.execution.host import committed, filled, from_host, resolve
+from tapegrad.execution.host import committed, filled, from_host, may_look, resolve
+from tapegrad.execution.layouts import own_layout
+from tapegrad.execution.values import known_array
 from tapegrad.ops import assignment
 from tapegrad.tensor.geometry import is_dense
 from tapegrad.tensor.layout import layout, strided
 from tapegrad.tensor.lifted import fresh, fresh_examples, mapping, sizes_of
 from tapegrad.tensor.spec import Spec, named_strides
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.tensor import Tensor, value_of
 
 OPTIONS = (
     "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool "
@@ -97,6 +99,12 @@ def target(
     if requires_grad and d.category < FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return Target(d, place, requires_grad)
+
+
+def place_like(tensor: Tensor) -> device:
+    """Where what is made like a tensor lies: on a mesh in the layout of its value, as far as that is known."""
+    on = tensor._spec.device
+    return own_layout(known_array(value_of(tensor)), on) if on.spread and may_look() else on
 
 
 def _check_options(function: str, options: Mapping[str, Any], like: bool) -> None:

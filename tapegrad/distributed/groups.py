@@ -13,9 +13,9 @@ from tapegrad.errors import message
 from tapegrad.execution.processes import processes
 
 __all__ = [
-    "GroupMember", "ProcessGroup", "Work", "get_backend", "get_global_rank", "get_group_rank", "get_node_local_rank",
-    "get_process_group_ranks", "get_rank", "get_world_size", "group", "is_initialized", "is_torchelastic_launched",
-    "new_group",
+    "Backend", "GroupMember", "ProcessGroup", "Work", "get_backend", "get_global_rank", "get_group_rank",
+    "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size", "group", "is_initialized",
+    "is_torchelastic_launched", "new_group",
 ]  # fmt: skip
 
 DEFAULT_TIMEOUT = timedelta(minutes=30)
@@ -60,6 +60,28 @@ class ProcessGroup:
 
     def __repr__(self) -> str:
         return f"ProcessGroup({list(self.ranks)})"
+
+
+class Backend(str):
+    """What carries arrays, by name; that is XLA, whatever a program asks for (``is_backend_available``).
+
+    ``Backend(name)`` is the name as it is written here, a string.
+
+    Raises:
+        ValueError: it is no string.
+
+    >>> Backend("NCCL"), Backend.GLOO
+    ('nccl', 'gloo')
+    """
+
+    UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl", "fake"
+    XLA = "xla"
+    backend_list = (UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE, XLA)
+
+    def __new__(cls, name: str) -> str:  # type: ignore[misc]
+        if not isinstance(name, str):
+            raise ValueError("Backend constructor parameter must be string-ish")
+        return name.lower()
 
 
 class _HasWorld(type):

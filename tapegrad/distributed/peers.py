@@ -131,7 +131,18 @@ class Peers:
         own = f"{before.calls} {before.sum} ".encode() + digest
         if len({*self.gathered(own, None, ranks, "compared", next_call)}) == 1:
             return
-        all_of_it = json.dumps({"lines": [what, *lines], **told(ranks), "place": str(here())}).encode()
+        self._tell_where([what, *lines], ranks, next_call)
+
+    def mark(self, ranks: Ranks) -> None:
+        """See Note [Agreement]: nobody is waited for, unless the processes have parted."""
+        self._refuse_failed()
+        history = processes.history(ranks)
+        if not self.store.mark(_named(ranks), history.calls, history.sum):
+            self._tell_where(["nothing new"], ranks, "what the others have called, for it was something else")
+
+    def _tell_where(self, lines: list[str], ranks: Ranks, next_call: str) -> NoReturn:
+        """Raise an error that says where processes have parted, or are about to."""
+        all_of_it = json.dumps({"lines": lines, **told(ranks), "place": str(here())}).encode()
         texts = [json.loads(text) for text in self.gathered(all_of_it, None, ranks, "texts", next_call)]
         self.failed = _parted(texts, ranks) or _about_to_part(texts, ranks)
         raise DistBackendError(self.failed)
@@ -219,9 +230,9 @@ class Peers:
 def told(ranks: Ranks, pending: str | None = None) -> dict[str, Any]:
     """What this process has called, and is about to call, as others may see it."""
     history = processes.history(ranks)
-    lines = [*history.recent, *([] if pending is None else [Line(pending, here())])]
+    lines = [*history.recent, *([] if pending is None else [Line(pending, 0, here())])]
     return {"calls": history.calls + (pending is not None), "sum": history.sum,
-            "recent": [[line.text, str(line.place)] for line in lines]}  # fmt: skip
+            "recent": [[line.text, str(line.place), line.program] for line in lines]}  # fmt: skip
 
 
 def _named(ranks: Ranks) -> str:
@@ -301,11 +312,11 @@ def _parted(texts: list[dict[str, Any]], ranks: Sequence[int], so_far: bool = Fa
     columns = [text["recent"][first - text["calls"] + len(text["recent"]) :] for text in texts]
     if so_far:
         columns = [column[: min(map(len, columns))] for column in columns]
-    found = _first_difference([[call for call, _ in column] for column in columns], None)
+    found = _first_difference([[(call, program) for call, _, program in column] for column in columns], None)
     if found is None:
         return None if so_far else "the processes have computed different programs, longer ago than is kept"
     number, other = found
-    mine, theirs = (" at ".join(_line(columns[i], number, ["nothing more"])) for i in (0, other))
+    mine, theirs = (" at ".join(_line(columns[i], number, ["nothing more"])[:2]) for i in (0, other))
     return message(f"the processes have computed different programs: they part at call {first + number + 1}",
                    expected=f"rank {ranks[0]}: {mine}", got=f"rank {ranks[other]}: {theirs}", hint=ALIKE)  # fmt: skip
 

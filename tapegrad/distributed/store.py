@@ -19,11 +19,14 @@ from typing import Any
 
 from tapegrad.errors import message
 
-__all__ = ["TCPStore"]
+__all__ = ["Store", "TCPStore"]
 
 _LENGTH = struct.Struct("!Q")
 LONGEST = 1 << 30
 """Bytes of the longest entry."""
+
+MARKS = 4096
+"""How many numbers a table keeps the value of, for those who come to them later."""
 
 
 class _Entries:
@@ -32,6 +35,8 @@ class _Entries:
     def __init__(self) -> None:
         self.entries: dict[str, bytes] = {}
         self.here: set[str] = set()
+        self.marks: dict[str, dict[int, int]] = {}
+        self.parted: set[str] = set()
         self.changed = threading.Condition()
 
     def do(self, what: str, key: str, value: Any, seconds: float) -> Any:
@@ -45,6 +50,8 @@ class _Entries:
                 return int(self.entries[key])
             elif what == "exchange":
                 return self._exchanged(key, value, seconds)
+            elif what == "mark":
+                return self._agrees(key, *value)
             elif what == "all":
                 return [[name, entry] for name, entry in self.entries.items() if name.startswith(key)]
             elif what == "delete":
@@ -71,6 +78,15 @@ class _Entries:
         """Wait until no process is here."""
         with self.changed:
             self.changed.wait_for(lambda: not self.here)
+
+    def _agrees(self, key: str, number: int, value: int) -> bool:
+        """Whether all values for a number were this one, and all before alike."""
+        marks = self.marks.setdefault(key, {})
+        if marks.setdefault(number, value) != value:
+            self.parted.add(key)
+        if len(marks) > MARKS:
+            del marks[next(iter(marks))]
+        return key not in self.parted
 
     def _exchanged(self, key: str, given: list[Any], seconds: float) -> list[Any] | None:
         """What all ranks have put under a key; None if one has not in time, or has ended."""
@@ -105,8 +121,12 @@ class _Handler(socketserver.BaseRequestHandler):
             server.table.has_ended(rank)
 
 
-class TCPStore:
-    """A table of bytes that processes share.
+class Store:
+    """A table of bytes that processes share: here that is a ``TCPStore``."""
+
+
+class TCPStore(Store):
+    """A table of bytes that processes share, kept by one of them, or beside it.
 
     Args:
         host_name, port: where the one that keeps it is; port 0 lets it choose one, which is ``port`` then.
@@ -212,6 +232,15 @@ class TCPStore:
             what they have, in the order of ``ranks``; None if not all have come, in time, or ever.
         """
         return self._ask("exchange", key, [rank, [*ranks], data, old], seconds)
+
+    def mark(self, key: str, number: int, value: int) -> bool:
+        """Say what this process has for a number, and hear whether all who have come to one before it had the same.
+
+        Args:
+            key: what is numbered.
+            number, value: what is kept for the others; the last thousands of them.
+        """
+        return self._ask("mark", key, [number, value])
 
     def delete_key(self, key: str) -> bool:
         """Take an entry out, and say whether there was one."""

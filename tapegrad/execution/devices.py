@@ -185,8 +185,8 @@ class MeshDevice(device):
     Note [Layouts]
     To every room a mesh is a device: tensors on one mesh compute with one another, what is made like a tensor lies
     where it does, and two meshes don't meet. How an array is spread over the mesh is its own affair (``sharding``):
-    XLA decides it for each result. But some tensors have a *layout*, which was asked for: parameters, what was
-    distributed or made from an array. That is a part of their device in the spec (``axes``), so that plans and
+    XLA decides it for each result. But some tensors have a *layout*, which was asked for: parameters and other leaves,
+    what was distributed or made from an array. That is a part of their device in the spec (``axes``), so that plans and
     accumulators know it: a write, a gradient and what is made like them have the same layout. What is computed from
     them is ``free``, and so is what ``Tensor.device`` shows.
 

@@ -15,7 +15,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from tapegrad.caches import remembered
-from tapegrad.execution.devices import MeshDevice, jitted
+from tapegrad.execution.devices import MeshDevice, jitted, mesh_device_of
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.processes import is_split
 from tapegrad.execution.tiering import WIDE
@@ -75,6 +75,13 @@ def lay_out(value: Any, on: Any) -> Any:
     if isinstance(array, jax.Array) and not isinstance(array, jax.core.Tracer) and _lies(array, on):
         return value
     return _constrained(on, value.dtype in WIDE)(value)
+
+
+def own_layout(value: Any, on: Any) -> Any:
+    """The device of a tensor with this value: on a mesh with the value's own layout, if it is an array."""
+    is_free = on.spread and on.axes is None
+    is_array = isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
+    return mesh_device_of(value) if is_free and is_array else on
 
 
 def _lies(array: jax.Array, on: MeshDevice) -> bool:

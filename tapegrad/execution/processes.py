@@ -36,9 +36,10 @@ KEPT = 256
 
 
 class Line(NamedTuple):
-    """A call, and the place in the user's program where it was made."""
+    """A call, a number of the program that is called, and the place in the user's program where that was done."""
 
     text: str
+    program: int
     place: Position | None
 
 
@@ -54,11 +55,11 @@ class History:
         self.calls = self.sum = self.passes = 0
         self.recent: deque[Line] = deque(maxlen=KEPT)
 
-    def note(self, text: str) -> None:
-        """Write down what is about to be called."""
+    def note(self, text: str, program: int = 0) -> None:
+        """Write down what is about to be called, and a number that tells it from others of its name."""
         self.calls += 1
-        self.sum = zlib.crc32(text.encode(), self.sum)
-        self.recent.append(Line(text, here()))
+        self.sum = zlib.crc32(f"{text} {program}".encode(), self.sum)
+        self.recent.append(Line(text, program, here()))
 
 
 class Processes:
@@ -68,6 +69,7 @@ class Processes:
         rank: which of them this is.
         count: how many there are; 0 if they have not met.
         compare: compares lines with those of the processes whose ranks are given; None where there are no others.
+        mark: raises if these have called something else so far, as far as that is known.
         wait_for: calls something for which these are needed, and raises if they don't come.
         of_first: gives what the first process gives it; None where there are no others.
         every: how many backward passes there are for each that is compared.
@@ -77,6 +79,7 @@ class Processes:
     of_first: Callable[[bytes], bytes] | None = None
     every = 100
     compare: Callable[[str, list[str], Ranks], None] | None = None
+    mark: Callable[[Ranks], None] | None = None
     wait_for: Callable[[Callable[[], Any], Ranks], Any] | None = None
 
     def __init__(self) -> None:
@@ -85,8 +88,8 @@ class Processes:
     def begin(self, rank: int, count: int, peers: Any = None) -> None:
         """The processes have met, or have left one another."""
         self.rank, self.count = rank, count
-        names = "compare", "wait_for", "of_first"
-        self.compare, self.wait_for, self.of_first = (getattr(peers, name) if count > 1 else None for name in names)
+        for name in ("compare", "mark", "wait_for", "of_first"):
+            setattr(self, name, getattr(peers, name) if count > 1 else None)
         self._histories.clear()
 
     def history(self, ranks: Ranks) -> History:
@@ -110,7 +113,7 @@ class Processes:
             self.compare(what, lines(), ranks_of(first))  # type: ignore[misc]
 
     def agree_on_pass(self, values: Iterable[Any], lines: Callable[[], list[str]]) -> None:
-        """``agree``, for a backward pass: the first one, and one of so many."""
+        """``agree``, for a backward pass: the first one, and one of so many; the others leave a mark."""
         first = None if self.compare is None else next(filter(spans, values), None)
         if first is None:
             return
@@ -119,6 +122,8 @@ class Processes:
         history.passes += 1
         if (history.passes - 1) % self.every == 0:
             self.compare("a backward pass", lines(), ranks)  # type: ignore[misc]
+        else:
+            self.mark(ranks)  # type: ignore[misc]
 
 
 def ranks_of(array: Any) -> Ranks:
@@ -155,7 +160,7 @@ class Together:
 
     def __init__(self, function: Any) -> None:
         self._function = function
-        self._known: set[tuple] = set()
+        self._known: dict[tuple, int] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._function, name)
@@ -165,17 +170,18 @@ class Together:
         if first is None:
             return self._function(*values)
         ranks, kind = ranks_of(first), tuple(map(_kind, values))
-        text = f"{self._function.__name__}({', '.join(kind)})"
-        if processes.every == 1 or (ranks, kind) not in self._known:
-            self._compare(text, values, ranks)
-            self._known.add((ranks, kind))
-        processes.history(ranks).note(text)
+        text = f"{self._function.__name__}({', '.join(map(_shown, values, kind))})"
+        program = self._known.get((ranks, kind))
+        if program is None or processes.every == 1:
+            program = self._known[ranks, kind] = self._compare(text, values, ranks)
+        processes.history(ranks).note(text, program)
         return processes.wait_for(lambda: self._function(*values), ranks)  # type: ignore[misc]
 
-    def _compare(self, text: str, values: tuple, ranks: Ranks) -> None:
-        """Compare the program itself, as jax has traced it; the same trace is used by the call then."""
+    def _compare(self, text: str, values: tuple, ranks: Ranks) -> int:
+        """Compare the program itself, as jax has traced it for the call, too, and give a number of it."""
         traced = _ADDRESS.sub("", str(self._function.trace(*values).jaxpr))
         processes.compare("a program", [text, *traced.splitlines()], ranks)  # type: ignore[misc]
+        return zlib.crc32(traced.encode())
 
 
 def _kind(value: Any) -> str:
@@ -184,6 +190,11 @@ def _kind(value: Any) -> str:
         return type(value).__name__
     layout = getattr(value.sharding, "spec", "")
     return f"{value.dtype}{[*value.shape]}{layout or ''}"
+
+
+def _shown(value: Any, kind: str) -> str:
+    """An argument in a line: of an array its kind, of a number its value."""
+    return kind if isinstance(value, jax.Array) else repr(value)
 
 
 processes = Processes()

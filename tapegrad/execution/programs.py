@@ -22,7 +22,7 @@ from __future__ import annotations
 import atexit
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from math import inf
 from time import perf_counter
@@ -41,7 +41,7 @@ from tapegrad.execution.loop_carry import extra_outputs
 from tapegrad.execution.partition import SHORT, Subprogram, cut, run_through
 from tapegrad.execution.processes import processes
 from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, in_background, settings, tier_stats
-from tapegrad.execution.values import quiet_numbers
+from tapegrad.execution.values import NUMBERS, quiet_numbers
 from tapegrad.progress import waiting
 from tapegrad.tape.modes import thread
 from tapegrad.tape.showing import shown_in_html
@@ -344,7 +344,8 @@ def run_program(program: Program, wanted: bytes) -> int:
     """Compute what is wanted of a program, and say how often such programs came, if it pays to record them; else 0."""
     cached, values = cached_program(program, wanted), program.values
     if not cached.seen:
-        processes.agree("a program", program.inputs, lambda: [*map(shown, program.code), f"wanted: {wanted.hex()}"])
+        lines = lambda: [*(shown(one, program.inputs) for one in program.code), f"wanted: {wanted.hex()}"]
+        processes.agree("a program", program.inputs, lines)
     found = cached.run(program.inputs)
     for slot in cached.slots:
         value = values[slot]
@@ -501,16 +502,18 @@ def listed(numbers: Iterable[int], most: int = 5) -> str:
     return ", ".join(map(str, numbers[:most])) + (", ..." if len(numbers) > most else "")
 
 
-def shown(instruction: tuple[Call, Any]) -> str:
-    """An instruction as messages show it: results are ``%0``, ``%1``, inputs ``in0``, ``in1``.
+def shown(instruction: tuple[Call, Any], inputs: Sequence[Any] = ()) -> str:
+    """An instruction as messages show it: results are ``%0``, ``%1``, inputs ``in0``, ``in1``, or numbers, if given.
 
     >>> from tapegrad.execution.kernel import Kernel
     >>> call = Kernel(lambda x, y: x + y, name="add", wide=False).call_for([1.0, 2.0])
-    >>> shown((call, 3, -1))
-    'add(%3, in0)'
+    >>> shown((call, 3, -1)), shown((call, 3, -1), [2.0])
+    ('add(%3, in0)', 'add(%3, 2.0)')
     """
     call, *slots = instruction
-    return f"{call.kernel.name}({', '.join(f'%{slot}' if slot >= 0 else f'in{~slot}' for slot in slots)})"
+    is_number = lambda slot: 0 <= ~slot < len(inputs) and type(inputs[~slot]) in NUMBERS
+    names = (f"%{slot}" if slot >= 0 else repr(inputs[~slot]) if is_number(slot) else f"in{~slot}" for slot in slots)
+    return f"{call.kernel.name}({', '.join(names)})"
 
 
 program_runner.fill(run_program)

@@ -62,7 +62,7 @@ class StepExecutable:
             return
         with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
             program, operations = self._jit(inputs), len(self._code)
-            processes.agree("a compiled step", inputs, lambda: list(map(shown, self._code)))
+            processes.agree("a compiled step", inputs, lambda: [shown(one, inputs) for one in self._code])
             given = [inputs[i] for i in self._order]
             first_call(lambda *given: program.lower(*given).compile(), given, f"a step of {operations} operations")
         self._jitted = program

@@ -24,6 +24,7 @@ from tapegrad.bindings.factory import (
     filling,
     is_integer,
     no_overload,
+    place_like,
     size_of_arguments,
     target,
     type_name,
@@ -94,7 +95,7 @@ def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor
 
 
 def _like(function: str, input: Tensor, options: TensorOptions, number: Any) -> Tensor:
-    made = target(function, options, input.dtype, input._spec.device, like=True)
+    made = target(function, options, input.dtype, place_like(input), like=True)
     strides = copy_strides(function, input, options.get("memory_format"))
     return laid_out(made.full(tuple(input.shape), element(number, made.dtype), input), strides)
 

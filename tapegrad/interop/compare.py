@@ -230,7 +230,7 @@ class _Program:
         outputs = [out for out in outputs if out.requires_grad]
         if not outputs:
             raise RuntimeError("compare(): nothing that the function returns requires grad")
-        self.seeds = [_seed_of(value_of(out)) for out in outputs]
+        self.seeds = [_seed_of(value_of(out), out._spec.device) for out in outputs]
         seeds = [wrap(seed, describe(seed)) for seed in self.seeds]
         with recording.backward():
             found = grad(outputs, leaves, seeds, retain_graph=True, allow_unused=True, materialize_grads=True)
@@ -283,10 +283,10 @@ def _copied(given: Any) -> Any:
     return wrap(value_of(given), given._spec.bare) if isinstance(given, Tensor) else given
 
 
-def _seed_of(value: Any) -> Any:
+def _seed_of(value: Any, on: device) -> Any:
     """The gradient of an output: 1 of a single element, else numbers between 1/2 and 3/2."""
     ramp = 0.5 + np.arange(value.size) * 0.6180339887 % 1 if value.size > 1 else np.ones(1)
-    return from_host(np.asarray(ramp.reshape(value.shape), value.dtype), device("cpu"))
+    return from_host(np.asarray(ramp.reshape(value.shape), value.dtype), on)
 
 
 def _tensors(result: Any) -> Iterator[Tensor]:

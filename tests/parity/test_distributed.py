@@ -11,15 +11,20 @@ from tapegrad.distributed.store import free_port
 
 PROGRAM = str(Path(__file__).parent / "distributed_program.py")
 ROOT = str(Path(__file__).parents[2])
+PYTORCH_ABORTS = "terminate called without an active exception"
+"""What PyTorch's processes say now and then on a busy machine, when a thread of theirs is still there."""
 
 
-def told(folder, *command):
-    """What two processes tell, one after the other."""
-    folder.mkdir()
+def told(folder, *command, tries=1):
+    """What two processes tell, one after the other; PyTorch's may try again."""
+    folder.mkdir(exist_ok=True)
     path = os.pathsep.join([ROOT, os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": path}
     done = subprocess.run([sys.executable, "-m", *command, PROGRAM, str(folder)], env=environment, capture_output=True,
                           text=True, timeout=240, check=False)  # fmt: skip
+    if tries > 1 and done.stderr.startswith(PYTORCH_ABORTS):
+        (folder / "told").unlink(missing_ok=True)
+        return told(folder, *command, tries=tries - 1)
     assert done.returncode == 0, done.stderr
     return sorted((line.split() for line in (folder / "told").read_text().splitlines()), key=lambda line: line[:2])
 
@@ -28,7 +33,7 @@ def told(folder, *command):
 @pytest.mark.ring("full")
 def test_a_program_for_two_processes(tmp_path):
     launcher = ("torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(free_port("127.0.0.1")))
-    theirs = told(tmp_path / "theirs", *launcher)
+    theirs = told(tmp_path / "theirs", *launcher, tries=3)
     ours = told(tmp_path / "ours", "tapegrad.distributed.run", "--nproc", "2", "-m", "tapegrad", "--random", "pytorch")
     assert len(ours) == 2 * (2 + 3 + 1 + 3) + 1
     assert [line[:2] for line in ours] == [line[:2] for line in theirs]

@@ -9,8 +9,7 @@ from typing import Any
 
 from tapegrad.amp.autocast_mode import AutocastSettings
 from tapegrad.bindings.generator import default_generator, fork_rng, get_rng_state, set_rng_state
-from tapegrad.execution.devices import get_default_device
-from tapegrad.execution.host import has_accelerator
+from tapegrad.execution.devices import accelerator_type, get_default_device
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -28,7 +27,7 @@ class DefaultDeviceType:
     def get_device_type() -> str:
         """What was set; if nothing was, the accelerator's type, or ``"cpu"`` where there is none."""
         if not DefaultDeviceType._default_device_type:
-            DefaultDeviceType._default_device_type = "cuda" if has_accelerator() else "cpu"
+            DefaultDeviceType._default_device_type = accelerator_type() or "cpu"
         return DefaultDeviceType._default_device_type
 
 
