@@ -80,7 +80,7 @@ from tests import rings  # noqa: E402
 
 collect_ignore = [] if importlib.util.find_spec("tensorboardX") else ["tapegrad/utils/tensorboard.py"]
 collect_ignore += [f"tests/{name}.py" for name in ("sharded_models", "sharded_programs", "sharded_traffic")]
-collect_ignore += ["tests/two_processes.py"]
+collect_ignore += ["tests/two_processes.py", "tests/three_processes.py", "tests/parity/distributed_program.py"]
 collect_ignore += [] if shutil.which("node") else ["tests/test_viz_page.py"]  # whose scripts it runs
 """Modules that can't be imported without an extra, and have no examples; tests/test_tensorboard.py tests them."""
 

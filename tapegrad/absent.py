@@ -44,7 +44,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
     ],
     "torch.utils": [
         ("benchmark with time.perf_counter around a call that ends by item()", "benchmark"),
-        (SYSTEM, "cpp_extension bottleneck collect_env mobile_optimizer model_zoo"),
+        (SYSTEM, "cpp_extension bottleneck collect_env mobile_optimizer"),
     ],
     "torch.serialization": [
         ("checksums are always written, mapped files are never written to, and storages are always there", """

@@ -29,12 +29,13 @@ from tapegrad.as_torch import install, is_installed
 from tapegrad.errors import message
 from tapegrad.progress import bars
 from tapegrad.serialization.loading import load as load_file
+from tapegrad.utils import model_zoo
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 HUBCONF = "hubconf.py"
 CHUNK = 128 * 1024
-DIGEST_IN_NAME = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 TRUSTED_OWNERS = ("facebookresearch", "facebookincubator", "pytorch", "fairinternal")
 
 _chosen_dir: str | None = None
@@ -259,7 +260,7 @@ def load_state_dict_from_url(
     path = os.path.join(model_dir, name)
     if not os.path.exists(path):
         sys.stdout.write(f'Downloading: "{url}" to {path}\n')
-        digest = DIGEST_IN_NAME.search(name) if check_hash else None
+        digest = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, digest and digest.group(1), progress)
     return load_file(_unzipped(path), map_location=map_location, weights_only=weights_only)
 
@@ -276,3 +277,6 @@ def _unzipped(path: str) -> str:
         with archive.open(inside[0]) as source, open(place, "wb") as file:
             shutil.copyfileobj(source, file)
     return str(place)
+
+
+model_zoo.load_url = load_state_dict_from_url  # type: ignore[attr-defined]  # where PyTorch has it, too

@@ -12,6 +12,7 @@ from tapegrad.bindings.function_modes import (
 )
 from tapegrad.bindings.overriding import (
     get_default_nowrap_functions,
+    get_ignored_functions,
     get_overridable_functions,
     handle_torch_function,
     has_torch_function,
@@ -33,6 +34,7 @@ __all__ = [
     "_pop_mode_temporarily",
     "_push_mode",
     "get_default_nowrap_functions",
+    "get_ignored_functions",
     "get_overridable_functions",
     "handle_torch_function",
     "has_torch_function",

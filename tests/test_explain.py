@@ -68,6 +68,21 @@ def test_operations_and_bytes_are_those_of_xla():
     assert [found[name].saved for name in ("mm", "exp", "sum_all")] == [4 * 32, 4 * 64, 0]
 
 
+def test_every_turn_of_a_loop_counts():
+    steps, batch, width = 16, 8, 4
+    lstm = torch.nn.LSTM(width, width, num_layers=2)
+    found = costs(lstm(torch.ones(steps, batch, width))[0].sum())["lstm_layer"]
+    by_hand = 2 * steps * 2 * batch * (width + width) * 4 * width
+    assert by_hand < found.flops < 1.5 * by_hand and found.backward_flops > 2 * by_hand
+
+
+def test_of_convolutions_what_meets_the_image_counts():
+    """Of 4 places in a row 2 are at a rim, where a kernel of 3 meets 2 elements."""
+    loss = torch.nn.functional.conv2d(leaf(2, 16, 4, 4), leaf(8, 16, 3, 3), padding=1).sum()
+    row = next(row for row in torch.explain(loss).rows if "conv" in row.operator)
+    assert row.flops == 2 * 2 * 16 * 8 * (2 + 3 + 3 + 2) ** 2
+
+
 def test_gradients_that_pass_as_they_are_cost_nothing():
     assert costs((leaf(4) + leaf(4)).sum())["add"].backward_nbytes == 0
 

@@ -37,8 +37,8 @@ FLOORS = [
     ["distributed", "viz"],
     [
         "_C", "__config__", "_dynamo", "_ops", "_utils", "accelerator", "backends", "cpu", "cuda", "fft", "functional",
-        "futures", "fx", "hub", "jit", "linalg", "masked", "mps", "mtia", "overrides", "profiler", "quasirandom",
-        "random", "signal", "special", "storage", "types", "xpu",
+        "_subclasses", "futures", "fx", "hub", "jit", "linalg", "masked", "mps", "mtia", "overrides", "profiler",
+        "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],

@@ -16,7 +16,7 @@ import pytest
 import tapegrad as torch
 from tapegrad.execution import programs, tiering
 from tapegrad.execution.kernel import Kernel
-from tapegrad.execution.tiering import Tiered, compiler, settings, twin
+from tapegrad.execution.tiering import ALIGNED, Tiered, aligned, compiler, readable, settings, twin
 from tapegrad.tensor.tensor import value_of
 
 pytestmark = pytest.mark.once("it looks at what is computed at once, and says where not")
@@ -50,6 +50,15 @@ def test_small_calls_are_numpys():
     result = tried.run(np.ones(3, "float32"), np.full(3, 2, "float32"))
     assert type(result) is np.ndarray and result.tolist() == [2, 2, 2]
     assert tiered.tier == "host"
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_halves_are_xlas_sooner_for_numpy_converts_each(dtype):
+    def cost(dtype):
+        return tiering.cost_of(jax.make_jaxpr(lambda x: x * x + x)(jax.ShapeDtypeStruct((12_000,), dtype)))
+
+    half, single = cost(dtype), cost("float32")
+    assert half.host > half.xla and half.host > single.host and single.host < single.xla + 2_000
 
 
 def test_large_calls_are_numpys_until_xla_has_compiled():
@@ -221,6 +230,61 @@ def test_the_copy_that_xla_gets_lives_as_long_as_the_array():
     del array
     gc.collect()
     assert copy() is None
+
+
+def test_xla_reads_an_array_where_it_lies():
+    array = aligned(np.ones((100, 100), "float32"))
+    assert readable(array) is array
+    assert jax.device_put(readable(array), may_alias=True).unsafe_buffer_pointer() == array.ctypes.data
+    for other in (array.T, aligned(np.ones(10_001, "float32"))[1:]):
+        copy = readable(other)
+        assert readable(other) is copy and not np.may_share_memory(copy, other)
+        assert copy.ctypes.data % ALIGNED == 0 and (copy == other).all()
+        assert jax.device_put(copy, may_alias=True).unsafe_buffer_pointer() == copy.ctypes.data
+
+
+def test_what_users_may_write_to_is_never_read_where_it_lies():
+    memory = aligned(np.ones((600, 600), "float32"))
+    shown = torch.from_numpy(memory)
+    for tiers in ("xla", "auto"):
+        with torch.execution.tiers(tiers):
+            for count in range(12):
+                memory[...] = count
+                product = shown @ shown @ shown
+                memory[...] = -1  # XLA may not have begun
+                assert float(product[0, 0]) == pytest.approx(600.0**2 * count**3, rel=1e-4)
+
+
+def test_a_tensor_that_xla_still_reads_is_not_written_over():
+    with torch.execution.tiers("host"):
+        x = torch.tensor(aligned(np.ones((600, 600), "float32"))) * 1
+    with torch.execution.tiers("xla"):
+        for count in range(1, 12):
+            product = x @ x @ x
+            with torch.execution.tiers("host"):
+                x.add_(1)
+            assert float(product[0, 0]) == pytest.approx(600.0**2 * count**3, rel=1e-4)
+
+
+def test_xla_is_tried_again_when_the_compiler_rests(monkeypatch):
+    monkeypatch.setattr(settings, "background", True)
+    busy = True
+    monkeypatch.setattr(tiering.Compiler, "is_busy", property(lambda self: busy))
+    ticks = iter(range(0, 10**9, 10))  # all calls take as long: NumPy's, too
+    tried, tiered = kernel(lambda x: jnp.tanh(x) * x + jnp.sin(x), floats(LARGE))
+    x = np.linspace(0, 1, LARGE, dtype="float32")
+    while tiered.tier != "tried":
+        tried.run(x)
+        compiler.wait()
+    monkeypatch.setattr(tiering, "perf_counter_ns", lambda: next(ticks))
+    for _ in range(2 * tiering.TRIALS + 3):
+        assert tiered.tier == "tried"
+        tried.run(x)
+    assert tiered.turns == 0  # it waits, NumPy's meanwhile
+    busy = False
+    for _ in range(2 * tiering.TRIALS):
+        tried.run(x)
+    assert tiered.tier == "host"
 
 
 def test_a_gradient_that_grows_in_place_is_seen_by_xla():

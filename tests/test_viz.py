@@ -284,6 +284,20 @@ def test_a_graph_too_large_to_be_drawn_is_summed_up():
 # Modules, lines, and the backward call --------------------------------------------------------------------------------
 
 
+def test_the_outline_tells_of_edges_that_go_elsewhere_than_to_the_next_line():
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+    inner = y.sin().cos()
+    assert str((inner + y).graph({"x": x})).splitlines()[2:] == [
+        "tensor f32[2]",
+        "AddBackward0 f32[2]  → CosBackward0 (+1), ExpBackward0 (+3)",
+        "CosBackward0 f32[2]  saves f32[2], 8 B",
+        "SinBackward0 f32[2]  saves f32[2], 8 B",
+        "ExpBackward0 f32[2]  saves f32[2], 8 B",
+        "x f32[2]",
+    ]
+
+
 def test_modules_are_boxes_around_their_nodes():
     net = Whole()
     with torch.viz.record():

@@ -90,8 +90,8 @@ def widest(low: dtype, tensors: Iterable[Tensor]) -> dtype:
 
 def like_state(low: dtype, tensors: Iterable[Tensor]) -> dtype:
     """The dtype to cast to in a function whose second tensor is a state."""
-    _, state, *_ = tensors
-    return float32 if state.dtype is float32 else low
+    _, state, *_ = (*tensors, None, None)
+    return float32 if state is not None and state.dtype is float32 else low
 
 
 Policy = Callable[[dtype, Iterable[Tensor]], dtype]
@@ -175,8 +175,13 @@ def _of_einsum(*args: Any) -> Policy | None:
     return lower if set().union(*others) & last - set(output) else None
 
 
+def _of_multi_dot(tensors: Any, **kwargs: Any) -> Policy | None:
+    """Matrices of several dtypes are refused as they are given."""
+    return lower if len({tensor.dtype for tensor in tensors}) == 1 else None
+
+
 DEPENDING: dict[str, Callable[..., Policy | None]] = {
-    "pad": _of_pad, "max_pool3d": _of_pool, "einsum": _of_einsum,
+    "pad": _of_pad, "max_pool3d": _of_pool, "einsum": _of_einsum, "linalg_multi_dot": _of_multi_dot,
 }  # fmt: skip
 """Functions for which it depends on the arguments."""
 

@@ -46,7 +46,8 @@ class LaidOut:
     def __init__(self, values: Any) -> None:
         self.values = values
         self.plain = values.run is on_values
-        self.add_into: Callable | None = None if values.add_into is None else self._add_into
+        if values.add_into is None:
+            self.add_into = None  # type: ignore[method-assign, assignment]
 
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         strides = None
@@ -64,7 +65,7 @@ class LaidOut:
     def add(self, left: Any, right: Any) -> Any:
         return _sum(self.values.add, left, right)
 
-    def _add_into(self, left: Any, right: Any) -> Any:
+    def add_into(self, left: Any, right: Any) -> Any:
         return _sum(self.values.add_into, left, right)
 
     def seed(self, seed: Tensor) -> Any:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tapegrad.execution.late import look
+
 
 def current_device() -> str:
     """``"cpu"``."""
@@ -28,4 +30,5 @@ def set_device(device: Any) -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Nothing: to read a value is to wait for it."""
+    """Raises what checks of compiled calls have found; to read a value is to wait for it."""
+    look()

@@ -115,6 +115,12 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[C
 
 
 @_function
+def get_ignored_functions() -> set[Callable]:
+    """The functions that classes can't override, such as those that make tensors."""
+    return {f for functions in NAMESPACES.values() for f in functions.values() if callable(f) and f not in BY_CLASSES}
+
+
+@_function
 def get_default_nowrap_functions() -> set[Callable]:
     """The functions whose result a subclass gets as it is, if it does not say otherwise."""
     return set(NOT_WRAPPED)

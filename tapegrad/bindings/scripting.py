@@ -21,6 +21,17 @@ class TracerWarning(Warning):
     """What PyTorch's tracer warns with; never given here."""
 
 
+class JITException(RuntimeError):
+    """What a program of TorchScript raises in PyTorch; never raised here."""
+
+
+Error = JITException
+
+
+class ScriptWarning(Warning):
+    """What PyTorch's compiler of scripts warns with; never given here."""
+
+
 class Attribute(NamedTuple):
     """A value of a module, with the type that TorchScript should know it by."""
 
@@ -71,6 +82,14 @@ def ignore(drop: Any = False, **options: Any) -> Any:
 def script_if_tracing(fn: T) -> T:
     """The function itself."""
     return fn
+
+
+def _overload(func: T) -> T:
+    """The function itself: a signature, whose implementation follows under the same name."""
+    return func
+
+
+_overload_method = _overload
 
 
 def script_method(fn: T) -> T:
@@ -148,7 +167,8 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_sh
 
 
 __all__ = [
-    "Attribute", "Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "fork", "freeze",
-    "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "save",
-    "script", "script_if_tracing", "script_method", "trace", "trace_module", "unused", "wait",
+    "Attribute", "Error", "Final", "ScriptFunction", "ScriptModule", "ScriptWarning", "TracerWarning",
+    "_overload", "_overload_method", "annotate", "export", "fork", "freeze", "ignore", "interface", "is_scripting",
+    "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script", "script_if_tracing",
+    "script_method", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from tapegrad.dispatch.forward_code import replay
 from tapegrad.dispatch.views import Reinterpretation, creation_of
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops import joining
+from tapegrad.ops.shape import alias
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry
@@ -83,7 +84,8 @@ def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
         return _in_other_dtype(input, result, op, numbers, settings)
     as_view(input, result, strides, input._offset + start + (step * numbers[0] if numbers else 0))
     if input._spec.dual and result._spec.dual:
-        set_tangent(result, view_of(tangent_of(input), op, *numbers, **settings))  # type: ignore[arg-type]
+        tangent: Any = tangent_of(input)
+        set_tangent(result, tangent if op is alias else view_of(tangent, op, *numbers, **settings))
     return result
 
 

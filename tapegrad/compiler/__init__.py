@@ -11,5 +11,6 @@ from tapegrad.compiler.marks import (
     is_exporting,
     list_backends,
     reset,
+    set_stance,
 )
 from tapegrad.compiler.step import Compiled, compile

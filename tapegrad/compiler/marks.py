@@ -12,6 +12,7 @@ False
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ContextDecorator
 from typing import Any, TypeVar
 
 from tapegrad.caches import clear_caches
@@ -22,6 +23,12 @@ F = TypeVar("F", bound=Callable)
 
 EXPERIMENTAL = frozenset({"eager", "eager_noexcept", "aot_eager"})
 """Backends that PyTorch lists only when it is asked for all of them."""
+
+
+STANCES = (
+    "default", "eager_then_compile", "aot_eager_then_compile", "force_eager", "eager_on_recompile", "fail_on_recompile",
+)  # fmt: skip
+"""PyTorch's names of stances."""
 
 
 def is_compiling() -> bool:
@@ -52,6 +59,32 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     if not callable(fn):
         raise AssertionError("fn must be callable")
     return fn
+
+
+class set_stance(ContextDecorator):
+    """How careful the compiler is to be, in PyTorch: accepted as a call, a context and a decorator; it changes nothing.
+
+    Args:
+        stance: its name.
+        skip_guard_eval_unsafe, force_backend: accepted.
+
+    Raises:
+        RuntimeError: no such stance; a backend with one that isn't the default.
+    """
+
+    def __init__(
+        self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None
+    ) -> None:
+        if force_backend is not None and stance != "default":
+            raise RuntimeError("non-default stance cannot have force_backend set")
+        if stance not in STANCES:
+            raise RuntimeError(f"invalid torch.compile stance '{stance}'")
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        pass
 
 
 def allow_in_graph(fn: Any) -> Any:

@@ -10,7 +10,8 @@ as a jax array, and nobody above this room can tell. Which way is decided for ea
 - *cold*: XLA would be quicker, but has to compile first. It runs on the host until the time that was lost has added up
   to what compiling takes; then it is compiled on a thread in the background. No call waits for it.
 - *tried*: it has been compiled, and both compute the next calls in turns, where the program makes them: whose quickest
-  call was quicker, with all that had to be copied from one to the other, has it from then on.
+  call was quicker, with all that had to be copied from one to the other, has it from then on. XLA's threads wait for
+  a core while others are compiled, so where NumPy did better meanwhile, they are tried again when the compiler rests.
 - *xla*: one call on the host would take longer than compiling; or there is no way to write the kernel for the host.
 
 ``tiers("xla")`` has everything run by XLA, ``tiers("host")`` by NumPy what can be; ``"auto"`` decides as above. With
@@ -41,8 +42,10 @@ What the names mean is changed when the tier is; whoever holds the function need
 ``ndarray`` is a class that has no instances.
 
 Note [Twins]
-XLA copies a NumPy array at each call. So where one is given to it, the copy is kept as long as the array lives, and
-given to XLA the next time.
+XLA reads a NumPy array where it lies if that is at a multiple of ``ALIGNED`` bytes and its elements are in order; then
+jax holds it until that is over, so that its reference count tells those who would write to it. Of any other array XLA
+makes a copy at each call. So a copy is made that lies well, kept as long as the array lives, and given to XLA the next
+time. What is lent (``Lent``) is copied always: others write to that whenever they like, and XLA may not have begun.
 """
 
 from __future__ import annotations
@@ -54,8 +57,8 @@ import threading
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from queue import SimpleQueue
 from time import perf_counter_ns
@@ -228,7 +231,7 @@ class Tiered:
 
     __slots__ = ("kernel", "examples", "tier", "cost", "_entry", "owed", "calls", "spent", "turns", "quickest", "_body",
                  "_traced", "_known", "_left", "_checked", "_others",
-                 "_results", "__weakref__")  # fmt: skip
+                 "_results", "_again", "_disturbed", "__weakref__")  # fmt: skip
 
     def __init__(
         self, kernel: Any, examples: Sequence[Any], known: Callable | None = None, checked: int = 0
@@ -238,7 +241,7 @@ class Tiered:
         self._others: dict[tuple, Callable] = {}
         self._results: Results | None = None
         self.cost, self.owed, self.calls, self.spent = NOTHING, 0.0, 0, 0.0
-        self.turns, self.quickest = 0, [math.inf, math.inf]
+        self._try()
         self._entry: Callable[[], Any] = lambda: None
         self._body: Callable | None = None
         self._traced: Any = None
@@ -308,7 +311,7 @@ class Tiered:
         """A call of XLA's. See Note [Twins]."""
         if Lent in map(type, values):
             return self._of_lent(values)
-        return self.kernel.xla(*[twin(value) if type(value) is np.ndarray else value for value in values])
+        return self.kernel.xla(*[readable(value) if type(value) is np.ndarray else value for value in values])
 
     def _of_lent(self, values: Sequence[Any]) -> Any:
         """A call with memory that others may write to afterwards."""
@@ -323,7 +326,8 @@ class Tiered:
             except Exception as error:
                 results = self._failed(error, *lent)
         else:
-            results = self._entry()(*lent)
+            with lending():
+                results = self._entry()(*lent)
 
         def own(array: Any) -> Any:
             shares = type(array) is np.ndarray and any(np.may_share_memory(array, one) for one in mine)
@@ -355,7 +359,9 @@ class Tiered:
 
     def _trial(self, *values: Any) -> Any:
         """A call by the one or by the other, which is timed."""
-        who = self.turns % 2
+        busy = compiler.is_busy
+        waits = busy and self._again
+        who = 0 if waits else self.turns % 2
         start = perf_counter_ns()
         if who:
             results = jax.block_until_ready(self._by_xla(*values))
@@ -363,17 +369,27 @@ class Tiered:
             given = [value for value in values if value is not None]
             arrays = [value if type(value) in NUMPY else np.asarray(value) for value in given]
             results = quietly(self._body, *arrays)  # type: ignore[arg-type]
-        self.quickest[who] = min(self.quickest[who], perf_counter_ns() - start)
-        self.turns += 1
-        if self.turns >= 2 * TRIALS:
-            self._settle()
+        if not waits:
+            self.quickest[who] = min(self.quickest[who], perf_counter_ns() - start)
+            self.turns += 1
+            self._disturbed |= busy
+            if self.turns >= 2 * TRIALS:
+                self._settle()
         return results
+
+    def _try(self, again: bool = False) -> None:
+        """Begin to try, at once or when the compiler rests."""
+        self.turns, self.quickest = 0, [math.inf, math.inf]
+        self._again, self._disturbed = again, False
 
     def _settle(self) -> None:
         """Leave the kernel to who has been quicker."""
         with _changing:
             if self.tier == "tried":
                 by_numpy, by_xla = self.quickest
+                if self._disturbed and by_numpy <= by_xla:
+                    self._try(again=True)
+                    return
                 self._left = by_xla < by_numpy
                 self._be("xla" if self._left else "host")
 
@@ -480,7 +496,7 @@ class Tiered:
             self._left = found == "xla"
         with _changing:
             if self.tier == "compiling":
-                self.turns, self.quickest = 0, [math.inf, math.inf]
+                self._try()
                 self._be(found)
         self._traced = None
 
@@ -588,43 +604,94 @@ def is_concrete(value: Any) -> bool:
 
 # -- values for XLA ----------------------------------------------------------------------------------------------------
 
-_twins: dict[int, tuple[Any, jax.Array]] = {}
+ALIGNED = 64
+"""XLA reads an array where it lies if that is at a multiple of so many bytes."""
 LARGE = 1 << 14
 """From how many bytes on the copy that XLA gets is kept: smaller ones are copied while XLA looks at the arguments."""
 
+_copies: dict[int, tuple[Any, np.ndarray]] = {}
+_twins: dict[int, tuple[Any, jax.Array]] = {}
+_calls = threading.local()
 
-def twin(array: np.ndarray, least: int = LARGE) -> Any:
-    """A jax array with the same elements, the same one as long as the array lives; small ones as they are.
+
+@contextmanager
+def lending() -> Iterator[None]:
+    """Calls in it are given memory that others may write to: XLA gets copies of all."""
+    before, _calls.lent = getattr(_calls, "lent", False), True
+    try:
+        yield
+    finally:
+        _calls.lent = before
+
+
+def readable(array: np.ndarray) -> np.ndarray:
+    """What XLA is given for an array: itself, if it is read where it lies, or is small; else a copy. See Note [Twins].
+
+    >>> array = np.ones((100, 100))
+    >>> readable(array.T) is readable(array.T), readable(readable(array.T)).shape
+    (False, (100, 100))
+    """
+    if array.nbytes < LARGE:
+        return array
+    if getattr(_calls, "lent", False):
+        return aligned(array)
+    if array.flags.c_contiguous and array.ctypes.data % ALIGNED == 0:
+        return array
+    return _kept(_copies, array, aligned)
+
+
+def aligned(array: np.ndarray) -> np.ndarray:
+    """A copy of an array that XLA reads where it lies.
+
+    >>> copy = aligned(np.arange(5000)[1:])
+    >>> copy.ctypes.data % ALIGNED, copy[:2].tolist()
+    (0, [1, 2])
+    """
+    memory = np.empty(array.nbytes + ALIGNED, np.uint8)
+    copy: np.ndarray = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % ALIGNED)
+    copy[...] = array
+    return copy
+
+
+def twin(array: np.ndarray) -> Any:
+    """A jax array with the same elements, the same one as long as the array lives.
 
     >>> array = np.ones(10_000)
     >>> twin(array) is twin(array), twin(array).dtype
     (True, dtype('float64'))
     """
-    if array.nbytes < least:
-        return array
-    found = _twins.get(id(array))
+    return _kept(_twins, array, _put)
+
+
+def _put(array: np.ndarray) -> jax.Array:
+    with jax.core.eval_context(), jax.enable_x64(True):
+        return jax.device_put(aligned(array))  # of the array itself jax would keep hold
+
+
+def _kept(kept: dict[int, tuple[Any, Any]], array: np.ndarray, make: Callable[[np.ndarray], Any]) -> Any:
+    """What is made of an array, kept as long as that lives."""
+    found = kept.get(id(array))
     if found is None or found[0]() is not array:
-        with jax.core.eval_context(), jax.enable_x64(True):
-            made = jax.device_put(array.copy())  # of the array itself jax would keep hold
-        key = id(array)
-        found = _twins[key] = weakref.ref(array, partial(_forget, key)), made
+        made, key = make(array), id(array)
+        found = kept[key] = weakref.ref(array, partial(_forget, kept, key)), made
     return found[1]
 
 
 def forget_twin(array: np.ndarray) -> None:
     """An array is going to be written to, which nobody else has, but perhaps a copy of it is kept for XLA."""
+    _copies.pop(id(array), None)
     _twins.pop(id(array), None)
 
 
-def _forget(key: int, reference: Any) -> None:
-    found = _twins.get(key)
+def _forget(kept: dict[int, tuple[Any, Any]], key: int, reference: Any) -> None:
+    found = kept.get(key)
     if found is not None and found[0] is reference:
-        del _twins[key]
+        del kept[key]
 
 
 def as_jax(value: Any) -> Any:
     """A value as jax's functions take it: a NumPy array as one of jax's, anything else as it is."""
-    return twin(value, 0) if type(value) is np.ndarray else value
+    return twin(value) if type(value) is np.ndarray else value
 
 
 # -- the compiler in the background ------------------------------------------------------------------------------------
@@ -637,6 +704,12 @@ class Compiler:
         self._due: SimpleQueue[Any] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._ended = False
+        self._works = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it compiles, or is about to."""
+        return self._works or not self._due.empty()
 
     def add(self, due: Any) -> None:
         """Have something compiled: its ``compile`` is called."""
@@ -649,8 +722,10 @@ class Compiler:
     def _run(self) -> None:
         while not self._ended:
             due = self._due.get()
+            self._works = True
             if due is not None and not self._ended:
                 due.compile()
+            self._works = False
             if isinstance(due, threading.Event):
                 due.set()
             del due

@@ -89,7 +89,12 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     return arithmetic.add_scaled(x, y, _checked_alpha(alpha, x, y))
 
 
-def _check_subtraction(x: Any, y: Any) -> None:
+def check_subtraction(x: Any, y: Any) -> None:
+    """Refuse what the `-` operator does not take.
+
+    Raises:
+        RuntimeError: booleans.
+    """
     if _is_bool(x) and _is_bool(y):
         raise RuntimeError(BOOL_FROM_BOOL)
     if _is_bool(x) or _is_bool(y):
@@ -97,7 +102,7 @@ def _check_subtraction(x: Any, y: Any) -> None:
 
 
 def _check_difference(input: Tensor, other: Any, *, alpha: Any = 1) -> None:
-    _check_subtraction(input, other)
+    check_subtraction(input, other)
     _check_target(input, other, alpha=alpha)
 
 
@@ -113,7 +118,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     Raises:
         RuntimeError: an operand is boolean; ``alpha`` is of a higher category than the result.
     """
-    _check_subtraction(input, other)
+    check_subtraction(input, other)
     x, y = operands("sub", input, other)
     if type(alpha) is int and alpha == 1:
         return arithmetic.sub(x, y)
@@ -127,7 +132,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     Raises:
         RuntimeError: an operand is boolean; ``alpha`` is of a higher category than the result.
     """
-    _check_subtraction(other, input)
+    check_subtraction(other, input)
     x, y = operands("rsub", input, other)
     if type(alpha) is int and alpha == 1:
         return arithmetic.rsub(x, y) if isinstance(y, Tensor) else arithmetic.rsub_number(x, y)

@@ -12,6 +12,7 @@ from tapegrad.bindings.bounds import negative, not_in_unit_interval, outside, re
 from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.promotion import result_dtype
+from tapegrad.functions.arithmetic import check_subtraction
 from tapegrad.ops import arithmetic, losses, reductions, selection, softmax, special, unary
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.comparison import eq, lt, ne
@@ -146,7 +147,7 @@ def l1_loss(
     ``"sum"``. Here numbers of all dtypes will do; complex ones give real losses.
 
     Raises:
-        RuntimeError: shapes that don't broadcast; the mean of integers.
+        RuntimeError: shapes that don't broadcast; booleans; the mean of integers.
         ValueError: an unknown ``reduction``; a weight of another shape.
 
     >>> import tapegrad as torch
@@ -155,6 +156,7 @@ def l1_loss(
     """
     input, target = together(input, target)
     reduction = resolve_reduction(reduction, size_average, reduce)
+    check_subtraction(input, target)
     distances = unary.abs(arithmetic.sub(input, target))
     return reduced(distances, reduction) if weight is None else _weighted(distances, weight, input, reduction)
 
@@ -379,6 +381,7 @@ def poisson_nll_loss(
         reduction: as in ``mse_loss``.
 
     Raises:
+        RuntimeError: booleans.
         ValueError: an unknown ``reduction``.
 
     >>> import tapegrad as torch
@@ -387,10 +390,11 @@ def poisson_nll_loss(
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     if log_input:
-        values = arithmetic.sub(unary.exp(input), arithmetic.mul(target, input))
+        expected, met = unary.exp(input), arithmetic.mul(target, input)
     else:
-        logarithm = unary.log(arithmetic.add(input, eps))
-        values = arithmetic.sub(input, arithmetic.mul(target, logarithm))
+        expected, met = input, arithmetic.mul(target, unary.log(arithmetic.add(input, eps)))
+    check_subtraction(expected, met)
+    values = arithmetic.sub(expected, met)
     if full:
         values = arithmetic.add(values, _stirling(target))
     return reduced(values, reduction)

@@ -255,7 +255,7 @@ def rms_norm(
         eps = finfo(dtype if dtype.category >= 2 and dtype.itemsize > 2 else float32).eps
     if input.dtype.is_complex:  # of squares, not of squared sizes, as in PyTorch
         x: Any = input
-        x = x * ((x * x).mean(axes, keepdim=True) + float(eps)).rsqrt()
+        x = x.contiguous() * ((x * x).mean(axes, keepdim=True) + float(eps)).rsqrt()
         return x if weight is None else x * weight
     return normalization.rms_norm(input, weight, axes=axes, eps=float(eps))
 

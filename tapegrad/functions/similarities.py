@@ -9,11 +9,12 @@ from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.parser import is_large
 from tapegrad.bindings.registry import NAMESPACES, public
-from tapegrad.execution.dtypes import BOOL, FLOATING, float32
+from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, float32
 from tapegrad.execution.promotion import result_dtype
-from tapegrad.functions.arithmetic import BOOL_FROM_BOOL
+from tapegrad.functions.arithmetic import BOOL_FROM_BOOL, check_subtraction
 from tapegrad.functions.losses import no_cast, reduced, refuse_gradient, resolve_reduction
 from tapegrad.functions.shape import expanded
+from tapegrad.functions.unary import NEGATED_BOOL, check
 from tapegrad.ops import activations, arithmetic, losses, norms, reductions, selection, unary
 from tapegrad.ops.comparison import eq, ne
 from tapegrad.ops.kinds import broadcast_shapes, broadcast_to, cast
@@ -146,6 +147,8 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
+    check_subtraction(input1, input2)
+    check(target, {BOOL: (RuntimeError, NEGATED_BOOL)})
     product = arithmetic.mul(unary.neg(target), arithmetic.sub(input1, input2))
     return reduced(_above_zero(plus(product, float(margin))), reduction)
 
@@ -321,12 +324,13 @@ def soft_margin_loss(
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
     refuse_gradient("soft_margin_loss", "target", target)
+    check(input, {BOOL: (RuntimeError, NEGATED_BOOL)})
     if input.dtype.category < 2:
         raise no_cast(float32, input.dtype)
     shape = broadcast_shapes([input.shape, target.shape])
     if shape != tuple(input.shape):
         raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}")
-    return losses.soft_margin_loss(input, target, reduction=reduction)
+    return losses.soft_margin_loss(input, target.to(input.dtype), reduction=reduction)
 
 
 @public("nn.functional")
@@ -351,6 +355,8 @@ def multilabel_soft_margin_loss(
     reduction = resolve_reduction(reduction, size_average, reduce)
     if input.ndim == 0:
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+    check(input, {BOOL: "log_sigmoid_cpu", INTEGRAL: "log_sigmoid_cpu"})
+    check_subtraction(1, target)
     positive = arithmetic.mul(target, activations.logsigmoid(input))
     negative = arithmetic.mul(arithmetic.rsub(target, 1), activations.logsigmoid(unary.neg(input)))
     values = unary.neg(arithmetic.add(positive, negative))

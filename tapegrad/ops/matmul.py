@@ -57,7 +57,7 @@ def _scaled(x, scale):
 def _added(addend, product, beta, alpha):
     """``beta * addend + alpha * product``; a factor of 0 means that its term is not even looked at."""
     total = _scaled(product, alpha) if alpha != 0 else jnp.zeros_like(product)
-    return total if addend is None or beta == 0 else total + _scaled(addend, beta)
+    return total if addend is None or beta == 0 else total + _scaled(addend.astype(product.dtype), beta)
 
 
 def _wide(x):
@@ -84,6 +84,12 @@ def columns(x):
 # -- checks ------------------------------------------------------------------------------------------------------------
 
 
+def _refuse_bool(kernel: str, x: Any, y: Any) -> None:
+    """Refuse booleans, but not where there is nothing to multiply: PyTorch does not get to its kernel then."""
+    if 0 not in (*x.shape, *y.shape):
+        refuse_dtypes(kernel, x, bool=True)
+
+
 def check_mm(x: Any, y: Any) -> None:
     """Refuse what ``mm`` can't multiply, where ``x`` and ``y`` are matrices (or a shape and dtype that became one)."""
     rows = 1
@@ -97,7 +103,7 @@ def check_mm(x: Any, y: Any) -> None:
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {cpp_name(x.dtype)} != {cpp_name(y.dtype)}"
         )
-    refuse_dtypes("addmm_impl_cpu_", x, bool=True)
+    _refuse_bool("addmm_impl_cpu_", x, y)
 
 
 def check_mv(x: Any, y: Any) -> None:
@@ -110,7 +116,7 @@ def check_mv(x: Any, y: Any) -> None:
     if x.dtype is not y.dtype:
         names = (y.dtype.scalar_name, x.dtype.scalar_name, y.dtype.scalar_name)
         raise RuntimeError("addmv input tensors must have the same dtype, but got {}, {}, and {}".format(*names))
-    refuse_dtypes("addmv_impl_cpu", x, bool=True)
+    _refuse_bool("addmv_impl_cpu", x, y)
 
 
 def check_dot(specs: Sequence, settings: dict) -> None:
@@ -134,7 +140,7 @@ def check_batches(x: Any, y: Any, batch: Sequence[int]) -> None:
     """Refuse matrices of two batches, broadcast to the same lengths, that can't be multiplied."""
     check_product_of_batches(x.shape, y.shape, batch)
     expect_same_scalar_type(x, y)
-    refuse_dtypes("bmm", x, bool=True)
+    _refuse_bool("bmm", x, y)
 
 
 def _matrices(specs: Sequence, settings: dict) -> None:
@@ -164,7 +170,7 @@ def check_bmm(x: Any, y: Any) -> None:
             f"but got: [{y.shape[0]}, {y.shape[1]}]."
         )
     expect_same_scalar_type(x, y)
-    refuse_dtypes("bmm", x, bool=True)
+    _refuse_bool("bmm", x, y)
 
 
 def _any_product(specs: Sequence, settings: dict) -> None:
@@ -322,7 +328,7 @@ def _check_linear(specs: Sequence, settings: dict) -> None:
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {cpp_name(x.dtype)} != {cpp_name(weight.dtype)}"
         )
-    refuse_dtypes("addmm_impl_cpu_", x, bool=True)
+    _refuse_bool("addmm_impl_cpu_", x, weight)
     if bias is not None:
         _expandable(bias.shape, (rows, out))
 
@@ -395,7 +401,7 @@ def _check_addmv(specs: Sequence, settings: dict) -> None:
     if len(set(found)) > 1:
         names = [dtype.scalar_name for dtype in found]
         raise RuntimeError("addmv input tensors must have the same dtype, but got {}, {}, and {}".format(*names))
-    refuse_dtypes("addmv_impl_cpu", x, bool=True)
+    _refuse_bool("addmv_impl_cpu", x, y)
 
 
 @checked(_check_addmv)

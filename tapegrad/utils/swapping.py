@@ -96,3 +96,14 @@ def _readmit(tensor: Tensor, accumulator: Node | None) -> None:
 
 def _refuse_to_run(grads: Any) -> None:
     raise RuntimeError(POISONED)
+
+
+def set_module(obj: Any, mod: str) -> None:
+    """Let a function or class say that it comes from a module.
+
+    Raises:
+        TypeError: the name of the module is no string.
+    """
+    if not isinstance(mod, str):
+        raise TypeError("The mod argument should be a string")
+    obj.__module__ = mod

@@ -165,7 +165,14 @@ class record:
         return RecordedCurrency(self, currency)
 
     def run_node(self, run: Any, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
-        """Run one node of a backward call, and note how."""
+        """Run one node of a backward call, and note how.
+
+        Args:
+            run: what runs it.
+            node: the node.
+            grads: the gradients that have arrived, one for each output of its operator.
+            needed: which of its gradients are asked for; None for all.
+        """
         task = engine.current_task
         assert task is not None
         if isinstance(node, GraphRoot):

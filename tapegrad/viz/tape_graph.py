@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from tapegrad.errors import message
 from tapegrad.tensor.tensor import Tensor
-from tapegrad.viz.boxes import TapeBox, TapeEdge, kept_in
+from tapegrad.viz.boxes import LEAF, TapeBox, TapeEdge, kept_in
 from tapegrad.viz.describing import bytes_text, freed_by, is_freed, is_leaf, time_text
 from tapegrad.viz.dot import AWHILE, dot_of, has_graphviz, laid_out
-from tapegrad.viz.placing import Skeleton, title_of
+from tapegrad.viz.placing import Skeleton, title_of, visible
 from tapegrad.viz.raster import png_of
 from tapegrad.viz.reading import TapeReader, edges_of, reached_for, reached_when_recorded, title_of_root
 from tapegrad.viz.recording import record_of
@@ -115,6 +116,10 @@ class TapeGraph:
     def save(self, path: str | Path, depth: int | None = None, *, layout: str | None = None) -> Path:
         """Write a file; its suffix says of what kind: ``.svg``, ``.png``, ``.html``, ``.dot`` or ``.gv``.
 
+        Args:
+            path: where to.
+            depth, layout: as for ``svg``.
+
         Raises:
             ValueError: another suffix.
         """
@@ -139,19 +144,42 @@ class TapeGraph:
         return self.html()
 
     def __str__(self) -> str:
-        """An outline: every box on a line, indented by the groups that it is in, with what stands in it."""
+        """An outline: every box on a line, indented by the groups that it is in, with what stands in it.
+
+        Gradients go to leaves, and to the next line that is none, or where an arrow says: ``→ AddBackward0 (+7)`` is
+        seven lines below.
+        """
         rows = []
+        jumps = jumps_of(self.boxes.values(), self.edges)
         for box in self.boxes.values():
             depth = len(box.ways_out()) - 2
             first, *more = box.description.details or [""]
             shape = "" if box.is_group and box.opens else " " + first
-            rows.append(("  " * depth + title_of(box) + shape.rstrip(), [] if box.is_group else more))
+            told = [*([] if box.is_group else more), *jumps.get(box, ())]
+            rows.append(("  " * depth + title_of(box) + shape.rstrip(), told))
         width = max((len(head) for head, more in rows if more), default=0)
         lines = [head.ljust(width * bool(more)) + "".join("  " + one for one in more) for head, more in rows]
         return "\n".join([*self.caption, *lines])
 
     def __repr__(self) -> str:
         return f"<{self.caption[0]}>"
+
+
+def jumps_of(boxes: Collection[TapeBox], edges: Sequence[TapeEdge]) -> dict[TapeBox, list[str]]:
+    """Where gradients of boxes go, if not to the next line alone: names, and how many lines below. Leaves aside."""
+    rows = {box: row for row, box in enumerate(boxes)}
+    lines = [box for box in rows if not box.opens and box.kind != LEAF]
+    following = dict(pairwise(lines))
+    targets: dict[TapeBox, dict[TapeBox, None]] = {}
+    for edge in edges:
+        source, target = visible(edge.source, rows), visible(edge.target, rows)
+        if source is not target and target.kind != LEAF and not edge.carried:
+            targets.setdefault(source, {})[target] = None
+    return {
+        source: ["→ " + ", ".join(f"{title_of(one)} ({rows[one] - rows[source]:+d})" for one in found)]
+        for source, found in targets.items()
+        if list(found) != [following.get(source)]
+    }
 
 
 def graph(

@@ -29,11 +29,6 @@ LEFT: list[tuple[str, str, str]] = [
     (r"autograd\.grad", "requires_grad: False for True", "PyTorch may give the seed itself for a gradient"),
     (r"baddbmm", "batch1 must be a 3D|raised", "both refuse it, one for another reason"),
     (r"embedding", "must be #-D for IndexError", "both refuse it, one for another reason"),
-    (
-        r"_loss\(",
-        "raised (nothing|RuntimeError: result type .*) for RuntimeError: (Negation|Subtraction), the `-` operator",
-        "PyTorch refuses a loss of truth values by its first operator",
-    ),
     (r"float16|half\(", "complex32", "there are no complex numbers of half precision here"),
     (
         r"dual|jvp|jacfwd|linearize|hessian",
@@ -57,7 +52,6 @@ LEFT: list[tuple[str, str, str]] = [
         "raised NotImplementedError.*Complex.* for RuntimeError: .*complex dtype",
         "both refuse it, one for another reason",
     ),
-    (r"dual|jvp", "is_leaf", "the tangent of an alias is the tangent itself in PyTorch"),
     (
         r"checkpoint|saved_tensors_hooks",
         "don't yet support saved tensor hooks",
@@ -136,7 +130,7 @@ LEFT: list[tuple[str, str, str]] = [
         "custom functions and transforms are given gradients in row-major order, and give them so",
     ),
     (
-        r"autograd\.grad",
+        r"(stack|\[|@|matmul|bmm|unfold|roll)[\s\S]*autograd\.grad",
         "stride|view size",
         "gradients of stacks, slices, products of batches and unfolded tensors lie in row-major order",
     ),
@@ -151,12 +145,76 @@ LEFT: list[tuple[str, str, str]] = [
         "what is given to a checkpoint or a transform is looked at where it is given",
     ),
     (
-        r"dual|jvp",
+        r"(softmax|norm|scatter_reduce)[\s\S]*(dual|jvp)",
         "raised nothing for .*modified by an inplace opera",
         "PyTorch writes itself to what nodes of a tangent (of softmax, norm, scatter_reduce) have saved",
     ),
     (r"linearize", "shape", "as above, and a program that branches on it"),
-    (r"inference_mode", "shape", "PyTorch has turned a tensor by the time it refuses to"),
+    (
+        r"inference_mode[\s\S]*(transpose|swap\w+|\bt|squeeze)_\(",
+        "shape",
+        "PyTorch has turned a tensor by the time it refuses to",
+    ),
+    (
+        r"inference_mode",
+        "raised RuntimeError: (?!Inference).* for RuntimeError: Inference tensors cannot be saved",
+        "both refuse it, one for another reason",
+    ),
+    (
+        r"(jvp|func\.grad|vjp|jac\w+|hessian)\([\s\S]*\.data\b",
+        "numbers",
+        "what a transform saves is a value, which no write reaches: derivatives are of what was computed",
+    ),
+    (
+        r"as_strided[\s\S]*func\.|func\.[\s\S]*as_strided",
+        "numbers",
+        "inside a transform tensors are contiguous here",
+    ),
+    (
+        r"vmap",
+        "raised (nothing|IndexError.*) for IndexError: Dimension out of range",
+        "PyTorch's batching rules count the dimension of examples that have none",
+    ),
+    (
+        r"vmap[\s\S]*@|@[\s\S]*vmap",
+        "log: length",
+        "one node here, where PyTorch has several",
+    ),
+    (
+        r"retain_grad\(\)[\s\S]*is_grads_batched",
+        "escaped from inside",
+        "what is retained of a batch of gradients escapes; PyTorch lets it where it is empty",
+    ),
+    (
+        r"(fmod|remainder|%)[\s\S]*make_dual",
+        "for 'torch::autograd::CopySlices",
+        "PyTorch's tangent of a remainder is that of its input, and is written to with it",
+    ),
+    (
+        r"make_dual[\s\S]*complex|\dj\b[\s\S]*make_dual",
+        "dtype: 'complex#' for 'float#'",
+        "PyTorch drops the imaginary part of a tangent of a real number by some functions",
+    ),
+    (
+        r"(func|functional)\.jvp",
+        "for 'torch::autograd::Copy(Slices|Backwards)",
+        "in PyTorch a function that writes to its input writes to the tangents that were given, too",
+    ),
+    (
+        r"jacfwd[\s\S]*\.apply\(",
+        "must implement the jvp.* for RuntimeError: Nested forward mode",
+        "both refuse it, one for another reason",
+    ),
+    (
+        r"batch_norm",
+        "raised NotImplementedError: .*batch_norm.* for RuntimeError: mean",
+        "both refuse it, one for another reason",
+    ),
+    (
+        r"embedding",
+        "log: list for list.*RuntimeError.*IndexError",
+        "both refuse a weight that is no matrix, one for another reason",
+    ),
     (r"cumsum|cumprod", "not implemented for 'Bool' for nothing", "PyTorch does not look at the dtype of one number"),
     (r"linearize", "length|modified by an inplace", "PyTorch takes the primals of linearize for constants"),
     (

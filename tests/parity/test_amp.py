@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from harness import attempt
 from opinfo import ENTRIES, counterpart, flat_outputs, translated
 
 import tapegrad
@@ -587,3 +588,19 @@ def test_scales_of_fused_optimizers(name):
 
     ours, theirs = both(program)
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def mixed(lib):
+    """Dtypes that are not cast: dots of several, float64 targets, float64 layers."""
+    chain = [lib.ones(2, 3), lib.ones(3, 4).bfloat16(), lib.ones(4, 2)]
+    layer = lib.nn.GRU(3, 4).double()
+    with lib.autocast("cpu"):
+        return [
+            attempt(lambda: lib.linalg.multi_dot(chain)),
+            str(lib.nn.functional.soft_margin_loss(lib.ones(3), lib.ones(3).double()).dtype),
+            str(layer(lib.ones(2, 2, 3).double())[0].dtype),
+        ]
+
+
+def test_mixed_dtypes():
+    assert mixed(tapegrad) == mixed(torch)

@@ -340,6 +340,20 @@ def tangents_saved_by_hooks_and_for_good(torch):
     return account
 
 
+@program
+def an_alias_shares_its_tangent(torch):
+    account = []
+    for grad in (False, True):
+        primal = values(torch, grad=grad) * 1
+        given = primal * 2 if grad else tangent(torch)
+        with level(torch):
+            dual = torch.autograd.forward_ad.make_dual(primal, given)
+            for view in (dual[...], dual[...][...], dual[:]):
+                found = torch.autograd.forward_ad.unpack_dual(view).tangent
+                account.append([found is given, found._is_view(), found.is_leaf])
+    return account
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=[program.__name__ for program in PROGRAMS])
 def test_programs(program):
     agree(program, rtol=1e-5, atol=1e-6)

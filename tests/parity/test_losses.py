@@ -334,3 +334,18 @@ def test_nll_loss_looks_at_shapes_before_targets():
         ]  # fmt: skip
 
     agree(program)
+
+
+@pytest.mark.parametrize("target", ["bool", "int64", "float32"])
+@pytest.mark.parametrize("input", ["bool", "uint8", "int64", "float32"])
+def test_losses_of_booleans_and_whole_numbers_are_refused_alike(input, target):
+    def program(torch):
+        F = torch.nn.functional
+        x, y = (torch.tensor([1, 0]).to(getattr(torch, dtype)) for dtype in (input, target))
+        losses = [
+            F.l1_loss, F.poisson_nll_loss, lambda x, y: F.poisson_nll_loss(x, y, log_input=False), F.soft_margin_loss,
+            F.multilabel_soft_margin_loss, lambda x, y: F.margin_ranking_loss(x, x, y),
+        ]  # fmt: skip
+        return [attempt(lambda loss=loss: loss(x, y)) for loss in losses]
+
+    agree(program)

@@ -338,7 +338,7 @@ def test_grouped_mm_refuses():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("scales", [{}, {"alpha": 0.3}, {"alpha": 0.3, "beta": 0.7}], ids=str)
+@pytest.mark.parametrize("scales", [{}, {"alpha": 0.3}, {"alpha": 0.3, "beta": 0.7}, {"beta": 3.4445}], ids=str)
 def test_halves_are_rounded_once(scales, dtype):
     def program(torch):
         x = (torch.arange(64.0).view(8, 8) / 7).to(getattr(torch, dtype))
@@ -349,3 +349,17 @@ def test_halves_are_rounded_once(scales, dtype):
         ]  # fmt: skip
 
     agree(program, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("rows, inner, columns", [(0, 3, 2), (2, 3, 0), (3, 0, 3), (0, 0, 0), (2, 3, 2)])
+def test_booleans_are_multiplied_where_there_are_none(rows, inner, columns):
+    def program(torch):
+        x, y = torch.ones(rows, inner, dtype=torch.bool), torch.ones(inner, columns, dtype=torch.bool)
+        calls = [
+            lambda: x @ y, lambda: torch.mm(x, y), lambda: torch.bmm(x[None], y[None]),
+            lambda: torch.mv(x, y[:, :1].flatten()), lambda: torch.nn.functional.linear(x, y.t()),
+            lambda: torch.bmm(x[None][:0], y[None][:0]),
+        ]  # fmt: skip
+        return [attempt(call) for call in calls[: 3 + (columns > 0)] + calls[4:]]
+
+    agree(program)

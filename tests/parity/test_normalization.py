@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from case_tables import case_of, of
-from harness import same, same_error
+from harness import agree, same, same_error
 from samples import array
 
 import tapegrad
@@ -145,3 +145,12 @@ def test_the_gradient_of_the_tangent_of_batch_norm():
         step[place] = 1e-5
         slope = (tangent(x.detach() + step) - tangent(x.detach() - step)) / 2e-5
         np.testing.assert_allclose(grad[place].item(), slope.item(), rtol=1e-6)
+
+
+def test_rms_norm_of_complex_numbers_lies_in_rows():
+    def program(torch):
+        x = torch.tensor([[1.5j, 0.75, 0.25], [0.25, 0.75, 1.25]]).t()
+        found = [torch.nn.functional.rms_norm(x, shape) for shape in (x.shape, x.shape[1:])]
+        return [[one, one.stride()] for one in found]
+
+    agree(program)

@@ -83,7 +83,7 @@ def test_step_for_step(name, options):
     options = {key: value for key, value in options.items() if key not in ("fused", "capturable")}
     if options.get("foreach") and any(isinstance(one, torch.Tensor) for one in options.values()):
         options["foreach"] = False
-    steps = STEPS if tapegrad.get_execution() == "immediate" and name not in ("LBFGS", "Muon") else 10
+    steps = STEPS if tapegrad.get_execution() == "immediate" and name != "LBFGS" else 10
     if options.get("differentiable"):
         options["differentiable"] = False
     with warnings.catch_warnings():
@@ -91,7 +91,7 @@ def test_step_for_step(name, options):
         expected, theirs = trained(torch, name, copy.deepcopy(options), steps)
         got, mine = trained(tapegrad, name, {key: ours(value) for key, value in options.items()}, steps)
         grown = rounding_grown(name, options, steps) if options.get("maximize") else 0.0
-    tolerance = 2e-2 if name == "Muon" else max(1e-6, grown)
+    tolerance = 2e-3 if name == "Muon" else max(1e-6, grown)  # a rounding error grows where it meets a bfloat16's edge
     for one, other in zip(numbers(got), numbers(expected), strict=True):
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
     first, second = theirs.state_dict(), mine.state_dict()
@@ -100,6 +100,22 @@ def test_step_for_step(name, options):
     }
     assert [sorted(group) for group in first["param_groups"]] == [sorted(group) for group in second["param_groups"]]
     assert repr(mine) == repr(theirs) or any(isinstance(one, torch.Tensor) for one in options.values())
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (4, 2), (16, 16)], ids=str)
+def test_muon_rounds_as_pytorch(shape):
+    """The iteration in bfloat16 gives the same numbers: one step, and the next."""
+    start, *slopes = np.random.default_rng(0).standard_normal((3, *shape))
+
+    def program(lib):
+        w = lib.tensor(start, requires_grad=True)
+        optimizer = lib.optim.Muon([w], lr=0.1)
+        for slope in slopes:
+            w.grad = lib.tensor(slope)
+            optimizer.step()
+        return w.detach().numpy()
+
+    np.testing.assert_allclose(program(tapegrad), program(torch), rtol=1e-13, atol=1e-13)
 
 
 # -- state dicts ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""``torch.fx.experimental``: what imports ask of it."""
