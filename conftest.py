@@ -251,7 +251,7 @@ class KernelCalls:
             self.names += [instruction[0].kernel.name for instruction in program.code]
             self.in_program = True
             try:
-                run(program, wanted)
+                return run(program, wanted)
             finally:
                 self.in_program = False
 

@@ -34,6 +34,9 @@ HOMES = {
     "Training": ["tapegrad.optim", "tapegrad.optim.lr_scheduler", "tapegrad.optim.swa_utils", "tapegrad.amp",
                  "tapegrad.utils.data", "tapegrad.utils.dlpack",
                  "tapegrad.distributions", "tapegrad.testing", "tapegrad.overrides"],
+    "Many devices": ["tapegrad.distributed", "tapegrad.distributed.device_mesh", "tapegrad.distributed.tensor",
+                     "tapegrad.distributed.tensor.parallel", "tapegrad.distributed.fsdp",
+                     "tapegrad.distributed.checkpoint", "tapegrad.multiprocessing"],
 }  # fmt: skip
 """The chapters of the reference, and what each has pages of."""
 

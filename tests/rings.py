@@ -107,7 +107,8 @@ DEAR = frozenset(f"tests/{name}.py" for name in """
     parity/test_segments parity/test_selection parity/test_setitem parity/test_shape parity/test_slicing
     parity/test_softmax parity/test_solving parity/test_special parity/test_strides parity/test_svd parity/test_unary
     parity/test_unpooling parity/test_view_aliasing parity/test_view_functions parity/test_vmap_writes test_every_op
-    test_every_op_mapped test_gradcheck test_host_tier test_host_tier_shapes test_lowering test_structures
+    test_every_op_mapped test_gradcheck test_host_tier test_host_tier_shapes test_lowering test_moving_settings
+    test_structures
 """.split())  # fmt: skip  # noqa: SIM905
 """The files with many cases that take a twentieth of a second and more, alike in kind."""
 

@@ -39,5 +39,6 @@ __getattr__, __dir__ = on_demand(
     set_stream="tapegrad.bindings.gpus",
     stream="tapegrad.bindings.gpus",
 )
-del on_demand
-__all__ = sorted(NAMESPACES["cuda"])  # noqa: PLE0605 - filled by declarations
+_own = {"NAMESPACES", "on_demand"}
+__all__ = [name for name in __dir__() if not name.startswith("_") and name not in _own]
+del on_demand, _own

@@ -116,7 +116,7 @@ def init_process_group(
     if os.environ.get("TORCH_DISTRIBUTED_DEBUG") == "DETAIL":
         processes.every = 1
     same_everywhere[:] = [of_first]
-    atexit.register(destroy_process_group)
+    atexit.register(_leave)
 
 
 def _met(host: str, port: int, rank: int, world_size: int, wait: timedelta) -> TCPStore:
@@ -171,9 +171,16 @@ def _meeting_place(init_method: str | None) -> tuple[str, int]:
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Leave the other processes."""
+    """Leave the other processes.
+
+    Args:
+        group: which; all processes by default.
+
+    Raises:
+        AssertionError: this process has joined none.
+    """
     if world.store is None:
-        return
+        raise AssertionError("Process group cannot be None")
     if group is not None and len(group.ranks) < processes.count:
         return  # nothing is kept for it
     store, peers, world.store = world.store, world.peers, None
@@ -184,6 +191,12 @@ def destroy_process_group(group: Any = None) -> None:
     if world.keeper is not None:
         keeper.let_go(world.keeper)
         world.keeper = None
+
+
+def _leave() -> None:
+    """Leave the other processes as the interpreter exits, unless that has been done."""
+    if world.store is not None:
+        destroy_process_group()
 
 
 def _meet(device_type: str) -> None:

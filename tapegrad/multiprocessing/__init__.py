@@ -7,8 +7,8 @@ Tensors go through pipes and queues as copies: nobody sees what another process 
 Arrays that several processes write to are those of ``multiprocessing.shared_memory``.
 
 >>> import tapegrad.multiprocessing as mp
->>> mp.get_start_method(), mp.get_sharing_strategy()
-('spawn', 'file_descriptor')
+>>> mp.get_sharing_strategy()
+'file_descriptor'
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from transcripts import same_transcript
 
 from tapegrad.distributed.store import free_port
 
@@ -30,7 +31,7 @@ def told(folder, *command, tries=1):
 
 
 @pytest.mark.once("it computes in processes of its own")
-@pytest.mark.ring("full")
+@pytest.mark.ring("everything")
 def test_a_program_for_two_processes(tmp_path):
     launcher = ("torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(free_port("127.0.0.1")))
     theirs = told(tmp_path / "theirs", *launcher, tries=3)
@@ -38,3 +39,19 @@ def test_a_program_for_two_processes(tmp_path):
     assert len(ours) == 2 * (2 + 3 + 1 + 3) + 1
     assert [line[:2] for line in ours] == [line[:2] for line in theirs]
     assert [float(line[2]) for line in ours] == pytest.approx([float(line[2]) for line in theirs], abs=2e-4)
+
+
+ALONE = """
+torch.distributed.is_available(), torch.distributed.is_initialized()
+torch.distributed.get_rank()
+torch.distributed.get_world_size()
+torch.distributed.barrier()
+torch.distributed.all_reduce(torch.ones(2))
+torch.distributed.destroy_process_group()
+"""
+
+
+@pytest.mark.once("nothing is computed")
+@pytest.mark.parametrize("line", ALONE.strip().splitlines())
+def test_without_a_group(line):
+    same_transcript(f"import importlib; importlib.import_module(torch.__name__ + '.distributed'); {line}")
