@@ -282,7 +282,11 @@ def test_lengths_that_do_not_come_back_are_forgotten(cache_limit):
     assert w.grad.tolist() == [15 * 8] * 3
 
 
-def test_what_only_a_plan_holds_is_freed_with_it(no_gc, cache_limit):
+@pytest.mark.parametrize("before", [[], [3, 4, 5, 6]], ids=["first", "cast"])
+def test_what_only_a_plan_holds_is_freed_with_it(no_gc, cache_limit, before):
+    for length in before:  # so that the plan that follows is cast from another
+        x = leaf(length)
+        (x.sin() * x).sum().backward()
     x = leaf(7)
     y = x.sin() * x
     kernels = y.grad_fn.plan.kernels

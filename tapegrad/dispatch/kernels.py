@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tapegrad.dispatch.levels import lifted_forward
@@ -18,6 +19,16 @@ from tapegrad.execution.values import aval
 from tapegrad.tensor.spec import Spec
 
 _making = threading.RLock()
+
+
+def forward_kernel(op: Any, specs: tuple, settings: dict, wide: bool, known: Callable | None) -> Kernel:
+    """A forward kernel, for which nothing has been prepared yet."""
+
+    def function(*values: Any) -> Any:
+        return op.prepare(specs, settings)(*values)
+
+    arguments = [abstract_argument(spec) for spec in specs if spec is not None]
+    return Kernel(function, name=op.name, wide=wide, arguments=arguments, known=known, settings=settings)
 
 
 class Kernels:
@@ -47,7 +58,7 @@ class Kernels:
         if shapes is not None:
             self.single, self.outputs = op.variadic is not None, [(shape, specs[0].dtype) for shape in shapes]
             self.wide = self._touches_64_bits(op, specs, settings)
-            self._make = lambda: self._kernel(op, specs, settings, None)
+            self._make = partial(forward_kernel, op, specs, settings, self.wide, None)
             return
         sought = Sought.of(op, specs, settings) if has_structure(specs) else None
         self.fit = None if sought is None else sought.known()
@@ -93,16 +104,7 @@ class Kernels:
         if structure.wide is None:
             structure.wide = self._touches_64_bits(op, specs, settings)
         self.wide = structure.wide
-        self._make = lambda: self._kernel(op, specs, settings, fit.forward)
-
-    def _kernel(self, op: Any, specs: tuple, settings: dict, known: Callable | None) -> Kernel:
-        """The forward kernel, for which nothing has been prepared yet."""
-
-        def function(*values: Any) -> Any:
-            return op.prepare(specs, settings)(*values)
-
-        arguments = [abstract_argument(spec) for spec in specs if spec is not None]
-        return Kernel(function, name=op.name, wide=self.wide, arguments=arguments, known=known, settings=settings)
+        self._make = partial(forward_kernel, op, specs, settings, self.wide, fit.forward)
 
     def _touches_64_bits(self, op: Any, specs: tuple, settings: dict) -> bool:
         types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
