@@ -75,7 +75,6 @@ class GradScaler:
     Raises:
         AssertionError: factors that don't let the scale grow and shrink.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer, scaler = torch.optim.SGD([w], lr=0.5), GradScaler("cpu", init_scale=8.0)
     >>> scaler.scale((w * 3).sum()).backward()

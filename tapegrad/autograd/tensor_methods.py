@@ -33,7 +33,6 @@ def backward(
     Raises:
         RuntimeError: no graph, a graph that was freed, or no ``gradient`` where one is needed.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * x).backward(gradient=torch.tensor([1.0, 10.0]))
     >>> x.grad
@@ -63,7 +62,6 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     Raises:
         RuntimeError: if the tensor does not require grad.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> handle = x.register_hook(lambda grad: grad * 10)
     >>> x.sum().backward()
@@ -87,7 +85,6 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     Raises:
         RuntimeError: if the tensor does not require grad, or is no leaf.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
     >>> (x * 3).sum().backward()

@@ -58,7 +58,6 @@ class Variable(metaclass=VariableMeta):
     Args:
         volatile: ignored, as further arguments are.
 
-    >>> import tapegrad as torch
     >>> x = torch.autograd.Variable(torch.ones(2), requires_grad=True)
     >>> x, type(x).__name__, isinstance(x, torch.autograd.Variable)
     (tensor([1., 1.], requires_grad=True), 'Tensor', True)

@@ -128,7 +128,6 @@ class Compiled:
     def report(self) -> str:
         """How often Python was run, and why, for each kind of call.
 
-        >>> import tapegrad as torch
         >>> double = torch.compile(lambda x: x * 2)
         >>> for _ in range(4):
         ...     y = double(torch.ones(2))
@@ -213,7 +212,6 @@ def compile(
         RuntimeError: a backend or a mode that PyTorch has not; both a mode and options.
         DataDependentError: from calls, with ``fullgraph``: elements are read. Tensors are what they were, then.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> @torch.compile
     ... def step(x):

@@ -33,7 +33,6 @@ class Binomial(GivenByOdds):
     Raises:
         ValueError: both are given, or none.
 
-    >>> import tapegrad as torch
     >>> Binomial(10, torch.tensor(0.5)).variance
     tensor(2.5000)
     """

@@ -30,7 +30,6 @@ class Categorical(GivenByOdds):
     Raises:
         ValueError: both are given, or none, or without a dimension.
 
-    >>> import tapegrad as torch
     >>> Categorical(torch.tensor([1.0, 3.0])).probs
     tensor([0.2500, 0.7500])
     """

@@ -23,7 +23,6 @@ class Cauchy(Distribution):
         scale: half of the distance between the quartiles.
         validate_args: see ``Distribution``.
 
-    >>> import tapegrad as torch
     >>> Cauchy(0.0, 1.0).cdf(torch.tensor(1.0))
     tensor(0.7500)
     """

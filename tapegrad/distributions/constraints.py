@@ -64,7 +64,6 @@ class Constraint:
 
     ``is_discrete`` says whether it is a discrete set, ``event_dim`` how many of the last dimensions make up one value.
 
-    >>> import tapegrad as torch
     >>> positive.check(torch.tensor([1.0, -1.0]))
     tensor([ True, False])
     """

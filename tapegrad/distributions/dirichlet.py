@@ -44,7 +44,6 @@ class Dirichlet(ExponentialFamily):
     Raises:
         ValueError: it has no dimension.
 
-    >>> import tapegrad as torch
     >>> Dirichlet(torch.tensor([1.0, 3.0])).mean
     tensor([0.2500, 0.7500])
     """

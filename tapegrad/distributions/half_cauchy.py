@@ -21,7 +21,6 @@ class HalfCauchy(Folded):
         scale: its scale, which is the median.
         validate_args: see ``Distribution``.
 
-    >>> import tapegrad as torch
     >>> HalfCauchy(2.0).cdf(torch.tensor(2.0))
     tensor(0.5000)
     """

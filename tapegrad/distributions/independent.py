@@ -25,7 +25,6 @@ class Independent(Distribution):
     Raises:
         ValueError: it has fewer.
 
-    >>> import tapegrad as torch
     >>> from tapegrad.distributions import Normal
     >>> d = Independent(Normal(torch.zeros(2, 3), 1.0), 1)
     >>> d.batch_shape, d.event_shape

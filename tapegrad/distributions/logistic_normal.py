@@ -20,7 +20,6 @@ class LogisticNormal(TransformedDistribution):
         loc, scale: mean and standard deviation of ``n`` numbers, of which ``n + 1`` probabilities are made.
         validate_args: see ``Distribution``.
 
-    >>> import tapegrad as torch
     >>> LogisticNormal(torch.zeros(2), torch.ones(2)).event_shape
     torch.Size([3])
     """

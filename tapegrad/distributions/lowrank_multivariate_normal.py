@@ -58,7 +58,6 @@ class LowRankMultivariateNormal(Distribution):
     Raises:
         ValueError: shapes don't fit.
 
-    >>> import tapegrad as torch
     >>> d = LowRankMultivariateNormal(torch.zeros(2), torch.tensor([[1.0], [0.0]]), torch.ones(2))
     >>> d.covariance_matrix
     tensor([[2., 0.],

@@ -26,7 +26,6 @@ class MixtureSameFamily(Distribution):
     Raises:
         ValueError: they are something else, or don't fit.
 
-    >>> import tapegrad as torch
     >>> from tapegrad.distributions import Normal
     >>> mixture = Categorical(torch.tensor([0.25, 0.75]))
     >>> MixtureSameFamily(mixture, Normal(torch.tensor([0.0, 4.0]), 1.0)).mean

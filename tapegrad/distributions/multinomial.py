@@ -32,7 +32,6 @@ class Multinomial(OfCategorical):
         ValueError: both are given, or none, or without a dimension.
         NotImplementedError: ``total_count`` is no integer.
 
-    >>> import tapegrad as torch
     >>> Multinomial(4, torch.tensor([1.0, 3.0])).mean
     tensor([1., 3.])
     """

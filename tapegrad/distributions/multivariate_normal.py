@@ -69,7 +69,6 @@ class MultivariateNormal(Distribution):
     Raises:
         ValueError: not exactly one of the matrices is given, or it has too few dimensions.
 
-    >>> import tapegrad as torch
     >>> d = MultivariateNormal(torch.zeros(2), torch.eye(2))
     >>> d.log_prob(torch.zeros(2))
     tensor(-1.8379)

@@ -31,7 +31,6 @@ class NegativeBinomial(GivenByOdds):
     Raises:
         ValueError: both are given, or none.
 
-    >>> import tapegrad as torch
     >>> NegativeBinomial(3.0, torch.tensor(0.5)).mean
     tensor(3.)
     """

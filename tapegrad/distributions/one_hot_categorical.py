@@ -51,7 +51,6 @@ class OneHotCategorical(OfCategorical):
     Raises:
         ValueError: both are given, or none, or without a dimension.
 
-    >>> import tapegrad as torch
     >>> OneHotCategorical(torch.tensor([1.0, 3.0])).mode
     tensor([0., 1.])
     """
@@ -104,7 +103,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     ``probs``, ``logits`` and ``validate_args`` are those of ``OneHotCategorical``. See Bengio et al. 2013, *Estimating
     or propagating gradients through stochastic neurons*.
 
-    >>> import tapegrad as torch
     >>> probs = torch.tensor([0.5, 0.5], requires_grad=True)
     >>> sample = torch.distributions.OneHotCategoricalStraightThrough(probs).rsample()
     >>> (sample * torch.tensor([0.0, 4.0])).sum().backward()

@@ -63,7 +63,6 @@ class RelaxedBernoulli(TransformedDistribution):
     Raises:
         ValueError: both are given, or none.
 
-    >>> import tapegrad as torch
     >>> RelaxedBernoulli(torch.tensor(0.5), torch.tensor([0.25])).probs
     tensor([0.2500])
     """

@@ -66,7 +66,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     Raises:
         ValueError: both are given, or none, or without a dimension.
 
-    >>> import tapegrad as torch
     >>> RelaxedOneHotCategorical(torch.tensor(0.5), torch.tensor([1.0, 3.0])).probs
     tensor([0.2500, 0.7500])
     """

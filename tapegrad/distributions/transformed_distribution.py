@@ -30,7 +30,6 @@ class TransformedDistribution(Distribution):
     Raises:
         ValueError: they are no transforms, or the distribution has too few dimensions.
 
-    >>> import tapegrad as torch
     >>> from tapegrad.distributions import AffineTransform, Normal
     >>> TransformedDistribution(Normal(0.0, 1.0), AffineTransform(1.0, 2.0)).cdf(torch.tensor(1.0))
     tensor(0.5000)

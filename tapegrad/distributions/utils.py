@@ -35,7 +35,6 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     Raises:
         ValueError: one is neither.
 
-    >>> import tapegrad as torch
     >>> broadcast_all(torch.zeros(2), 1.0)
     (tensor([0., 0.]), tensor([1., 1.]))
     """
@@ -60,7 +59,6 @@ def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """Probabilities of ``logits``: their softmax along the last dimension; their sigmoid, if ``is_binary``.
 
-    >>> import tapegrad as torch
     >>> logits_to_probs(torch.zeros(2))
     tensor([0.5000, 0.5000])
     """
@@ -70,7 +68,6 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities, floats, that are neither zero nor one, but next to it: ``probs`` kept the dtype's ``eps`` away.
 
-    >>> import tapegrad as torch
     >>> bool(clamp_probs(torch.zeros(())) > 0)
     True
     """
@@ -81,7 +78,6 @@ def clamp_probs(probs: Tensor) -> Tensor:
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Logits of ``probs``: their logarithms; the log-odds, if ``is_binary``.
 
-    >>> import tapegrad as torch
     >>> probs_to_logits(torch.tensor([0.5]), is_binary=True)
     tensor([0.])
     """
@@ -134,7 +130,6 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     Raises:
         ValueError: the matrices have no diagonal ``diag``.
 
-    >>> import tapegrad as torch
     >>> tril_matrix_to_vec(torch.tensor([[1, 0], [2, 3]]))
     tensor([1, 2, 3])
     """
@@ -151,7 +146,6 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     Raises:
         ValueError: no matrix has as many places there.
 
-    >>> import tapegrad as torch
     >>> vec_to_tril_matrix(torch.tensor([1.0, 2.0, 3.0]))
     tensor([[1., 0.],
             [2., 3.]])

@@ -56,7 +56,6 @@ class VonMises(Distribution):
         concentration: how narrow it is about it.
         validate_args: see ``Distribution``.
 
-    >>> import tapegrad as torch
     >>> VonMises(torch.tensor(1.0), torch.tensor(4.0)).variance
     tensor(0.1365)
     """

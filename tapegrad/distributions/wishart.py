@@ -47,7 +47,6 @@ class Wishart(ExponentialFamily):
         AssertionError: not exactly one of the matrices is given.
         ValueError: it has too few dimensions, or ``df`` is too small.
 
-    >>> import tapegrad as torch
     >>> Wishart(3.0, torch.eye(2)).mean
     tensor([[3., 0.],
             [0., 3.]])

@@ -48,7 +48,6 @@ def jacrev(
     Raises:
         ValueError: ``chunk_size`` is not positive.
 
-    >>> import tapegrad as torch
     >>> torch.func.jacrev(lambda x: x ** 2)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -112,7 +111,6 @@ def jacfwd(
         has_aux: whether ``func`` returns a pair of that and something else, which is then returned too.
         randomness: as for ``vmap``, under which ``func`` is called: ``"error"``, ``"same"`` or ``"different"``.
 
-    >>> import tapegrad as torch
     >>> torch.func.jacfwd(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -156,7 +154,6 @@ def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     Args:
         argnums: with respect to which arguments, by position.
 
-    >>> import tapegrad as torch
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

@@ -47,7 +47,6 @@ def vmap(
         ValueError: dimensions that don't fit the inputs or the outputs.
         RuntimeError: control flow that depends on the numbers of an example; random operators under ``"error"``.
 
-    >>> import tapegrad as torch
     >>> torch.vmap(torch.dot)(torch.ones(2, 3), torch.arange(6.0).reshape(2, 3))
     tensor([ 3., 12.])
     """

@@ -46,7 +46,6 @@ def functional_call(
         AttributeError: there is no such module below this one.
         TypeError: something is no tensor.
 
-    >>> import tapegrad as torch
     >>> class Scale:
     ...     def __init__(self):
     ...         self.weight = torch.ones(2)

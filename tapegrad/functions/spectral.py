@@ -96,7 +96,6 @@ def stft(
     Raises:
         RuntimeError: PyTorch's messages.
 
-    >>> import tapegrad as torch
     >>> torch.stft(torch.ones(8), n_fft=4, window=torch.ones(4), return_complex=True).shape
     torch.Size([3, 9])
     """
@@ -204,7 +203,6 @@ def istft(
     Raises:
         RuntimeError: PyTorch's messages; among others where the windows leave a part of the signal unseen.
 
-    >>> import tapegrad as torch
     >>> spectrum = torch.stft(torch.arange(8.0), n_fft=4, window=torch.ones(4), return_complex=True)
     >>> torch.istft(spectrum, n_fft=4, window=torch.ones(4), length=8).round()
     tensor([0., 1., 2., 3., 4., 5., 6., 7.])

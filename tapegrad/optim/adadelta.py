@@ -33,7 +33,6 @@ class Adadelta(PerParameter):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adadelta([w], lr=1.0, eps=1e-2)
     >>> (w * w).sum().backward()

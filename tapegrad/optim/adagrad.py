@@ -36,7 +36,6 @@ class Adagrad(PerParameter):
     Raises:
         ValueError: an option is negative.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adagrad([w], lr=0.1)
     >>> (w * w).sum().backward()

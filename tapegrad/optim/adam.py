@@ -40,7 +40,6 @@ class Adam(PerParameter):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adam([w], lr=0.1)
     >>> (w**2).sum().backward()
@@ -141,7 +140,6 @@ class AdamW(Adam):
         params: tensors, or groups of them.
         lr, betas, eps, weight_decay, amsgrad, maximize, foreach, capturable, differentiable, fused: as in ``Adam``.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.AdamW([w], lr=0.1, weight_decay=0.5)
     >>> (w**2).sum().backward()

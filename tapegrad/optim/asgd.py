@@ -35,7 +35,6 @@ class ASGD(PerParameter):
     Raises:
         ValueError: a negative option.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.ASGD([w], lr=0.25)
     >>> (w * w).sum().backward()

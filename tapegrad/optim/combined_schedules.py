@@ -57,7 +57,6 @@ class SequentialLR(_Combined):
     Raises:
         ValueError: no schedules; not one more than milestones; one of another optimizer.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> warm = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
     >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)

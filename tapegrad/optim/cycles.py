@@ -59,7 +59,6 @@ class CyclicLR(_WithMomentum):
     Raises:
         ValueError: an unknown mode; no momentum to be moved.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0, momentum=0.9)
     >>> schedule = torch.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.1, max_lr=0.5, step_size_up=2)
     >>> for _ in range(4):
@@ -161,7 +160,6 @@ class OneCycleLR(_WithMomentum):
     Raises:
         ValueError: an option is out of range; more steps than there are.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0, momentum=0.9)
     >>> schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4, pct_start=0.5)
     >>> for _ in range(3):

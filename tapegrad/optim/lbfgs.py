@@ -37,7 +37,6 @@ class LBFGS(Optimizer):
     Raises:
         ValueError: several groups; a negative learning rate.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([-1.0, 2.0], requires_grad=True)
     >>> optimizer = torch.optim.LBFGS([x], line_search_fn="strong_wolfe")
     >>> def closure():

@@ -36,7 +36,6 @@ class Muon(PerParameter):
     Raises:
         ValueError: an option is out of range; a parameter is no matrix.
 
-    >>> import tapegrad as torch
     >>> w = torch.eye(2, requires_grad=True)
     >>> optimizer = torch.optim.Muon([w], lr=0.1, weight_decay=0.0)
     >>> (w * w).sum().backward()

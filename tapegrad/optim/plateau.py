@@ -31,7 +31,6 @@ class ReduceLROnPlateau(LRScheduler):
     Raises:
         ValueError: a factor of one or more; an unknown mode.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
     >>> for loss in (3.0, 2.0, 2.0, 2.0):

@@ -34,7 +34,6 @@ class RMSprop(PerParameter):
     Raises:
         ValueError: an option is negative.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.RMSprop([w], lr=0.01)
     >>> (w * w).sum().backward()

@@ -54,7 +54,6 @@ class LambdaLR(_ByFunction):
         lr_lambda: ``f``, or a list with one for each group.
         last_epoch: see ``LRScheduler``.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
     >>> optimizer.step(), schedule.step(), schedule.get_last_lr()
@@ -118,7 +117,6 @@ class StepLR(_ByFactor):
         step_size, gamma: see above.
         last_epoch: see ``LRScheduler``.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
     >>> for _ in range(4):
@@ -153,7 +151,6 @@ class MultiStepLR(_ByFactor):
         gamma: see above.
         last_epoch: see ``LRScheduler``.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3])
     >>> for _ in range(3):
@@ -191,7 +188,6 @@ class ConstantLR(_ByFactor):
     Raises:
         ValueError: a factor that is not between 0 and 1.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
     >>> for _ in range(3):
@@ -233,7 +229,6 @@ class LinearLR(_ByFactor):
     Raises:
         ValueError: a factor that is not between 0 and 1.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
     >>> for _ in range(3):
@@ -305,7 +300,6 @@ class PolynomialLR(_ByFactor):
         total_iters, power: see above.
         last_epoch: see ``LRScheduler``.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2)
     >>> for _ in range(3):
@@ -344,7 +338,6 @@ class CosineAnnealingLR(LRScheduler):
         eta_min: the least rate.
         last_epoch: see ``LRScheduler``.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
     >>> for _ in range(3):
@@ -394,7 +387,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     Raises:
         ValueError: a number that is not positive.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
     >>> for _ in range(4):

@@ -34,7 +34,6 @@ class SGD(PerParameter):
     Raises:
         ValueError: a negative option; ``nesterov`` without momentum or with dampening.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.1)
     >>> (w**2).sum().backward()

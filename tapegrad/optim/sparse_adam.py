@@ -18,7 +18,6 @@ class SparseAdam(PerParameter):
     Raises:
         ValueError: an option is out of range; a complex parameter.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SparseAdam([torch.zeros(2, requires_grad=True)], lr=0.1)
     >>> optimizer.param_groups[0]["betas"]
     (0.9, 0.999)

@@ -109,7 +109,6 @@ class AveragedModel(Module):
     Raises:
         AssertionError: both functions are given.
 
-    >>> import tapegrad as torch
     >>> model = torch.nn.Linear(1, 1, bias=False)
     >>> averaged = AveragedModel(model)
     >>> for number in (1.0, 3.0):
@@ -219,7 +218,6 @@ class SWALR(LRScheduler):
     Raises:
         ValueError: another strategy; a number of steps that is negative; not as many rates as groups.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.2, anneal_epochs=2)
     >>> for _ in range(3):

@@ -57,7 +57,6 @@ def load(
         RuntimeError: the file is damaged, or wants a device that isn't there.
 
     >>> import io
-    >>> import tapegrad as torch
     >>> file = io.BytesIO()
     >>> torch.save({"weight": torch.arange(3.0), "step": 7}, file)
     >>> _ = file.seek(0)

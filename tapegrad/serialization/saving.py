@@ -54,7 +54,6 @@ def save(
         AttributeError: ``f`` is neither a path nor can be written to.
 
     >>> import io
-    >>> import tapegrad as torch
     >>> x = torch.arange(4.0)
     >>> file = io.BytesIO()
     >>> torch.save([x, x[1:3]], file)

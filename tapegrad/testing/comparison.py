@@ -83,7 +83,6 @@ def assert_close(
         TypeError: they can't be compared: a string, or a tensor with a number.
         ValueError: only one of the tolerances is given.
 
-    >>> import tapegrad as torch
     >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.000001]))
     >>> torch.testing.assert_close({"a": [1.0]}, {"a": [2.0]})
     Traceback (most recent call last):

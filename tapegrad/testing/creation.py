@@ -39,7 +39,6 @@ def make_tensor(
     Raises:
         ValueError: bounds that are nan or in the wrong order, and arguments that exclude one another.
 
-    >>> import tapegrad as torch
     >>> torch.testing.make_tensor(2, 3, dtype=torch.float64, device="cpu").shape
     torch.Size([2, 3])
     """

@@ -55,7 +55,6 @@ def jacobian(
         TypeError: an input or an output is no tensor.
         NotImplementedError: settings that don't go together.
 
-    >>> import tapegrad as torch
     >>> torch.autograd.functional.jacobian(lambda x: x ** 2, torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -202,7 +201,6 @@ def hessian(
     Raises:
         RuntimeError, TypeError, NotImplementedError: the output has not one element; or as ``jacobian``.
 
-    >>> import tapegrad as torch
     >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

@@ -85,7 +85,6 @@ def gradcheck(
         ValueError: no input requires grad.
         AssertionError: shape or dtype of an output depend on the data; or nothing is to be checked.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(lambda x: x.sin() * x, (x,))
     True
@@ -154,7 +153,6 @@ def gradgradcheck(
     Raises:
         ValueError, RuntimeError: as ``gradcheck``.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(torch.exp, (x,))
     True

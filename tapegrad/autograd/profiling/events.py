@@ -258,7 +258,6 @@ class EventList(list):
         use_device: the device whose times the table would show, or None.
         profile_memory, with_flops: whether the table has columns of bytes and of floating point operations.
 
-    >>> import tapegrad as torch
     >>> event = torch.autograd.profiler.FunctionEvent(0, "work", 1, 10, 15)
     >>> torch.autograd.profiler.EventList([event]).total_average().count
     1

@@ -56,7 +56,6 @@ class profile:
     Raises:
         AssertionError: ``use_cpu=False``.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.profiler.profile() as prof:
     ...     (x * 2).sum().backward()
@@ -181,7 +180,6 @@ class profile:
             group_by_stack_n: keep apart what differs in the innermost so many places of the program.
             group_by_overload_name: keep different overloads apart.
 
-        >>> import tapegrad as torch
         >>> with torch.autograd.profiler.profile() as prof:
         ...     _ = torch.ones(2) + 1, torch.ones(2) + 2
         >>> [event.count for event in prof.key_averages() if event.key == "aten::add"]

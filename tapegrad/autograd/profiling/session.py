@@ -175,7 +175,6 @@ class profile:
     Raises:
         AssertionError: no activities.
 
-    >>> import tapegrad as torch
     >>> with profile(schedule=schedule(wait=1, warmup=1, active=1)) as prof:
     ...     for _ in range(3):
     ...         _ = torch.ones(2) * 2

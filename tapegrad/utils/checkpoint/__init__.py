@@ -211,7 +211,6 @@ def checkpoint(
         ValueError: arguments that the variant does not take; an unknown ``determinism_check``.
         CheckpointError: from backward, when the function does not do the same again.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([0.0, 1.0], requires_grad=True)
     >>> y = checkpoint(lambda x: x.exp().exp(), x, use_reentrant=False)
     >>> y.sum().backward()
@@ -305,7 +304,6 @@ def checkpoint_sequential(
     Raises:
         ValueError: other keyword arguments.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> checkpoint_sequential([torch.exp, torch.log, torch.exp], 2, x, use_reentrant=False).sum().backward()
     >>> x.grad

@@ -59,7 +59,6 @@ class GraphExecGroup:
     Raises:
         RuntimeError: on entry, inside another one.
 
-    >>> import tapegrad as torch
     >>> from tapegrad.utils.checkpoint import checkpoint, GraphExecGroup
     >>> x, runs = torch.ones(2, requires_grad=True), []
     >>> a, b = checkpoint(lambda x: runs.append(1) or (x.sin(), x.exp()), x, use_reentrant=False)

@@ -96,7 +96,6 @@ class DataLoader(Generic[T_co]):
         ValueError: arguments that contradict each other.
         TypeError: ``multiprocessing_context`` is none.
 
-    >>> import tapegrad as torch
     >>> loader = DataLoader(range(5), batch_size=2)
     >>> list(loader), len(loader)
     ([tensor([0, 1]), tensor([2, 3]), tensor([4])], 3)
