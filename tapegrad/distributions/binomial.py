@@ -28,7 +28,6 @@ class Binomial(GivenByOdds):
         total_count: how many there are.
         probs: how likely one is to succeed.
         logits: or its log-odds.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: both are given, or none.

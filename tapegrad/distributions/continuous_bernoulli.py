@@ -36,7 +36,6 @@ class ContinuousBernoulli(GivenByOdds, ExponentialFamily):
         probs: the parameter, between zero and one.
         logits: or its log-odds.
         lims: where series are used: see Note [Near one half].
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: both are given, or none.

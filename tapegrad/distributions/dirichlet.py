@@ -39,7 +39,6 @@ class Dirichlet(ExponentialFamily):
 
     Args:
         concentration: a number for each probability, along the last dimension.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: it has no dimension.

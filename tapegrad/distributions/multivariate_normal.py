@@ -8,7 +8,7 @@ from typing import Any
 
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
-from tapegrad.distributions.utils import _standard_normal, lazy_property
+from tapegrad.distributions.utils import _standard_normal, lazy_property, same_as
 from tapegrad.functions.cholesky import cholesky_inverse, linalg_cholesky
 from tapegrad.functions.creation import eye
 from tapegrad.functions.shape import broadcast_shapes
@@ -64,7 +64,6 @@ class MultivariateNormal(Distribution):
         covariance_matrix: the covariance; or
         precision_matrix: its inverse; or
         scale_tril: its Cholesky factor, from which the others are worked out.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: not exactly one of the matrices is given, or it has too few dimensions.
@@ -83,6 +82,8 @@ class MultivariateNormal(Distribution):
     support = constraints.real_vector
     has_rsample = True
     _parts = {"loc": 1, "covariance_matrix": 2, "scale_tril": 2, "precision_matrix": 2}
+    mean = same_as("loc")
+    mode = same_as("loc")
 
     def __init__(
         self,
@@ -124,14 +125,6 @@ class MultivariateNormal(Distribution):
     @lazy_property
     def precision_matrix(self) -> Any:
         return self._whole(cholesky_inverse(self._unbroadcasted_scale_tril), 2)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

@@ -118,6 +118,31 @@ class _lazy_property_and_property(lazy_property, property):
         property.__init__(self, wrapped)
 
 
+def same_as(path: str, doc: str | None = None) -> Any:
+    """A property that is another one, or that of a part.
+
+    Args:
+        path: where it is: ``"loc"``, ``"base_dist.loc"``.
+        doc: what it is, if the class above doesn't say it.
+
+    >>> class Point:
+    ...     x = 1
+    ...     mean = same_as("x")
+    >>> Point().mean
+    1
+    """
+    found = _Same(eval(f"lambda self: self.{path}"))
+    found.__doc__ = doc
+    return found
+
+
+class _Same(property):
+    def __set_name__(self, owner: type, name: str) -> None:
+        """The getter has the names of a method, by which ``help`` finds what the class above says of it."""
+        getter: Any = self.fget
+        getter.__name__, getter.__qualname__, getter.__module__ = name, f"{owner.__qualname__}.{name}", owner.__module__
+
+
 def _below(size: int, diag: int, device: Any) -> Tensor:
     """Which places of a square matrix are at a diagonal or below."""
     places = arange(size, device=device)

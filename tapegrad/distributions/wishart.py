@@ -41,7 +41,6 @@ class Wishart(ExponentialFamily):
         covariance_matrix: the covariance of the vectors; or
         precision_matrix: its inverse; or
         scale_tril: its Cholesky factor.
-        validate_args: see ``Distribution``.
 
     Raises:
         AssertionError: not exactly one of the matrices is given.

@@ -64,7 +64,6 @@ class Adadelta(PerParameter):
         super().__init__(params, defaults)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         state["step"] += 1
         square, steps, rho, eps = state["square_avg"], state["acc_delta"], group["rho"], group["eps"]
         square.mul_(rho).addcmul_(grad, grad, value=1 - rho)

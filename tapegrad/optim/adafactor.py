@@ -88,7 +88,6 @@ class Adafactor(PerParameter):
             state["variance"] = zeros_like(p)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         state["step"] += 1
         step, lr, (eps1, eps2) = state["step"].item(), scalar(group["lr"]), group["eps"]
         eps1 = finfo(p.dtype).eps if eps1 is None else eps1

@@ -81,7 +81,6 @@ class Adagrad(PerParameter):
             self.state[p]["sum"].share_memory_()
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         step, total = counted(state, group), state["sum"]
         total.addcmul_(grad, grad)
         rate = scalar(group["lr"]) / (1 + (step - 1) * group["lr_decay"])

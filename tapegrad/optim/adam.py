@@ -102,7 +102,6 @@ class Adam(PerParameter):
         return Update(adam, (bool(group["maximize"]), decays, shrinks), tuple(map(float, amounts)))
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         step, lr, (beta1, beta2) = counted(state, group), scalar(group["lr"]), group["betas"]
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         decay = group["weight_decay"]

@@ -54,7 +54,6 @@ class Adamax(PerParameter):
         super().__init__(params, defaults)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         step, (beta1, beta2) = counted(state, group), group["betas"]
         mean, greatest = state["exp_avg"], state["exp_inf"]
         mean.lerp_(grad, 1 - beta1)

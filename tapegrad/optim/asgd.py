@@ -69,7 +69,6 @@ class ASGD(PerParameter):
         state["ax"] = zeros_like(p)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         step, lr, lambd = counted(state, group), scalar(group["lr"]), group["lambd"]
         rate, weight, mean = value_of(state["eta"], group), value_of(state["mu"], group), state["ax"]
         p.mul_(1 - lambd * rate)

@@ -52,7 +52,6 @@ class SequentialLR(_Combined):
         optimizer: whose rates are set.
         schedulers: the schedules, all of this optimizer.
         milestones: the steps at which the next one begins.
-        last_epoch: see ``LRScheduler``.
 
     Raises:
         ValueError: no schedules; not one more than milestones; one of another optimizer.

@@ -54,7 +54,6 @@ class CyclicLR(_WithMomentum):
             ``"iterations"``.
         cycle_momentum: whether the momentum falls from ``max_momentum`` to ``base_momentum`` while the rate rises.
         base_momentum, max_momentum: see above.
-        last_epoch: see ``LRScheduler``.
 
     Raises:
         ValueError: an unknown mode; no momentum to be moved.
@@ -116,7 +115,6 @@ class CyclicLR(_WithMomentum):
         return self.gamma**x if self.mode == "exp_range" else 1.0
 
     def get_lr(self) -> list[Any]:
-        """The next rates: see the class."""
         self._check_asked()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
@@ -155,7 +153,6 @@ class OneCycleLR(_WithMomentum):
         cycle_momentum: whether the momentum falls from ``max_momentum`` to ``base_momentum`` while the rate rises.
         base_momentum, max_momentum, div_factor, final_div_factor: see above.
         three_phase: whether it falls as it rose, and to its end in a third phase.
-        last_epoch: see ``LRScheduler``.
 
     Raises:
         ValueError: an option is out of range; more steps than there are.

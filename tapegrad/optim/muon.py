@@ -90,7 +90,6 @@ class Muon(PerParameter):
         super().begin(p, group, state)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         buffer, momentum = state["momentum_buffer"], group["momentum"]
         buffer.lerp_(grad, 1 - momentum)
         mixed = grad.lerp(buffer, momentum) if group["nesterov"] else buffer

@@ -72,7 +72,6 @@ class NAdam(PerParameter):
         state["exp_avg"], state["exp_avg_sq"] = moments
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         step, lr, (beta1, beta2) = counted(state, group), scalar(group["lr"]), group["betas"]
         mean, square, product = state["exp_avg"], state["exp_avg_sq"], state["mu_product"]
         if self.is_decoupled(group) and group["weight_decay"] != 0:

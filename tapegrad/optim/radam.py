@@ -59,7 +59,6 @@ class RAdam(PerParameter):
         super().__init__(params, defaults)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         step, lr, (beta1, beta2) = counted(state, group), scalar(group["lr"]), group["betas"]
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         if self.is_decoupled(group) and group["weight_decay"] != 0:

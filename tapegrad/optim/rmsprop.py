@@ -75,7 +75,6 @@ class RMSprop(PerParameter):
         state.update({name: zeros_like(p) for name in names})
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         state["step"] += 1
         square, alpha, rate = state["square_avg"], group["alpha"], -scalar(group["lr"])
         square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)

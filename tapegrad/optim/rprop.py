@@ -61,7 +61,6 @@ class Rprop(PerParameter):
         state["step_size"] = full_like(p, complex(rate, rate) if p.is_complex() else rate)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         state["step"] += 1
         before, size, (shrink, grow) = state["prev"], state["step_size"], group["etas"]
         agrees = grad * before.clone()

@@ -52,7 +52,6 @@ class LambdaLR(_ByFunction):
     Args:
         optimizer: whose rates are set.
         lr_lambda: ``f``, or a list with one for each group.
-        last_epoch: see ``LRScheduler``.
 
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
@@ -61,7 +60,6 @@ class LambdaLR(_ByFunction):
     """
 
     def get_lr(self) -> list[Any]:
-        """The next rates: see the class."""
         self._check_asked()
         return [rate * f(self.last_epoch) for f, rate in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
@@ -72,7 +70,6 @@ class MultiplicativeLR(_ByFunction):
     Args:
         optimizer: whose rates are set.
         lr_lambda: ``f``, or a list with one for each group.
-        last_epoch: see ``LRScheduler``.
     """
 
     def _check_functions(self) -> None:
@@ -81,7 +78,6 @@ class MultiplicativeLR(_ByFunction):
                 raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
 
     def get_lr(self) -> list[Any]:
-        """The next rates: see the class."""
         self._check_asked()
         rates = values_of(self.optimizer, "lr")
         if self._is_initial:
@@ -93,7 +89,6 @@ class _ByFactor(LRScheduler):
     """A schedule that multiplies all rates by the same factor at a step."""
 
     def get_lr(self) -> list[Any]:
-        """The next rates: see the class."""
         self._check_asked()
         return self._scaled(self.factor_now())
 
@@ -115,7 +110,6 @@ class StepLR(_ByFactor):
     Args:
         optimizer: whose rates are set.
         step_size, gamma: see above.
-        last_epoch: see ``LRScheduler``.
 
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
@@ -134,11 +128,9 @@ class StepLR(_ByFactor):
         super().__init__(optimizer, last_epoch)
 
     def factor_now(self) -> float:
-        """By what the rates are multiplied at this step."""
         return self.gamma if self.last_epoch and self.last_epoch % self.step_size == 0 else 1
 
     def factor_since(self) -> float:
-        """By what the rates at the beginning were multiplied so far."""
         return self.gamma ** (self.last_epoch // self.step_size)
 
 
@@ -149,7 +141,6 @@ class MultiStepLR(_ByFactor):
         optimizer: whose rates are set.
         milestones: numbers of steps; one that is named twice counts twice.
         gamma: see above.
-        last_epoch: see ``LRScheduler``.
 
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3])
@@ -169,11 +160,9 @@ class MultiStepLR(_ByFactor):
         super().__init__(optimizer, last_epoch)
 
     def factor_now(self) -> float:
-        """By what the rates are multiplied at this step."""
         return self.gamma ** self.milestones[self.last_epoch] if self.last_epoch in self.milestones else 1
 
     def factor_since(self) -> float:
-        """By what the rates at the beginning were multiplied so far."""
         return self.gamma ** bisect_right(sorted(self.milestones.elements()), self.last_epoch)
 
 
@@ -183,7 +172,6 @@ class ConstantLR(_ByFactor):
     Args:
         optimizer: whose rates are set.
         factor, total_iters: see above.
-        last_epoch: see ``LRScheduler``.
 
     Raises:
         ValueError: a factor that is not between 0 and 1.
@@ -208,13 +196,11 @@ class ConstantLR(_ByFactor):
         super().__init__(optimizer, last_epoch)
 
     def factor_now(self) -> float:
-        """By what the rates are multiplied at this step."""
         if self.last_epoch == 0:
             return self.factor
         return 1.0 / self.factor if self.last_epoch == self.total_iters else 1
 
     def factor_since(self) -> float:
-        """By what the rates at the beginning were multiplied so far."""
         return self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
 
 
@@ -224,7 +210,6 @@ class LinearLR(_ByFactor):
     Args:
         optimizer: whose rates are set.
         start_factor, end_factor, total_iters: see above.
-        last_epoch: see ``LRScheduler``.
 
     Raises:
         ValueError: a factor that is not between 0 and 1.
@@ -256,7 +241,6 @@ class LinearLR(_ByFactor):
         super().__init__(optimizer, last_epoch)
 
     def factor_now(self) -> float:
-        """By what the rates are multiplied at this step."""
         if self.last_epoch == 0:
             return self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -265,7 +249,6 @@ class LinearLR(_ByFactor):
         return 1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
 
     def factor_since(self) -> float:
-        """By what the rates at the beginning were multiplied so far."""
         rise = self.end_factor - self.start_factor
         return self.start_factor + rise * min(self.total_iters, self.last_epoch) / self.total_iters
 
@@ -276,7 +259,6 @@ class ExponentialLR(_ByFactor):
     Args:
         optimizer: whose rates are set.
         gamma: see above.
-        last_epoch: see ``LRScheduler``.
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -284,11 +266,9 @@ class ExponentialLR(_ByFactor):
         super().__init__(optimizer, last_epoch)
 
     def factor_now(self) -> float:
-        """By what the rates are multiplied at this step."""
         return 1 if self._is_initial else self.gamma
 
     def factor_since(self) -> float:
-        """By what the rates at the beginning were multiplied so far."""
         return self.gamma**self.last_epoch
 
 
@@ -298,7 +278,6 @@ class PolynomialLR(_ByFactor):
     Args:
         optimizer: whose rates are set.
         total_iters, power: see above.
-        last_epoch: see ``LRScheduler``.
 
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2)
@@ -316,14 +295,12 @@ class PolynomialLR(_ByFactor):
         super().__init__(optimizer, last_epoch)
 
     def factor_now(self) -> float:
-        """By what the rates are multiplied at this step."""
         if self._is_initial or self.last_epoch > self.total_iters:
             return 1
         left, before = (1.0 - step / self.total_iters for step in (self.last_epoch, self.last_epoch - 1))
         return (left / before) ** self.power
 
     def factor_since(self) -> float:
-        """By what the rates at the beginning were multiplied so far."""
         return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
 
 
@@ -336,7 +313,6 @@ class CosineAnnealingLR(LRScheduler):
         optimizer: whose rates are set.
         T_max: after how many steps the least rate is reached.
         eta_min: the least rate.
-        last_epoch: see ``LRScheduler``.
 
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
@@ -357,7 +333,6 @@ class CosineAnnealingLR(LRScheduler):
         return 1 + math.cos(math.pi * step / self.T_max)
 
     def get_lr(self) -> list[Any]:
-        """The next rates: see the class."""
         self._check_asked()
         rates = values_of(self.optimizer, "lr")
         if self._is_initial:
@@ -382,7 +357,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         optimizer: whose rates are set.
         T_0, T_mult: see above.
         eta_min: the least rate.
-        last_epoch: see ``LRScheduler``.
 
     Raises:
         ValueError: a number that is not positive.
@@ -412,7 +386,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The next rates: see the class."""
         self._check_asked()
         height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]

@@ -87,7 +87,6 @@ class SGD(PerParameter):
         return Update(momentum_descent, (*options, bool(group["nesterov"])), (*amounts, *amounts_of_momentum))
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         momentum = group["momentum"]
         if momentum != 0:
             buffer = state.get("momentum_buffer")
