@@ -16,12 +16,9 @@ from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf
 
 @public("Tensor")
 def backward(
-    self: Tensor,
-    gradient: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
+    self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
     inputs: Any = None,
-) -> None:
+) -> None:  # fmt: skip
     """Accumulate the gradients of this tensor into the leaves of its graph; see ``autograd.backward``.
 
     Args:

@@ -175,19 +175,11 @@ def deferred(call: Callable[[], Any]) -> Any:
 
 
 def compile(
-    model: Callable | None = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: str | Callable | None = None,
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-    name: str | None = None,
-    disable: bool = False,
-    recompile_limit: int | None = None,
-    isolate_recompiles: bool = False,
-    shapes_spec: Any = None,
-) -> Any:
+    model: Callable | None = None, *, fullgraph: bool = False, dynamic: bool | None = None,
+    backend: str | Callable | None = None, mode: str | None = None, options: dict[str, Any] | None = None,
+    name: str | None = None, disable: bool = False, recompile_limit: int | None = None,
+    isolate_recompiles: bool = False, shapes_spec: Any = None,
+) -> Any:  # fmt: skip
     """A function, or a module, whose calls become one XLA program each, and are replayed without running its Python.
 
     Training steps can be compiled as they are: gradients, in-place updates, optimizers' state, buffers and random

@@ -148,12 +148,9 @@ class _DependentProperty(property, _Dependent):
     """
 
     def __init__(
-        self,
-        fn: Callable[..., Any] | None = None,
-        *,
-        is_discrete: bool | None = NotImplemented,
+        self, fn: Callable[..., Any] | None = None, *, is_discrete: bool | None = NotImplemented,
         event_dim: int | None = NotImplemented,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(fn)
         self._is_discrete = is_discrete
         self._event_dim = event_dim

@@ -51,12 +51,9 @@ class ContinuousBernoulli(GivenByOdds, ExponentialFamily):
     _parts = {"probs": 0, "logits": 0}
 
     def __init__(
-        self,
-        probs: Any = None,
-        logits: Any = None,
-        lims: tuple[float, float] = (0.499, 0.501),
+        self, probs: Any = None, logits: Any = None, lims: tuple[float, float] = (0.499, 0.501),
         validate_args: bool | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         shape = self._keep_odds(probs, logits)
         if probs is not None:
             if validate_args is not None and not self.arg_constraints["probs"].check(self.probs).all():

@@ -24,13 +24,9 @@ def unit_vectors(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def jacrev(
-    func: Callable,
-    argnums: int | tuple[int, ...] = 0,
-    *,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
+    func: Callable, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
-) -> Callable:
+) -> Callable:  # fmt: skip
     """A function that gives the Jacobian of ``func``, row by row, by reverse mode.
 
 
@@ -97,12 +93,8 @@ def pulled_back(pull: Callable, basis: list[Tensor], chunk_size: int | None) -> 
 
 
 def jacfwd(
-    func: Callable,
-    argnums: int | tuple[int, ...] = 0,
-    has_aux: bool = False,
-    *,
-    randomness: str = "error",
-) -> Callable:
+    func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error",
+) -> Callable:  # fmt: skip
     """A function that gives the Jacobian of ``func``, column by column, by forward mode. See ``jacrev``.
 
     Args:

@@ -26,13 +26,8 @@ def name_of(func: Callable) -> str:
 
 
 def vmap(
-    func: Callable,
-    in_dims: Any = 0,
-    out_dims: Any = 0,
-    randomness: str = "error",
-    *,
-    chunk_size: int | None = None,
-) -> Callable:
+    func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None,
+) -> Callable:  # fmt: skip
     """A function that maps ``func`` over a dimension of its inputs.
 
     Args:

@@ -24,13 +24,9 @@ class SparseAdam(PerParameter):
     """
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
+        self, params: Params, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
         maximize: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if isinstance(lr, Tensor):
             check_lr(lr)
         if not lr > 0.0:

@@ -27,13 +27,9 @@ STRATEGIES = ("forward-mode", "reverse-mode")
 
 
 def jacobian(
-    func: Callable,
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
+    func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     strategy: str = "reverse-mode",
-) -> Any:
+) -> Any:  # fmt: skip
     """The Jacobian of ``func``.
 
     Args:
@@ -181,13 +177,9 @@ def _in_place_of(inputs: Tensors, columns: Tensor, out: Tensor) -> list[Tensor]:
 
 
 def hessian(
-    func: Callable,
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
+    func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
+) -> Any:  # fmt: skip
     """The Hessian of ``func``: the Jacobian of its gradient.
 
     Args:

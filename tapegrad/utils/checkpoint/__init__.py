@@ -185,15 +185,10 @@ def _backward_through(outputs: Iterable[Any], grads: tuple) -> None:
 
 
 def checkpoint(
-    function: Callable,
-    *args: Any,
-    use_reentrant: bool | None = None,
-    context_fn: Callable[[], Contexts] = noop_context_fn,
-    determinism_check: str = "default",
-    debug: bool = False,
-    early_stop: bool = True,
-    **kwargs: Any,
-) -> Any:
+    function: Callable, *args: Any, use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = noop_context_fn, determinism_check: str = "default", debug: bool = False,
+    early_stop: bool = True, **kwargs: Any,
+) -> Any:  # fmt: skip
     """Call ``function(*args, **kwargs)`` without keeping what it saves for backward; there it is computed again.
 
     Args:
@@ -243,15 +238,9 @@ _DETERMINISM_CHECKS: dict[str, Callable[[Tensor], Any]] = {"default": _metadata,
 
 
 def _frame(
-    function: Callable,
-    args: tuple,
-    kwargs: dict,
-    preserve_rng_state: bool,
-    context_fn: Callable[[], Contexts],
-    determinism_check: str,
-    debug: bool,
-    early_stop: bool,
-) -> tuple[Frame, AbstractContextManager]:
+    function: Callable, args: tuple, kwargs: dict, preserve_rng_state: bool, context_fn: Callable[[], Contexts],
+    determinism_check: str, debug: bool, early_stop: bool,
+) -> tuple[Frame, AbstractContextManager]:  # fmt: skip
     """The frame of a call, and the context for its first run."""
     on_error = None
     if debug if _Switches.debug is None else _Switches.debug:
