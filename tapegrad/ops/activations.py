@@ -69,7 +69,10 @@ def hardtanh_backward(grad, x, *, min_val, max_val):
     return jnp.where((x <= min_val) | (x >= max_val), 0, grad)
 
 
-@elementwise(x=lambda g, x, negative_slope: leaky_relu_backward(g, x, negative_slope=negative_slope), real=True, rounds_once=True)
+@elementwise(
+    x=lambda g, x, negative_slope: leaky_relu_backward(g, x, negative_slope=negative_slope), real=True,
+    rounds_once=True,
+)  # fmt: skip
 def leaky_relu(x, *, negative_slope):
     """``x`` where positive, else ``negative_slope * x``."""
     return jnp.where(x > 0, x, x * negative_slope)
