@@ -72,7 +72,7 @@ def test_processes_that_part_are_told_where(tmp_path):
 
 
 PARTS = """
-import datetime, os, signal, time, tapegrad as torch, tapegrad.distributed as dist
+import datetime, os, signal, time, numpy as np, tapegrad as torch, tapegrad.distributed as dist
 from tapegrad.distributed.tensor import ones, Shard
 dist.init_process_group(timeout=datetime.timedelta(seconds=60))
 rank, mesh = dist.get_rank(), dist.init_device_mesh('cpu', (2,))
@@ -97,6 +97,10 @@ except (RuntimeError, TimeoutError) as error:
         pytest.param("x = x * (rank + 2)", "01", "rank 1: mul(float32[2, 4]P('dim_0',), 3.0)",
                      marks=pytest.mark.ring("full")),
         pytest.param("lazy = torch.deferred(); lazy.__enter__(); x = x * (rank + 2)", "01", "rank 1: mul(in0, 3.0)",
+                     marks=pytest.mark.ring("full")),
+        pytest.param("x = torch.interop.from_jax(lambda a, c=np.arange(4.) + rank: a * c)(x)", "01",
+                     "rank 1: an array written into the program: float", marks=pytest.mark.ring("full")),
+        pytest.param("x = x.lerp(x * x, torch.tensor(rank / 2))", "01", "rank 1: in2 is array(0.5, dtype=float32)",
                      marks=pytest.mark.ring("full")),
         pytest.param("rank and dist.barrier()", "01", "rank 1: the others at a barrier at",
                      marks=pytest.mark.ring("everything")),
