@@ -123,6 +123,16 @@ same(torch.func.vmap(torch.func.grad(f), (0, None))(plain.detach(), weight),
 same(torch.func.jvp(torch.sin, (plain.detach(),), (plain.detach(),))[1],
      torch.func.jvp(torch.sin, (x.detach(),), (x.detach(),))[1])  # fmt: skip
 
+# in one process what is local is all of it, in a compiled step, too
+local = torch.compile(lambda x: torch.autograd.grad((x.to_local() * 2).square().sum(), x)[0].to_local())
+for _ in range(4):
+    found = local(x)
+    assert found.placements == BOTH
+    same(8 * plain.detach(), found)
+assert local.replayed > 0, local.report()
+refuses(RuntimeError, r"one program is compiled for all its devices.*call to_local\(\) or full_tensor\(\) outside",
+        lambda: torch.compile(lambda x: x.full_tensor())(x))  # fmt: skip
+
 # arrays of jax, both ways
 array = x.detach().jax()
 assert from_jax_array(array).placements == BOTH

@@ -12,7 +12,7 @@ import builtins
 import math
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, NoReturn, Self
 
@@ -327,15 +327,23 @@ def device_of(value: Any) -> device:
     only = only_device()
     if only is not None:
         return only
-    device = getattr(getattr(value, "program", None), "device", None)
-    if device is not None:  # pending
-        return device
+    program = getattr(value, "program", None)
+    if program is not None:  # pending
+        return program.device or _device_of_inputs(program.inputs)
     value = getattr(value, "array", value)
     if isinstance(value, jax.core.Tracer):
         return get_default_device()
     if isinstance(value, jax.Array) and value.sharding.num_devices > 1:
         return mesh_device_of(value).free
     return from_jax(min(value.devices(), key=_number))
+
+
+def _device_of_inputs(inputs: Iterable[Any]) -> device:
+    """Where a program computes that has its arguments from anywhere: on the mesh of one of them, if there is one."""
+    arrays = [one for one in inputs if isinstance(one, jax.Array)]
+    spread = next((one for one in arrays if one.sharding.num_devices > 1), None)
+    first = spread if spread is not None else next(iter(arrays), None)
+    return get_default_device() if first is None else device_of(first)
 
 
 def mesh_device_of(array: jax.Array) -> MeshDevice:
