@@ -308,8 +308,8 @@ def only_device() -> device | None:
     return device("cpu") if alone else None
 
 
-def jitted(function: Callable, **options: Any) -> Any:
-    """``jax.jit(function)``, whose results lie where the arguments do.
+def jitted(function: Callable, *, marks: bool = False, **options: Any) -> Any:
+    """``jax.jit(function)``, whose results lie where the arguments do; ``marks`` is said of ``Together``.
 
     jax leaves out arguments that no result depends on; what is made of nothing then, a gradient of zeros, would lie on
     the default device. In a process that has one device only that is the right one. Where there are other processes,
@@ -317,7 +317,7 @@ def jitted(function: Callable, **options: Any) -> Any:
     """
     alone = only_device() is not None
     found = jax.jit(function, keep_unused=not alone, **options)
-    return found if alone or jax.process_count() == 1 else Together(found)
+    return found if alone or jax.process_count() == 1 else Together(found, marks)
 
 
 def device_of(value: Any) -> device:

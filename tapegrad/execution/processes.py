@@ -8,7 +8,8 @@ far, and the place in the user's program. Before something is called that this p
 something is compiled and before a backward pass the processes compare both with one another (``agree``), with the
 arrays that are written into the program, and the numbers without dimensions that it is given. Where a line differs, all
 of them raise, and say which. That a known program was called in another order is found when they compare
-again: ``every`` so many passes, which all count alike, or at each call if it is 1.
+again: ``every`` so many passes, which all count alike, or at each call if it is 1. Collectives leave a mark before each
+call: who comes with another one than the first is told before elements are mixed, and the first while it waits.
 
 Calls that wait for other processes are made by a thread of their own (``wait_for``): who called sees meanwhile whether
 a peer has ended, has failed or waits for something else, and for how long this has lasted.
@@ -162,10 +163,11 @@ class Together:
 
     Args:
         function: as ``jax.jit`` made it.
+        marks: whether each call leaves a mark: what it gives is read without anybody noticing.
     """
 
-    def __init__(self, function: Any) -> None:
-        self._function = function
+    def __init__(self, function: Any, marks: bool = False) -> None:
+        self._function, self._marks = function, marks
         self._known: dict[tuple, int] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -181,6 +183,8 @@ class Together:
         if program is None or processes.every == 1:
             program = self._known[ranks, kind] = self._compare(text, values, ranks)
         processes.history(ranks).note(text, program)
+        if self._marks:
+            processes.mark(ranks)  # type: ignore[misc]
         return processes.wait_for(lambda: self._function(*values), ranks)  # type: ignore[misc]
 
     def _compare(self, text: str, values: tuple, ranks: Ranks) -> int:
