@@ -162,7 +162,8 @@ def test_one_after_the_other():
 
 def several_at_each_step(lib, optimizer):
     schedules = lib.optim.lr_scheduler
-    return schedules.ChainedScheduler([schedules.ConstantLR(optimizer, 0.1, 2), schedules.ExponentialLR(optimizer, 0.9)])
+    parts = [schedules.ConstantLR(optimizer, 0.1, 2), schedules.ExponentialLR(optimizer, 0.9)]
+    return schedules.ChainedScheduler(parts)
 
 
 def test_several_at_each_step():
