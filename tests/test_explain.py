@@ -53,6 +53,13 @@ def test_names_at_the_top_are_those_of_viz(name):
     assert getattr(torch, name) is getattr(torch.viz, name)
 
 
+@pytest.mark.parametrize("name", ["explain", "explain_nan", "graph", "saved", "walk"])
+def test_nothing_is_not_explained(name):
+    """None of them but ``graph`` draws."""
+    with pytest.raises(ValueError, match=rf"^{name}\(\): expected a tensor, or several; the sequence is empty$"):
+        getattr(torch.viz, name)([])
+
+
 # -- explain -----------------------------------------------------------------------------------------------------------
 
 
@@ -391,6 +398,14 @@ def test_between_two_nodes_anything_may_be_done():
     assert torch.is_grad_enabled() and (w * 2).requires_grad
     assert [step.name for step in steps] == ["ExpBackward0", "leaf"]
     assert [row.order for row in steps.rows] == [1, 2, 3] and "ExpBackward0" in str(steps)
+
+
+def test_a_long_walk_takes_a_step_at_a_time():
+    """What has run is remembered in one list: to copy it at each step would take minutes where there are 100,000."""
+    steps = torch.walk((leaf(2) * 3).sum())
+    first = next(steps)
+    seen = steps.rows
+    assert [*seen, *steps] == list(seen) and seen is steps.rows and seen[0] is first and len(seen) == 3
 
 
 def test_a_walk_goes_where_it_is_told():

@@ -45,6 +45,12 @@ def test_an_operator_that_is_there_once_only_is_told():
     assert [row.after.name for row in report.rows if row.before is None] == ["exp", "ExpBackward0"]
 
 
+@pytest.mark.parametrize("given", [(step,), (step, None), (torch.nn.Linear(1, 1),)])
+def test_one_function_has_no_other_beside_it(given):
+    with pytest.raises(TypeError, match=r"or one compiled step, got (function|Linear) alone$"):
+        torch.viz.diff(*given)
+
+
 def test_the_kinds_of_calls_of_a_compiled_step():
     w = torch.ones(3, requires_grad=True)
 

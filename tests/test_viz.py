@@ -520,7 +520,7 @@ def test_in_notebooks():
     ("given", "settings", "error", "match"),
     [
         (lambda: torch.tensor(1.0), {}, ValueError, r"graph\(\): the tensor has no graph: it does not require grad"),
-        (list, {}, ValueError, "there is nothing to draw"),
+        (list, {}, ValueError, "the sequence is empty"),
         (lambda: 3.0, {}, TypeError, "expected a tensor, a node of a graph or a GradientEdge, got float"),
         (lambda: [loop(1)[1], "x"], {}, TypeError, "got str"),
         (lambda: loop(1)[1], {"names": [1]}, TypeError, "a mapping of names to tensors, got list"),

@@ -97,6 +97,7 @@ class Walk(Report):
 
     def __init__(self, title: str, visits: Iterator[Visit], facts: Sequence[str | None]) -> None:
         super().__init__(title, (), facts)
+        self.rows = self._visited = list[Visit]()
         self._visits = visits
 
     def __iter__(self) -> Walk:
@@ -104,7 +105,7 @@ class Walk(Report):
 
     def __next__(self) -> Visit:
         visit = next(self._visits)
-        self.rows = (*self.rows, visit)
+        self._visited.append(visit)
         return visit
 
 
