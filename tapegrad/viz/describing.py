@@ -120,17 +120,23 @@ def saved_by(node: Node) -> list[SavedItem]:
     """The tensors that a node keeps; none once they are freed. Hooks that unpack them are not run."""
     if is_freed(node):
         return []
-    prefix = "_raw_saved_" if isinstance(getattr(node, "saved", None), Saves) else "_saved_"
-    names = [name for name in dir(node) if name.startswith(prefix) and name != "_raw_saved_tensors"]
     found = []
-    for name in names if isinstance(node, OperatorNode) else ():
+    for field, name in saved_names(node) if isinstance(node, OperatorNode) else ():
         with suppress(RuntimeError, AttributeError):  # written to since; of this node there is none
             given = getattr(node, name)
             items = given if isinstance(given, (tuple, list)) else (given,)
-            found += [saved_item(name.removeprefix(prefix), one) for one in items]
+            found += [saved_item(field, one) for one in items]
     raw = getattr(node, "_raw_saved_tensors", ())
     found += [saved_item(f"saved_tensors[{place}]", one) for place, one in enumerate(raw)]
     return [one for one in found if one is not None]
+
+
+def saved_names(node: OperatorNode) -> list[tuple[str, str]]:
+    """The fields of what an operator's node saves, and under which names it gives them; as ``SavedTensor`` with hooks."""
+    op = node.plan.op
+    if isinstance(node.saved, Saves):
+        return [(field, f"_raw_saved_{field}") for field in op.saved_tensor_fields(node)]
+    return [(field, f"_saved_{field}") for field in op.saved_fields()]
 
 
 def saved_item(name: str, item: Any) -> SavedItem | None:
