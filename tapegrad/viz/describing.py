@@ -135,8 +135,8 @@ def saved_names(node: OperatorNode) -> list[tuple[str, str]]:
     """The fields of what an operator's node saves, and under which names it gives them; as ``SavedTensor`` with hooks."""
     op = node.plan.op
     if isinstance(node.saved, Saves):
-        return [(field, f"_raw_saved_{field}") for field in op.saved_tensor_fields(node)]
-    return [(field, f"_saved_{field}") for field in op.saved_fields()]
+        return [(field, f"_raw_saved_{field}") for field in sorted(op.saved_tensor_fields(node))]
+    return [(field, f"_saved_{field}") for field in sorted(op.saved_fields())]
 
 
 def saved_item(name: str, item: Any) -> SavedItem | None:
