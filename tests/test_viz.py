@@ -505,6 +505,14 @@ def test_graphviz_draws_all_that_is_there():
     assert picture.png(layout="dot").startswith(b"\x89PNG")
 
 
+def test_numbers_that_are_kept_are_counted_each():
+    """They are shown as tensors, which live as long as one looks at them: one may lie where another one lay."""
+    y = torch.ones(2, requires_grad=True)
+    for turn in range(20):
+        y = (y * (1.5 + turn)).sin() / (2.25 + turn)
+    assert str(y.sum().graph()).splitlines()[1] == f"saved for backward: {20 * (8 + 2 * 4 + 8)} B"
+
+
 def test_in_notebooks():
     loss = program()[2]
     picture = loss.graph()
