@@ -4,8 +4,8 @@ Note [Modules]
 A module is a user of the package like any other: it keeps tensors by name, and calls public functions in ``forward``.
 What a call of it costs besides is one look at its hooks and at those of all modules; only where there are some does
 ``hooks.py`` take over (Note [Calls with hooks]). Python asks ``__getattr__`` for a tensor after it has made an error,
-which costs more than the rest of a call: layers look for theirs in the table first (``_two``). What it saves and loads is in ``states.py``, how it is converted in
-``conversion.py``.
+which costs more than the rest of a call: layers look for theirs in the table first (``_two``). What it saves and loads
+is in ``states.py``, how it is converted in ``conversion.py``.
 """
 
 from __future__ import annotations
