@@ -81,10 +81,12 @@ from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked
 # a fifth of the package, which many programs do without
 __getattr__, __dir__ = on_demand(
     __name__,
+    Future="tapegrad.futures",
     GradScaler="tapegrad.amp.grad_scaler",
     __config__="tapegrad.__config__",
     __future__="tapegrad.__future__",
     _dynamo="tapegrad._dynamo",
+    _tensor_str="tapegrad._tensor_str",
     _utils="tapegrad._utils",
     amp="tapegrad.amp",
     autocast="tapegrad.amp.autocast_mode",
@@ -116,6 +118,7 @@ __getattr__, __dir__ = on_demand(
     mps="tapegrad.mps",
     mtia="tapegrad.mtia",
     multiprocessing="tapegrad.multiprocessing",
+    onnx="tapegrad.onnx",
     optim="tapegrad.optim",
     profiler="tapegrad.profiler",
     quasirandom="tapegrad.quasirandom",

@@ -36,9 +36,9 @@ FLOORS = [
     ["optim", "serialization"],
     ["distributed", "viz"],
     [
-        "_C", "__config__", "_dynamo", "_ops", "_utils", "accelerator", "backends", "cpu", "cuda", "fft", "functional",
-        "_subclasses", "futures", "fx", "hub", "jit", "linalg", "masked", "mps", "mtia", "overrides", "profiler",
-        "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
+        "_C", "__config__", "_dynamo", "_ops", "_tensor_str", "_utils", "accelerator", "backends", "cpu", "cuda", "fft",
+        "functional", "_subclasses", "futures", "fx", "hub", "jit", "linalg", "masked", "mps", "mtia", "onnx", "overrides",
+        "profiler", "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],
