@@ -114,6 +114,7 @@ __getattr__, __dir__ = on_demand(
     is_autocast_cpu_enabled="tapegrad.amp.autocast_mode",
     is_autocast_enabled="tapegrad.amp.autocast_mode",
     jit="tapegrad.jit",
+    library="tapegrad.library",
     load="tapegrad.serialization.loading",
     mps="tapegrad.mps",
     mtia="tapegrad.mtia",

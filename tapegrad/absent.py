@@ -36,8 +36,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         (STREAMS, "Stream Event"),
         ("Python's own control flow decides what is on the tape; write if and while", "cond while_loop"),
         (EXPORTS, "export"),
-        ("a function of tensors needs no registration here; torch.autograd.Function gives it a backward of its own, and "
-         "tapegrad.interop.from_jax makes one of a function of arrays", "library"),
         (QUANTIZED, "_scaled_mm"),
         (REMOVED, "symeig eig lstsq solve matrix_rank"),
         (SYSTEM, "classes windows monitor nuclear_norm"),
@@ -51,6 +49,11 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
     "torch.nn.attention": [
         ("attention over sequences of several lengths: pad them and mask what is padding, or give flex_attention a mask "
          "of documents", "varlen"),
+    ],
+    "torch.library": [
+        ("there is no dispatcher; custom_op registers a function, and tapegrad.interop.from_jax makes one of a function of "
+         "arrays", """Library impl define fallthrough_kernel register_autocast register_vmap register_torch_dispatch
+            get_ctx get_kernel triton_op wrap_triton impl_abstract"""),
     ],
     "torch.onnx": [
         (EXPORTS, "export ONNXProgram register_custom_op_symbolic"),
