@@ -31,7 +31,6 @@ class Optax(Optimizer):
         ValueError: a group with options.
 
     >>> import optax
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Optax([w], optax.sgd(0.1))
     >>> (w**2).sum().backward()

@@ -31,14 +31,9 @@ _DOCUMENTED = (
 
 
 def load(
-    f: Any,
-    map_location: Any = None,
-    pickle_module: Any = None,
-    *,
-    weights_only: bool | None = None,
-    mmap: bool | None = None,
-    **pickle_load_args: Any,
-) -> Any:
+    f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
+    mmap: bool | None = None, **pickle_load_args: Any,
+) -> Any:  # fmt: skip
     """What ``save`` wrote, here or in PyTorch, to a file.
 
     Checksums are compared, but for those of storages that stay in the file (``mmap``). Files of the old format, from
@@ -61,7 +56,6 @@ def load(
         RuntimeError: the file is damaged, or wants a device that isn't there.
 
     >>> import io
-    >>> import tapegrad as torch
     >>> file = io.BytesIO()
     >>> torch.save({"weight": torch.arange(3.0), "step": 7}, file)
     >>> _ = file.seek(0)
