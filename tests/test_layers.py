@@ -37,8 +37,8 @@ FLOORS = [
     ["distributed", "viz"],
     [
         "_C", "__config__", "_dynamo", "_ops", "_tensor_str", "_utils", "accelerator", "backends", "cpu", "cuda", "fft",
-        "functional", "_subclasses", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "mtia", "onnx", "overrides",
-        "profiler", "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
+        "functional", "_subclasses", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "mtia", "onnx",
+        "overrides", "profiler", "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],
