@@ -432,7 +432,8 @@ def test_a_backward_pass_that_raises_is_told():
     assert answer.facts == ("that raises ValueError: no way",)
     found = torch.explain_nan(loss)
     assert found.title == "no nan is known in the forward pass, nor in the backward pass until that raises an error"
-    assert found.facts[0] == "ValueError: no way" and [row.name for row in found.rows] == ["SumBackward0", "MulBackward0"]
+    assert found.facts[0] == "ValueError: no way"
+    assert [row.name for row in found.rows] == ["SumBackward0", "MulBackward0"]
 
 
 def test_a_long_walk_takes_a_step_at_a_time():
