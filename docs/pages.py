@@ -65,8 +65,9 @@ def reference(path: str) -> str:
     """The page of a module: what it says of itself, and all its public names."""
     home = found(path)
     entries = [text for name in public(home) for text in entries_of(f"{path}.{name}", getattr(home, name))]
-    entries = entries or [modules_in(home)]
-    return "\n\n".join([f"# {path}", in_bold(markdown(inspect.getdoc(home) or "", "../notes.md")), *entries]) + "\n"
+    said = in_bold(markdown(inspect.getdoc(home) or "", "../notes.md"))
+    told = ["Examples begin with `import tapegrad as torch`.", *entries] if entries else [modules_in(home)]
+    return "\n\n".join([f"# {path}", said, *told]) + "\n"
 
 
 def modules_in(home: ModuleType) -> str:

@@ -68,7 +68,6 @@ def backward(
         RuntimeError: a tensor has no graph, a gradient doesn't fit, or the graph was freed.
         TypeError: something of the wrong type.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> torch.autograd.backward(x ** 3)
     >>> x.grad
@@ -125,7 +124,6 @@ def grad(
         RuntimeError: an input was not used, a gradient doesn't fit, or the graph was freed.
         ValueError: ``materialize_grads`` together with ``allow_unused=False``.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> torch.autograd.grad(x * x, x)
     (tensor(6.),)

@@ -27,6 +27,38 @@ from tapegrad.tensor.tensor import Tensor
 _Number = _int | _float | _complex
 _Scalar = _int | _float | _complex | Tensor
 
+from tapegrad.bindings.gpus import Event as Event
+from tapegrad import OutOfMemoryError as OutOfMemoryError
+from tapegrad.bindings.gpus import Stream as Stream
+from tapegrad.bindings.gpus import StreamContext as StreamContext
+from tapegrad.cuda import amp as amp
+from tapegrad.bindings.gpus import current_stream as current_stream
+from tapegrad.bindings.gpus import current_stream as default_stream
+from tapegrad.bindings.gpus import DefaultGpu as device
+from tapegrad.bindings.gpus import DefaultGpuOf as device_of
+from tapegrad.bindings.gpus import get_arch_list as get_arch_list
+from tapegrad.bindings.gpus import get_device_capability as get_device_capability
+from tapegrad.bindings.gpus import get_device_name as get_device_name
+from tapegrad.bindings.gpus import get_device_properties as get_device_properties
+from tapegrad.bindings.gpus import get_rng_state as get_rng_state
+from tapegrad.bindings.gpus import get_rng_state_all as get_rng_state_all
+from tapegrad.bindings.gpus import initial_seed as initial_seed
+from tapegrad.bindings.gpus import ipc_collect as ipc_collect
+from tapegrad.bindings.gpus import is_tf32_supported as is_tf32_supported
+from tapegrad.bindings.gpus import max_memory_allocated as max_memory_allocated
+from tapegrad.bindings.gpus import max_memory_reserved as max_memory_reserved
+from tapegrad.bindings.gpus import mem_get_info as mem_get_info
+from tapegrad.bindings.gpus import memory_allocated as memory_allocated
+from tapegrad.bindings.gpus import memory_reserved as memory_reserved
+from tapegrad.bindings.gpus import memory_stats as memory_stats
+from tapegrad.bindings.gpus import reset_peak_memory_stats as reset_peak_memory_stats
+from tapegrad.bindings.gpus import seed as seed
+from tapegrad.bindings.gpus import seed as seed_all
+from tapegrad.bindings.gpus import set_device as set_device
+from tapegrad.bindings.gpus import set_rng_state as set_rng_state
+from tapegrad.bindings.gpus import set_rng_state_all as set_rng_state_all
+from tapegrad.bindings.gpus import set_stream as set_stream
+from tapegrad.bindings.gpus import stream as stream
 BFloat16Tensor: _type[Tensor]
 BoolTensor: _type[Tensor]
 ByteTensor: _type[Tensor]

@@ -312,8 +312,10 @@ class Plan:
     def backward_function(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
         """The array function of a backward kernel."""
         count, formulas, node_name = sum(defined), self.formulas(), self.node_class.__name__
+        op, widens = self.op, self._widens(wanted)
 
         def backward(*values: Any) -> tuple:
+            values = op.widened(values) if widens else values
             given = iter(values[:count])
             grads = [next(given) if has else None for has in defined]
             results = formulas.gradients(grads, values[count:], wanted)
@@ -323,6 +325,13 @@ class Plan:
             return results
 
         return backward
+
+    def _widens(self, wanted: tuple[bool, ...]) -> bool:
+        """Whether the formulas are computed in float32, and rounded once, if they are given halves: Note [Halves]."""
+        once, names = self.op.rounds_once, self.op.inputs
+        if once is True or not once:
+            return bool(once)
+        return all(names[i] in once for i, want in zip(self.positions, wanted, strict=True) if want)
 
     def backward_arguments(self, defined: tuple[bool, ...]) -> list[Any]:
         """What a backward kernel takes: gradients, then what was saved."""

@@ -65,6 +65,9 @@ KERNEL_CALL, XLA_ARGUMENT = 500.0, 300.0
 PROGRAM_CALL, INSTRUCTION_CALL = 15_000.0, 700.0
 """Nanoseconds that a program takes besides what it computes, and each instruction to be recorded: measured."""
 
+ROUNDED = {"xla_allow_excess_precision": False}
+"""Each operation of half precision rounds its result, as it does at once, where XLA would keep digits between two."""
+
 
 class SubprogramExecutable:
     """A piece that can be run: kernel by kernel, until there is evidence that compiling it pays."""
@@ -91,7 +94,9 @@ class SubprogramExecutable:
         waits = in_background() and not asked
         if piece.lone or (waits and self.due) or self._is_rare(often, waits) or self._is_small(arguments):
             return self._run_by_kernels(arguments)
-        program = jitted(piece.inlined(extra_outputs(piece.code, piece.wanted, arguments)))
+        program = jitted(
+            piece.inlined(extra_outputs(piece.code, piece.wanted, arguments)), compiler_options=ROUNDED
+        )
         compiled = scoped(program) if piece.wide else program
         weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(piece.code))
         for call in piece.calls:
@@ -405,7 +410,6 @@ class Stats(NamedTuple):
 def stats() -> Stats:
     """What deferred programs have cost and saved, in all threads, what is remembered, and how kernels are run.
 
-    >>> import tapegrad as torch
     >>> before = torch.execution.stats().hits
     >>> x = torch.ones(3)
     >>> with torch.deferred():

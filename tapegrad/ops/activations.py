@@ -22,6 +22,7 @@ from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.conventions import kink
 from tapegrad.ops.joining import cat, split
 from tapegrad.ops.kinds import conj, elementwise, general, zeros_of
+from tapegrad.ops.reductions import widened
 from tapegrad.ops.selection import where
 from tapegrad.ops.special import erf
 from tapegrad.ops.unary import exp, sigmoid, tanh
@@ -68,7 +69,10 @@ def hardtanh_backward(grad, x, *, min_val, max_val):
     return jnp.where((x <= min_val) | (x >= max_val), 0, grad)
 
 
-@elementwise(x=lambda g, x, negative_slope: leaky_relu_backward(g, x, negative_slope=negative_slope), real=True)
+@elementwise(
+    x=lambda g, x, negative_slope: leaky_relu_backward(g, x, negative_slope=negative_slope), real=True,
+    rounds_once=True,
+)  # fmt: skip
 def leaky_relu(x, *, negative_slope):
     """``x`` where positive, else ``negative_slope * x``."""
     return jnp.where(x > 0, x, x * negative_slope)
@@ -108,13 +112,13 @@ def _elu_gradient(g, x, alpha, scale, input_scale):
     return g * where(x <= 0, alpha * scale * input_scale * exp(where(x < 0, x, 0) * input_scale), scale)
 
 
-@elementwise(x=_elu_gradient, real=True)
+@elementwise(x=_elu_gradient, real=True, rounds_once=True)
 def elu(x, *, alpha, scale, input_scale):
     """``scale * x`` where positive, else ``scale * alpha * (exp(input_scale * x) - 1)``."""
     return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) * input_scale))
 
 
-@elementwise(x=lambda g, x, alpha: g * where(x <= 0, exp(where(x < 0, x, 0) / alpha), 1), real=True)
+@elementwise(x=lambda g, x, alpha: g * where(x <= 0, exp(where(x < 0, x, 0) / alpha), 1), real=True, rounds_once=True)
 def celu(x, *, alpha):
     """``x`` where positive, else ``alpha * (exp(x / alpha) - 1)``."""
     return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) / alpha))
@@ -131,7 +135,7 @@ def _gelu_gradient(g, x, approximate):
     return g * (0.5 * (1 + half) + 0.5 * x * (1 - half * half) * slope)
 
 
-@elementwise(x=_gelu_gradient, real=True)
+@elementwise(x=_gelu_gradient, real=True, rounds_once=True)
 def gelu(x, *, approximate):
     """``x`` times the standard normal distribution function of it (``"none"``), or ``"tanh"``'s approximation."""
     if approximate == "none":
@@ -144,7 +148,7 @@ def _silu_gradient(g, x):
     return g * conj(gate * (1 + x * (1 - gate)))
 
 
-@elementwise(x=_silu_gradient)
+@elementwise(x=_silu_gradient, rounds_once=True)
 def silu(x):
     """``x * sigmoid(x)``."""
     return x * lax.logistic(x)
@@ -155,7 +159,7 @@ def _mish_gradient(g, x):
     return g * (bend + x * sigmoid(x) * (1 - bend * bend))
 
 
-@elementwise(x=_mish_gradient, real=True)
+@elementwise(x=_mish_gradient, real=True, rounds_once=True)
 def mish(x):
     """``x * tanh(log(1 + exp(x)))``."""
     return x * jnp.tanh(_softplus(x))
@@ -170,7 +174,7 @@ def _softplus_gradient(g, x, beta, threshold):
     return where(scaled > threshold, g, g * sigmoid(where(scaled >= threshold, threshold, scaled)))
 
 
-@elementwise(x=_softplus_gradient, real=True)
+@elementwise(x=_softplus_gradient, real=True, rounds_once=True)
 def softplus(x, *, beta, threshold):
     """``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` is above the threshold."""
     return jnp.where(x * beta > threshold, x, _softplus(x * beta) / beta)
@@ -178,7 +182,7 @@ def softplus(x, *, beta, threshold):
 
 @elementwise(
     x=lambda g, x: g * sigmoid(-x), real=True, aten="log_sigmoid_forward", node="LogSigmoidBackward0",
-    profile="log_sigmoid_forward",
+    profile="log_sigmoid_forward", rounds_once=True,
 )  # fmt: skip
 def logsigmoid(x):
     """``log(sigmoid(x))``, without overflow."""
@@ -191,7 +195,7 @@ def hardsigmoid(x):
     return jnp.clip(x + 3, 0, 6) / 6
 
 
-@elementwise(x=lambda g, x: where(x <= -3, 0, where(x < 3, g * (x / 3 + 0.5), g)), real=True)
+@elementwise(x=lambda g, x: where(x <= -3, 0, where(x < 3, g * (x / 3 + 0.5), g)), real=True, rounds_once=True)
 def hardswish(x):
     """``x * hardsigmoid(x)``."""
     return x * (jnp.clip(x + 3, 0, 6) / 6)
@@ -249,9 +253,9 @@ def _glu_tangent(t_x, x, axis):
     return t_value * opening + t_gate * value * opening * (1 - opening)
 
 
-@general(x=_glu_gradient, jvp=_glu_tangent, real=True, keeps_layout=True)
+@general(x=_glu_gradient, jvp=_glu_tangent, real=True, keeps_layout=True, rounds_once=True)
 def glu(x, *, axis):
     """The first half along an axis times the sigmoid of the second."""
     half = x.shape[axis] // 2
-    value, gate = (lax.slice_in_dim(x, start, start + half, axis=axis) for start in (0, half))
-    return value * lax.logistic(gate)
+    value, gate = (widened(lax.slice_in_dim(x, start, start + half, axis=axis)) for start in (0, half))
+    return (value * lax.logistic(gate)).astype(x.dtype)

@@ -27,7 +27,10 @@ def add(x, y):
     return jnp.add(x, y)
 
 
-@elementwise(x=lambda g: g, y=lambda g, alpha: g * conj(alpha), aten=".Tensor", family="add", spoilt="difference")
+@elementwise(
+    x=lambda g: g, y=lambda g, alpha: g * conj(alpha), aten=".Tensor", family="add", spoilt="difference",
+    rounds_once=True,
+)  # fmt: skip
 def add_scaled(x, y, alpha):
     """``x + alpha * y``, for a number ``alpha``."""
     return x + alpha * y
@@ -41,7 +44,10 @@ def sub(x, y):
     return jnp.subtract(x, y)
 
 
-@elementwise(x=lambda g: g, y=lambda g, alpha: -(g * conj(alpha)), aten=".Tensor", family="sub", spoilt="difference")
+@elementwise(
+    x=lambda g: g, y=lambda g, alpha: -(g * conj(alpha)), aten=".Tensor", family="sub", spoilt="difference",
+    rounds_once=True,
+)  # fmt: skip
 def sub_scaled(x, y, alpha):
     """``x - alpha * y``, for a number ``alpha``."""
     return x - alpha * y
@@ -61,13 +67,15 @@ def rsub_number(x, y):
     return jnp.subtract(y, x)
 
 
-@elementwise(x=lambda g, alpha: -(g * conj(alpha)), y=lambda g: g, aten=".Tensor", family="rsub")
+@elementwise(
+    x=lambda g, alpha: -(g * conj(alpha)), y=lambda g: g, aten=".Tensor", family="rsub", rounds_once=True,
+)  # fmt: skip
 def rsub_scaled(x, y, alpha):
     """``y - alpha * x``, for a number ``alpha``."""
     return y - alpha * x
 
 
-@elementwise(x=lambda g, alpha: -(g * conj(alpha)), aten=".Scalar", node=1, family="rsub")
+@elementwise(x=lambda g, alpha: -(g * conj(alpha)), aten=".Scalar", node=1, family="rsub", rounds_once=True)
 def rsub_number_scaled(x, y, alpha):
     """``y - alpha * x``, for two numbers."""
     return y - alpha * x
@@ -75,7 +83,7 @@ def rsub_number_scaled(x, y, alpha):
 
 @elementwise(
     x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x), aten=".Tensor", spoilt="product", numbers_are_tensors=True,
-    wraps_numbers=True,
+    wraps_numbers=True, rounds_once=("x",),
 )  # fmt: skip
 def mul(x, y):
     """``x * y``; of booleans, "and"."""
@@ -85,7 +93,7 @@ def mul(x, y):
 @elementwise(
     x=lambda g, y: g / conj(y), y=lambda g, x, y: g * conj(-(x / y) / y), promote="float", aten=".Tensor",
     edge=("y", 0, "the divisor is 0: keep it away from 0"), spoilt="quotient", numbers_are_tensors=True,
-    wraps_numbers=True,
+    wraps_numbers=True, rounds_once=("x",),
 )  # fmt: skip
 def div(x, y):
     """``x / y``; integers are divided as floating numbers.

@@ -65,6 +65,8 @@ class Facts:
     """What NumPy does for any number of arguments or results: ``Pieces``, see Note [Many pieces]."""
     records_integers: bool = False
     """Whether integers that it gives require grad: see Note [Written integers]."""
+    rounds_once: bool | tuple[str, ...] = ()
+    """The inputs whose gradients PyTorch computes by one kernel each; True for all. See Note [Halves]."""
     shows: bool = False
     """Whether the result shows its input's memory in a shape that may have more elements."""
     undefined: bool = False

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution import dtypes
@@ -23,11 +24,24 @@ from tapegrad.tensor.geometry import Geometry, contiguous_strides, elementwise_s
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import Tensor
 
+HALVES = frozenset((np.dtype("float16"), np.dtype(jnp.bfloat16)))
+
 
 class General(Operator):
     """Any function: its gradients are its formulas, in the dtypes of its inputs; its tangents those of its ``jvp=``."""
 
     kind = "general"
+
+    def widened(self, values: Sequence) -> Sequence:
+        """What the formulas of a backward are given in place of these arrays and numbers.
+
+        Note [Halves]
+        PyTorch's kernels compute halves in float32 and round once. Many gradients are one kernel, that of ``gelu`` or
+        of ``x * 0.1``, which is the gradient times 0.1 and not times the bfloat16 nearest to it. Where that is declared
+        (``rounds_once``), the formulas of a backward kernel are given halves as float32, and what they find is rounded.
+        In others, and in a backward that is recorded, each operation of a formula rounds.
+        """
+        return [jnp.asarray(x, jnp.float32) if getattr(x, "dtype", None) in HALVES else x for x in values]
 
     def materialize(self, grads: Sequence, out_specs: Sequence[Spec]) -> Sequence:
         """Zeros for the undefined among the gradients of several outputs, where there can be a gradient."""

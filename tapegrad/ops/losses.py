@@ -111,8 +111,8 @@ def _smooth_slope(x, y, beta):
 @pointwise_loss(
     x=lambda g, x, y, beta: g * _smooth_slope(x, y, beta),
     y=lambda g, x, y, beta: -(g * _smooth_slope(x, y, beta)),
-    refused="smooth_l1_cpu",
-)
+    refused="smooth_l1_cpu", rounds_once=True,
+)  # fmt: skip
 def smooth_l1_loss(x, y, *, beta, reduction):
     """``d**2 / (2 beta)`` where the distance ``d`` is less than ``beta``, ``d - beta / 2`` elsewhere."""
     distance = jnp.abs(x - y)

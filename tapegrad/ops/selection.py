@@ -154,7 +154,9 @@ def _lerp(x, y, weight):
     return jnp.where(jnp.abs(weight) < 0.5, x + weight * span, y - span * (1 - weight))
 
 
-@elementwise(x=lambda g, weight: g * (1 - conj(weight)), y=lambda g, weight: g * conj(weight), aten=".Scalar")
+@elementwise(
+    x=lambda g, weight: g * (1 - conj(weight)), y=lambda g, weight: g * conj(weight), aten=".Scalar", rounds_once=True,
+)  # fmt: skip
 def lerp(x, y, weight):
     """``x + weight * (y - x)``, for a number ``weight``."""
     return _lerp(x, y, weight)

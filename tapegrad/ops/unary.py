@@ -138,7 +138,7 @@ def log1p(x):
     return jnp.log1p(x)
 
 
-@elementwise(x=lambda g, out: g * conj((1 - out) * out), promote="float")
+@elementwise(x=lambda g, out: g * conj((1 - out) * out), promote="float", rounds_once=True)
 def sigmoid(x):
     """``1 / (1 + exp(-x))``."""
     return lax.logistic(x)
@@ -214,7 +214,7 @@ def cosh(x):
     return jnp.cosh(x)
 
 
-@elementwise(x=lambda g, out: g * conj(1 - out * out), promote="float")
+@elementwise(x=lambda g, out: g * conj(1 - out * out), promote="float", rounds_once=True)
 def tanh(x):
     """The hyperbolic tangent."""
     return jnp.tanh(x)
@@ -265,13 +265,13 @@ def sinc(x):
     return jnp.where(angle == 0, 1, jnp.sin(nonzero) / nonzero)
 
 
-@elementwise(x=lambda g: g * (math.pi / 180), promote="float", real=True)
+@elementwise(x=lambda g: g * (math.pi / 180), promote="float", real=True, rounds_once=True)
 def deg2rad(x):
     """Degrees as radians."""
     return x * (math.pi / 180)
 
 
-@elementwise(x=lambda g: g * (180 / math.pi), promote="float", real=True)
+@elementwise(x=lambda g: g * (180 / math.pi), promote="float", real=True, rounds_once=True)
 def rad2deg(x):
     """Radians as degrees."""
     return x * (180 / math.pi)

@@ -125,7 +125,7 @@ def written(file: str) -> str:
     home = FILES[file]
     if home == "Tensor":
         return "\n".join([HEAD, "class TensorMethods:", *(f"    {line}" for line in _members())]) + "\n"
-    package = import_module("tapegrad" if home == "torch" else f"tapegrad.{file.replace('/', '.')}")
+    package = import_module("tapegrad" if home == "torch" else f"tapegrad.{home}")
     head = re.sub(rf"import ({'|'.join(sorted(IN_HEAD))})\n", r"import \1 as \1\n", HEAD) if home == "torch" else HEAD
     lines = [head, *_others(package, home)]
     for name in sorted(NAMESPACES[home]):

@@ -58,7 +58,6 @@ class SavedItem(NamedTuple):
 def short(spec: Any) -> str:
     """A dtype and a shape, or of a tensor.
 
-    >>> import tapegrad as torch
     >>> short(torch.ones(2, 3))
     'f32[2, 3]'
     """

@@ -220,9 +220,11 @@ class Writer:
 
     def _put_last(self, source: str, shape: tuple[Any, ...]) -> str:
         """The last expression of all, put in place of the variable that it begins with."""
+        if source not in self._new or source in self._over:  # not the call of a ufunc alone
+            return source
         call, _, rest = source.partition("(")
         function, name = self.names.get(call), rest.partition(",")[0]
-        if isinstance(function, np.ufunc) and source not in self._over and self._holds(function, name, shape):
+        if isinstance(function, np.ufunc) and self._holds(function, name, shape):
             return f"{source[:-1]}{put_into(function, name)})"
         return source
 

@@ -116,7 +116,6 @@ def diff(step_a: Any, step_b: Any = None) -> DiffReport | KindsReport:
     Raises:
         TypeError: neither.
 
-    >>> import tapegrad as torch
     >>> def step(n, power):
     ...     return (torch.ones(n) * 2) ** power
     >>> print(torch.viz.diff(lambda: step(3, 2), lambda: step(3, 3)))

@@ -59,7 +59,6 @@ def why_no_grad(tensor: Any) -> Answer:
     Raises:
         TypeError: no tensor.
 
-    >>> import tapegrad as torch
     >>> w = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.set_record_source_lines(True), torch.no_grad():
     ...     y = w * 2
@@ -127,7 +126,6 @@ def why_none(tensor: Any, loss: Any = None) -> Answer:
         TypeError: no tensor.
         ValueError: ``loss`` has no graph.
 
-    >>> import tapegrad as torch
     >>> v, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     >>> loss = (v * w.detach()).sum()
     >>> print(torch.viz.why_none(w, loss))

@@ -87,7 +87,6 @@ def explain_nan(loss: Any, gradient: Any = None) -> NonfiniteReport:
         ValueError: the tensor has no graph, or no elements.
         RuntimeError: the graph was freed.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([4.0, -1.0], requires_grad=True)
     >>> print(torch.viz.explain_nan((x.sqrt() * 2).sum()))
     the first nan: sqrt made it, in the forward pass

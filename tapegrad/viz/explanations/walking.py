@@ -159,7 +159,6 @@ def walk(loss: Any, gradient: Any = None, *, inputs: Any = None) -> Walk:
         ValueError: the tensor has no graph.
         RuntimeError: its graph was freed, or ``gradient`` doesn't fit.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> steps = torch.viz.walk((w * 3).sum())
     >>> for step in steps:

@@ -263,7 +263,6 @@ def watch(model: Any, every: int = 100) -> Watch:
         TypeError: no module.
         ValueError: ``every`` is no number of steps.
 
-    >>> import tapegrad as torch
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     >>> with torch.viz.watch(net, every=2) as watched:
     ...     for _ in range(4):
