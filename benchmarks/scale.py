@@ -166,13 +166,14 @@ def row_of(found: dict[str, Any]) -> str:
 
     >>> row_of({"model": "mlp", "layout": "data", "devices": 2, "step": {"compiled": 0.011, "jax.jit": 0.01},
     ...         "host": {"compiled": 0.002, "jax.jit": 0.001}})
-    'mlp, data, on 2: compiled 11.0 ms (1.10 of jax.jit), host 2.00 ms (2.00)'
+    'mlp, data, on 2: jax.jit 10.0 ms, host 1.00 ms; compiled 11.0 ms (1.10), host 2.00 ms (2.00)'
     """
-    step, host, parts = found["step"], found["host"], []
+    step, host = found["step"], found["host"]
+    parts = [f"jax.jit {step['jax.jit'] * 1e3:.1f} ms, host {host['jax.jit'] * 1e3:.2f} ms"]
     for who in (who for who in step if who != "jax.jit"):
         whole, own = f"{step[who] * 1e3:.1f} ms", f"{host[who] * 1e3:.2f} ms"
         times = step[who] / step["jax.jit"], host[who] / host["jax.jit"]
-        parts.append(f"{who} {whole} ({times[0]:.2f} of jax.jit), host {own} ({times[1]:.2f})")
+        parts.append(f"{who} {whole} ({times[0]:.2f}), host {own} ({times[1]:.2f})")
     return f"{found['model']}, {found['layout']}, on {found['devices']}: {'; '.join(parts)}"
 
 
