@@ -46,7 +46,6 @@ class Tensor(TensorMethods):
     Create one with ``tapegrad.tensor`` and the other factories; ``Tensor(2, 3)`` and ``Tensor([1, 2])`` are PyTorch's
     legacy constructors.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * 3 + 2).sum().backward()
     >>> x.grad

@@ -58,7 +58,6 @@ class DTensor(metaclass=OnMesh):
 
     It is made by ``distribute_tensor``, ``DTensor.from_local`` and ``interop.from_jax_array``.
 
-    >>> import tapegrad as torch
     >>> isinstance(torch.ones(2), DTensor)
     False
     """
@@ -118,7 +117,6 @@ def distribute_tensor(
     Raises:
         RuntimeError: it is no leaf, or a dimension can't be split evenly.
 
-    >>> import tapegrad as torch
     >>> mesh = DeviceMesh("cpu", [0])
     >>> distribute_tensor(torch.arange(4), mesh, [Shard(0)]).placements
     (Shard(dim=0),)
