@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import cycle, permutations
 from statistics import median
 from time import perf_counter, thread_time
 from typing import Any
@@ -126,13 +127,16 @@ def steps(kind: str, layout: str, devices: int) -> dict[str, Callable[[], Any]]:
 
 
 def measured(kind: str, layout: str, devices: int, quick: bool) -> dict[str, dict[str, float]]:
-    """The seconds of a step, and of those the time of the calling thread, for each who runs it, in turns."""
+    """The seconds of a step, and of those the time of the calling thread, for each who runs it, in turns.
+
+    Each comes after each other as often: who comes after steps at once finds nothing of its own in the caches.
+    """
     runs = steps(kind, layout, devices)
     taken: dict[str, list[tuple[float, float]]] = {who: [] for who in runs}
-    for number in range(8 if quick else 45):
-        for who, run in runs.items():
+    for number, turn in zip(range(8 if quick else 47), cycle(permutations(runs)), strict=False):
+        for who in turn:
             began, busy = perf_counter(), thread_time()
-            run()
+            runs[who]()
             if number >= 5:
                 taken[who].append((perf_counter() - began, thread_time() - busy))
     whole, host = ({who: median(one[i] for one in found) for who, found in taken.items()} for i in (0, 1))
