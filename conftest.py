@@ -140,6 +140,12 @@ def cases(pytestconfig):
     return pytestconfig.stash[CASES]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def examples_say_torch(doctest_namespace):
+    """Examples in docstrings don't import the package."""
+    doctest_namespace["torch"] = tapegrad
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc):
     """See Note [Both executions]."""

@@ -65,7 +65,8 @@ def reference(path: str) -> str:
     """The page of a module: what it says of itself, and all its public names."""
     home = found(path)
     entries = [text for name in public(home) for text in entries_of(f"{path}.{name}", getattr(home, name))]
-    return "\n\n".join([f"# {path}", in_bold(markdown(inspect.getdoc(home) or "", "../notes.md")), *entries]) + "\n"
+    said = in_bold(markdown(inspect.getdoc(home) or "", "../notes.md"))
+    return "\n\n".join([f"# {path}", said, "Examples begin with `import tapegrad as torch`.", *entries]) + "\n"
 
 
 def entries_of(path: str, item: Any) -> Iterator[str]:

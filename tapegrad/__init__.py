@@ -5,6 +5,8 @@
 >>> (x * 3 + 2).sum().backward()
 >>> x.grad
 tensor([3., 3., 3.])
+
+Examples in docstrings begin with this import, as PyTorch's do, and don't say it.
 """
 
 from math import e, inf, nan, pi

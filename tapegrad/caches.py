@@ -353,7 +353,6 @@ def clear_caches() -> None:
 
     It is made again when it is needed. Tensors and graphs are not touched.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2) + 1
     >>> torch.execution.clear_caches()
     >>> torch.execution.stats().entries
@@ -373,7 +372,6 @@ def set_cache_limit(*, entries: int | None = None, bytes: int | None = None) -> 
     Raises:
         ValueError: a limit below 1.
 
-    >>> import tapegrad as torch
     >>> torch.execution.set_cache_limit(entries=1 << 20)
     """
     limits = tuple(old if new is None else new for new, old in zip((entries, bytes), memory.most, strict=True))

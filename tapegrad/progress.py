@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterable
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -22,14 +23,24 @@ MOMENT, REFRESH = 1.0, 0.25
 
 
 def bars() -> Any:
-    """The class of bars, or None: see Note [Who looks]."""
+    """What makes bars, or None: see Note [Who looks]."""
     if threading.current_thread() is not threading.main_thread() or os.environ.get("TQDM_DISABLE", "0") != "0":
         return None
     kind = "tqdm.notebook" if in_notebook() else "tqdm.std" if on_terminal() else None
     if kind is None or find_spec("tqdm") is None:
         return None
     __import__(kind)
-    return sys.modules[kind].tqdm
+    bar, size = sys.modules[kind].tqdm, assumed_size()
+    return partial(bar, **size) if size else bar
+
+
+def assumed_size() -> dict[str, int]:
+    """What tqdm has to be told of a terminal that gives its size as 0: it would show nothing there. See it as 80 by 24."""
+    try:
+        columns, lines = os.get_terminal_size(sys.stderr.fileno())
+    except (AttributeError, OSError, ValueError):  # there is none, it is closed, or no terminal
+        return {}
+    return {} if columns and lines else {"ncols": (columns or 80) - 1, "nrows": (lines or 24) - 1}
 
 
 def on_terminal() -> bool:
@@ -88,5 +99,6 @@ class waiting:
         if self._over.wait(MOMENT):
             return
         with bar(desc=self.what, bar_format="{desc}: {elapsed}", leave=False) as shown:
+            shown.start_t -= MOMENT
             while not self._over.wait(REFRESH):
                 shown.refresh()

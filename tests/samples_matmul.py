@@ -21,6 +21,8 @@ SAMPLES = [
     Sample("mm", (array(2, 0), array(0, 2)), note="summing nothing"),
     Sample("bmm", (BATCH, BATCHES)),
     Sample("bmm", (array(2, 2, 3, **COMPLEX), array(2, 3, 2, **COMPLEX)), note="complex"),
+    Sample("rows_product", (array(2, 3, 4), array(2, 3, 2))),
+    Sample("rows_product", (array(2, 2, 3, **COMPLEX), array(2, 2, 1, **COMPLEX)), note="complex"),
     Sample("mv", (MATRIX, VECTOR)),
     Sample("mv", (array(2, 3, **COMPLEX), array(3, **COMPLEX)), note="complex"),
     Sample("dot", (VECTOR, array(3, seed=1))),

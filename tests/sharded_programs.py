@@ -62,6 +62,15 @@ q[2:4] = 1
 q.add_(1)
 q.view(-1).mul_(2)
 assert q.sum().item() == 80 and q.placements == ROWS
+
+# so it is where no layout was asked for: what replaces all elements of a result takes as many bytes on each device
+held = lambda tensor: {part.data.nbytes for part in tensor.jax().addressable_shards}
+writes = [lambda r: r.fill_(3.0), lambda r: r.zero_(), lambda r: r.copy_(torch.ones(8, 4)), lambda r: r.normal_(),
+          lambda r: r.__setitem__(slice(None), 1.0), lambda r: r.data.fill_(2.0)]  # fmt: skip
+for write in (*writes, *map(torch.compile, writes)):
+    result = q * 2
+    write(result)
+    assert result.placements == ROWS and held(result) == {8 * 4 * 4 // 4}, (result.placements, held(result))
 torch.manual_seed(5)
 spread = torch.nn.init.normal_(zeros(8, 4, device_mesh=mesh, placements=ROWS))
 torch.manual_seed(5)
@@ -114,6 +123,16 @@ same(torch.func.vmap(torch.func.grad(f), (0, None))(plain.detach(), weight),
 same(torch.func.jvp(torch.sin, (plain.detach(),), (plain.detach(),))[1],
      torch.func.jvp(torch.sin, (x.detach(),), (x.detach(),))[1])  # fmt: skip
 
+# in one process what is local is all of it, in a compiled step, too
+local = torch.compile(lambda x: torch.autograd.grad((x.to_local() * 2).square().sum(), x)[0].to_local())
+for _ in range(4):
+    found = local(x)
+    assert found.placements == BOTH
+    same(8 * plain.detach(), found)
+assert local.replayed > 0, local.report()
+refuses(RuntimeError, r"one program is compiled for all its devices.*call to_local\(\) or full_tensor\(\) outside",
+        lambda: torch.compile(lambda x: x.full_tensor())(x))  # fmt: skip
+
 # arrays of jax, both ways
 array = x.detach().jax()
 assert from_jax_array(array).placements == BOTH
@@ -123,7 +142,7 @@ same(2 * plain.detach(), from_jax_array(found))
 assert "the tape and jax agree" in str(compare(lambda x: (x * x).sin(), x.detach()))
 # bad input
 ones = torch.ones(6)
-refuses(RuntimeError, "dimension 0.*can't be split evenly: expected a multiple of 4, got 7.*Replicate",
+refuses(RuntimeError, "dimension 0.*can't be split evenly: expected a multiple of 4, got 7; pad it to 8.*Replicate",
         lambda: distribute_tensor(torch.ones(7), mesh, ROWS))  # fmt: skip
 refuses(ValueError, "same length as `device_mesh.ndim`! Found placements length: 1",
         lambda: distribute_tensor(ones, mesh, [Shard(0)]))  # fmt: skip

@@ -47,8 +47,12 @@ def names():
     return functions | {key for module in modules for key, value in vars(module).items() if isinstance(value, Operator)}
 
 
+KEYS = re.compile(r"^(\S[^:\n]*(?:\n +[^:\n]*)*):\s", re.MULTILINE)
+"""In a text, what stands before colons, where each entry begins a line."""
+
+
 def entries(node):
-    """What an expression lists: keys of dictionaries, elements of other collections, words of strings."""
+    """What an expression lists: keys of dictionaries and of texts, elements of other collections, words of strings."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             yield from entries(value if key is None else key)
@@ -65,7 +69,8 @@ def entries(node):
     elif isinstance(node, (ast.Starred, ast.Subscript)):
         yield from entries(node.value)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield from re.split(r"[\s;:,]+", node.value.strip())
+        keys = KEYS.findall(node.value)
+        yield from re.split(r"[\s;:,]+", " ".join(keys) if len(keys) > 1 else node.value.strip())
     elif isinstance(node, (ast.Attribute, ast.Name)):
         yield node.attr if isinstance(node, ast.Attribute) else node.id
 
@@ -105,6 +110,7 @@ WORDS = EIGHT.split()
         f"T = {{ops.{', ops.'.join(WORDS)}}}",
         f"T = {{f'{{name}}_': 1 for name in {WORDS}}}",
         f"T = {{({EIGHT!r}): 'a signature'}}",
+        "T = by_name(\"\"\"\none two three\n    four: that and no other\nfive six seven eight: this of mine\n\"\"\")",
         f"T = tuple({WORDS}) + ('other',)",
     ],
 )

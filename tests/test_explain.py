@@ -53,6 +53,13 @@ def test_names_at_the_top_are_those_of_viz(name):
     assert getattr(torch, name) is getattr(torch.viz, name)
 
 
+@pytest.mark.parametrize("name", ["explain", "explain_nan", "graph", "saved", "walk"])
+def test_nothing_is_not_explained(name):
+    """None of them but ``graph`` draws."""
+    with pytest.raises(ValueError, match=rf"^{name}\(\): expected a tensor, or several; the sequence is empty$"):
+        getattr(torch.viz, name)([])
+
+
 # -- explain -----------------------------------------------------------------------------------------------------------
 
 
@@ -391,6 +398,49 @@ def test_between_two_nodes_anything_may_be_done():
     assert torch.is_grad_enabled() and (w * 2).requires_grad
     assert [step.name for step in steps] == ["ExpBackward0", "leaf"]
     assert [row.order for row in steps.rows] == [1, 2, 3] and "ExpBackward0" in str(steps)
+
+
+def test_a_walk_inside_a_transform():
+    def cubed(x):
+        found.append([(step.name, str(step).splitlines()[1]) for step in torch.walk((x**3).sum())])
+        found.append(torch.why_none(x, (x**3).sum()).reason)
+        return (x**3).sum()
+
+    for transformed in (torch.func.grad(cubed), torch.vmap(torch.func.grad(cubed))):
+        found = []
+        x = torch.ones(2, 3)
+        assert torch.equal(transformed(x), 3 * x**2)
+        assert [name for name, _ in found[0]] == ["SumBackward0", "PowBackward0", "leaf"]
+        assert found[1] == "the loss depends on it, but backward() was not called"
+
+
+class Raises(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        raise ValueError("no way\nto say")
+
+
+def test_a_backward_pass_that_raises_is_told():
+    w = leaf(2)
+    loss = (Raises.apply(w) * 3).sum()
+    answer = torch.why_none(w, loss)
+    assert answer.reason == "the loss depends on it, but its backward pass could not be looked at"
+    assert answer.facts == ("that raises ValueError: no way",)
+    found = torch.explain_nan(loss)
+    assert found.title == "no nan is known in the forward pass, nor in the backward pass until that raises an error"
+    assert found.facts[0] == "ValueError: no way" and [row.name for row in found.rows] == ["SumBackward0", "MulBackward0"]
+
+
+def test_a_long_walk_takes_a_step_at_a_time():
+    """What has run is remembered in one list: to copy it at each step would take minutes where there are 100,000."""
+    steps = torch.walk((leaf(2) * 3).sum())
+    first = next(steps)
+    seen = steps.rows
+    assert [*seen, *steps] == list(seen) and seen is steps.rows and seen[0] is first and len(seen) == 3
 
 
 def test_a_walk_goes_where_it_is_told():

@@ -45,6 +45,12 @@ def test_an_operator_that_is_there_once_only_is_told():
     assert [row.after.name for row in report.rows if row.before is None] == ["exp", "ExpBackward0"]
 
 
+@pytest.mark.parametrize("given", [(step,), (step, None), (torch.nn.Linear(1, 1),)])
+def test_one_function_has_no_other_beside_it(given):
+    with pytest.raises(TypeError, match=r"or one compiled step, got (function|Linear) alone$"):
+        torch.viz.diff(*given)
+
+
 def test_the_kinds_of_calls_of_a_compiled_step():
     w = torch.ones(3, requires_grad=True)
 
@@ -111,13 +117,15 @@ def test_reasons_say_what_differs(before, now, told):
 # -- statistics --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("tiers", ["auto", "xla"])
 @pytest.mark.parametrize(
     "numbers",
     [[3.0, -4.0, 0.0], [1e4, 1e4 + 1], [math.nan, 1.0, -math.inf], [math.nan], [0.0, 0.0], [3 + 4j]],
 )
-def test_statistics_are_those_of_numpy(numbers):
+def test_statistics_are_those_of_numpy(numbers, tiers):
     array = np.asarray(numbers, "complex64" if isinstance(numbers[0], complex) else "float32")
-    (found,) = read_statistics(ask_statistics([array]))
+    with torch.execution.tiers(tiers):
+        (found,) = read_statistics(ask_statistics([array]))
     real = np.abs(array) if np.iscomplexobj(array) else array.astype("float64")
     kept = real[np.isfinite(real)] if np.isfinite(real).any() else np.zeros(1)
     expected = Statistics(
@@ -152,6 +160,17 @@ def test_what_is_watched_is_what_flowed():
         np.testing.assert_allclose(statistics.norm, np.linalg.norm(numbers), rtol=1e-4)
         np.testing.assert_allclose(statistics.mean, numbers.mean(), rtol=1e-3, atol=1e-6)
         assert statistics.zeros == pytest.approx((numbers == 0).mean())
+
+
+def test_the_first_step_that_is_sampled_compiles_nothing():
+    net = network()
+    for _ in range(3):
+        net(torch.ones(7, 2)).sum().backward()
+    before = torch.execution.stats()
+    with torch.watch(net, every=1):
+        net(torch.ones(7, 2)).sum().backward()
+    after = torch.execution.stats()
+    assert after.kinds.get("kernels") == before.kinds.get("kernels") and after.tiers.xla == before.tiers.xla
 
 
 def test_one_step_in_so_many_is_sampled_and_hooks_are_gone_in_between():

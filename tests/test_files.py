@@ -7,6 +7,7 @@ import random
 import stat
 import struct
 import sys
+import threading
 import tracemalloc
 import warnings
 import zipfile
@@ -557,3 +558,17 @@ def test_damaged_safetensors(safetensors, files):
 def test_where_safetensors_are_to_be(tmp_path, place, kind):
     with pytest.raises(RuntimeError, match=f"^Loading safetensors file with {kind} map_location is not supported."):
         torch.load(tmp_path / "x.safetensors", place)
+
+
+@pytest.mark.parametrize("which", [0, 2, 4])
+def test_a_damaged_storage_is_found_among_large_ones(which):
+    """Their checksums are compared by another thread, some together, and the last ones at the end."""
+    file = io.BytesIO()
+    torch.save([torch.full((700_000,), float(i)) for i in range(5)], file)
+    data = bytearray(file.getvalue())
+    position = data.index(np.full(9, which, np.float32).tobytes(), 64) + 4
+    torch.load(io.BytesIO(data))
+    data[position] ^= 1
+    with pytest.raises(RuntimeError, match=f"the checksum of the record 'data/{which}' is wrong"):
+        torch.load(io.BytesIO(data))
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("checksums")]

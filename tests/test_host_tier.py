@@ -8,6 +8,7 @@ numbers: what is subnormal counts as zero of either sign.
 
 import importlib
 import pkgutil
+import tracemalloc
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +20,7 @@ from oracles import Case, as_list, gradients, is_inexact, weights
 from samples import all_samples
 
 from tapegrad import ops
-from tapegrad.execution.host_tier import casts, elementwise, reductions, scans, special, writer
+from tapegrad.execution.host_tier import casts, elementwise, indexing, reductions, scans, special, writer
 from tapegrad.execution.host_tier.rules import RULES, Unwritable
 from tapegrad.execution.host_tier.writer import written, written_jaxpr
 from tapegrad.ops.operator import TABLE
@@ -317,3 +318,18 @@ def test_a_wrong_result_is_complained_of(host, complaint):
     xla = np.array({"-0.0": [0, 2], "inf": [1, np.inf]}.get(complaint, [1, 2]), "float32")
     assert complaint in differences(host, xla, ulps=2)
     assert differences(xla, xla) == ""
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_rows_of_what_is_not_dense_are_taken_without_a_copy_of_all(axis):
+    """NumPy's ``take`` first makes the array dense."""
+    many = np.broadcast_to(np.arange(3.0), (400_000, 3)).T if axis else np.broadcast_to(np.arange(3.0), (400_000, 3))
+    places = np.array([[5, -1], [0, 5]])
+    tracemalloc.start()
+    got = indexing.taken(many, places, axis)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(got, np.ascontiguousarray(many).take(places, axis))
+    assert got.flags.c_contiguous and peak < 10_000
+    with pytest.raises(IndexError):
+        indexing.taken(many, np.array([400_000]), axis)

@@ -72,7 +72,7 @@ def test_processes_that_part_are_told_where(tmp_path):
 
 
 PARTS = """
-import datetime, os, signal, time, tapegrad as torch, tapegrad.distributed as dist
+import datetime, os, signal, time, numpy as np, tapegrad as torch, tapegrad.distributed as dist
 from tapegrad.distributed.tensor import ones, Shard
 dist.init_process_group(timeout=datetime.timedelta(seconds=60))
 rank, mesh = dist.get_rank(), dist.init_device_mesh('cpu', (2,))
@@ -98,6 +98,13 @@ except (RuntimeError, TimeoutError) as error:
                      marks=pytest.mark.ring("full")),
         pytest.param("lazy = torch.deferred(); lazy.__enter__(); x = x * (rank + 2)", "01", "rank 1: mul(in0, 3.0)",
                      marks=pytest.mark.ring("full")),
+        pytest.param("x = torch.interop.from_jax(lambda a, c=np.arange(4.) + rank: a * c)(x)", "01",
+                     "rank 1: an array written into the program: float", marks=pytest.mark.ring("full")),
+        pytest.param("x = x.lerp(x * x, torch.tensor(rank / 2))", "01", "rank 1: in2 is array(0.5, dtype=float32)",
+                     marks=pytest.mark.ring("full")),
+        pytest.param("[dist.all_reduce(torch.ones(n)) for n in (2, 3, 2 + rank)]", "01", "they part at call",
+                     marks=pytest.mark.ring("full")),
+        pytest.param("if rank: raise SystemExit(0)", "0", "rank 1 has left", marks=pytest.mark.ring("full")),
         pytest.param("rank and dist.barrier()", "01", "rank 1: the others at a barrier at",
                      marks=pytest.mark.ring("everything")),
         pytest.param("rank or os.kill(os.getpid(), signal.SIGKILL)", "1", "rank 0 has ended",

@@ -1,6 +1,7 @@
 """Progress: shown where somebody looks and waits, and nowhere else."""
 
 import io
+import os
 import sys
 import threading
 from contextlib import contextmanager, redirect_stderr
@@ -86,12 +87,27 @@ def test_nobody_looks(monkeypatch):
         assert progress.progress(items, "counting") is items
 
 
+@pytest.mark.parametrize("columns, lines, found", [(0, 0, (79, 23)), (0, 30, (79, 29)), (60, 0, (59, 23)), (60, 30, None)])
+def test_terminals_without_a_size(columns, lines, found):
+    """tqdm would show nothing on them, or cut off what stands last."""
+    from termios import tcsetwinsize
+
+    looked_at, written_to = os.openpty()
+    tcsetwinsize(written_to, (lines, columns))
+    with os.fdopen(looked_at, "rb"), os.fdopen(written_to, "w") as terminal, redirect_stderr(terminal):
+        size = progress.assumed_size()
+        shown = progress.progress(range(3), "counting")
+        assert (shown.ncols, shown.nrows) == (found or (59, 29))
+        shown.close()
+    assert size == ({} if found is None else {"ncols": found[0], "nrows": found[1]})
+
+
 def test_there_is_no_standard_error():
     closed = io.StringIO()
     closed.close()
     for stream in (None, closed):
         with redirect_stderr(stream):
-            assert progress.bars() is None
+            assert progress.bars() is None and progress.assumed_size() == {}
 
 
 def test_notebooks(monkeypatch):

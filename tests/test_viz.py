@@ -505,6 +505,14 @@ def test_graphviz_draws_all_that_is_there():
     assert picture.png(layout="dot").startswith(b"\x89PNG")
 
 
+def test_numbers_that_are_kept_are_counted_each():
+    """They are shown as tensors, which live as long as one looks at them: one may lie where another one lay."""
+    y = torch.ones(2, requires_grad=True)
+    for turn in range(20):
+        y = (y * (1.5 + turn)).sin() / (2.25 + turn)
+    assert str(y.sum().graph()).splitlines()[1] == f"saved for backward: {20 * (8 + 2 * 4 + 8)} B"
+
+
 def test_in_notebooks():
     loss = program()[2]
     picture = loss.graph()
@@ -520,7 +528,7 @@ def test_in_notebooks():
     ("given", "settings", "error", "match"),
     [
         (lambda: torch.tensor(1.0), {}, ValueError, r"graph\(\): the tensor has no graph: it does not require grad"),
-        (list, {}, ValueError, "there is nothing to draw"),
+        (list, {}, ValueError, "the sequence is empty"),
         (lambda: 3.0, {}, TypeError, "expected a tensor, a node of a graph or a GradientEdge, got float"),
         (lambda: [loop(1)[1], "x"], {}, TypeError, "got str"),
         (lambda: loop(1)[1], {"names": [1]}, TypeError, "a mapping of names to tensors, got list"),

@@ -21,7 +21,6 @@ class FakeTensorMode(FakeTensor):
 def is_fake(x: object) -> bool:
     """False: no tensor is one.
 
-    >>> import tapegrad as torch
     >>> is_fake(torch.ones(2))
     False
     """

@@ -225,7 +225,6 @@ class autocast:
         ValueError: ``device_type`` is no string.
         RuntimeError: there is no such type of device, or no autocast for it.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, 2)
     >>> with torch.autocast("cpu"):
     ...     y = x @ x

@@ -75,7 +75,6 @@ class GradScaler:
     Raises:
         AssertionError: factors that don't let the scale grow and shrink.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer, scaler = torch.optim.SGD([w], lr=0.5), GradScaler("cpu", init_scale=8.0)
     >>> scaler.scale((w * 3).sum()).backward()
@@ -88,14 +87,9 @@ class GradScaler:
     """
 
     def __init__(
-        self,
-        device: str = "cuda",
-        init_scale: float = 2.0**16,
-        growth_factor: float = 2.0,
-        backoff_factor: float = 0.5,
-        growth_interval: int = 2000,
-        enabled: bool = True,
-    ) -> None:
+        self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
+        backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True,
+    ) -> None:  # fmt: skip
         self._device, self._enabled = device, enabled
         if enabled and device == "cuda" and not is_available():
             warnings.warn(

@@ -145,7 +145,6 @@ class detect_anomaly:
     Raises:
         RuntimeError: naming the function, its operands, the line of the program, and often the cause.
 
-    >>> import tapegrad as torch
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
     ...     with torch.autograd.detect_anomaly(forward=True):
@@ -185,7 +184,6 @@ class set_detect_anomaly:
     Raises:
         TypeError: an argument is no bool.
 
-    >>> import tapegrad as torch
     >>> with torch.autograd.set_detect_anomaly(True):
     ...     torch.is_anomaly_enabled()
     True

@@ -38,7 +38,6 @@ class BackwardHook:
         user_hooks: ``hook(module, grad_input, grad_output)``, called after the backward of the call.
         user_pre_hooks: ``hook(module, grad_output)``, called before it.
 
-    >>> import tapegrad as torch
     >>> hook = BackwardHook("double", [lambda *seen: print(*seen)], [])
     >>> (x,) = hook.setup_input_hook((torch.ones(1, requires_grad=True),))
     >>> hook.setup_output_hook(x * 2).backward()

@@ -68,7 +68,6 @@ def backward(
         RuntimeError: a tensor has no graph, a gradient doesn't fit, or the graph was freed.
         TypeError: something of the wrong type.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> torch.autograd.backward(x ** 3)
     >>> x.grad
@@ -125,7 +124,6 @@ def grad(
         RuntimeError: an input was not used, a gradient doesn't fit, or the graph was freed.
         ValueError: ``materialize_grads`` together with ``allow_unused=False``.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> torch.autograd.grad(x * x, x)
     (tensor(6.),)
@@ -299,7 +297,7 @@ def run_backward(
     keep_graph = create_graph if retain_graph is None else flag(retain_graph)
     root_edges = [root_edge(root, index) for index, root in enumerate(roots)]
     target_edges = [target_edge(target, accumulate_grad) for target in targets]
-    lifted = thread.modes.level or any(spec_at(root).level for root in roots)
+    lifted = are_lifted(roots)
     currency = Tensors if lifted else currency_for(create_graph)
     if not lifted and (NodeHooks.made or (targets and not accumulate_grad)):  # somebody will see gradients
         currency = LaidOutTensors if currency is Tensors else LaidOut(currency)
@@ -369,6 +367,11 @@ def currency_for(create_graph: bool) -> Any:
     for watcher in thread.backward_watchers:
         currency = watcher(currency)
     return Logged(currency) if log.isEnabledFor(logging.DEBUG) else currency
+
+
+def are_lifted(roots: Sequence[Root]) -> bool:
+    """Whether a backward call from there runs at a level: operators compute its gradients then, Note [Levels]."""
+    return bool(thread.modes.level) or any(spec_at(root).level for root in roots)
 
 
 def are_traced(roots: Sequence[Root], seeds: Sequence[Tensor | None]) -> bool:

@@ -17,7 +17,6 @@ from tapegrad.tensor.tensor import Tensor
 class Node(abc.ABC):
     """What every node of the graph is an instance of, though none inherits from it.
 
-    >>> import tapegrad as torch
     >>> y = torch.ones(2, requires_grad=True).exp()
     >>> isinstance(y.grad_fn, torch.autograd.graph.Node), y.grad_fn.name()
     (True, 'ExpBackward0')
@@ -85,7 +84,6 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     Raises:
         RuntimeError: if the tensor does not require grad.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> y = x.exp()
     >>> torch.autograd.grad((y * 3).sum(), torch.autograd.graph.get_gradient_edge(y))

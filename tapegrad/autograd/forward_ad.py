@@ -67,7 +67,6 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         RuntimeError: outside a level, for another size, if either is dual already, or for a copy of the tangent of a
             tensor that shows one place of its memory several times.
 
-    >>> import tapegrad as torch
     >>> from tapegrad.autograd import forward_ad
     >>> with forward_ad.dual_level():
     ...     x = forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))

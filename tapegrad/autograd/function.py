@@ -72,7 +72,6 @@ NO_SETUP = _SingleLevelFunction.setup_context
 class Function(_SingleLevelFunction):
     """An operator with a backward of its own. Subclass it, write ``forward`` and ``backward``, and call ``apply``.
 
-    >>> import tapegrad as torch
     >>> class Exp(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

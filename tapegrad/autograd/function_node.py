@@ -48,7 +48,6 @@ class FunctionCtx:
         They are checked when forward has returned: only tensors may be saved, and if one is written to in place before
         backward reads it, backward raises.
 
-        >>> import tapegrad as torch
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):

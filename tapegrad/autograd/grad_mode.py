@@ -134,7 +134,6 @@ class _Switch(ModeDecorator):
 class no_grad(_Switch):
     """Record nothing: results of operators don't require grad.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.no_grad():
     ...     (x * 2).requires_grad
@@ -197,7 +196,6 @@ class inference_mode(ModeDecorator):
     Args:
         mode: whether to switch the mode on or off; or a function, which then always runs in inference mode.
 
-    >>> import tapegrad as torch
     >>> with torch.inference_mode():
     ...     x = torch.ones(2) * 2
     >>> x.is_inference(), torch.ones(2, requires_grad=True) + x
@@ -260,7 +258,6 @@ class _unsafe_preserve_version_counter(ModeDecorator):
     Args:
         tensors: one tensor, or a tuple of them.
 
-    >>> import tapegrad as torch
     >>> x = torch.zeros(2)
     >>> with torch.autograd._unsafe_preserve_version_counter(x):
     ...     x.add_(1)._version
@@ -293,7 +290,6 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     Raises:
         RuntimeError: neither a tensor nor an iterable of tensors.
 
-    >>> import tapegrad as torch
     >>> x = torch.zeros(2)
     >>> torch.autograd.graph.increment_version(x)
     >>> x._version

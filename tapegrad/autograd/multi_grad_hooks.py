@@ -54,7 +54,6 @@ def register_multi_grad_hook(
         ValueError: another mode.
         AssertionError: with ``mode="all"``, a tensor that does not require grad.
 
-    >>> import tapegrad as torch
     >>> a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     >>> handle = register_multi_grad_hook([a, b], lambda grads: print([grad is not None for grad in grads]))
     >>> (a * b).sum().backward()

@@ -104,7 +104,6 @@ def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
     Raises:
         RuntimeError: inside another such context.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
     ...     y = x.clone()
@@ -135,7 +134,6 @@ class saved_tensors_survive_mutation(ModeDecorator):
 
     It is a decorator too; ``set_saved_tensors_survive_mutation`` switches it on for good.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> with torch.autograd.graph.saved_tensors_survive_mutation():
     ...     y = x * 3
@@ -170,7 +168,6 @@ def set_saved_tensors_survive_mutation(mode: bool) -> None:
     Raises:
         TypeError: ``mode`` is no bool.
 
-    >>> import tapegrad as torch
     >>> torch.autograd.graph.set_saved_tensors_survive_mutation(True)
     >>> x = torch.ones(2, requires_grad=True)
     >>> y = x.exp()

@@ -91,7 +91,6 @@ class saved_tensors_hooks:
     Raises:
         RuntimeError: on entry, inside ``disable_saved_tensors_hooks``.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), lambda kept: torch.tensor(kept)):
     ...     y = x * x
@@ -118,7 +117,6 @@ class save_on_cpu(saved_tensors_hooks):
         pin_memory: accepted, and without effect: the copies are the same.
         device_type: accepted, and without effect: a tensor goes back to the device that it came from.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> with torch.autograd.graph.save_on_cpu():
     ...     y = x * x
@@ -146,7 +144,6 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     Raises:
         RuntimeError: the same, on entry, if there are hooks in force already.
 
-    >>> import tapegrad as torch
     >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
     ...     with torch.autograd.graph.save_on_cpu():
     ...         pass

@@ -47,7 +47,6 @@ class set_record_source_lines:
     Raises:
         TypeError: ``mode`` is no bool.
 
-    >>> import tapegrad as torch
     >>> with torch.autograd.set_record_source_lines(True):
     ...     y = torch.ones(2, requires_grad=True) * 2
     >>> y.grad_fn._origin.function

@@ -28,7 +28,6 @@ class subgradient(ModeDecorator):
     Raises:
         ValueError: another choice.
 
-    >>> import tapegrad as torch
     >>> x = torch.zeros(2, requires_grad=True)
     >>> with torch.subgradient("jax"):
     ...     torch.autograd.grad(x.abs().sum(), x)

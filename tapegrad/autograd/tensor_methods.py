@@ -16,12 +16,9 @@ from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf
 
 @public("Tensor")
 def backward(
-    self: Tensor,
-    gradient: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
+    self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
     inputs: Any = None,
-) -> None:
+) -> None:  # fmt: skip
     """Accumulate the gradients of this tensor into the leaves of its graph; see ``autograd.backward``.
 
     Args:
@@ -33,7 +30,6 @@ def backward(
     Raises:
         RuntimeError: no graph, a graph that was freed, or no ``gradient`` where one is needed.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * x).backward(gradient=torch.tensor([1.0, 10.0]))
     >>> x.grad
@@ -63,7 +59,6 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     Raises:
         RuntimeError: if the tensor does not require grad.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> handle = x.register_hook(lambda grad: grad * 10)
     >>> x.sum().backward()
@@ -87,7 +82,6 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     Raises:
         RuntimeError: if the tensor does not require grad, or is no leaf.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
     >>> (x * 3).sum().backward()

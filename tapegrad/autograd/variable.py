@@ -19,14 +19,9 @@ class ImperativeEngine:
 
     @staticmethod
     def run_backward(
-        tensors: Sequence[Any],
-        grad_tensors: Sequence[Any],
-        keep_graph: bool,
-        create_graph: bool,
-        inputs: Sequence[Any] = (),
-        allow_unreachable: bool = False,
-        accumulate_grad: bool = False,
-    ) -> tuple:
+        tensors: Sequence[Any], grad_tensors: Sequence[Any], keep_graph: bool, create_graph: bool,
+        inputs: Sequence[Any] = (), allow_unreachable: bool = False, accumulate_grad: bool = False,
+    ) -> tuple:  # fmt: skip
         """Run backward from tensors that all have a gradient; see ``autograd.grad``, which makes those and checks."""
         results = run_backward(
             tensors, grad_tensors, keep_graph, create_graph, inputs, accumulate_grad, allow_unreachable
@@ -58,7 +53,6 @@ class Variable(metaclass=VariableMeta):
     Args:
         volatile: ignored, as further arguments are.
 
-    >>> import tapegrad as torch
     >>> x = torch.autograd.Variable(torch.ones(2), requires_grad=True)
     >>> x, type(x).__name__, isinstance(x, torch.autograd.Variable)
     (tensor([1., 1.], requires_grad=True), 'Tensor', True)

@@ -38,7 +38,6 @@ def device_count() -> int:
 def current_accelerator(check_available: bool = False) -> device | None:
     """The type of the accelerator as a device without an index, such as ``torch.device("cuda")``; None without one.
 
-    >>> import tapegrad as torch
     >>> where = torch.accelerator.current_accelerator() or torch.device("cpu")
     """
     kind = accelerator_type()

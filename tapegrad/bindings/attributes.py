@@ -444,7 +444,6 @@ def typename(obj: Any, /) -> str:
     Args:
         obj: anything.
 
-    >>> import tapegrad as torch
     >>> torch.typename(torch.ones(1)), torch.typename(torch.nn.Linear)
     ('torch.FloatTensor', 'torch.nn.modules.linear.Linear')
     """

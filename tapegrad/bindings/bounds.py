@@ -39,7 +39,6 @@ def refuse_elements(
         complaint: makes the error. It must not hold tensors.
         anywhere: whether it is worth while to wait for the numbers on another device than the CPU.
 
-    >>> import tapegrad as torch
     >>> refuse_elements(torch.tensor([0, 3]), outside, 0, 3, complaint=lambda found: IndexError(f"no {found.number}"))
     Traceback (most recent call last):
         ...

@@ -78,12 +78,9 @@ class Target(NamedTuple):
 
 
 def target(
-    function: str,
-    options: Mapping[str, Any],
-    default: dtype | None = None,
-    on: device | None = None,
+    function: str, options: Mapping[str, Any], default: dtype | None = None, on: device | None = None,
     like: bool = False,
-) -> Target:
+) -> Target:  # fmt: skip
     """Read the options of ``function``, where ``default`` and ``on`` are the dtype and the device if none is given.
 
     Raises:

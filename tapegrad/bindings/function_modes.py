@@ -19,7 +19,6 @@ class TorchFunctionMode:
     **kwargs)``; to return NotImplemented is to leave it to the classes of the arguments. Contexts nest: while one has
     a call, the functions that it calls go to the next one outside. Programs without such contexts pay nothing for them.
 
-    >>> import tapegrad as torch
     >>> class Named(TorchFunctionMode):
     ...     def __torch_function__(self, func, types, args=(), kwargs=None):
     ...         print(func.__name__)

@@ -56,7 +56,6 @@ class Generator:
     Args:
         device: whose tensors it makes; a generator serves any device here.
 
-    >>> import tapegrad as torch
     >>> a, b = torch.Generator().manual_seed(3), torch.Generator().manual_seed(3)
     >>> torch.equal(torch.rand(2, generator=a), torch.rand(2, generator=b))
     True
@@ -201,7 +200,6 @@ def use(stream: str) -> None:
     Raises:
         ValueError: another name.
 
-    >>> import tapegrad as torch
     >>> torch.random.use("pytorch")
     >>> _ = torch.manual_seed(0)
     >>> torch.rand(3)
@@ -359,7 +357,6 @@ def manual_seed(seed: Any) -> Generator:
     Raises:
         ValueError: an int that 64 bits can't hold, with or without a sign.
 
-    >>> import tapegrad as torch
     >>> torch.manual_seed(-1).initial_seed() == 2**64 - 1
     True
     """
@@ -403,7 +400,6 @@ def fork_rng(devices: Any = None, enabled: bool = True, *args: Any, **kwargs: An
         devices: ignored.
         enabled: False for a context that does nothing.
 
-    >>> import tapegrad as torch
     >>> with torch.random.fork_rng():
     ...     first = torch.rand(2)
     >>> bool((torch.rand(2) == first).all())

@@ -37,7 +37,6 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
         TypeError: ``dim`` is no int.
         IndexError: ``dim`` is out of range.
 
-    >>> import tapegrad as torch
     >>> torch.ones(2, 3).t().stride(), torch.ones(2, 3).stride(0)
     ((1, 3), 3)
     """
@@ -65,7 +64,6 @@ def storage_offset(self: Tensor) -> int:
 def data_ptr(self: Tensor) -> int:
     """The address of the first element; 0 if there is none. It tells who shares memory with whom, and stays the same.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, 3)
     >>> x[1].data_ptr() - x.data_ptr(), x.clone().data_ptr() == x.data_ptr()
     (12, False)
@@ -110,7 +108,6 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     Raises:
         RuntimeError: ``torch.preserve_format``, or a format of tensors with another number of dimensions.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, 3)
     >>> x.contiguous() is x, x.t().contiguous().stride()
     (True, (2, 1))
@@ -140,7 +137,6 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     Raises:
         RuntimeError: it reaches beyond the memory, or has a negative stride.
 
-    >>> import tapegrad as torch
     >>> torch.arange(6.0).as_strided((2, 2), (3, 1), 1)
     tensor([[1., 2.],
             [4., 5.]])
@@ -252,7 +248,6 @@ def as_strided_scatter(
     Raises:
         RuntimeError: ``src`` has another shape than that, or the window reaches beyond the memory.
 
-    >>> import tapegrad as torch
     >>> torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,))
     tensor([1., 0., 1., 0.])
     """

@@ -15,7 +15,6 @@ NO_DERIVATIVE = "torch::autograd::NotImplemented"
 def renamed(result: Tensor, name: str) -> Tensor:
     """A result that was just computed, with another name for its node.
 
-    >>> import tapegrad as torch
     >>> renamed(torch.ones(2, requires_grad=True).exp(), "ExpBackward1").grad_fn.name()
     'ExpBackward1'
     """

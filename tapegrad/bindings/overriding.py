@@ -69,7 +69,6 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
 
     Of an attribute of tensors it is the getter, ``Tensor.shape.__get__``.
 
-    >>> import tapegrad as torch
     >>> torch.add in get_overridable_functions()[torch]
     True
     """

@@ -75,7 +75,6 @@ def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any
         RuntimeError: a leaf that requires grad, in grad mode; a source of another dtype.
         NotDifferentiableError: the tensor or the source is dual.
 
-    >>> import tapegrad as torch
     >>> x, y = torch.zeros(2), torch.arange(4.0)
     >>> x.set_(y, 1, (2,))
     tensor([1., 2.])
@@ -190,7 +189,6 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     Raises:
         RuntimeError: the tensor requires grad, or is dual.
 
-    >>> import tapegrad as torch
     >>> torch.arange(4.0).resize_(3)
     tensor([0., 1., 2.])
     """
@@ -285,7 +283,6 @@ def t_(self: Tensor) -> Tensor:
     Raises:
         RuntimeError: more than two dimensions.
 
-    >>> import tapegrad as torch
     >>> torch.ones(2, 3).t_().shape
     torch.Size([3, 2])
     """
@@ -347,7 +344,6 @@ def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], stora
         size, stride, storage_offset: the lengths; how far apart, and where the first element is: all counted in
             elements.
 
-    >>> import tapegrad as torch
     >>> torch.arange(6).as_strided_((2,), (3,), 1)
     tensor([1, 4])
     """
@@ -372,7 +368,6 @@ def empty_strided(size: Any, stride: Any, **options: Unpack[TensorOptions]) -> T
     Args:
         size, stride: tuples of as many ints.
 
-    >>> import tapegrad as torch
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
@@ -386,7 +381,6 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, **options: Unpack[Te
     Args:
         size, stride: tuples of as many ints.
 
-    >>> import tapegrad as torch
     >>> torch.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
@@ -420,7 +414,6 @@ def empty_permuted(size: Any, physical_layout: Any, **options: Unpack[TensorOpti
     Raises:
         RuntimeError: not as many as lengths, or one of them twice.
 
-    >>> import tapegrad as torch
     >>> torch.empty_permuted((2, 3, 5), (0, 2, 1)).stride()
     (15, 1, 3)
     """

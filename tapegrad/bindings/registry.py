@@ -13,7 +13,6 @@ argument before.
 from __future__ import annotations
 
 import functools
-import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,7 +33,7 @@ from tapegrad.bindings.parser import (
 from tapegrad.bindings.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON
 from tapegrad.doors import Door
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
-from tapegrad.ops.signatures import parameters_of
+from tapegrad.ops.signatures import parameters_of, signature_of
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -308,11 +307,11 @@ class Signature:
 
     def bound(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
         """What each parameter of the function is given; ``out`` is none of them where it is taken besides."""
-        return inspect.signature(self.function).bind(*args, **self.without_out(kwargs)).arguments
+        return signature_of(self.function).bind(*args, **self.without_out(kwargs)).arguments
 
     def given_on(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
         """What each parameter is given, but None where that is the default: what it stands for is given on."""
-        defaults = inspect.signature(self.function).parameters
+        defaults = signature_of(self.function).parameters
         return {
             name: arg for name, arg in self.bound(args, kwargs).items()
             if arg is not None or defaults[name].default is not None
@@ -328,7 +327,7 @@ class Signature:
 
     def check_names(self, args: tuple, kwargs: dict[str, Any]) -> None:
         """Refuse too many arguments, too few, and unknown ones, as Python does before anything else."""
-        if not self.known_by_name()[0].keys().isdisjoint(kwargs):
+        if kwargs and not self.known_by_name()[0].keys().isdisjoint(kwargs):
             return
         try:
             self.bound(args, kwargs)

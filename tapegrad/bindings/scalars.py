@@ -229,7 +229,6 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
         tensor1, tensor2: the operands, of which numbers and 0-dim tensors count only if they are of a higher
             category.
 
-    >>> import tapegrad as torch
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32
     """

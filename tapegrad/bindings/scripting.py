@@ -44,7 +44,6 @@ def script(
 ) -> T:  # fmt: skip
     """The function, class or module itself: it runs as Python. To have it run as one program, ``torch.compile`` it.
 
-    >>> import tapegrad as torch
     >>> @torch.jit.script
     ... def double(x):
     ...     return x * 2

@@ -53,7 +53,6 @@ class UntypedStorage:
     Args:
         size: how many bytes.
 
-    >>> import tapegrad as torch
     >>> x = torch.zeros(2)
     >>> x.untyped_storage().nbytes(), x[1:].untyped_storage() is x.untyped_storage()
     (8, True)

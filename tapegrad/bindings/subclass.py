@@ -117,7 +117,6 @@ class _Switched:
 class DisableTorchFunctionSubclass(_Switched):
     """A context in which no class is asked to override functions; modes are.
 
-    >>> import tapegrad as torch
     >>> class Marked(torch.Tensor):
     ...     pass
     >>> with DisableTorchFunctionSubclass():

@@ -1,6 +1,5 @@
 """What programs ask the compiler, and how they mark functions for it. Python is what is captured: marks change nothing.
 
->>> import tapegrad as torch
 >>> torch.compiler.is_compiling()
 False
 >>> seen = []

@@ -128,7 +128,6 @@ class Compiled:
     def report(self) -> str:
         """How often Python was run, and why, for each kind of call.
 
-        >>> import tapegrad as torch
         >>> double = torch.compile(lambda x: x * 2)
         >>> for _ in range(4):
         ...     y = double(torch.ones(2))
@@ -176,19 +175,11 @@ def deferred(call: Callable[[], Any]) -> Any:
 
 
 def compile(
-    model: Callable | None = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: str | Callable | None = None,
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-    name: str | None = None,
-    disable: bool = False,
-    recompile_limit: int | None = None,
-    isolate_recompiles: bool = False,
-    shapes_spec: Any = None,
-) -> Any:
+    model: Callable | None = None, *, fullgraph: bool = False, dynamic: bool | None = None,
+    backend: str | Callable | None = None, mode: str | None = None, options: dict[str, Any] | None = None,
+    name: str | None = None, disable: bool = False, recompile_limit: int | None = None,
+    isolate_recompiles: bool = False, shapes_spec: Any = None,
+) -> Any:  # fmt: skip
     """A function, or a module, whose calls become one XLA program each, and are replayed without running its Python.
 
     Training steps can be compiled as they are: gradients, in-place updates, optimizers' state, buffers and random
@@ -213,7 +204,6 @@ def compile(
         RuntimeError: a backend or a mode that PyTorch has not; both a mode and options.
         DataDependentError: from calls, with ``fullgraph``: elements are read. Tensors are what they were, then.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> @torch.compile
     ... def step(x):

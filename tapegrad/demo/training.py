@@ -9,6 +9,7 @@ import numpy as np
 import tapegrad as torch
 from tapegrad.demo import network
 from tapegrad.demo.digits import Digits, missing
+from tapegrad.progress import assumed_size
 
 Parameters = dict[str, torch.Tensor]
 
@@ -23,7 +24,7 @@ def progress_bar(total: int, description: str) -> Any:
         from tqdm import tqdm
     except ImportError as error:
         raise missing("tqdm", error) from error
-    return tqdm(total=total, desc=description, unit="step")
+    return tqdm(total=total, desc=description, unit="step", **assumed_size())
 
 
 def parameters_on(device: str, arrays: network.Arrays) -> Parameters:

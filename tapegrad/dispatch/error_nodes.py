@@ -59,7 +59,6 @@ class IdentityNode(Node):
 class DelayedError(IdentityNode):
     """A function of tensors that gives them back unchanged; differentiating through the results raises.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> y = DelayedError("not today", 1)(x)
     >>> y.grad_fn.name()
@@ -84,7 +83,6 @@ class DelayedError(IdentityNode):
 class UndefinedGrad(IdentityNode):
     """A function that gives a tensor back unchanged; in backward the gradient ends there, undefined.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> (UndefinedGrad()(x * 1) + x).sum().backward()
     >>> x.grad

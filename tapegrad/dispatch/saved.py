@@ -69,7 +69,6 @@ class SavedTensor:
     Raises:
         RuntimeError: it is called: nodes make them.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> y = x * x
     >>> y.grad_fn._raw_saved_self.register_hooks(lambda kept: kept.numpy(), lambda kept: torch.tensor(kept) * 3)
@@ -202,7 +201,6 @@ class SavedTensor:
             TypeError: not two callables.
             RuntimeError: it has hooks already, or has been freed, or is None.
 
-        >>> import tapegrad as torch
         >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
         >>> y = x * x
         >>> y.grad_fn._raw_saved_self.register_hooks(lambda t: t.tolist(), lambda kept: torch.tensor(kept))

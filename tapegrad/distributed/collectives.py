@@ -62,7 +62,7 @@ def _program(compute: Callable, settings: tuple, ranks: tuple[int, ...], split: 
         return compute(x, *settings)
 
     collective.__name__ = collective.__qualname__ = f"{compute.__name__[1:]}{settings[:1] or ''}"
-    return jitted(collective, out_shardings=out)
+    return jitted(collective, marks=True, out_shardings=out)
 
 
 def collected(tensor: Tensor, group: ProcessGroup, compute: Callable, *settings: Any, split: bool = False) -> Tensor:

@@ -1,6 +1,5 @@
 """``torch.distributions``: probability distributions, transforms of them, and how far they are apart.
 
->>> import tapegrad as torch
 >>> loc = torch.tensor(0.0, requires_grad=True)
 >>> x = torch.distributions.Normal(loc, 1.0).rsample((10,))
 >>> x.sum().backward()

@@ -11,7 +11,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
 from tapegrad.distributions.odds import GivenByOdds
-from tapegrad.distributions.utils import broadcast_all
+from tapegrad.distributions.utils import broadcast_all, same_as
 from tapegrad.functions.losses import binary_cross_entropy_with_logits
 from tapegrad.functions.random import bernoulli
 from tapegrad.functions.selection import where
@@ -27,7 +27,6 @@ class Bernoulli(GivenByOdds, ExponentialFamily):
     Args:
         probs: how likely one is.
         logits: or its log-odds.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: both are given, or none.
@@ -41,13 +40,10 @@ class Bernoulli(GivenByOdds, ExponentialFamily):
     has_enumerate_support = True
     _mean_carrier_measure = 0
     _parts = {"probs": 0, "logits": 0}
+    mean = same_as("probs")
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(self._keep_odds(probs, logits), validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
 
     @property
     def mode(self) -> Tensor:

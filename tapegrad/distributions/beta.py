@@ -24,7 +24,6 @@ class Beta(ExponentialFamily):
 
     Args:
         concentration1, concentration0: ``a`` and ``b``.
-        validate_args: see ``Distribution``.
 
     >>> Beta(1.0, 3.0).mean
     tensor(0.2500)

@@ -28,12 +28,10 @@ class Binomial(GivenByOdds):
         total_count: how many there are.
         probs: how likely one is to succeed.
         logits: or its log-odds.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: both are given, or none.
 
-    >>> import tapegrad as torch
     >>> Binomial(10, torch.tensor(0.5)).variance
     tensor(2.5000)
     """

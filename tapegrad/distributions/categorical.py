@@ -9,6 +9,7 @@ from typing import Any
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.odds import GivenByOdds, only_one
+from tapegrad.distributions.utils import same_as
 from tapegrad.execution.dtypes import finfo, int64
 from tapegrad.functions.creation import full
 from tapegrad.functions.joining import broadcast_tensors
@@ -25,12 +26,10 @@ class Categorical(GivenByOdds):
     Args:
         probs: how likely each is, along the last dimension; they are divided by their sum.
         logits: or the logarithms of that, but for a constant.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: both are given, or none, or without a dimension.
 
-    >>> import tapegrad as torch
     >>> Categorical(torch.tensor([1.0, 3.0])).probs
     tensor([0.2500, 0.7500])
     """
@@ -39,6 +38,7 @@ class Categorical(GivenByOdds):
     has_enumerate_support = True
     _is_binary = False
     _parts = {"probs": 1, "logits": 1}
+    variance = same_as("mean")
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         ((name, given),) = only_one(probs, logits).items()
@@ -63,10 +63,6 @@ class Categorical(GivenByOdds):
     @property
     def mode(self) -> Tensor:
         return self.probs.argmax(dim=-1)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         rows = self.probs.reshape(-1, self._num_events)

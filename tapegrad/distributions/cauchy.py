@@ -8,6 +8,7 @@ from typing import Any
 
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
+from tapegrad.distributions.utils import same_as
 from tapegrad.functions.creation import full
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -21,9 +22,7 @@ class Cauchy(Distribution):
     Args:
         loc: the median.
         scale: half of the distance between the quartiles.
-        validate_args: see ``Distribution``.
 
-    >>> import tapegrad as torch
     >>> Cauchy(0.0, 1.0).cdf(torch.tensor(1.0))
     tensor(0.7500)
     """
@@ -32,6 +31,7 @@ class Cauchy(Distribution):
     support = constraints.real
     has_rsample = True
     _parts = {"loc": 0, "scale": 0}
+    mode = same_as("loc")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, scale=scale)
@@ -42,10 +42,6 @@ class Cauchy(Distribution):
     @property
     def mean(self) -> Tensor:
         return self._constant(math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

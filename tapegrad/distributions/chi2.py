@@ -16,7 +16,6 @@ class Chi2(Gamma):
 
     Args:
         df: the degrees of freedom.
-        validate_args: see ``Distribution``.
 
     >>> Chi2(3.0).mean
     tensor(3.)

@@ -18,7 +18,6 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 class ConstraintRegistry:
     """Which transform leads to which constraint.
 
-    >>> import tapegrad as torch
     >>> biject_to(constraints.simplex)
     StickBreakingTransform()
     >>> transform_to(constraints.interval(0.0, 2.0))(torch.zeros(1))

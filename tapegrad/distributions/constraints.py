@@ -64,7 +64,6 @@ class Constraint:
 
     ``is_discrete`` says whether it is a discrete set, ``event_dim`` how many of the last dimensions make up one value.
 
-    >>> import tapegrad as torch
     >>> positive.check(torch.tensor([1.0, -1.0]))
     tensor([ True, False])
     """
@@ -149,12 +148,9 @@ class _DependentProperty(property, _Dependent):
     """
 
     def __init__(
-        self,
-        fn: Callable[..., Any] | None = None,
-        *,
-        is_discrete: bool | None = NotImplemented,
+        self, fn: Callable[..., Any] | None = None, *, is_discrete: bool | None = NotImplemented,
         event_dim: int | None = NotImplemented,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(fn)
         self._is_discrete = is_discrete
         self._event_dim = event_dim

@@ -36,7 +36,6 @@ class ContinuousBernoulli(GivenByOdds, ExponentialFamily):
         probs: the parameter, between zero and one.
         logits: or its log-odds.
         lims: where series are used: see Note [Near one half].
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: both are given, or none.
@@ -52,12 +51,9 @@ class ContinuousBernoulli(GivenByOdds, ExponentialFamily):
     _parts = {"probs": 0, "logits": 0}
 
     def __init__(
-        self,
-        probs: Any = None,
-        logits: Any = None,
-        lims: tuple[float, float] = (0.499, 0.501),
+        self, probs: Any = None, logits: Any = None, lims: tuple[float, float] = (0.499, 0.501),
         validate_args: bool | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         shape = self._keep_odds(probs, logits)
         if probs is not None:
             if validate_args is not None and not self.arg_constraints["probs"].check(self.probs).all():

@@ -39,12 +39,10 @@ class Dirichlet(ExponentialFamily):
 
     Args:
         concentration: a number for each probability, along the last dimension.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: it has no dimension.
 
-    >>> import tapegrad as torch
     >>> Dirichlet(torch.tensor([1.0, 3.0])).mean
     tensor([0.2500, 0.7500])
     """

@@ -69,11 +69,9 @@ class Distribution:
         Distribution._validate_args = value
 
     def __init__(
-        self,
-        batch_shape: Sequence[int] = Size(),
-        event_shape: Sequence[int] = Size(),
+        self, batch_shape: Sequence[int] = Size(), event_shape: Sequence[int] = Size(),
         validate_args: bool | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._batch_shape = batch_shape
         self._event_shape = event_shape
         if validate_args is not None:

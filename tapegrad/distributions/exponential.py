@@ -20,7 +20,6 @@ class Exponential(ExponentialFamily):
 
     Args:
         rate: one over the mean.
-        validate_args: see ``Distribution``.
 
     >>> Exponential(4.0).mean
     tensor(0.2500)

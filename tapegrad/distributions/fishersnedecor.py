@@ -22,7 +22,6 @@ class FisherSnedecor(Distribution):
 
     Args:
         df1, df2: the degrees of freedom of the numerator and of the denominator.
-        validate_args: see ``Distribution``.
 
     >>> FisherSnedecor(2.0, 4.0).mean
     tensor(2.)

@@ -9,6 +9,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import AbsTransform
+from tapegrad.distributions.utils import same_as
 from tapegrad.functions.creation import zeros_like
 from tapegrad.functions.selection import where
 from tapegrad.tensor.tensor import Tensor
@@ -19,20 +20,15 @@ class Folded(TransformedDistribution):
 
     Args:
         base_distribution: that of ``x``.
-        validate_args: see ``Distribution``.
     """
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
+    scale = same_as("base_dist.scale", "That of ``x``.")
 
     def __init__(self, base_distribution: Any, validate_args: bool | None = None) -> None:
         super().__init__(base_distribution, AbsTransform(), validate_args=validate_args)
-
-    @property
-    def scale(self) -> Tensor:
-        """That of ``x``."""
-        return self.base_dist.scale
 
     @property
     def mode(self) -> Tensor:

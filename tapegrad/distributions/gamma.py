@@ -23,7 +23,6 @@ class Gamma(ExponentialFamily):
     Args:
         concentration: its shape.
         rate: one over its scale.
-        validate_args: see ``Distribution``.
 
     >>> Gamma(3.0, 2.0).mean
     tensor(1.5000)

@@ -8,6 +8,7 @@ from typing import Any
 
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
+from tapegrad.distributions.utils import same_as
 from tapegrad.functions.comparison import isclose
 from tapegrad.functions.creation import zeros_like
 from tapegrad.functions.random import rand
@@ -25,7 +26,6 @@ class GeneralizedPareto(Distribution):
         loc: the threshold.
         scale: ``z = (x - loc) / scale``.
         concentration: ``c``.
-        validate_args: see ``Distribution``.
 
     >>> GeneralizedPareto(0.0, 1.0, 0.5).mean
     tensor(2.)
@@ -34,6 +34,7 @@ class GeneralizedPareto(Distribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True
     _parts = {"loc": 0, "scale": 0, "concentration": 0}
+    mode = same_as("loc")
 
     def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, scale=scale, concentration=concentration)
@@ -90,10 +91,6 @@ class GeneralizedPareto(Distribution):
         has_variance = self.concentration < 0.5
         c = where(has_variance, self.concentration, 0.25)
         return where(has_variance, self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c)), math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     def entropy(self) -> Tensor:
         return self.scale.log() + self.concentration + 1

@@ -26,7 +26,6 @@ class Geometric(GivenByOdds):
     Args:
         probs: how likely one is to succeed.
         logits: or its log-odds.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: both are given, or none, or a probability is zero.

@@ -10,7 +10,7 @@ from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import AffineTransform, ExpTransform
 from tapegrad.distributions.uniform import Uniform
-from tapegrad.distributions.utils import euler_constant
+from tapegrad.distributions.utils import euler_constant, same_as
 from tapegrad.execution.dtypes import finfo
 from tapegrad.functions.creation import full_like, ones_like
 from tapegrad.tensor.tensor import Tensor
@@ -24,7 +24,6 @@ class Gumbel(TransformedDistribution):
     Args:
         loc: the mode.
         scale: how wide it is.
-        validate_args: see ``Distribution``.
 
     >>> Gumbel(0.0, 1.0).mean
     tensor(0.5772)
@@ -33,6 +32,7 @@ class Gumbel(TransformedDistribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     _parts = {"loc": 0, "scale": 0}
+    mode = same_as("loc")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self._keep(loc=loc, scale=scale)
@@ -54,10 +54,6 @@ class Gumbel(TransformedDistribution):
     @property
     def mean(self) -> Tensor:
         return self.loc + self.scale * euler_constant
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def stddev(self) -> Tensor:

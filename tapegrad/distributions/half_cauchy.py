@@ -7,6 +7,7 @@ from typing import Any
 
 from tapegrad.distributions.cauchy import Cauchy
 from tapegrad.distributions.folded import Folded
+from tapegrad.distributions.utils import same_as
 from tapegrad.functions.construction import as_tensor
 from tapegrad.functions.selection import where
 from tapegrad.tensor.tensor import Tensor
@@ -19,25 +20,17 @@ class HalfCauchy(Folded):
 
     Args:
         scale: its scale, which is the median.
-        validate_args: see ``Distribution``.
 
-    >>> import tapegrad as torch
     >>> HalfCauchy(2.0).cdf(torch.tensor(2.0))
     tensor(0.5000)
     """
 
     _parts: dict[str, int] = {}
+    mean = same_as("base_dist.variance")
+    variance = same_as("base_dist.variance")
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.base_dist.variance
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
 
     def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:

@@ -17,7 +17,6 @@ class HalfNormal(Folded):
 
     Args:
         scale: its standard deviation.
-        validate_args: see ``Distribution``.
 
     >>> HalfNormal(1.0).mean
     tensor(0.7979)

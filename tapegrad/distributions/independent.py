@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution
-from tapegrad.distributions.utils import _sum_rightmost
+from tapegrad.distributions.utils import _sum_rightmost, same_as
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 
@@ -20,12 +20,10 @@ class Independent(Distribution):
     Args:
         base_distribution: the distribution.
         reinterpreted_batch_ndims: how many dimensions.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: it has fewer.
 
-    >>> import tapegrad as torch
     >>> from tapegrad.distributions import Normal
     >>> d = Independent(Normal(torch.zeros(2, 3), 1.0), 1)
     >>> d.batch_shape, d.event_shape
@@ -34,6 +32,10 @@ class Independent(Distribution):
 
     arg_constraints: dict[str, Any] = {}
     _parts: dict[str, int] = {}
+    has_rsample = same_as("base_dist.has_rsample")
+    mean = same_as("base_dist.mean")
+    mode = same_as("base_dist.mode")
+    variance = same_as("base_dist.variance")
 
     def __class_getitem__(cls, item: Any) -> Any:
         return cls
@@ -58,10 +60,6 @@ class Independent(Distribution):
         return new
 
     @property
-    def has_rsample(self) -> bool:
-        return self.base_dist.has_rsample
-
-    @property
     def has_enumerate_support(self) -> bool:
         return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
 
@@ -69,18 +67,6 @@ class Independent(Distribution):
     def support(self) -> Any:
         support, dims = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(support, dims) if dims else support
-
-    @property
-    def mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         return self.base_dist.sample(sample_shape)

@@ -9,6 +9,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.gamma import Gamma
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import PowerTransform
+from tapegrad.distributions.utils import same_as
 from tapegrad.functions.selection import where
 from tapegrad.tensor.tensor import Tensor
 
@@ -20,7 +21,6 @@ class InverseGamma(TransformedDistribution):
 
     Args:
         concentration, rate: those of the gamma distribution.
-        validate_args: see ``Distribution``.
 
     >>> InverseGamma(3.0, 4.0).mean
     tensor(2.)
@@ -30,20 +30,12 @@ class InverseGamma(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
     _parts: dict[str, int] = {}
+    concentration = same_as("base_dist.concentration", "That of the gamma distribution.")
+    rate = same_as("base_dist.rate", "That of the gamma distribution.")
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
-
-    @property
-    def concentration(self) -> Tensor:
-        """That of the gamma distribution."""
-        return self.base_dist.concentration
-
-    @property
-    def rate(self) -> Tensor:
-        """That of the gamma distribution."""
-        return self.base_dist.rate
 
     @property
     def mean(self) -> Tensor:

@@ -21,7 +21,6 @@ class Kumaraswamy(TransformedDistribution):
 
     Args:
         concentration1, concentration0: ``a`` and ``b``.
-        validate_args: see ``Distribution``.
 
     >>> Kumaraswamy(1.0, 1.0).mean
     tensor(0.5000)

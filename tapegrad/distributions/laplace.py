@@ -7,6 +7,7 @@ from typing import Any
 
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
+from tapegrad.distributions.utils import same_as
 from tapegrad.execution.dtypes import finfo
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -20,7 +21,6 @@ class Laplace(Distribution):
     Args:
         loc: the mean.
         scale: how wide it is.
-        validate_args: see ``Distribution``.
 
     >>> Laplace(0.0, 1.0).variance
     tensor(2.)
@@ -30,17 +30,11 @@ class Laplace(Distribution):
     support = constraints.real
     has_rsample = True
     _parts = {"loc": 0, "scale": 0}
+    mean = same_as("loc")
+    mode = same_as("loc")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, scale=scale)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

@@ -28,7 +28,6 @@ class LKJCholesky(Distribution):
     Args:
         dim: the size of the matrices.
         concentration: ``c``; all correlation matrices are equally likely if it is 1.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: ``dim`` is less than 2.

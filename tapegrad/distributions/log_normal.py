@@ -8,6 +8,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.normal import Normal
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import ExpTransform
+from tapegrad.distributions.utils import same_as
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["LogNormal"]
@@ -18,7 +19,6 @@ class LogNormal(TransformedDistribution):
 
     Args:
         loc, scale: mean and standard deviation of that number.
-        validate_args: see ``Distribution``.
 
     >>> LogNormal(0.0, 1.0).mean
     tensor(1.6487)
@@ -28,19 +28,11 @@ class LogNormal(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
     _parts: dict[str, int] = {}
+    loc = same_as("base_dist.loc", "The mean of the logarithm.")
+    scale = same_as("base_dist.scale", "The standard deviation of the logarithm.")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
-
-    @property
-    def loc(self) -> Tensor:
-        """The mean of the logarithm."""
-        return self.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviation of the logarithm."""
-        return self.base_dist.scale
 
     @property
     def mean(self) -> Tensor:

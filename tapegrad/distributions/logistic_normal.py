@@ -8,7 +8,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.normal import Normal
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import StickBreakingTransform
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.distributions.utils import same_as
 
 __all__ = ["LogisticNormal"]
 
@@ -18,9 +18,7 @@ class LogisticNormal(TransformedDistribution):
 
     Args:
         loc, scale: mean and standard deviation of ``n`` numbers, of which ``n + 1`` probabilities are made.
-        validate_args: see ``Distribution``.
 
-    >>> import tapegrad as torch
     >>> LogisticNormal(torch.zeros(2), torch.ones(2)).event_shape
     torch.Size([3])
     """
@@ -29,18 +27,10 @@ class LogisticNormal(TransformedDistribution):
     support = constraints.simplex
     has_rsample = True
     _parts: dict[str, int] = {}
+    loc = same_as("base_dist.base_dist.loc", "The means.")
+    scale = same_as("base_dist.base_dist.scale", "The standard deviations.")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
         base = base if base.batch_shape else base.expand([1])
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
-
-    @property
-    def loc(self) -> Tensor:
-        """The means."""
-        return self.base_dist.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviations."""
-        return self.base_dist.base_dist.scale

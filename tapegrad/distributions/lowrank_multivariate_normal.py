@@ -15,7 +15,7 @@ from typing import Any
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
 from tapegrad.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, _half_log_det
-from tapegrad.distributions.utils import _standard_normal, lazy_property
+from tapegrad.distributions.utils import _standard_normal, lazy_property, same_as
 from tapegrad.functions.cholesky import linalg_cholesky
 from tapegrad.functions.creation import eye
 from tapegrad.functions.joining import broadcast_tensors
@@ -53,12 +53,10 @@ class LowRankMultivariateNormal(Distribution):
         loc: the mean.
         cov_factor: ``W``, with as many rows as there are elements.
         cov_diag: the diagonal of ``D``.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: shapes don't fit.
 
-    >>> import tapegrad as torch
     >>> d = LowRankMultivariateNormal(torch.zeros(2), torch.tensor([[1.0], [0.0]]), torch.ones(2))
     >>> d.covariance_matrix
     tensor([[2., 0.],
@@ -76,6 +74,8 @@ class LowRankMultivariateNormal(Distribution):
         "loc": 1, "cov_factor": 2, "cov_diag": 1, "variance": 1, "scale_tril": 2, "covariance_matrix": 2,
         "precision_matrix": 2,
     }  # fmt: skip
+    mean = same_as("loc")
+    mode = same_as("loc")
 
     def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
@@ -105,14 +105,6 @@ class LowRankMultivariateNormal(Distribution):
 
     def _whole(self, value: Tensor, dims: int) -> Tensor:
         return value.expand((*self._batch_shape, *self.event_shape * dims))
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @lazy_property
     def variance(self) -> Any:

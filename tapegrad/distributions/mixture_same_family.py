@@ -9,6 +9,7 @@ from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.categorical import Categorical
 from tapegrad.distributions.distribution import Distribution, validated
+from tapegrad.distributions.utils import same_as
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 
@@ -21,12 +22,10 @@ class MixtureSameFamily(Distribution):
     Args:
         mixture_distribution: a ``Categorical``, which says how likely each component is.
         component_distribution: the components.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: they are something else, or don't fit.
 
-    >>> import tapegrad as torch
     >>> from tapegrad.distributions import Normal
     >>> mixture = Categorical(torch.tensor([0.25, 0.75]))
     >>> MixtureSameFamily(mixture, Normal(torch.tensor([0.0, 4.0]), 1.0)).mean
@@ -36,6 +35,8 @@ class MixtureSameFamily(Distribution):
     arg_constraints: dict[str, Any] = {}
     has_rsample = False
     _parts = {"_component_distribution": 1, "_mixture_distribution": 0}
+    mixture_distribution = same_as("_mixture_distribution", "How likely each component is.")
+    component_distribution = same_as("_component_distribution", "The components.")
 
     def __init__(
         self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
@@ -66,16 +67,6 @@ class MixtureSameFamily(Distribution):
     @constraints.dependent_property
     def support(self) -> Any:
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
-
-    @property
-    def mixture_distribution(self) -> Categorical:
-        """How likely each component is."""
-        return self._mixture_distribution
-
-    @property
-    def component_distribution(self) -> Any:
-        """The components."""
-        return self._component_distribution
 
     def _pad(self, x: Tensor) -> Tensor:
         """Values with a dimension for components."""

@@ -26,13 +26,11 @@ class Multinomial(OfCategorical):
         total_count: how many tries there are.
         probs: how likely each event is, along the last dimension; they are divided by their sum.
         logits: or the logarithms of that, but for a constant.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: both are given, or none, or without a dimension.
         NotImplementedError: ``total_count`` is no integer.
 
-    >>> import tapegrad as torch
     >>> Multinomial(4, torch.tensor([1.0, 3.0])).mean
     tensor([1., 3.])
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
-from tapegrad.distributions.utils import _standard_normal, lazy_property
+from tapegrad.distributions.utils import _standard_normal, lazy_property, same_as
 from tapegrad.functions.cholesky import cholesky_inverse, linalg_cholesky
 from tapegrad.functions.creation import eye
 from tapegrad.functions.shape import broadcast_shapes
@@ -64,12 +64,10 @@ class MultivariateNormal(Distribution):
         covariance_matrix: the covariance; or
         precision_matrix: its inverse; or
         scale_tril: its Cholesky factor, from which the others are worked out.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: not exactly one of the matrices is given, or it has too few dimensions.
 
-    >>> import tapegrad as torch
     >>> d = MultivariateNormal(torch.zeros(2), torch.eye(2))
     >>> d.log_prob(torch.zeros(2))
     tensor(-1.8379)
@@ -84,15 +82,13 @@ class MultivariateNormal(Distribution):
     support = constraints.real_vector
     has_rsample = True
     _parts = {"loc": 1, "covariance_matrix": 2, "scale_tril": 2, "precision_matrix": 2}
+    mean = same_as("loc")
+    mode = same_as("loc")
 
     def __init__(
-        self,
-        loc: Tensor,
-        covariance_matrix: Tensor | None = None,
-        precision_matrix: Tensor | None = None,
-        scale_tril: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
+        self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None, validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         given = one_matrix(
@@ -125,14 +121,6 @@ class MultivariateNormal(Distribution):
     @lazy_property
     def precision_matrix(self) -> Any:
         return self._whole(cholesky_inverse(self._unbroadcasted_scale_tril), 2)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

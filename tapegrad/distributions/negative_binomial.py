@@ -26,12 +26,10 @@ class NegativeBinomial(GivenByOdds):
         total_count: how many have to fail; it need not be an integer.
         probs: how likely one is to succeed.
         logits: or its log-odds.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: both are given, or none.
 
-    >>> import tapegrad as torch
     >>> NegativeBinomial(3.0, torch.tensor(0.5)).mean
     tensor(3.)
     """

@@ -10,7 +10,7 @@ from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
-from tapegrad.distributions.utils import _standard_normal
+from tapegrad.distributions.utils import _standard_normal, same_as
 from tapegrad.functions.random import normal
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -24,7 +24,6 @@ class Normal(ExponentialFamily):
     Args:
         loc: the mean.
         scale: the standard deviation.
-        validate_args: see ``Distribution``.
 
     >>> Normal(0.0, 2.0).variance
     tensor(4.)
@@ -35,21 +34,12 @@ class Normal(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
     _parts = {"loc": 0, "scale": 0}
+    mean = same_as("loc")
+    mode = same_as("loc")
+    stddev = same_as("scale")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, scale=scale)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.scale
 
     @property
     def variance(self) -> Tensor:

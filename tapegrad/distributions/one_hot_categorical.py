@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.distributions import constraints
 from tapegrad.distributions.categorical import Categorical
 from tapegrad.distributions.distribution import Distribution, validated
+from tapegrad.distributions.utils import same_as
 from tapegrad.functions.creation import eye
 from tapegrad.functions.gathering import one_hot
 from tapegrad.tensor.spec import Size
@@ -20,21 +21,9 @@ class OfCategorical(Distribution):
     """What has a categorical distribution inside."""
 
     _categorical: Categorical
-
-    @property
-    def probs(self) -> Any:
-        """How likely each event is."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Any:
-        """The logarithms of that."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter that is given."""
-        return self._categorical.param_shape
+    probs = same_as("_categorical.probs", "How likely each event is.")
+    logits = same_as("_categorical.logits", "The logarithms of that.")
+    param_shape = same_as("_categorical.param_shape", "The shape of the parameter that is given.")
 
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
         return self._categorical._new(*args, **kwargs)
@@ -46,12 +35,10 @@ class OneHotCategorical(OfCategorical):
     Args:
         probs: how likely each is, along the last dimension; they are divided by their sum.
         logits: or the logarithms of that, but for a constant.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: both are given, or none, or without a dimension.
 
-    >>> import tapegrad as torch
     >>> OneHotCategorical(torch.tensor([1.0, 3.0])).mode
     tensor([0., 1.])
     """
@@ -60,18 +47,12 @@ class OneHotCategorical(OfCategorical):
     support = constraints.one_hot
     has_enumerate_support = True
     _parts = {"_categorical": 0}
+    _param = same_as("_categorical._param")
+    mean = same_as("probs")
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._categorical = Categorical(probs, logits)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
-
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
 
     @property
     def mode(self) -> Tensor:
@@ -104,7 +85,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     ``probs``, ``logits`` and ``validate_args`` are those of ``OneHotCategorical``. See Bengio et al. 2013, *Estimating
     or propagating gradients through stochastic neurons*.
 
-    >>> import tapegrad as torch
     >>> probs = torch.tensor([0.5, 0.5], requires_grad=True)
     >>> sample = torch.distributions.OneHotCategoricalStraightThrough(probs).rsample()
     >>> (sample * torch.tensor([0.0, 4.0])).sum().backward()

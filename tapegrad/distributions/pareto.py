@@ -8,6 +8,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.exponential import Exponential
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import AffineTransform, ExpTransform
+from tapegrad.distributions.utils import same_as
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Pareto"]
@@ -19,7 +20,6 @@ class Pareto(TransformedDistribution):
     Args:
         scale: the least number.
         alpha: its shape.
-        validate_args: see ``Distribution``.
 
     >>> Pareto(1.0, 2.0).mean
     tensor(2.)
@@ -27,6 +27,7 @@ class Pareto(TransformedDistribution):
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     _parts = {"scale": 0, "alpha": 0}
+    mode = same_as("scale")
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self._keep(scale=scale, alpha=alpha)
@@ -42,10 +43,6 @@ class Pareto(TransformedDistribution):
     def mean(self) -> Tensor:
         a = self.alpha.clamp(min=1)
         return a * self.scale / (a - 1)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.scale
 
     @property
     def variance(self) -> Tensor:

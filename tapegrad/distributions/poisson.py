@@ -9,7 +9,7 @@ from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
-from tapegrad.distributions.utils import broadcast_all
+from tapegrad.distributions.utils import broadcast_all, same_as
 from tapegrad.functions.random import poisson
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -22,7 +22,6 @@ class Poisson(ExponentialFamily):
 
     Args:
         rate: the mean.
-        validate_args: see ``Distribution``.
 
     >>> Poisson(4.0).stddev
     tensor(2.)
@@ -31,21 +30,15 @@ class Poisson(ExponentialFamily):
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
     _parts = {"rate": 0}
+    mean = same_as("rate")
+    variance = same_as("rate")
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         self._declare(validate_args, rate=rate)
 
     @property
-    def mean(self) -> Tensor:
-        return self.rate
-
-    @property
     def mode(self) -> Tensor:
         return self.rate.floor()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         with no_grad():

@@ -10,7 +10,7 @@ from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.odds import GivenByOdds
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import SigmoidTransform
-from tapegrad.distributions.utils import broadcast_all, probs_to_logits
+from tapegrad.distributions.utils import broadcast_all, probs_to_logits, same_as
 from tapegrad.functions.random import rand
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -58,12 +58,10 @@ class RelaxedBernoulli(TransformedDistribution):
         temperature: a tensor.
         probs: how likely one is in the limit.
         logits: or its log-odds.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: both are given, or none.
 
-    >>> import tapegrad as torch
     >>> RelaxedBernoulli(torch.tensor(0.5), torch.tensor([0.25])).probs
     tensor([0.2500])
     """
@@ -72,24 +70,12 @@ class RelaxedBernoulli(TransformedDistribution):
     support = constraints.unit_interval
     has_rsample = True
     _parts: dict[str, int] = {}
+    temperature = same_as("base_dist.temperature", "The temperature.")
+    logits = same_as("base_dist.logits", "The log-odds of one, in the limit.")
+    probs = same_as("base_dist.probs", "How likely one is, in the limit.")
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """The log-odds of one, in the limit."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """How likely one is, in the limit."""
-        return self.base_dist.probs

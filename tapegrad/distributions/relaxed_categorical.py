@@ -12,7 +12,7 @@ from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.one_hot_categorical import OfCategorical
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import ExpTransform
-from tapegrad.distributions.utils import broadcast_all, clamp_probs
+from tapegrad.distributions.utils import broadcast_all, clamp_probs, same_as
 from tapegrad.functions.random import rand
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -61,12 +61,10 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         temperature: a tensor.
         probs: how likely each event is in the limit, along the last dimension; they are divided by their sum.
         logits: or the logarithms of that, but for a constant.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: both are given, or none, or without a dimension.
 
-    >>> import tapegrad as torch
     >>> RelaxedOneHotCategorical(torch.tensor(0.5), torch.tensor([1.0, 3.0])).probs
     tensor([0.2500, 0.7500])
     """
@@ -75,24 +73,12 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     support = constraints.simplex
     has_rsample = True
     _parts: dict[str, int] = {}
+    temperature = same_as("base_dist.temperature", "The temperature.")
+    logits = same_as("base_dist.logits", "The logarithms of how likely each event is, in the limit.")
+    probs = same_as("base_dist.probs", "How likely each event is, in the limit.")
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of how likely each event is, in the limit."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """How likely each event is, in the limit."""
-        return self.base_dist.probs

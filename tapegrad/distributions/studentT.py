@@ -9,7 +9,7 @@ from typing import Any
 from tapegrad.distributions import constraints
 from tapegrad.distributions.chi2 import Chi2
 from tapegrad.distributions.distribution import Distribution, validated
-from tapegrad.distributions.utils import _standard_normal
+from tapegrad.distributions.utils import _standard_normal, same_as
 from tapegrad.functions.selection import where
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -24,7 +24,6 @@ class StudentT(Distribution):
         df: the degrees of freedom.
         loc: the mean.
         scale: what the ratio is multiplied by.
-        validate_args: see ``Distribution``.
 
     >>> StudentT(4.0).variance
     tensor(2.)
@@ -34,6 +33,7 @@ class StudentT(Distribution):
     support = constraints.real
     has_rsample = True
     _parts = {"df": 0, "loc": 0, "scale": 0, "_chi2": 0}
+    mode = same_as("loc")
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         shape = self._keep(df=df, loc=loc, scale=scale)
@@ -43,10 +43,6 @@ class StudentT(Distribution):
     @property
     def mean(self) -> Tensor:
         return where(self.df > 1, self.loc, math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

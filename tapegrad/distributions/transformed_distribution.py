@@ -12,7 +12,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
 from tapegrad.distributions.independent import Independent
 from tapegrad.distributions.transforms import ComposeTransform, Transform
-from tapegrad.distributions.utils import _sum_rightmost
+from tapegrad.distributions.utils import _sum_rightmost, same_as
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 
@@ -25,12 +25,10 @@ class TransformedDistribution(Distribution):
     Args:
         base_distribution: that of ``x``.
         transforms: a transform, or a list of them, the first of which comes first.
-        validate_args: see ``Distribution``.
 
     Raises:
         ValueError: they are no transforms, or the distribution has too few dimensions.
 
-    >>> import tapegrad as torch
     >>> from tapegrad.distributions import AffineTransform, Normal
     >>> TransformedDistribution(Normal(0.0, 1.0), AffineTransform(1.0, 2.0)).cdf(torch.tensor(1.0))
     tensor(0.5000)
@@ -38,6 +36,7 @@ class TransformedDistribution(Distribution):
 
     arg_constraints: dict[str, Any] = {}
     _parts: dict[str, int] = {}
+    has_rsample = same_as("base_dist.has_rsample")
 
     def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
         self.transforms = self._listed(transforms)
@@ -87,10 +86,6 @@ class TransformedDistribution(Distribution):
         support = self.transforms[-1].codomain
         dims = len(self.event_shape) - support.event_dim
         return constraints.independent(support, dims) if dims > 0 else support
-
-    @property
-    def has_rsample(self) -> bool:
-        return self.base_dist.has_rsample
 
     def _transformed(self, x: Tensor) -> Tensor:
         return functools.reduce(lambda x, transform: transform(x), self.transforms, x)

@@ -237,7 +237,6 @@ class ComposeTransform(Transform):
         parts: a list of them; the first comes first.
         cache_size: that of each.
 
-    >>> import tapegrad as torch
     >>> t = ComposeTransform([AffineTransform(1.0, 2.0), ExpTransform()])
     >>> t(torch.tensor([-0.5, 0.5]))
     tensor([1.0000, 7.3891])
@@ -328,7 +327,6 @@ class IndependentTransform(Transform):
         reinterpreted_batch_ndims: how many dimensions.
         cache_size: see ``Transform``.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, 3)
     >>> IndependentTransform(ExpTransform(), 1).log_abs_det_jacobian(x, x.exp())
     tensor([3., 3.])
@@ -390,7 +388,6 @@ class ReshapeTransform(Transform):
     Raises:
         ValueError: they have different numbers of elements.
 
-    >>> import tapegrad as torch
     >>> ReshapeTransform((2, 3), (6,))(torch.ones(5, 2, 3)).shape
     torch.Size([5, 6])
     """
@@ -441,7 +438,6 @@ class ReshapeTransform(Transform):
 class ExpTransform(_Plain):
     """``y = exp(x)``.
 
-    >>> import tapegrad as torch
     >>> ExpTransform()(torch.zeros(1))
     tensor([1.])
     """
@@ -469,7 +465,6 @@ def _equal(one: Any, other: Any) -> bool:
 class PowerTransform(Transform):
     """``y = x ** exponent``, of positive numbers.
 
-    >>> import tapegrad as torch
     >>> PowerTransform(2.0).inv(torch.tensor([9.0]))
     tensor([3.])
     """
@@ -515,7 +510,6 @@ def _inside_unit_interval(x: Tensor) -> Tensor:
 class SigmoidTransform(_Plain):
     """``y = 1 / (1 + exp(-x))``, which is kept from being zero or one.
 
-    >>> import tapegrad as torch
     >>> SigmoidTransform()(torch.zeros(1))
     tensor([0.5000])
     """
@@ -539,7 +533,6 @@ class SigmoidTransform(_Plain):
 class SoftplusTransform(_Plain):
     """``y = log(1 + exp(x))``.
 
-    >>> import tapegrad as torch
     >>> SoftplusTransform()(torch.zeros(1))
     tensor([0.6931])
     """
@@ -562,7 +555,6 @@ class SoftplusTransform(_Plain):
 class TanhTransform(_Plain):
     """``y = tanh(x)``.
 
-    >>> import tapegrad as torch
     >>> TanhTransform()(torch.zeros(1))
     tensor([0.])
     """
@@ -585,7 +577,6 @@ class TanhTransform(_Plain):
 class AbsTransform(_Plain):
     """``y = |x|``, which is turned back to the positive of two numbers.
 
-    >>> import tapegrad as torch
     >>> AbsTransform()(torch.tensor([-2.0]))
     tensor([2.])
     """
@@ -608,7 +599,6 @@ class AffineTransform(Transform):
         event_dim: how many of the last dimensions make up one value.
         cache_size: see ``Transform``.
 
-    >>> import tapegrad as torch
     >>> AffineTransform(1.0, 2.0)(torch.ones(1))
     tensor([3.])
     """
@@ -671,7 +661,6 @@ class CorrCholeskyTransform(Transform):
     The hyperbolic tangents of the numbers are the *partial correlations* of a row: each is the share of what remains of
     the row's length one. See Stan's reference manual, *Cholesky factors of correlation matrices*.
 
-    >>> import tapegrad as torch
     >>> CorrCholeskyTransform()(torch.zeros(3))
     tensor([[1., 0., 0.],
             [0., 1., 0.],
@@ -736,7 +725,6 @@ class CorrCholeskyTransform(Transform):
 class SoftmaxTransform(_Plain):
     """``y = exp(x) / sum(exp(x))`` along the last dimension; turned back to ``log(y)``.
 
-    >>> import tapegrad as torch
     >>> SoftmaxTransform()(torch.zeros(2))
     tensor([0.5000, 0.5000])
     """
@@ -770,7 +758,6 @@ class StickBreakingTransform(_Plain):
 
     Offsets see to it that zeros become equal probabilities.
 
-    >>> import tapegrad as torch
     >>> StickBreakingTransform()(torch.zeros(1))
     tensor([0.5000, 0.5000])
     """
@@ -822,7 +809,6 @@ class StickBreakingTransform(_Plain):
 class LowerCholeskyTransform(_Plain):
     """Matrices to lower triangular ones with a positive diagonal, the exponential of what stands there.
 
-    >>> import tapegrad as torch
     >>> LowerCholeskyTransform()(torch.zeros(2, 2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -841,7 +827,6 @@ class LowerCholeskyTransform(_Plain):
 class PositiveDefiniteTransform(_Plain):
     """Matrices to positive definite ones, whose Cholesky factors are those of ``LowerCholeskyTransform``.
 
-    >>> import tapegrad as torch
     >>> PositiveDefiniteTransform()(torch.zeros(1, 1))
     tensor([[1.]])
     """
@@ -923,7 +908,6 @@ class CatTransform(_OfParts):
     Raises:
         AssertionError: something else than transforms; not as many lengths.
 
-    >>> import tapegrad as torch
     >>> CatTransform([ExpTransform(), identity_transform], lengths=[1, 2])(torch.zeros(3))
     tensor([1., 0., 0.])
     """
@@ -979,7 +963,6 @@ class StackTransform(_OfParts):
         dim: the dimension.
         cache_size: that of each.
 
-    >>> import tapegrad as torch
     >>> StackTransform([ExpTransform(), identity_transform])(torch.zeros(2))
     tensor([1., 0.])
     """
@@ -1016,7 +999,6 @@ class StackTransform(_OfParts):
 class CumulativeDistributionTransform(Transform):
     """``y = distribution.cdf(x)``, which makes uniform numbers of what is drawn from the distribution.
 
-    >>> import tapegrad as torch
     >>> from tapegrad.distributions import Normal
     >>> CumulativeDistributionTransform(Normal(0.0, 1.0))(torch.zeros(1))
     tensor([0.5000])

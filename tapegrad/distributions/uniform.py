@@ -20,7 +20,6 @@ class Uniform(Distribution):
 
     Args:
         low, high: the ends of the interval.
-        validate_args: see ``Distribution``.
 
     >>> Uniform(0.0, 4.0).mean
     tensor(2.)

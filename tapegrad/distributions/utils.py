@@ -35,7 +35,6 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     Raises:
         ValueError: one is neither.
 
-    >>> import tapegrad as torch
     >>> broadcast_all(torch.zeros(2), 1.0)
     (tensor([0., 0.]), tensor([1., 1.]))
     """
@@ -60,7 +59,6 @@ def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """Probabilities of ``logits``: their softmax along the last dimension; their sigmoid, if ``is_binary``.
 
-    >>> import tapegrad as torch
     >>> logits_to_probs(torch.zeros(2))
     tensor([0.5000, 0.5000])
     """
@@ -70,7 +68,6 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities, floats, that are neither zero nor one, but next to it: ``probs`` kept the dtype's ``eps`` away.
 
-    >>> import tapegrad as torch
     >>> bool(clamp_probs(torch.zeros(())) > 0)
     True
     """
@@ -81,7 +78,6 @@ def clamp_probs(probs: Tensor) -> Tensor:
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Logits of ``probs``: their logarithms; the log-odds, if ``is_binary``.
 
-    >>> import tapegrad as torch
     >>> probs_to_logits(torch.tensor([0.5]), is_binary=True)
     tensor([0.])
     """
@@ -122,6 +118,31 @@ class _lazy_property_and_property(lazy_property, property):
         property.__init__(self, wrapped)
 
 
+def same_as(path: str, doc: str | None = None) -> Any:
+    """A property that is another one, or that of a part.
+
+    Args:
+        path: where it is: ``"loc"``, ``"base_dist.loc"``.
+        doc: what it is, if the class above doesn't say it.
+
+    >>> class Point:
+    ...     x = 1
+    ...     mean = same_as("x")
+    >>> Point().mean
+    1
+    """
+    found = _Same(eval(f"lambda self: self.{path}"))
+    found.__doc__ = doc
+    return found
+
+
+class _Same(property):
+    def __set_name__(self, owner: type, name: str) -> None:
+        """The getter has the names of a method, by which ``help`` finds what the class above says of it."""
+        getter: Any = self.fget
+        getter.__name__, getter.__qualname__, getter.__module__ = name, f"{owner.__qualname__}.{name}", owner.__module__
+
+
 def _below(size: int, diag: int, device: Any) -> Tensor:
     """Which places of a square matrix are at a diagonal or below."""
     places = arange(size, device=device)
@@ -134,7 +155,6 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     Raises:
         ValueError: the matrices have no diagonal ``diag``.
 
-    >>> import tapegrad as torch
     >>> tril_matrix_to_vec(torch.tensor([[1, 0], [2, 3]]))
     tensor([1, 2, 3])
     """
@@ -151,7 +171,6 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     Raises:
         ValueError: no matrix has as many places there.
 
-    >>> import tapegrad as torch
     >>> vec_to_tril_matrix(torch.tensor([1.0, 2.0, 3.0]))
     tensor([[1., 0.],
             [2., 3.]])

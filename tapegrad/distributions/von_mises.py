@@ -9,7 +9,7 @@ from typing import Any
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
-from tapegrad.distributions.utils import lazy_property
+from tapegrad.distributions.utils import lazy_property, same_as
 from tapegrad.execution.dtypes import bool as boolean
 from tapegrad.execution.dtypes import float64
 from tapegrad.functions.creation import zeros
@@ -54,9 +54,7 @@ class VonMises(Distribution):
     Args:
         loc: an angle.
         concentration: how narrow it is about it.
-        validate_args: see ``Distribution``.
 
-    >>> import tapegrad as torch
     >>> VonMises(torch.tensor(1.0), torch.tensor(4.0)).variance
     tensor(0.1365)
     """
@@ -65,6 +63,8 @@ class VonMises(Distribution):
     support = constraints.real
     has_rsample = False
     _parts = {"loc": 0, "concentration": 0, "variance": 0}
+    mean = same_as("loc")
+    mode = same_as("loc")
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, concentration=concentration)
@@ -95,14 +95,6 @@ class VonMises(Distribution):
                 x = where(accept, (u3 - 0.5).sign() * f.acos(), x)
                 is_done = is_done | accept
             return ((x + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @lazy_property
     def variance(self) -> Any:

@@ -21,7 +21,6 @@ class Weibull(TransformedDistribution):
     Args:
         scale: its scale.
         concentration: its shape.
-        validate_args: see ``Distribution``.
 
     >>> Weibull(2.0, 1.0).mean
     tensor(2.)

@@ -41,13 +41,11 @@ class Wishart(ExponentialFamily):
         covariance_matrix: the covariance of the vectors; or
         precision_matrix: its inverse; or
         scale_tril: its Cholesky factor.
-        validate_args: see ``Distribution``.
 
     Raises:
         AssertionError: not exactly one of the matrices is given.
         ValueError: it has too few dimensions, or ``df`` is too small.
 
-    >>> import tapegrad as torch
     >>> Wishart(3.0, torch.eye(2)).mean
     tensor([[3., 0.],
             [0., 3.]])
@@ -62,13 +60,9 @@ class Wishart(ExponentialFamily):
     }  # fmt: skip
 
     def __init__(
-        self,
-        df: Any,
-        covariance_matrix: Tensor | None = None,
-        precision_matrix: Tensor | None = None,
-        scale_tril: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
+        self, df: Any, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None, validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
         given = one_matrix(
             covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
         )

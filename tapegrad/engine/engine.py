@@ -96,16 +96,9 @@ class Engine:
         task.final_callbacks.append(callback)
 
     def execute(
-        self,
-        roots: Sequence[Edge],
-        inputs: Sequence[Any],
-        keep_graph: bool,
-        create_graph: bool,
-        accumulate_grad: bool,
-        outputs: Sequence[Edge],
-        currency: Currency,
-        single_thread: Callable[[], bool] = never,
-    ) -> list[Any]:
+        self, roots: Sequence[Edge], inputs: Sequence[Any], keep_graph: bool, create_graph: bool, accumulate_grad: bool,
+        outputs: Sequence[Edge], currency: Currency, single_thread: Callable[[], bool] = never,
+    ) -> list[Any]:  # fmt: skip
         """Run backward from ``roots`` and return the gradients captured at ``outputs``.
 
         Args:

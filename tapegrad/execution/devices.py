@@ -12,7 +12,7 @@ import builtins
 import math
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, NoReturn, Self
 
@@ -308,8 +308,8 @@ def only_device() -> device | None:
     return device("cpu") if alone else None
 
 
-def jitted(function: Callable, **options: Any) -> Any:
-    """``jax.jit(function)``, whose results lie where the arguments do.
+def jitted(function: Callable, *, marks: bool = False, **options: Any) -> Any:
+    """``jax.jit(function)``, whose results lie where the arguments do; ``marks`` is said of ``Together``.
 
     jax leaves out arguments that no result depends on; what is made of nothing then, a gradient of zeros, would lie on
     the default device. In a process that has one device only that is the right one. Where there are other processes,
@@ -317,7 +317,7 @@ def jitted(function: Callable, **options: Any) -> Any:
     """
     alone = only_device() is not None
     found = jax.jit(function, keep_unused=not alone, **options)
-    return found if alone or jax.process_count() == 1 else Together(found)
+    return found if alone or jax.process_count() == 1 else Together(found, marks)
 
 
 def device_of(value: Any) -> device:
@@ -327,15 +327,23 @@ def device_of(value: Any) -> device:
     only = only_device()
     if only is not None:
         return only
-    device = getattr(getattr(value, "program", None), "device", None)
-    if device is not None:  # pending
-        return device
+    program = getattr(value, "program", None)
+    if program is not None:  # pending
+        return program.device or _device_of_inputs(program.inputs)
     value = getattr(value, "array", value)
     if isinstance(value, jax.core.Tracer):
         return get_default_device()
     if isinstance(value, jax.Array) and value.sharding.num_devices > 1:
         return mesh_device_of(value).free
     return from_jax(min(value.devices(), key=_number))
+
+
+def _device_of_inputs(inputs: Iterable[Any]) -> device:
+    """Where a program computes that has its arguments from anywhere: on the mesh of one of them, if there is one."""
+    arrays = [one for one in inputs if isinstance(one, jax.Array)]
+    spread = next((one for one in arrays if one.sharding.num_devices > 1), None)
+    first = spread if spread is not None else next(iter(arrays), None)
+    return get_default_device() if first is None else device_of(first)
 
 
 def mesh_device_of(array: jax.Array) -> MeshDevice:

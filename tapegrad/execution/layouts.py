@@ -19,7 +19,7 @@ from tapegrad.execution.devices import MeshDevice, jitted, mesh_device_of
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.processes import is_split
 from tapegrad.execution.tiering import WIDE
-from tapegrad.execution.values import DeferredValue, materialized
+from tapegrad.execution.values import known_array, materialized
 
 
 @cache
@@ -71,10 +71,18 @@ def lay_out(value: Any, on: Any) -> Any:
     """A value that is to have the layout of a tensor's device, if there is one, brought to it."""
     if not on.spread or on.axes is None:
         return value
-    array = value.array if type(value) is DeferredValue and value.program is None else value
+    array = known_array(value)
     if isinstance(array, jax.Array) and not isinstance(array, jax.core.Tracer) and _lies(array, on):
         return value
     return _constrained(on, value.dtype in WIDE)(value)
+
+
+def lay_out_as(value: Any, before: Any, on: Any) -> Any:
+    """``lay_out``, for a value that is written over another: where no layout was asked for it is split as that was."""
+    if on.axes is None:
+        own = own_layout(known_array(before), on)
+        on = own if own.axes is not None and any(own.axes) else on
+    return lay_out(value, on)
 
 
 def own_layout(value: Any, on: Any) -> Any:

@@ -64,7 +64,6 @@ def set_execution(how: str) -> None:
     Raises:
         ValueError: neither of the two.
 
-    >>> import tapegrad as torch
     >>> torch.set_execution("deferred")
     >>> x = torch.ones(3) * 2 + 1
     >>> torch.get_execution(), x
@@ -94,7 +93,6 @@ def is_recording() -> bool:
 def deferred() -> Iterator[None]:
     """Operators of this block are recorded, and computed many at once: when a value is read, and at the latest here.
 
-    >>> import tapegrad as torch
     >>> with torch.deferred():
     ...     x = torch.ones(3) * 2
     ...     y = x + 1

@@ -5,9 +5,11 @@ Processes that hand XLA different programs get one another's numbers, and no err
 are ended by the library that carries elements between them. So all calls of XLA whose arguments are split over several
 processes go through ``Together``. Each is written down: a line with its name and shapes, a number over all lines so
 far, and the place in the user's program. Before something is called that this process has not called yet, before
-something is compiled and before a backward pass the processes compare both with one another (``agree``). Where a line
-differs, all of them raise, and say which. That a known program was called in another order is found when they compare
-again: ``every`` so many passes, which all count alike, or at each call if it is 1.
+something is compiled and before a backward pass the processes compare both with one another (``agree``), with the
+arrays that are written into the program, and the numbers without dimensions that it is given. Where a line differs, all
+of them raise, and say which. That a known program was called in another order is found when they compare
+again: ``every`` so many passes, which all count alike, or at each call if it is 1. Collectives leave a mark before each
+call: who comes with another one than the first is told before elements are mixed, and the first while it waits.
 
 Calls that wait for other processes are made by a thread of their own (``wait_for``): who called sees meanwhile whether
 a peer has ended, has failed or waits for something else, and for how long this has lasted.
@@ -22,9 +24,12 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr
 from jax.sharding import Mesh, NamedSharding
 
 from tapegrad.tape.positions import Position, here
@@ -108,9 +113,11 @@ class Processes:
         Raises:
             RuntimeError: another process is about to do something else.
         """
-        first = None if self.compare is None else next(filter(is_split, values), None)
+        values = () if self.compare is None else tuple(values)
+        first = next(filter(is_split, values), None)
         if first is not None:
-            self.compare(what, lines(), ranks_of(first))  # type: ignore[misc]
+            ranks = ranks_of(first)
+            self.compare(what, [*lines(), *numbers_in(values, ranks)], ranks)  # type: ignore[misc]
 
     def agree_on_pass(self, values: Iterable[Any], lines: Callable[[], list[str]]) -> None:
         """``agree``, for a backward pass: the first one, and one of so many; the others leave a mark."""
@@ -156,10 +163,11 @@ class Together:
 
     Args:
         function: as ``jax.jit`` made it.
+        marks: whether each call leaves a mark: what it gives is read without anybody noticing.
     """
 
-    def __init__(self, function: Any) -> None:
-        self._function = function
+    def __init__(self, function: Any, marks: bool = False) -> None:
+        self._function, self._marks = function, marks
         self._known: dict[tuple, int] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -175,13 +183,49 @@ class Together:
         if program is None or processes.every == 1:
             program = self._known[ranks, kind] = self._compare(text, values, ranks)
         processes.history(ranks).note(text, program)
+        if self._marks:
+            processes.mark(ranks)  # type: ignore[misc]
         return processes.wait_for(lambda: self._function(*values), ranks)  # type: ignore[misc]
 
     def _compare(self, text: str, values: tuple, ranks: Ranks) -> int:
         """Compare the program itself, as jax has traced it for the call, too, and give a number of it."""
-        traced = _ADDRESS.sub("", str(self._function.trace(*values).jaxpr))
-        processes.compare("a program", [text, *traced.splitlines()], ranks)  # type: ignore[misc]
-        return zlib.crc32(traced.encode())
+        traced = self._function.trace(*values).jaxpr
+        lines = [text, *_ADDRESS.sub("", str(traced)).splitlines(), *constants_in(traced), *numbers_in(values, ranks)]
+        processes.compare("a program", lines, ranks)  # type: ignore[misc]
+        return zlib.crc32("\n".join(lines[1:]).encode())
+
+
+def constants_in(traced: ClosedJaxpr) -> list[str]:
+    """A line for each array that is written into a program, or into one that it calls: those of two processes differ.
+
+    >>> constants_in(jax.jit(lambda x: x + np.arange(3, dtype="float32")).trace(1.0).jaxpr)
+    ['an array written into the program: float32[3], whose checksum is 30c8bc70']
+    """
+    found, pending = [], [traced]
+    while pending:
+        program = pending.pop()
+        for array in map(np.asarray, filter(_can_be_read, getattr(program, "consts", ()))):
+            number = zlib.crc32(array.tobytes())
+            found.append(f"an array written into the program: {array.dtype}{[*array.shape]}, whose checksum is "
+                         f"{number:08x}")  # fmt: skip
+        for equation in program.eqns:
+            given = (one if isinstance(one, (list, tuple)) else (one,) for one in equation.params.values())
+            pending += [one for one in chain.from_iterable(given) if isinstance(one, (ClosedJaxpr, Jaxpr))]
+    return found
+
+
+def _can_be_read(array: Any) -> bool:
+    return isinstance(array, np.ndarray) or (isinstance(array, jax.Array) and array.is_fully_addressable)
+
+
+def numbers_in(values: Iterable[Any], ranks: Ranks) -> list[str]:
+    """A line for each number without dimensions among arrays, which is to be the same in all processes."""
+    numbers = {i: one for i, one in enumerate(values) if isinstance(one, (jax.Array, np.ndarray)) and not one.shape}
+    held = {i: one.addressable_shards[0].data if spans(one) else one for i, one in numbers.items()}
+    if not held:
+        return []
+    read = lambda: [f"in{i} is {np.asarray(one)!r}" for i, one in held.items()]
+    return processes.wait_for(read, ranks)  # type: ignore[misc]
 
 
 def _kind(value: Any) -> str:

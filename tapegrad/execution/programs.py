@@ -410,7 +410,6 @@ class Stats(NamedTuple):
 def stats() -> Stats:
     """What deferred programs have cost and saved, in all threads, what is remembered, and how kernels are run.
 
-    >>> import tapegrad as torch
     >>> before = torch.execution.stats().hits
     >>> x = torch.ones(3)
     >>> with torch.deferred():

@@ -800,7 +800,6 @@ def tiers(name: str | None = None) -> Any:
     Raises:
         ValueError: no such name.
 
-    >>> import tapegrad as torch
     >>> with torch.execution.tiers("xla"):
     ...     torch.execution.tiers()
     'xla'

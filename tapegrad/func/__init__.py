@@ -1,6 +1,5 @@
 """Function transforms, as ``torch.func`` has them: of functions of tensors, nested in any order.
 
->>> import tapegrad as torch
 >>> from tapegrad.func import grad, vmap
 >>> vmap(grad(lambda x: x ** 3))(torch.tensor([1.0, 2.0]))
 tensor([ 3., 12.])

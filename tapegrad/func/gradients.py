@@ -116,7 +116,6 @@ def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: 
     Raises:
         RuntimeError: the output is no scalar tensor, or there is no such argument.
 
-    >>> import tapegrad as torch
     >>> torch.func.grad_and_value(lambda x: x ** 2)(torch.tensor(3.0))
     (tensor(6.), tensor(9.))
     """
@@ -155,7 +154,6 @@ def grad(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
         argnums: which arguments, by position: the gradient is a tree like that argument, or a tuple of trees.
         has_aux: whether ``func`` returns a pair of that number and something else, which is then returned too.
 
-    >>> import tapegrad as torch
     >>> torch.func.grad(torch.func.grad(torch.sin))(torch.tensor(0.0))
     tensor(-0.)
     """
@@ -186,7 +184,6 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         RuntimeError: an output that is no tensor, or not of floating or complex numbers; cotangents unlike the
             output.
 
-    >>> import tapegrad as torch
     >>> output, vjp_fn = torch.func.vjp(torch.sin, torch.zeros(2))
     >>> vjp_fn(torch.ones(2))
     (tensor([1., 1.]),)
@@ -247,7 +244,6 @@ def jvp(
         strict: whether to refuse outputs that don't depend on the inputs, instead of giving zeros.
         has_aux: whether ``func`` returns a pair of its output and something else, which is then returned too.
 
-    >>> import tapegrad as torch
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     (tensor(0.), tensor(2.))
     """

@@ -24,13 +24,9 @@ def unit_vectors(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def jacrev(
-    func: Callable,
-    argnums: int | tuple[int, ...] = 0,
-    *,
-    has_aux: bool = False,
-    chunk_size: int | None = None,
+    func: Callable, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False, chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
-) -> Callable:
+) -> Callable:  # fmt: skip
     """A function that gives the Jacobian of ``func``, row by row, by reverse mode.
 
 
@@ -48,7 +44,6 @@ def jacrev(
     Raises:
         ValueError: ``chunk_size`` is not positive.
 
-    >>> import tapegrad as torch
     >>> torch.func.jacrev(lambda x: x ** 2)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -98,12 +93,8 @@ def pulled_back(pull: Callable, basis: list[Tensor], chunk_size: int | None) -> 
 
 
 def jacfwd(
-    func: Callable,
-    argnums: int | tuple[int, ...] = 0,
-    has_aux: bool = False,
-    *,
-    randomness: str = "error",
-) -> Callable:
+    func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error",
+) -> Callable:  # fmt: skip
     """A function that gives the Jacobian of ``func``, column by column, by forward mode. See ``jacrev``.
 
     Args:
@@ -112,7 +103,6 @@ def jacfwd(
         has_aux: whether ``func`` returns a pair of that and something else, which is then returned too.
         randomness: as for ``vmap``, under which ``func`` is called: ``"error"``, ``"same"`` or ``"different"``.
 
-    >>> import tapegrad as torch
     >>> torch.func.jacfwd(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -156,7 +146,6 @@ def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     Args:
         argnums: with respect to which arguments, by position.
 
-    >>> import tapegrad as torch
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

@@ -38,7 +38,6 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
     Raises:
         ValueError: a primal is neither floating nor complex.
 
-    >>> import tapegrad as torch
     >>> output, jvp_fn = torch.func.linearize(torch.sin, torch.zeros(2))
     >>> jvp_fn(torch.ones(2))
     tensor([1., 1.])

@@ -26,13 +26,8 @@ def name_of(func: Callable) -> str:
 
 
 def vmap(
-    func: Callable,
-    in_dims: Any = 0,
-    out_dims: Any = 0,
-    randomness: str = "error",
-    *,
-    chunk_size: int | None = None,
-) -> Callable:
+    func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None,
+) -> Callable:  # fmt: skip
     """A function that maps ``func`` over a dimension of its inputs.
 
     Args:
@@ -47,7 +42,6 @@ def vmap(
         ValueError: dimensions that don't fit the inputs or the outputs.
         RuntimeError: control flow that depends on the numbers of an example; random operators under ``"error"``.
 
-    >>> import tapegrad as torch
     >>> torch.vmap(torch.dot)(torch.ones(2, 3), torch.arange(6.0).reshape(2, 3))
     tensor([ 3., 12.])
     """

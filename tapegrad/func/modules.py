@@ -21,14 +21,9 @@ MISSING: Any = object()
 
 
 def functional_call(
-    module: Any,
-    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
-    args: Any = None,
-    kwargs: dict[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
+    module: Any, parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]], args: Any = None,
+    kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False,
+) -> Any:  # fmt: skip
     """Call a module with other tensors in place of its parameters and buffers; afterwards it has its own again.
 
     Args:
@@ -46,7 +41,6 @@ def functional_call(
         AttributeError: there is no such module below this one.
         TypeError: something is no tensor.
 
-    >>> import tapegrad as torch
     >>> class Scale:
     ...     def __init__(self):
     ...         self.weight = torch.ones(2)

@@ -52,7 +52,6 @@ def rearrange(tensor: Tensor | list[Tensor] | tuple[Tensor, ...], pattern: str, 
         ValueError: the pattern is none, or doesn't fit.
         DimensionBindError: the lengths don't fit, or don't follow.
 
-    >>> import tapegrad as torch
     >>> torch.func.rearrange(torch.arange(6), "(a b) -> b a", b=3)
     tensor([[0, 3],
             [1, 4],

@@ -51,7 +51,6 @@ def relu(input: Tensor) -> Tensor:
         RuntimeError: for booleans.
         NotImplementedError: for complex numbers.
 
-    >>> import tapegrad as torch
     >>> torch.relu(torch.tensor([-1.0, 0.0, 1.0]))
     tensor([0., 0., 1.])
     """
@@ -72,7 +71,6 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     Raises:
         ValueError: ``min_val`` is greater than ``max_val``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.hardtanh(torch.tensor([-3.0, 0.5, 3.0]), min_val=-1.0, max_val=2.0)
     tensor([-1.0000,  0.5000,  2.0000])
     """
@@ -127,7 +125,6 @@ def rrelu(
     Raises:
         RuntimeError: the lower bound is above the upper one.
 
-    >>> import tapegrad as torch
     >>> torch.rrelu(torch.tensor([-48.0, 1.0]), 0.25, 0.5)
     tensor([-18.,   1.])
     """
@@ -142,7 +139,6 @@ def rrelu_(
 
     In ``training`` each has a slope of its own, which ``generator`` draws; else it is the mean of the bounds.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.rrelu_(torch.tensor([-4.0, 2.0]), lower=0.0, upper=0.5)
     tensor([-1.,  2.])
     """
@@ -158,7 +154,6 @@ def _functional_rrelu(
     Otherwise the slope is the mean of both. ``inplace`` writes the result to ``input``. From Xu et al., "Empirical
     Evaluation of Rectified Activations in Convolutional Network" (2015).
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.rrelu(torch.tensor([-4.0, 2.0]), lower=0.0, upper=0.5)
     tensor([-1.,  2.])
     """
@@ -221,7 +216,6 @@ def _check_weights(input: Tensor, weight: Tensor) -> None:
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """``input`` where above the threshold, ``value`` elsewhere. ``inplace`` writes it to ``input``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.threshold(torch.tensor([0.0, 1.0, 2.0]), threshold=1.0, value=-5.0)
     tensor([-5., -5.,  2.])
     """
@@ -287,7 +281,6 @@ def elu_(input: Tensor, alpha: float = 1, scale: float = 1, input_scale: float =
 
     Where ``input`` is negative it becomes ``scale * alpha * (exp(input_scale * input) - 1)``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.elu_(torch.tensor([-1.0, 1.0]), alpha=2.0)
     tensor([-1.2642,  1.0000])
     """
@@ -348,7 +341,6 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     Raises:
         RuntimeError: another ``approximate``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.1587,  0.0000,  0.8413])
     """
@@ -382,7 +374,6 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; ``input`` itself where ``beta * input`` is above the threshold.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.softplus(torch.tensor([0.0, 100.0]))
     tensor([  0.6931, 100.0000])
     """

@@ -79,7 +79,6 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     Raises:
         RuntimeError: ``alpha`` is of a higher category than the result.
 
-    >>> import tapegrad as torch
     >>> torch.add(torch.tensor([1, 2]), torch.tensor([10, 20]), alpha=3)
     tensor([31, 62])
     """
@@ -161,7 +160,6 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     Raises:
         RuntimeError: an unknown ``rounding_mode``; an integer divided by 0.
 
-    >>> import tapegrad as torch
     >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="floor")
     tensor([-4,  3])
     """
@@ -217,7 +215,6 @@ def remainder(input: Any, other: Any) -> Tensor:
     Raises:
         RuntimeError: an integer divided by 0.
 
-    >>> import tapegrad as torch
     >>> torch.remainder(torch.tensor([-5, 5]), 3)
     tensor([1, 2])
     """
@@ -258,7 +255,6 @@ def pow(input: Any, exponent: Any) -> Tensor:
     Raises:
         RuntimeError: integers to a negative power that is a number.
 
-    >>> import tapegrad as torch
     >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
     """
@@ -439,7 +435,6 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
     Raises:
         NotImplementedError: other than floating elements.
 
-    >>> import tapegrad as torch
     >>> torch.nextafter(torch.tensor(1.0), torch.tensor(2.0)) - 1 == torch.finfo(torch.float32).eps
     tensor(True)
     """

@@ -38,7 +38,6 @@ def repeat(self: Tensor, *args: Any, repeats: Any = None) -> Tensor:
         RuntimeError: fewer counts than dimensions, or a negative one.
         TypeError: no counts.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
@@ -58,7 +57,6 @@ def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     Args:
         dims: the counts, one by one or as one tuple.
 
-    >>> import tapegrad as torch
     >>> torch.tile(torch.tensor([[1, 2]]), (2,))
     tensor([[1, 2, 1, 2]])
     """
@@ -93,7 +91,6 @@ def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
         IndexError: one that is out of range.
         RuntimeError: a dimension twice.
 
-    >>> import tapegrad as torch
     >>> torch.flip(torch.tensor([[1, 2], [3, 4]]), (1,))
     tensor([[2, 1],
             [4, 3]])
@@ -136,7 +133,6 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         RuntimeError: no ``shifts``, or not as many as ``dims``.
         IndexError: a dimension out of range.
 
-    >>> import tapegrad as torch
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
@@ -162,7 +158,6 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     Raises:
         RuntimeError: not two dimensions, or the same one twice; ``input`` has fewer.
 
-    >>> import tapegrad as torch
     >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
             [1, 3]])
@@ -197,7 +192,6 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         RuntimeError: an odd number of widths, or widths the mode can't fill.
         NotImplementedError: an unknown mode, or one that doesn't know this number of dimensions.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.pad(torch.tensor([[1.0, 2.0, 3.0]]), (2, -1), value=9.0)
     tensor([[9., 9., 1., 2.]])
     >>> torch.nn.functional.pad(torch.tensor([[1.0, 2.0, 3.0]]), (2, 0), mode="reflect")
@@ -283,7 +277,6 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     Raises:
         RuntimeError: fewer than three dimensions; channels that r^2 doesn't divide; a factor that is not positive.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.pixel_shuffle(torch.arange(4.0).view(4, 1, 1), 2)
     tensor([[[0., 1.],
              [2., 3.]]])
@@ -305,7 +298,6 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
         RuntimeError: fewer than three dimensions in ``input``; lengths that r doesn't divide; a factor that is not
             positive.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.pixel_unshuffle(torch.arange(4.0).view(1, 2, 2), 2).flatten()
     tensor([0., 1., 2., 3.])
     """
@@ -336,7 +328,6 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         RuntimeError: fewer than three dimensions; channels that ``groups`` doesn't divide; groups that are not
             positive.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.channel_shuffle(torch.arange(6.0).view(1, 6, 1), groups=2).flatten()
     tensor([0., 3., 1., 4., 2., 5.])
     """

@@ -70,7 +70,6 @@ def scaled_dot_product_attention(
     Raises:
         RuntimeError: shapes or dtypes that don't fit; ``dropout_p`` outside [0, 1]; both ``is_causal`` and a mask.
 
-    >>> import tapegrad as torch
     >>> query, key = torch.zeros(1, 2), torch.zeros(3, 2)
     >>> torch.nn.functional.scaled_dot_product_attention(query, key, torch.tensor([[1.0], [2.0], [6.0]]))
     tensor([[3.]])

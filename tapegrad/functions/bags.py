@@ -99,7 +99,6 @@ def torch_embedding_bag(
     Raises:
         RuntimeError: shapes, dtypes or numbers that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.embedding_bag(torch.eye(2), torch.tensor([0, 1, 1]), torch.tensor([0, 1]))[0]
     tensor([[1., 0.],
             [0., 2.]])
@@ -146,7 +145,6 @@ def embedding_bag(
         RuntimeError: dtypes; numbers or offsets out of range.
         NotImplementedError: ``per_sample_weights`` without ``mode="sum"``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.embedding_bag(torch.tensor([[2, 0], [1, 1]]), torch.arange(6.0).view(3, 2))
     tensor([[2., 3.],
             [2., 3.]])

@@ -54,7 +54,6 @@ def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
         RuntimeError: integers, no square matrices.
         LinAlgError: a matrix that is not positive definite.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
             [1., 2.]])
@@ -133,7 +132,6 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.cholesky_solve(torch.tensor([[4.0]]), torch.tensor([[2.0]]))
     tensor([[1.]])
     """

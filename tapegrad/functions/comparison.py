@@ -146,7 +146,6 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     Raises:
         RuntimeError: the dtypes differ; a tolerance is negative.
 
-    >>> import tapegrad as torch
     >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.1]))
     tensor([ True, False])
     """
@@ -165,7 +164,6 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     Args:
         rtol, atol, equal_nan: as for ``isclose``.
 
-    >>> import tapegrad as torch
     >>> torch.allclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.1])), torch.allclose(torch.ones(2), torch.ones(2))
     (False, True)
     """

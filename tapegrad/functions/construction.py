@@ -45,7 +45,6 @@ def tensor(data: Any = ..., *args: Any, **options: Unpack[TensorOptions]) -> Ten
         TypeError, ValueError, RuntimeError: PyTorch's messages, for ragged sequences, for what is no number, and for
             numbers that the dtype can't hold.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([[1, 2.5], [3, 4]], requires_grad=True)
     tensor([[1.0000, 2.5000],
             [3.0000, 4.0000]], requires_grad=True)
@@ -351,7 +350,6 @@ def asarray(
             a buffer that is not copied shares its memory with the tensor.
         requires_grad: of the result; None leaves a tensor as it is.
 
-    >>> import tapegrad as torch
     >>> torch.asarray([1, 2], dtype=torch.float32)
     tensor([1., 2.])
     """
@@ -427,7 +425,6 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
     Raises:
         ValueError: no buffer, or one that does not have that many elements.
 
-    >>> import tapegrad as torch
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
     tensor([1, 2], dtype=torch.int16)
     """

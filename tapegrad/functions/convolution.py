@@ -227,7 +227,6 @@ def conv1d(
     Raises:
         RuntimeError: shapes, dtypes or settings that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.conv1d(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[[1.0, -1.0]]]))
     tensor([[-1., -1.]])
     """
@@ -247,7 +246,6 @@ def conv2d(
     Raises:
         RuntimeError: shapes, dtypes or settings that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2), stride=1).shape
     torch.Size([1, 1, 2, 2])
     """
@@ -268,7 +266,6 @@ def conv3d(
     Raises:
         RuntimeError: shapes, dtypes or settings that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(2, 1, 2, 2, 2), padding="same").shape
     torch.Size([1, 2, 3, 3, 3])
     """
@@ -298,7 +295,6 @@ def conv_transpose1d(
     Raises:
         RuntimeError: shapes, dtypes or settings that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.conv_transpose1d(torch.tensor([[1.0, 2.0]]), torch.tensor([[[1.0, 10.0]]]), stride=2)
     tensor([[ 1., 10.,  2., 20.]])
     """
@@ -319,7 +315,6 @@ def conv_transpose2d(
     Raises:
         RuntimeError: shapes, dtypes or settings that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.conv_transpose2d(torch.ones(1, 1, 3, 3), torch.ones(1, 2, 2, 2), stride=2).shape
     torch.Size([1, 2, 6, 6])
     """
@@ -340,7 +335,6 @@ def conv_transpose3d(
     Raises:
         RuntimeError: shapes, dtypes or settings that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2)).shape
     torch.Size([1, 1, 3, 3, 3])
     """
@@ -364,7 +358,6 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     Raises:
         RuntimeError: shapes that don't fit; more zeros taken off than there are.
 
-    >>> import tapegrad as torch
     >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
     tensor([2., 2.])
     """

@@ -58,7 +58,6 @@ def binary_cross_entropy_with_logits(
         target, weight, pos_weight: as there.
         reduction: 0 for none, 1 for the mean, 2 for the sum.
 
-    >>> import tapegrad as torch
     >>> torch.binary_cross_entropy_with_logits(torch.zeros(2), torch.ones(2), None, None, 1)
     tensor(0.6931)
     """
@@ -76,7 +75,6 @@ def cosine_embedding_loss(
         input1, input2, target, margin: as there.
         reduction: 0 for none, 1 for the mean, 2 for the sum.
 
-    >>> import tapegrad as torch
     >>> torch.cosine_embedding_loss(torch.eye(2), torch.eye(2), torch.tensor([1, -1]), 0.0, 2).round()
     tensor(1.)
     """
@@ -92,7 +90,6 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
         target, margin: as there.
         reduction: 0 for none, 1 for the mean, 2 for the sum.
 
-    >>> import tapegrad as torch
     >>> torch.hinge_embedding_loss(torch.tensor([2.0, 0.5]), torch.tensor([1, -1]), 1.0, 2)
     tensor(2.5000)
     """
@@ -109,7 +106,6 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
         target, log_target: as there.
         reduction: 0 for none, 1 for the mean, 2 for the sum.
 
-    >>> import tapegrad as torch
     >>> torch.kl_div(torch.zeros(2), torch.ones(2), 2)
     tensor(0.)
     """
@@ -126,7 +122,6 @@ def margin_ranking_loss(
         input1, input2, target, margin: as there.
         reduction: 0 for none, 1 for the mean, 2 for the sum.
 
-    >>> import tapegrad as torch
     >>> torch.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]), 0.0, 2)
     tensor(2.)
     """
@@ -144,7 +139,6 @@ def poisson_nll_loss(
         target, log_input, full, eps: as there.
         reduction: 0 for none, 1 for the mean, 2 for the sum.
 
-    >>> import tapegrad as torch
     >>> torch.poisson_nll_loss(torch.zeros(2), torch.ones(2), True, False, 1e-8, 1)
     tensor(1.)
     """
@@ -163,7 +157,6 @@ def triplet_margin_loss(
         anchor, positive, negative, margin, p, eps, swap: as there.
         reduction: 0 for none, 1 for the mean, 2 for the sum.
 
-    >>> import tapegrad as torch
     >>> torch.triplet_margin_loss(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2), 3.0, 1.0, reduction=1).round()
     tensor(1.)
     """

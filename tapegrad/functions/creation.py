@@ -45,7 +45,6 @@ from tapegrad.tensor.tensor import Tensor
 def zeros(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """Zeros of a size, of the default dtype if none is given.
 
-    >>> import tapegrad as torch
     >>> torch.zeros(2, 3, dtype=torch.int64)
     tensor([[0, 0, 0],
             [0, 0, 0]])
@@ -82,7 +81,6 @@ def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor
     Raises:
         RuntimeError: the dtype can't hold the number.
 
-    >>> import tapegrad as torch
     >>> torch.full((2, 2), 7)
     tensor([[7, 7],
             [7, 7]])
@@ -149,7 +147,6 @@ def new_empty(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Ten
 def new_full(self: Tensor, size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size whose every element is ``fill_value``, of this tensor's dtype and device.
 
-    >>> import tapegrad as torch
     >>> torch.ones(1, dtype=torch.float64).new_full((2,), 3)
     tensor([3., 3.], dtype=torch.float64)
     """
@@ -175,7 +172,6 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
     Raises:
         RuntimeError: a step of zero or of the wrong sign, or bounds that are not finite.
 
-    >>> import tapegrad as torch
     >>> torch.arange(4), torch.arange(1, 2, 0.5)
     (tensor([0, 1, 2, 3]), tensor([1.0000, 1.5000]))
     """
@@ -195,7 +191,6 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Ten
         start, end: numbers.
         step: how far apart they are; negative, if ``end`` is below ``start``.
 
-    >>> import tapegrad as torch
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     torch.range(1, 2, 0.5)
@@ -293,7 +288,6 @@ def linspace(start: Any, end: Any, steps: Any = None, **options: Unpack[TensorOp
     Raises:
         RuntimeError: a negative number of steps, or complex bounds for a real dtype.
 
-    >>> import tapegrad as torch
     >>> torch.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
@@ -314,7 +308,6 @@ _LOGSPACE = tuple(signature.replace("int steps", "int steps, float base = 10.0")
 def logspace(start: Any, end: Any, steps: Any = None, base: float = 10.0, **options: Unpack[TensorOptions]) -> Tensor:
     """``steps`` powers of ``base``, their exponents at equal distances from ``start`` to ``end``.
 
-    >>> import tapegrad as torch
     >>> torch.logspace(0, 2, 3), torch.logspace(0, 3, 4, base=2)
     (tensor([  1.,  10., 100.]), tensor([1., 2., 4., 8.]))
     """
@@ -422,7 +415,6 @@ def tril_indices(row: Any, col: Any, offset: int = 0, **options: Unpack[TensorOp
         row, col: how many rows and columns the matrix has.
         offset: which diagonal, counted upwards from the main one; below it, if negative. int64, if no dtype is given.
 
-    >>> import tapegrad as torch
     >>> torch.tril_indices(2, 2)
     tensor([[0, 1, 1],
             [0, 0, 1]])
@@ -438,7 +430,6 @@ def triu_indices(row: Any, col: Any, offset: int = 0, **options: Unpack[TensorOp
         row, col: how many rows and columns the matrix has.
         offset: which diagonal, counted upwards from the main one; below it, if negative. int64, if no dtype is given.
 
-    >>> import tapegrad as torch
     >>> torch.triu_indices(2, 2)
     tensor([[0, 0, 1],
             [0, 1, 1]])

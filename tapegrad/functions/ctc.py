@@ -180,7 +180,6 @@ def ctc_loss(
         NotImplementedError: dtypes other than float32 and float64.
         ValueError: an unknown ``reduction``.
 
-    >>> import tapegrad as torch
     >>> even = torch.zeros(2, 1, 2).log_softmax(2)
     >>> torch.nn.functional.ctc_loss(even, torch.tensor([[1]]), [2], [1]).exp()
     tensor(1.3333)

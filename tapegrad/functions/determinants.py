@@ -24,7 +24,6 @@ def det(A: Tensor) -> Tensor:
     Raises:
         RuntimeError: no square matrices; integers.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.det(torch.tensor([[2.0, 1.0], [0.0, 4.0]]))
     tensor(8.)
     """
@@ -50,7 +49,6 @@ def linalg_slogdet(A: Tensor) -> Any:
     Raises:
         RuntimeError: no square matrices; integers.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.slogdet(torch.tensor([[2.0, 0.0], [0.0, -1.0]]))
     torch.return_types.linalg_slogdet(
     sign=tensor(-1.),

@@ -43,7 +43,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = MODES[0]) 
         RuntimeError: fewer than two dimensions, other columns, integers, a negative ``p``.
         ValueError: an unknown ``compute_mode``.
 
-    >>> import tapegrad as torch
     >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5., 1.]])
     """
@@ -87,7 +86,6 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     Raises:
         RuntimeError: no matrix, integers, a negative ``p``.
 
-    >>> import tapegrad as torch
     >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 4.0]]))
     tensor([5., 4., 3.])
     """

@@ -62,7 +62,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         ValueError: ``p`` outside [0, 1].
         RuntimeError: integers.
 
-    >>> import tapegrad as torch
     >>> kept = torch.nn.functional.dropout(torch.ones(100), p=0.5)
     >>> kept.unique()
     tensor([0., 2.])
@@ -92,7 +91,6 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         ValueError: ``p`` outside [0, 1].
         RuntimeError: another number of dimensions; integers.
 
-    >>> import tapegrad as torch
     >>> kept = torch.nn.functional.dropout1d(torch.ones(100, 2, 5))
     >>> kept.mean(-1).unique()
     tensor([0., 2.])
@@ -118,7 +116,6 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         ValueError: ``p`` outside [0, 1].
         RuntimeError: fewer than two dimensions; integers.
 
-    >>> import tapegrad as torch
     >>> kept = torch.nn.functional.dropout2d(torch.ones(100, 2, 3, 3), p=0.75)
     >>> kept.mean((-2, -1)).unique()
     tensor([0., 4.])
@@ -154,7 +151,6 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         ValueError: ``p`` outside [0, 1].
         RuntimeError: fewer than two dimensions; integers.
 
-    >>> import tapegrad as torch
     >>> kept = torch.nn.functional.dropout3d(torch.ones(100, 2, 2, 2, 2))
     >>> kept.mean((-3, -2, -1)).unique()
     tensor([0., 2.])
@@ -195,7 +191,6 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
         ValueError: ``p`` outside [0, 1].
         RuntimeError: integers.
 
-    >>> import tapegrad as torch
     >>> x = torch.randn(100000)
     >>> torch.nn.functional.alpha_dropout(x, 0.2, training=True).std().round(decimals=1)
     tensor(1.)
@@ -214,7 +209,6 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
         ValueError: ``p`` outside [0, 1].
         RuntimeError: fewer than two dimensions; integers.
 
-    >>> import tapegrad as torch
     >>> dropped = torch.nn.functional.feature_alpha_dropout(torch.ones(8, 4, 3), p=0.5, training=True)
     >>> (dropped == dropped[..., :1]).all()
     tensor(True)

@@ -55,7 +55,6 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     Args:
         UPLO: ``"L"`` or ``"U"``: which triangle is read.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([1., 2.])
     """

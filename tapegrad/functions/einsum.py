@@ -35,7 +35,6 @@ def einsum(*args: Any) -> Tensor:
         RuntimeError: an equation that can't be read, or doesn't fit the operands.
         ValueError: no operand, or a number outside [0, 52) in a sublist.
 
-    >>> import tapegrad as torch
     >>> torch.einsum("ij,j->i", torch.ones(2, 3), torch.ones(3))
     tensor([3., 3.])
     """

@@ -51,7 +51,6 @@ def embedding(
         RuntimeError: a weight that is no matrix; an input that is not int64 or int32.
         IndexError: a number out of range.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.embedding(torch.tensor([2, 0]), torch.arange(6.0).view(3, 2))
     tensor([[4., 5.],
             [0., 1.]])
@@ -82,7 +81,6 @@ def torch_embedding(
         scale_grad_by_freq, sparse: whether gradients are divided by how often a row was used; ``sparse`` changes
             nothing.
 
-    >>> import tapegrad as torch
     >>> torch.embedding(torch.eye(2), torch.tensor([1, 0]))
     tensor([[0., 1.],
             [1., 0.]])
@@ -110,7 +108,6 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
     Raises:
         RuntimeError: ``input`` is no matrix, or ``indices`` are no integers.
 
-    >>> import tapegrad as torch
     >>> torch.embedding_renorm_(torch.ones(2, 4), torch.tensor([0]), 1.0, 2.0)
     tensor([[0.5000, 0.5000, 0.5000, 0.5000],
             [1.0000, 1.0000, 1.0000, 1.0000]])

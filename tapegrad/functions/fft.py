@@ -129,7 +129,7 @@ def _in_one_dimension(name: str, text: str, example: str, transform: Callable, *
 def _shown(call: str, example: str) -> str:
     """An example as docstrings have it: the arguments of a call, and what is printed."""
     arguments, _, printed = example.partition(" -> ")
-    return f"\n    >>> import tapegrad as torch\n    >>> {call}({arguments})\n    {printed}\n    "
+    return f"\n    >>> {call}({arguments})\n    {printed}\n    "
 
 
 _ONE = """ along ``dim``.
@@ -335,7 +335,6 @@ def _shifted(function: str, input: Tensor, dim: Any, sign: int) -> Tensor:
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     """``input`` with the frequency 0 moved to the middle of the dimensions in ``dim``, or of all.
 
-    >>> import tapegrad as torch
     >>> torch.fft.fftshift(torch.tensor([0, 1, -2, -1]))
     tensor([-2, -1,  0,  1])
     """
@@ -349,7 +348,6 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     Args:
         dim: the dimensions, an int or ints; all if it is not given.
 
-    >>> import tapegrad as torch
     >>> torch.fft.ifftshift(torch.fft.fftshift(torch.arange(5)))
     tensor([0, 1, 2, 3, 4])
     """
@@ -385,7 +383,6 @@ def _count(function: str, n: Any) -> int:
 def fftfreq(n: Any = None, d: float = 1.0, **options: Unpack[TensorOptions]) -> Tensor:
     """The frequencies of a transform of ``n`` points that are ``d`` apart: first those from 0 on, then the negative.
 
-    >>> import tapegrad as torch
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """

@@ -72,7 +72,6 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     Raises:
         RuntimeError: an index out of range; an index tensor longer than ``input`` in another dimension.
 
-    >>> import tapegrad as torch
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0], [1]]))
     tensor([[1],
             [4]])
@@ -141,7 +140,6 @@ def scatter(
         RuntimeError: an index out of range; shapes or dtypes that don't match.
         TypeError: ``src`` is neither a tensor nor a number.
 
-    >>> import tapegrad as torch
     >>> torch.scatter(torch.zeros(2, 3), 1, torch.tensor([[0], [2]]), 5.0)
     tensor([[5., 0., 0.],
             [0., 0., 5.]])
@@ -188,7 +186,6 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     Raises:
         RuntimeError: an index out of range; shapes or dtypes that don't match.
 
-    >>> import tapegrad as torch
     >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 2, 0]), torch.ones(3))
     tensor([2., 0., 1.])
     """
@@ -222,7 +219,6 @@ def scatter_reduce(
     Raises:
         RuntimeError: an index out of range; shapes or dtypes that don't match; an unknown reduction.
 
-    >>> import tapegrad as torch
     >>> torch.scatter_reduce(torch.zeros(2), 0, torch.tensor([0, 1, 1]), torch.tensor([1.0, 2.0, 3.0]), "amax")
     tensor([1., 3.])
     """
@@ -288,7 +284,6 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         IndexError: an index out of range, or no vector.
         RuntimeError: ``index`` is not of int32 or int64.
 
-    >>> import tapegrad as torch
     >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([1, 1]))
     tensor([[2, 2],
             [4, 4]])
@@ -349,7 +344,6 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     Raises:
         IndexError, RuntimeError: an index out of range; shapes or dtypes that don't match.
 
-    >>> import tapegrad as torch
     >>> torch.index_add(torch.zeros(3), 0, torch.tensor([0, 0]), torch.ones(2), alpha=2)
     tensor([4., 0., 0.])
     """
@@ -376,7 +370,6 @@ def index_reduce(
     Raises:
         IndexError, RuntimeError: an index out of range; shapes or dtypes that don't match; an unknown reduction.
 
-    >>> import tapegrad as torch
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     torch.index_reduce(torch.ones(2), 0, torch.tensor([1, 1]), torch.tensor([2.0, 3.0]), "prod")
@@ -408,7 +401,6 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     Raises:
         IndexError, RuntimeError: an index out of range; shapes or dtypes that don't match.
 
-    >>> import tapegrad as torch
     >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))
     tensor([2., 0., 1.])
     """
@@ -466,7 +458,6 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         IndexError: an index out of range.
         RuntimeError: ``value`` has dimensions, or can't be converted.
 
-    >>> import tapegrad as torch
     >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2, 0]), 1.0)
     tensor([1., 0., 1.])
     """
@@ -539,7 +530,6 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     Raises:
         IndexError: out of range, or another number of elements.
 
-    >>> import tapegrad as torch
     >>> torch.put(torch.zeros(2, 2), torch.tensor([3, 0]), torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 1.]])
@@ -571,7 +561,6 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     Raises:
         RuntimeError: the mask is not boolean, or does not broadcast; it is mapped over by ``vmap``.
 
-    >>> import tapegrad as torch
     >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
     tensor([1, 3])
     """
@@ -684,7 +673,6 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     Raises:
         RuntimeError: classes that are not int64, negative, or too large.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.one_hot(torch.tensor([2, 0]))
     tensor([[0, 0, 1],
             [1, 0, 0]])
@@ -722,7 +710,6 @@ def repeat_interleave(
     Raises:
         RuntimeError: numbers that are negative, or not as many as there are items.
 
-    >>> import tapegrad as torch
     >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([2, 1]))
     tensor([1, 1, 2])
     """

@@ -62,7 +62,6 @@ def grid_sampler(
         interpolation_mode, padding_mode: 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1 border, 2 reflection.
         align_corners: whether -1 and 1 are the middles of the outermost pixels, not their edges.
 
-    >>> import tapegrad as torch
     >>> torch.grid_sampler(torch.ones(1, 1, 2, 2), torch.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[1.]]]])
     """
@@ -78,7 +77,6 @@ def grid_sampler_2d(
     Args:
         grid, interpolation_mode, padding_mode, align_corners: as there.
 
-    >>> import tapegrad as torch
     >>> torch.grid_sampler_2d(torch.ones(1, 1, 2, 2), torch.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[1.]]]])
     """
@@ -94,7 +92,6 @@ def grid_sampler_3d(
     Args:
         grid, interpolation_mode, padding_mode, align_corners: as there.
 
-    >>> import tapegrad as torch
     >>> torch.grid_sampler_3d(torch.ones(1, 1, 2, 2, 2), torch.zeros(1, 1, 1, 1, 3), 0, 0, False)
     tensor([[[[[1.]]]]])
     """
@@ -124,7 +121,6 @@ def grid_sample(
         RuntimeError: shapes or dtypes that don't fit.
         NotImplementedError: integers or complex numbers.
 
-    >>> import tapegrad as torch
     >>> points = torch.tensor([[[[0.0, 0.0], [-1.0, 1.0]]]])
     >>> torch.nn.functional.grid_sample(torch.arange(4.0).view(1, 1, 2, 2), points, align_corners=True)
     tensor([[[[1.5000, 2.0000]]]])
@@ -182,7 +178,6 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         ValueError: maps or sizes that don't fit, integers.
         NotImplementedError: neither planes nor volumes.
 
-    >>> import tapegrad as torch
     >>> identity = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
     >>> torch.nn.functional.affine_grid(identity, (1, 1, 1, 2), align_corners=False)
     tensor([[[[-0.5000,  0.0000],

@@ -145,7 +145,6 @@ def histogram(
         RuntimeError: no bins; a range that is not finite or not in order; dtypes and shapes that don't match.
         NotImplementedError: not float32 or float64.
 
-    >>> import tapegrad as torch
     >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0)).hist
     tensor([2., 1.])
     """
@@ -184,7 +183,6 @@ def histogramdd(
         RuntimeError: no bins; a range that is not finite or not in order; dtypes and shapes that don't match.
         NotImplementedError: not float32 or float64.
 
-    >>> import tapegrad as torch
     >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
     tensor([[0., 1.],
             [1., 0.]])

@@ -498,7 +498,6 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         IndexError: out of range, or too many indices.
         RuntimeError: ``values`` has another dtype, or does not broadcast.
 
-    >>> import tapegrad as torch
     >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor(1.0))
     tensor([1., 0., 1.])
     """

@@ -45,7 +45,6 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     Raises:
         RuntimeError: fewer than 2 dimensions, or more of different lengths.
 
-    >>> import tapegrad as torch
     >>> torch.zeros(2, 2).fill_diagonal_(5)
     tensor([[5., 0.],
             [0., 5.]])
@@ -108,7 +107,6 @@ def apply_(self: Tensor, callable: Callable) -> Tensor:
     Raises:
         RuntimeError: the tensor requires grad.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([1.0, 2.0]).apply_(lambda v: v + 1)
     tensor([2., 3.])
     """
@@ -122,7 +120,6 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable) -> Tensor:
     Args:
         callable: takes two numbers, and gives one.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 4.0]), lambda a, b: a * b)
     tensor([3., 8.])
     """
@@ -136,7 +133,6 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable) -> Tensor:
     Args:
         callable: takes three numbers, and gives one.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([1.0, 2.0]).map2_(torch.ones(2), torch.ones(2), lambda a, x, y: a + x + y)
     tensor([3., 4.])
     """

@@ -84,7 +84,6 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
         RuntimeError: their shapes differ in another dimension.
         ValueError: there are none.
 
-    >>> import tapegrad as torch
     >>> torch.cat((torch.ones(2, 1), torch.zeros(2, 2)), dim=1)
     tensor([[1., 0., 0.],
             [1., 0., 0.]])
@@ -106,7 +105,6 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
     Raises:
         RuntimeError: their shapes differ, or there are none.
 
-    >>> import tapegrad as torch
     >>> torch.stack((torch.tensor([1, 2]), torch.tensor([3, 4])), dim=1)
     tensor([[1, 3],
             [2, 4]])
@@ -136,7 +134,6 @@ def hstack(tensors: Any) -> Tensor:
     Args:
         tensors: a tuple or list of tensors; numbers (0-dim) count as vectors.
 
-    >>> import tapegrad as torch
     >>> torch.hstack((torch.ones(1), torch.zeros(2)))
     tensor([1., 0., 0.])
     """
@@ -151,7 +148,6 @@ def vstack(tensors: Any) -> Tensor:
     Args:
         tensors: a tuple or list of tensors; numbers (0-dim) and vectors count as single rows.
 
-    >>> import tapegrad as torch
     >>> torch.vstack((torch.tensor([1, 2]), torch.tensor([3, 4])))
     tensor([[1, 2],
             [3, 4]])
@@ -166,7 +162,6 @@ def dstack(tensors: Any) -> Tensor:
     Args:
         tensors: a tuple or list of tensors, seen as ``atleast_3d`` gives them.
 
-    >>> import tapegrad as torch
     >>> torch.dstack((torch.tensor([1, 2]), torch.tensor([3, 4])))
     tensor([[[1, 3],
              [2, 4]]])
@@ -181,7 +176,6 @@ def column_stack(tensors: Any) -> Tensor:
     Args:
         tensors: a tuple or list of tensors of as many rows; numbers and vectors count as single columns.
 
-    >>> import tapegrad as torch
     >>> torch.column_stack((torch.tensor([1, 2]), torch.tensor([3, 4])))
     tensor([[1, 3],
             [2, 4]])
@@ -200,7 +194,6 @@ def block_diag(*tensors: Any) -> Tensor:
     Raises:
         RuntimeError: a tensor of more than two dimensions.
 
-    >>> import tapegrad as torch
     >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor([3]))
     tensor([[1, 2, 0],
             [0, 0, 3]])
@@ -233,7 +226,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     Args:
         tensors: vectors (or numbers, which count as vectors of one element), of one dtype.
 
-    >>> import tapegrad as torch
     >>> x, y = torch.meshgrid(torch.tensor([1, 2, 3]), torch.tensor([4, 5]), indexing="ij")
     >>> x.shape, y
     (torch.Size([3, 2]), tensor([[4, 5],
@@ -286,7 +278,6 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     Raises:
         IndexError: ``dim`` is out of range, or ``input`` has no dimensions.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([[1, 2], [3, 4]]).unbind(1)
     (tensor([1, 3]), tensor([2, 4]))
     """
@@ -330,7 +321,6 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     Raises:
         RuntimeError: the lengths don't add up to the dimension.
 
-    >>> import tapegrad as torch
     >>> torch.split(torch.arange(5), 2), torch.split(torch.arange(5), [1, 4])
     ((tensor([0, 1]), tensor([2, 3]), tensor([4])), (tensor([0]), tensor([1, 2, 3, 4])))
     """
@@ -427,7 +417,6 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         chunks: how many pieces at most.
         dim: the dimension that is cut.
 
-    >>> import tapegrad as torch
     >>> torch.chunk(torch.arange(5), 3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
@@ -461,7 +450,6 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
             first begins.
         dim: the dimension that is cut.
 
-    >>> import tapegrad as torch
     >>> torch.tensor_split(torch.arange(5), 2), torch.tensor_split(torch.arange(5), (1, 3))
     ((tensor([0, 1, 2]), tensor([3, 4])), (tensor([0]), tensor([1, 2]), tensor([3, 4])))
     """

@@ -61,7 +61,6 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     Raises:
         RuntimeError: shapes, dtypes or pivots that don't fit.
 
-    >>> import tapegrad as torch
     >>> A = torch.tensor([[2.0, 0.0], [0.0, 4.0]])
     >>> torch.linalg.ldl_solve(*torch.linalg.ldl_factor(A), torch.tensor([[2.0], [8.0]]))
     tensor([[1.],

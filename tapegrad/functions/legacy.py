@@ -1,6 +1,5 @@
 """PyTorch's first way of making tensors: ``Tensor(2, 3)``, and a class for each type, as ``FloatTensor([1, 2])``.
 
->>> import tapegrad as torch
 >>> torch.LongTensor([1, 2]), isinstance(torch.ones(2), torch.FloatTensor)
 (tensor([1, 2]), True)
 """

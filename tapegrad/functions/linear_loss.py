@@ -33,7 +33,6 @@ def linear_cross_entropy(
     Raises:
         RuntimeError: shapes that don't fit; ``ignore_index`` with probabilities.
 
-    >>> import tapegrad as torch
     >>> x, weight = torch.zeros(2, 3), torch.zeros(4, 3)
     >>> torch.nn.functional.linear_cross_entropy(x, weight, torch.tensor([1, 3]))
     tensor(1.3863)

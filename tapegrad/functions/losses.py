@@ -125,7 +125,6 @@ def mse_loss(
         NotImplementedError: integers or complex numbers.
         ValueError: an unknown ``reduction``; a weight of another shape.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(2.)
     """
@@ -150,7 +149,6 @@ def l1_loss(
         RuntimeError: shapes that don't broadcast; booleans; the mean of integers.
         ValueError: an unknown ``reduction``; a weight of another shape.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]), reduction="none")
     tensor([0., 2.])
     """
@@ -176,7 +174,6 @@ def smooth_l1_loss(
         NotImplementedError: integers or complex numbers.
         ValueError: an unknown ``reduction``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.1250, 2.5000])
     """
@@ -204,7 +201,6 @@ def huber_loss(
         NotImplementedError: integers or complex numbers.
         ValueError: an unknown ``reduction``; a weight of another shape.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), delta=2.0, reduction="none")
     tensor([0.1250, 4.0000])
     """
@@ -247,7 +243,6 @@ def binary_cross_entropy(
         RuntimeError: dtypes that differ; an input or target outside [0, 1]; a weight that doesn't fit or requires grad.
         NotImplementedError: integers or complex numbers.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, 0.0]), torch.tensor([1.0, 1.0]), reduction="none")
     tensor([  0.6931, 100.0000])
     """
@@ -304,7 +299,6 @@ def binary_cross_entropy_with_logits(
         RuntimeError: integral targets; weights that don't broadcast or require grad.
         NotImplementedError: integers or complex numbers.
 
-    >>> import tapegrad as torch
     >>> logits, target = torch.tensor([0.0, 200.0]), torch.tensor([1.0, 0.0])
     >>> torch.nn.functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
     tensor([  0.6931, 200.0000])
@@ -338,7 +332,6 @@ def kl_div(
         RuntimeError: integers or complex numbers; shapes that don't broadcast.
         ValueError: an unknown ``reduction``.
 
-    >>> import tapegrad as torch
     >>> p, q = torch.tensor([[0.5, 0.5]]), torch.tensor([[0.25, 0.75]])
     >>> torch.nn.functional.kl_div(q.log(), p, reduction="batchmean")
     tensor(0.1438)
@@ -384,7 +377,6 @@ def poisson_nll_loss(
         RuntimeError: booleans.
         ValueError: an unknown ``reduction``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 3.0]), reduction="none")
     tensor([ 1.0000, -0.2817])
     """
@@ -425,7 +417,6 @@ def gaussian_nll_loss(
         ValueError: a negative variance; a ``var`` of another shape than the input's, that with a last dimension of 1,
             or without the last dimension; an unknown ``reduction``.
 
-    >>> import tapegrad as torch
     >>> mean, target, var = torch.tensor([0.0, 0.0]), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0])
     >>> torch.nn.functional.gaussian_nll_loss(mean, target, var, reduction="none")
     tensor([0.5000, 1.1931])
@@ -481,7 +472,6 @@ def nll_loss(
         RuntimeError: a target of another dtype or shape; a weight that doesn't fit or requires grad.
         IndexError: a target that is no class.
 
-    >>> import tapegrad as torch
     >>> logs = torch.tensor([[0.5, 0.5], [0.25, 0.75]]).log()
     >>> torch.nn.functional.nll_loss(logs, torch.tensor([0, 1]), reduction="none")
     tensor([0.6931, 0.2877])
@@ -534,7 +524,6 @@ def cross_entropy(
         RuntimeError: a ``label_smoothing`` outside [0, 1]; probabilities of integers, or with ``ignore_index``.
         ValueError, IndexError: as ``nll_loss``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.cross_entropy(torch.zeros(2, 4), torch.tensor([1, 3]))
     tensor(1.3863)
     """

@@ -51,7 +51,6 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
         niter: how often the directions are improved by products with A and its adjoint.
         M: what is subtracted from ``A``; of its shape.
 
-    >>> import tapegrad as torch
     >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), q=2)
     >>> S.round()
     tensor([3., 2.])
@@ -80,7 +79,6 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     Raises:
         ValueError: ``q`` beyond the lengths of ``A``; a negative ``niter``.
 
-    >>> import tapegrad as torch
     >>> U, S, V = torch.pca_lowrank(torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]), q=1)
     >>> V.abs().round()
     tensor([[1.],
@@ -117,7 +115,6 @@ def lobpcg(
         ValueError: fewer than ``3 k`` rows, as in PyTorch.
         RuntimeError: no square matrices; no real floating ones.
 
-    >>> import tapegrad as torch
     >>> torch.lobpcg(torch.diag(torch.tensor([3.0, 1.0, 2.0])), k=1)[0]
     tensor([3.])
     """

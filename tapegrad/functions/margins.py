@@ -31,7 +31,6 @@ def multi_margin_loss(
         ValueError: a ``p`` other than 1 and 2; a weight that is no vector; an unknown ``reduction``.
         RuntimeError: shapes or dtypes that don't fit; a target that is no class; a weight that requires grad.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.1, 0.2, 0.9]]), torch.tensor([1]))
     tensor(0.8667)
     """
@@ -69,7 +68,6 @@ def multilabel_margin_loss(
         ValueError: an unknown ``reduction``.
         RuntimeError: shapes or dtypes that don't fit; a target that is no class.
 
-    >>> import tapegrad as torch
     >>> scores, labels = torch.tensor([[0.1, 0.2, 0.9]]), torch.tensor([[2, -1, -1]])
     >>> torch.nn.functional.multilabel_margin_loss(scores, labels)
     tensor(0.1667)

@@ -122,7 +122,6 @@ def sum(
     Args:
         keepdim: whether the dimensions that are reduced stay, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.masked.sum(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, False, True]))
     tensor(5.)
     """
@@ -141,7 +140,6 @@ def prod(
     Args:
         keepdim: whether the dimensions that are reduced stay, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.masked.prod(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([False, True, True]))
     tensor(8.)
     """
@@ -161,7 +159,6 @@ def amax(
     Args:
         keepdim: whether the dimensions that are reduced stay, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.masked.amax(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, True, False]))
     tensor(2.)
     """
@@ -179,7 +176,6 @@ def amin(
     Args:
         keepdim: whether the dimensions that are reduced stay, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.masked.amin(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([False, True, True]))
     tensor(2.)
     """
@@ -197,7 +193,6 @@ def argmax(
         dim: the dimension to look along; None for the flattened tensor.
         keepdim: whether ``dim`` stays, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.masked.argmax(torch.tensor([1, 2, 4]), mask=torch.tensor([True, True, False]))
     tensor(1)
     """
@@ -215,7 +210,6 @@ def argmin(
         dim: the dimension to look along; None for the flattened tensor.
         keepdim: whether ``dim`` stays, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.masked.argmin(torch.tensor([1, 2, 4]), mask=torch.tensor([False, True, True]))
     tensor(1)
     """
@@ -243,7 +237,6 @@ def mean(
     Raises:
         ValueError: a mean of integers, or in integers.
 
-    >>> import tapegrad as torch
     >>> torch.masked.mean(torch.tensor([1.0, 2.0, 6.0]), mask=torch.tensor([False, True, True]))
     tensor(4.)
     """
@@ -269,7 +262,6 @@ def median(
     Raises:
         ValueError: nothing is selected somewhere, and the dtype has no nan.
 
-    >>> import tapegrad as torch
     >>> torch.masked.median(torch.tensor([1.0, 2.0, 6.0]), mask=torch.tensor([False, True, True]))
     tensor(2.)
     """
@@ -292,7 +284,6 @@ def logsumexp(
     Args:
         keepdim: whether the dimensions that are reduced stay, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.masked.logsumexp(torch.tensor([1.0, 5.0]), 0, mask=torch.tensor([True, False]))
     tensor(1.)
     """
@@ -311,7 +302,6 @@ def logaddexp(
     Args:
         input_mask, other_mask: boolean, of the shapes of ``input`` and ``other``; None selects all.
 
-    >>> import tapegrad as torch
     >>> torch.masked.logaddexp(torch.zeros(2), torch.zeros(2), input_mask=torch.tensor([True, False]), other_mask=None)
     tensor([0.6931, 0.0000])
     """
@@ -330,7 +320,6 @@ def norm(
     Args:
         keepdim: whether the dimensions that are reduced stay, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.masked.norm(torch.tensor([3.0, 4.0, 5.0]), 2, 0, mask=torch.tensor([True, True, False]))
     tensor(5.)
     """
@@ -378,7 +367,6 @@ def var(
     Raises:
         AssertionError: both ``unbiased`` and ``correction``.
 
-    >>> import tapegrad as torch
     >>> torch.masked.var(torch.tensor([1.0, 3.0, 9.0]), 0, mask=torch.tensor([True, True, False]))
     tensor(2.)
     """
@@ -396,7 +384,6 @@ def std(
     Args:
         dim, unbiased, correction, keepdim, mask: as for ``var``.
 
-    >>> import tapegrad as torch
     >>> torch.masked.std(torch.tensor([1.0, 3.0, 9.0]), 0, False, mask=torch.tensor([True, True, False]))
     tensor(1.)
     """
@@ -417,7 +404,6 @@ def _scan(name: str, scan: Callable, input: Tensor, dim: Any, kind: dtype | None
 def cumsum(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The sums up to each element along ``dim`` of those that ``mask`` selects; in the dtype of ``input``.
 
-    >>> import tapegrad as torch
     >>> torch.masked.cumsum(torch.tensor([1.0, 2.0, 4.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([1., 1., 5.])
     """
@@ -428,7 +414,6 @@ def cumsum(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | N
 def cumprod(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The products up to each element along ``dim`` of those that ``mask`` selects; in the dtype of ``input``.
 
-    >>> import tapegrad as torch
     >>> torch.masked.cumprod(torch.tensor([3.0, 2.0, 4.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([ 3.,  3., 12.])
     """
@@ -444,7 +429,6 @@ def _kind(input: Tensor, wanted: dtype | None) -> dtype | None:
 def softmax(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The softmax along ``dim`` of the elements that ``mask`` selects; 0 elsewhere, nan where it selects none.
 
-    >>> import tapegrad as torch
     >>> torch.masked.softmax(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
@@ -459,7 +443,6 @@ def log_softmax(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tenso
     Args:
         dim, mask: as for ``softmax``.
 
-    >>> import tapegrad as torch
     >>> torch.masked.log_softmax(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, False]))
     tensor([0., -inf, -inf])
     """
@@ -474,7 +457,6 @@ def softmin(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | 
     Args:
         dim, mask: as for ``softmax``.
 
-    >>> import tapegrad as torch
     >>> torch.masked.softmin(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
@@ -489,7 +471,6 @@ def normalize(
     """The elements that ``mask`` selects, divided by their ``ord``-norm along ``dim`` or by ``eps``, if that is larger;
     0 elsewhere.
 
-    >>> import tapegrad as torch
     >>> torch.masked.normalize(torch.tensor([3.0, 4.0, 5.0]), 2, 0, mask=torch.tensor([True, True, False]))
     tensor([0.6000, 0.8000, 0.0000])
     """

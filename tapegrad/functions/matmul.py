@@ -36,7 +36,6 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     Raises:
         RuntimeError: a 0-dim operand, inner lengths or dtypes that differ, batches that don't broadcast.
 
-    >>> import tapegrad as torch
     >>> torch.ones(2, 3) @ torch.ones(3)
     tensor([3., 3.])
     """
@@ -70,7 +69,6 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     Raises:
         RuntimeError: an operand that is no matrix; inner lengths or dtypes that differ.
 
-    >>> import tapegrad as torch
     >>> torch.mm(torch.ones(2, 3), torch.ones(3, 1))
     tensor([[3.],
             [3.]])
@@ -98,7 +96,6 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     Raises:
         RuntimeError: an operand without three dimensions; lengths or dtypes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.bmm(torch.ones(4, 2, 3), torch.ones(4, 3, 5)).shape
     torch.Size([4, 2, 5])
     """
@@ -128,7 +125,6 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     Raises:
         RuntimeError: operands that are no vectors; lengths or dtypes that differ.
 
-    >>> import tapegrad as torch
     >>> torch.dot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor(11.)
     """
@@ -178,7 +174,6 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     Raises:
         RuntimeError: an operand that is no vector.
 
-    >>> import tapegrad as torch
     >>> torch.outer(torch.tensor([1, 2]), torch.tensor([1, 10]))
     tensor([[ 1, 10],
             [ 2, 20]])
@@ -251,7 +246,6 @@ def grouped_mm(
     Raises:
         RuntimeError: shapes, dtypes or ``offs`` that don't fit.
 
-    >>> import tapegrad as torch
     >>> x, w = torch.ones(3, 2), torch.tensor([[[1.0], [1.0]], [[2.0], [2.0]]])
     >>> torch.nn.functional.grouped_mm(x, w, offs=torch.tensor([1, 3], dtype=torch.int32))
     tensor([[2.],
@@ -406,7 +400,6 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha
     Raises:
         RuntimeError: operands that are no matrices; shapes or dtypes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.addmm(torch.ones(2), torch.eye(2), torch.ones(2, 2), alpha=3)
     tensor([[4., 4.],
             [4., 4.]])
@@ -428,7 +421,6 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: 
     Raises:
         RuntimeError: numbers of dimensions, shapes or dtypes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([1.0, 2.0]))
     tensor([2., 3.])
     """
@@ -449,7 +441,6 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1,
     Raises:
         RuntimeError: numbers of dimensions, shapes or dtypes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.baddbmm(torch.ones(1), torch.ones(4, 2, 3), torch.ones(4, 3, 5)).shape
     torch.Size([4, 2, 5])
     """
@@ -471,7 +462,6 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, 
     Raises:
         RuntimeError: numbers of dimensions, shapes or dtypes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.addbmm(torch.zeros(1), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
     tensor([[12., 12.]])
     """
@@ -490,7 +480,6 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha:
     Raises:
         RuntimeError: operands that are no vectors; shapes that don't fit; float factors for integers.
 
-    >>> import tapegrad as torch
     >>> torch.addr(torch.zeros(1), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0]))
     tensor([[ 1., 10.],
             [ 2., 20.]])
@@ -508,7 +497,6 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     Raises:
         RuntimeError: fewer than two; shapes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
     tensor([12., 12.])
     """
@@ -616,7 +604,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     Raises:
         RuntimeError: shapes that don't fit.
 
-    >>> import tapegrad as torch
     >>> x, y = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0]])
     >>> torch.nn.functional.bilinear(x, y, torch.ones(1, 2, 1), torch.tensor([0.5]))
     tensor([[9.5000]])

@@ -37,7 +37,6 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         RuntimeError: no square matrices; integers to a negative power.
         LinAlgError: a singular matrix to a negative power.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.matrix_power(torch.tensor([[1, 1], [0, 1]]), 3)
     tensor([[1, 3],
             [0, 1]])
@@ -75,7 +74,6 @@ def matrix_exp(A: Tensor) -> Tensor:
     Raises:
         RuntimeError: no square matrices; integers.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
     tensor([[1., 1.],
             [0., 1.]])
@@ -92,7 +90,6 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     Args:
         offset: how far above the main diagonal; below it, if negative.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
@@ -128,7 +125,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     Integers are multiplied in int64. Raises:
         RuntimeError: ``x`` is no vector; ``N`` is negative.
 
-    >>> import tapegrad as torch
     >>> torch.vander(torch.tensor([1, 2, 3]), 2)
     tensor([[1, 1],
             [2, 1],

@@ -73,7 +73,6 @@ def _canonical_mask(
     Raises:
         AssertionError: integers.
 
-    >>> import tapegrad as torch
     >>> mask = torch.tensor([True, False])
     >>> torch.nn.functional._canonical_mask(mask, "mask", None, "", torch.float32)
     tensor([-inf, 0.])
@@ -254,7 +253,6 @@ def multi_head_attention_forward(
         AssertionError: shapes that don't fit.
         RuntimeError: masks that don't fit; ``is_causal`` without a mask.
 
-    >>> import tapegrad as torch
     >>> x, eye = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.eye(2)
     >>> weight = torch.cat([eye, eye, eye])
     >>> out, weights = torch.nn.functional.multi_head_attention_forward(

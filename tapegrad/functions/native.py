@@ -65,7 +65,6 @@ def native_batch_norm(
         training: whether the statistics are those of the batch, which are then mixed into the running ones.
         momentum, eps: how much of them is mixed in; what is added to the variance.
 
-    >>> import tapegrad as torch
     >>> out, mean, invstd = torch.native_batch_norm(torch.ones(2, 3), None, None, None, None, True, 0.1, 1e-5)
     >>> out.shape, mean
     (torch.Size([2, 3]), tensor([1., 1., 1.]))
@@ -121,7 +120,6 @@ def native_layer_norm(
         weight, bias: of that shape, or None.
         eps: what is added to the variance.
 
-    >>> import tapegrad as torch
     >>> out, mean, rstd = torch.native_layer_norm(torch.tensor([[1.0, 3.0]]), (2,), None, None, 1e-5)
     >>> mean
     tensor([[2.]])
@@ -147,7 +145,6 @@ def native_group_norm(
     Raises:
         RuntimeError: numbers that don't fit.
 
-    >>> import tapegrad as torch
     >>> out, mean, rstd = torch.native_group_norm(torch.ones(2, 4, 3), None, None, 2, 4, 3, 2, 1e-5)
     >>> out.shape, mean.shape
     (torch.Size([2, 4, 3]), torch.Size([2, 2]))
@@ -180,7 +177,6 @@ def batch_norm(
         momentum, eps: how much of them is mixed into the running ones; what is added to the variance.
         cudnn_enabled: changes nothing.
 
-    >>> import tapegrad as torch
     >>> torch.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5, False).round()
     tensor([[-1.],
             [ 1.]])
@@ -201,7 +197,6 @@ def torch_instance_norm(
         momentum, eps: how much of them is mixed into the running ones; what is added to the variance.
         cudnn_enabled: changes nothing.
 
-    >>> import tapegrad as torch
     >>> torch.instance_norm(torch.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 1e-5, False).round()
     tensor([[[-1.,  1.]]])
     """
@@ -267,7 +262,6 @@ def _safe_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: dtype) -> Tensor:
     """The gradient of ``softmax``, from that of its result and the result.
 
-    >>> import tapegrad as torch
     >>> torch._softmax_backward_data(torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5]), 0, torch.float32)
     tensor([ 0.2500, -0.2500])
     """

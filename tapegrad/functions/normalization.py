@@ -63,7 +63,6 @@ def batch_norm(
         RuntimeError: no running statistics outside training; shapes or dtypes that don't fit.
         TypeError: a ``momentum`` that is no number.
 
-    >>> import tapegrad as torch
     >>> x, mean, var = torch.tensor([[0.0], [2.0]]), torch.zeros(1), torch.ones(1)
     >>> torch.nn.functional.batch_norm(x, mean, var, training=True)
     tensor([[-1.0000],
@@ -136,7 +135,6 @@ def instance_norm(
         ValueError: one element of space only.
         RuntimeError: no running statistics, where they are needed; shapes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.instance_norm(torch.tensor([[[0.0, 2.0], [0.0, 20.0]]]), eps=0.0)
     tensor([[[-1.,  1.],
              [-1.,  1.]]])
@@ -205,7 +203,6 @@ def layer_norm(
         RuntimeError: shapes or dtypes that don't fit.
         NotImplementedError: integers or complex numbers.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), (2,), eps=0.0)
     tensor([[-1.,  1.]])
     """
@@ -224,7 +221,6 @@ def torch_layer_norm(
         normalized_shape, weight, bias, eps: as there.
         cudnn_enable: changes nothing.
 
-    >>> import tapegrad as torch
     >>> torch.layer_norm(torch.tensor([[1.0, 3.0]]), (2,)).round()
     tensor([[-1.,  1.]])
     """
@@ -245,7 +241,6 @@ def rms_norm(
         RuntimeError: shapes that don't fit.
         NotImplementedError: integers or complex numbers.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.rms_norm(torch.tensor([[3.0, 4.0]]), (2,), eps=0.0)
     tensor([[0.8485, 1.1314]])
     """
@@ -279,7 +274,6 @@ def group_norm(
         ValueError: one value for each group in the whole batch.
         RuntimeError: channels that can't be grouped so; shapes or dtypes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.group_norm(torch.tensor([[0.0, 2.0, 0.0, 20.0]]), num_groups=2, eps=0.0)
     tensor([[-1.,  1., -1.,  1.]])
     """
@@ -309,7 +303,6 @@ def torch_group_norm(
         num_groups, weight, bias, eps: as there.
         cudnn_enabled: changes nothing.
 
-    >>> import tapegrad as torch
     >>> torch.group_norm(torch.tensor([[1.0, 3.0]]), 1).round()
     tensor([[-1.,  1.]])
     """
@@ -327,7 +320,6 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     Raises:
         ValueError: fewer than three dimensions.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(1, 3, 1)
     >>> torch.nn.functional.local_response_norm(x, size=3, alpha=3.0, beta=1.0, k=1.0).flatten()
     tensor([0.3333, 0.2500, 0.3333])

@@ -29,7 +29,6 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     Raises:
         RuntimeError: ``p`` is not positive, ``maxnorm`` is negative, the tensor has fewer than 2 dimensions.
 
-    >>> import tapegrad as torch
     >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
@@ -107,7 +106,6 @@ def vector_norm(
     Raises:
         RuntimeError: integers; a ``dtype`` that can't hold ``input``; nothing to reduce where the norm has no identity.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0])), torch.linalg.vector_norm(torch.tensor([3.0, 4.0]), 1)
     (tensor(5.), tensor(7.))
     """
@@ -165,7 +163,6 @@ def matrix_norm(
         RuntimeError: integers, fewer than two dimensions, an unknown order; half types where singular values are
         needed.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]])), torch.linalg.matrix_norm(torch.eye(2), 1)
     (tensor(5.), tensor(1.))
     """
@@ -242,7 +239,6 @@ def norm(
     Raises:
         RuntimeError: integers, an unknown order.
 
-    >>> import tapegrad as torch
     >>> torch.norm(torch.tensor([3.0, 4.0])), torch.norm(torch.tensor([[3.0, 4.0]]), p=1, dim=1)
     (tensor(5.), tensor([7.]))
     """
@@ -293,7 +289,6 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     Raises:
         IndexError: there is no such dimension.
 
-    >>> import tapegrad as torch
     >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0)
     tensor([[5.],
             [1.]])

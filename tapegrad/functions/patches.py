@@ -74,7 +74,6 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     Raises:
         RuntimeError: another number of dimensions; sizes that leave no window.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.unfold(torch.arange(6.0).view(1, 2, 3), kernel_size=2)
     tensor([[0., 1.],
             [1., 2.],
@@ -114,7 +113,6 @@ def fold(
     Raises:
         RuntimeError: shapes and sizes that don't fit.
 
-    >>> import tapegrad as torch
     >>> columns = torch.nn.functional.unfold(torch.ones(1, 2, 3), kernel_size=2)
     >>> torch.nn.functional.fold(columns, output_size=(2, 3), kernel_size=2)
     tensor([[[1., 2., 1.],

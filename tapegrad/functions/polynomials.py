@@ -36,7 +36,6 @@ def _polynomial(op: Operator) -> Callable:
         TypeError: two numbers, or what is neither a tensor nor a number.
         NotImplementedError: half types, complex numbers.
 
-    >>> import tapegrad as torch
     >>> torch.special.{op.name}(0.5, torch.tensor([0, -1]))
     tensor([1., 0.])
     """

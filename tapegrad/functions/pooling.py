@@ -65,7 +65,6 @@ def max_pool1d(
     Raises:
         RuntimeError: shapes or numbers that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 5.0, 2.0, 3.0]]), 2, stride=1)
     tensor([[5., 5., 3.]])
     """
@@ -93,7 +92,6 @@ def max_pool2d(
     Raises:
         RuntimeError: shapes or numbers that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.max_pool2d(torch.arange(16.0).view(1, 1, 4, 4), 2)
     tensor([[[[ 5.,  7.],
               [13., 15.]]]])
@@ -114,7 +112,6 @@ def max_pool3d(
     Raises:
         RuntimeError: shapes or numbers that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.max_pool3d(torch.arange(8.0).view(1, 2, 2, 2), kernel_size=2, stride=1)
     tensor([[[[7.]]]])
     """
@@ -130,7 +127,6 @@ def max_pool1d_with_indices(
 
     ``input``, ``kernel_size``, ``stride``, ``padding``, ``dilation`` and ``ceil_mode`` are those of ``max_pool1d``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.max_pool1d_with_indices(torch.tensor([[1.0, 5.0, 2.0, 3.0]]), 2)
     (tensor([[5., 3.]]), tensor([[1, 3]]))
     """
@@ -146,7 +142,6 @@ def max_pool2d_with_indices(
 
     ``input``, ``kernel_size``, ``stride``, ``padding``, ``dilation`` and ``ceil_mode`` are those of ``max_pool2d``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.max_pool2d_with_indices(torch.arange(4.0).view(1, 2, 2), 2)
     (tensor([[[3.]]]), tensor([[[3]]]))
     """
@@ -162,7 +157,6 @@ def max_pool3d_with_indices(
 
     ``input``, ``kernel_size``, ``stride``, ``padding``, ``dilation`` and ``ceil_mode`` are those of ``max_pool3d``.
 
-    >>> import tapegrad as torch
     >>> values, indices = torch.nn.functional.max_pool3d_with_indices(torch.arange(8.0).view(1, 2, 2, 2), 2)
     >>> indices.item()
     7
@@ -195,7 +189,6 @@ def adaptive_max_pool1d(input: Tensor, output_size: Sizes, return_indices: bool 
     Raises:
         RuntimeError: shapes or sizes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1.0, 5.0, 2.0, 3.0, 4.0]]), 2)
     tensor([[5., 4.]])
     """
@@ -213,7 +206,6 @@ def adaptive_max_pool2d(input: Tensor, output_size: Sizes, return_indices: bool 
     Raises:
         RuntimeError: shapes or sizes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.adaptive_max_pool2d(torch.arange(9.0).view(1, 3, 3), (1, None))
     tensor([[[6., 7., 8.]]])
     """
@@ -230,7 +222,6 @@ def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool 
     Raises:
         RuntimeError: shapes or sizes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.adaptive_max_pool3d(torch.arange(8.0).view(1, 2, 2, 2), (1, 1, 2))
     tensor([[[[6., 7.]]]])
     """
@@ -289,7 +280,6 @@ def avg_pool1d(
     Raises:
         RuntimeError: shapes or numbers that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.avg_pool1d(torch.tensor([[1.0, 5.0, 2.0, 3.0]]), 2, padding=1, count_include_pad=False)
     tensor([[1.0000, 3.5000, 3.0000]])
     """
@@ -315,7 +305,6 @@ def avg_pool2d(
     Raises:
         RuntimeError: shapes or numbers that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.avg_pool2d(torch.arange(16.0).view(1, 4, 4), 2)
     tensor([[[ 2.5000,  4.5000],
              [10.5000, 12.5000]]])
@@ -340,7 +329,6 @@ def avg_pool3d(
     Raises:
         RuntimeError: shapes or numbers that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.avg_pool3d(torch.arange(8.0).view(1, 2, 2, 2), (1, 2, 2)).flatten()
     tensor([1.5000, 5.5000])
     """
@@ -366,7 +354,6 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
     Raises:
         RuntimeError: shapes or sizes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1.0, 5.0, 2.0, 3.0, 4.0]]), 2)
     tensor([[2.6667, 3.0000]])
     """
@@ -384,7 +371,6 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
     Raises:
         RuntimeError: shapes or sizes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.adaptive_avg_pool2d(torch.arange(9.0).view(1, 3, 3), (1, 2))
     tensor([[[3.5000, 4.5000]]])
     """
@@ -401,7 +387,6 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
     Raises:
         RuntimeError: shapes or sizes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.adaptive_avg_pool3d(torch.arange(8.0).view(1, 2, 2, 2), (1, 1, 2))
     tensor([[[[3., 4.]]]])
     """
@@ -431,7 +416,6 @@ def lp_pool1d(
     ``kernel_size``, ``stride`` and ``ceil_mode`` are as in ``avg_pool1d``. A negative sum, which odd ``p`` can give,
     has no root: nan.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.lp_pool1d(torch.tensor([[3.0, 4.0, 5.0, 12.0]]), norm_type=2, kernel_size=2)
     tensor([[ 5., 13.]])
     """
@@ -447,7 +431,6 @@ def lp_pool2d(
     ``kernel_size``, ``stride`` and ``ceil_mode`` are as in ``avg_pool2d``. A negative sum, which odd ``p`` can give,
     has no root: nan.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.lp_pool2d(torch.tensor([[[3.0, 4.0], [0.0, 12.0]]]), norm_type=2, kernel_size=2)
     tensor([[[13.]]])
     """
@@ -463,7 +446,6 @@ def lp_pool3d(
     ``kernel_size``, ``stride`` and ``ceil_mode`` are as in ``avg_pool3d``. A negative sum, which odd ``p`` can give,
     has no root: nan.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.lp_pool3d(torch.full((1, 2, 2, 2), 2.0), norm_type=3, kernel_size=2)
     tensor([[[[4.]]]])
     """

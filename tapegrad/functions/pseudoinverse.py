@@ -81,7 +81,6 @@ def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any
     Raises:
         RuntimeError: fewer than two dimensions; integers or half types.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.0000]])
@@ -120,7 +119,6 @@ def matrix_rank(
     Raises:
         RuntimeError: fewer than two dimensions, integers.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.matrix_rank(torch.ones(3, 3))
     tensor(1)
     """
@@ -166,7 +164,6 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
     Raises:
         RuntimeError: fewer than two dimensions, an unknown order, no square matrices.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.cond(torch.tensor([[4.0, 0.0], [0.0, 1.0]]))
     tensor(4.)
     """
@@ -210,7 +207,6 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
     Raises:
         RuntimeError: shapes, dtypes or drivers that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.lstsq(torch.tensor([[1.0], [1.0]]), torch.tensor([[1.0], [3.0]])).solution
     tensor([[2.0000]])
     """

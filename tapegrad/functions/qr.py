@@ -25,7 +25,6 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     Raises:
         RuntimeError: integers, fewer than two dimensions, an unknown mode; in backward, what has no derivative.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.qr(torch.tensor([[3.0], [4.0]]), mode="r").R.abs()
     tensor([[5.]])
     """
@@ -138,7 +137,6 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
 
-    >>> import tapegrad as torch
     >>> reflectors, tau = torch.geqrf(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
     >>> torch.ormqr(reflectors, tau, torch.eye(2)).abs().round()
     tensor([[0., 1.],

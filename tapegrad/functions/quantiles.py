@@ -42,7 +42,6 @@ def quantile(
     Raises:
         RuntimeError: no elements; not float32 or float64; ``q`` out of range or of another dtype.
 
-    >>> import tapegrad as torch
     >>> torch.quantile(torch.tensor([0.0, 1.0, 2.0, 3.0]), torch.tensor([0.5, 1.0]))
     tensor([1.5000, 3.0000])
     """
@@ -58,7 +57,6 @@ def nanquantile(
     Args:
         q, dim, keepdim, interpolation: as for ``quantile``.
 
-    >>> import tapegrad as torch
     >>> torch.nanquantile(torch.tensor([0.0, 1.0, 2.0, torch.nan]), 0.5)
     tensor(1.)
     """

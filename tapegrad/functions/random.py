@@ -72,7 +72,6 @@ def _size(function: str, size: tuple, options: Any) -> tuple[int, ...]:
 def rand(*size: Any, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """Numbers between 0 and 1, 1 excluded, of a size; of the default dtype if none is given.
 
-    >>> import tapegrad as torch
     >>> torch.rand(2, 3).shape
     torch.Size([2, 3])
     """
@@ -115,7 +114,6 @@ def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
     Raises:
         RuntimeError: an empty range, or one that does not fit into the dtype.
 
-    >>> import tapegrad as torch
     >>> torch.randint(5, 6, (3,))
     tensor([5, 5, 5])
     """
@@ -142,7 +140,6 @@ def randint_like(input: Tensor, *args: Any, generator: Any = None, **options: An
     Raises:
         TypeError: the bounds are no integers.
 
-    >>> import tapegrad as torch
     >>> torch.randint_like(torch.ones(2), 5, 6)
     tensor([5., 5.])
     """
@@ -215,7 +212,6 @@ def randperm(n: Any = None, *, generator: Any = None, **options: Unpack[TensorOp
     Raises:
         RuntimeError: a negative ``n``, or one that does not fit into the dtype.
 
-    >>> import tapegrad as torch
     >>> torch.randperm(4).sort().values
     tensor([0, 1, 2, 3])
     """
@@ -256,7 +252,6 @@ def normal(
     Raises:
         RuntimeError: a negative or complex standard deviation.
 
-    >>> import tapegrad as torch
     >>> torch.normal(torch.zeros(2), 1.0).shape, torch.normal(0.0, 1.0, (2, 3)).shape
     (torch.Size([2]), torch.Size([2, 3]))
     """
@@ -353,7 +348,6 @@ def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, g
         RuntimeError: PyTorch's messages, for weights that are negative, not finite or all zero, and for too many
         samples.
 
-    >>> import tapegrad as torch
     >>> torch.multinomial(torch.tensor([0.0, 1.0]), 2, replacement=True)
     tensor([1, 1])
     """

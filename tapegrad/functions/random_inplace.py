@@ -92,7 +92,6 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
         RuntimeError: ``std`` is negative.
         NotImplementedError: other than floating or complex elements.
 
-    >>> import tapegrad as torch
     >>> torch.ones(3).normal_(5.0, 0.0)
     tensor([5., 5., 5.])
     """
@@ -114,7 +113,6 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
         RuntimeError: ``std`` is not positive.
         NotImplementedError: other than floating elements.
 
-    >>> import tapegrad as torch
     >>> bool((torch.ones(3).log_normal_() > 0).all())
     True
     """
@@ -154,7 +152,6 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     Raises:
         RuntimeError: ``sigma`` is not positive; other than floating elements.
 
-    >>> import tapegrad as torch
     >>> torch.ones(3).cauchy_().shape
     torch.Size([3])
     """

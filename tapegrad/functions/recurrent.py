@@ -197,7 +197,6 @@ def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
     Raises:
         RuntimeError: numbers of states or parameters, shapes or dtypes that don't fit.
 
-    >>> import tapegrad as torch
     >>> weights, states = [torch.zeros(4, 2), torch.zeros(4, 1)], [torch.zeros(1, 1, 1)] * 2
     >>> y, h, c = torch.lstm(torch.ones(3, 1, 2), states, weights, False, 1, 0.0, False, False, False)
     >>> y.shape, h.shape, c.shape
@@ -281,7 +280,6 @@ def lstm_cell(
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
 
-    >>> import tapegrad as torch
     >>> state = torch.zeros(2, 1), torch.zeros(2, 1)
     >>> h, c = torch.lstm_cell(torch.ones(2, 3), state, torch.ones(4, 3), torch.ones(4, 1))
     >>> h.shape, c.shape
@@ -308,7 +306,6 @@ def gru_cell(
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.gru_cell(torch.ones(2, 3), torch.zeros(2, 1), torch.ones(3, 3), torch.ones(3, 1)).shape
     torch.Size([2, 1])
     """
@@ -330,7 +327,6 @@ def rnn_tanh_cell(
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.rnn_tanh_cell(torch.ones(2, 3), torch.zeros(2, 1), torch.zeros(1, 3), torch.ones(1, 1))
     tensor([[0.],
             [0.]])
@@ -351,7 +347,6 @@ def rnn_relu_cell(
     Raises:
         RuntimeError: shapes or dtypes that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.rnn_relu_cell(torch.ones(2, 3), torch.zeros(2, 1), torch.ones(1, 3), torch.ones(1, 1))
     tensor([[3.],
             [3.]])

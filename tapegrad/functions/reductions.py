@@ -122,7 +122,6 @@ def sum(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype 
         IndexError: ``dim`` is out of range.
         RuntimeError: a dimension twice; an integral ``dtype`` where ``input`` requires grad.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(0)
     tensor([4., 6.])
     """
@@ -144,7 +143,6 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     Raises:
         RuntimeError: a tensor of this size can't be expanded to that of ``self``.
 
-    >>> import tapegrad as torch
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """
@@ -191,7 +189,6 @@ def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype
     Raises:
         RuntimeError: integers, without a floating ``dtype``.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(1, keepdim=True)
     tensor([[1.5000],
             [3.5000]])
@@ -217,7 +214,6 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
     Raises:
         RuntimeError: complex elements.
 
-    >>> import tapegrad as torch
     >>> torch.nansum(torch.tensor([1.0, torch.nan, 2.0]))
     tensor(3.)
     """
@@ -237,7 +233,6 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dty
     Raises:
         RuntimeError: integers, or complex elements.
 
-    >>> import tapegrad as torch
     >>> torch.nanmean(torch.tensor([1.0, torch.nan, 2.0]))
     tensor(1.5000)
     """
@@ -287,7 +282,6 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     Args:
         keepdim: whether the dimensions that are reduced stay, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.all(torch.tensor([[True, True], [True, False]]), 1)
     tensor([ True, False])
     """
@@ -301,7 +295,6 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     Args:
         keepdim: whether the dimensions that are reduced stay, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.any(torch.tensor([[False, True], [False, False]]), 1)
     tensor([ True, False])
     """
@@ -378,7 +371,6 @@ def max(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = 
         RuntimeError: no elements, and no ``dim``.
         IndexError: ``dim`` has length 0.
 
-    >>> import tapegrad as torch
     >>> values, indices = torch.tensor([[1.0, 5.0], [7.0, 2.0]]).max(1)
     >>> values, indices
     (tensor([5., 7.]), tensor([1, 0]))
@@ -394,7 +386,6 @@ def min(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = 
         dim: the dimension to look along; in its place another tensor, which may be given as ``other``, too.
         keepdim: whether ``dim`` stays, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([3.0, 1.0, 1.0]).min(0).indices
     tensor(1)
     """
@@ -421,7 +412,6 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     Raises:
         IndexError, RuntimeError: nothing to reduce.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([[1.0, 5.0], [7.0, 2.0]]).amax((0, 1))
     tensor(7.)
     """
@@ -438,7 +428,6 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     Raises:
         IndexError, RuntimeError: nothing to reduce.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([[1.0, 5.0], [7.0, 2.0]]).amin(0, keepdim=True)
     tensor([[1., 2.]])
     """
@@ -455,7 +444,6 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     Raises:
         IndexError, RuntimeError: nothing to reduce.
 
-    >>> import tapegrad as torch
     >>> tuple(torch.aminmax(torch.tensor([3.0, 1.0, 2.0])))
     (tensor(1.), tensor(3.))
     """
@@ -494,7 +482,6 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
         IndexError: nothing to reduce.
         RuntimeError: bool or complex elements.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([[1.0, 5.0], [7.0, 2.0]]).argmax(1)
     tensor([1, 0])
     """
@@ -512,7 +499,6 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
         IndexError: nothing to reduce.
         RuntimeError: bool or complex elements.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([[1.0, 5.0], [7.0, 2.0]]).argmin()
     tensor(0)
     """
@@ -569,7 +555,6 @@ def std(
     Raises:
         RuntimeError: integers.
 
-    >>> import tapegrad as torch
     >>> torch.std(torch.tensor([1.0, 2.0, 3.0]))
     tensor(1.)
     """
@@ -590,7 +575,6 @@ def var(
     Raises:
         RuntimeError: integers.
 
-    >>> import tapegrad as torch
     >>> torch.var(torch.tensor([1.0, 2.0, 3.0])), torch.var(torch.tensor([1.0, 2.0, 3.0]), correction=0)
     (tensor(1.), tensor(0.6667))
     """
@@ -608,7 +592,6 @@ def std_mean(
         unbiased, correction: what the sum of squares is divided by, as in ``var``.
         keepdim: whether the dimensions that are reduced stay, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
@@ -626,7 +609,6 @@ def var_mean(
         unbiased, correction: what the sum of squares is divided by, as in ``var``.
         keepdim: whether the dimensions that are reduced stay, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
@@ -664,7 +646,6 @@ def median(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET) -> Any:
     Raises:
         NotImplementedError: bool or complex elements.
 
-    >>> import tapegrad as torch
     >>> torch.median(torch.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
@@ -679,7 +660,6 @@ def nanmedian(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET) -> Any:
         dim: the dimension to reduce; without it, the median of all elements.
         keepdim: whether ``dim`` stays, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.nanmedian(torch.tensor([4.0, torch.nan, 3.0]))
     tensor(3.)
     """

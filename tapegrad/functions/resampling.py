@@ -48,7 +48,6 @@ def interpolate(
         NotImplementedError: a mode that the number of dimensions doesn't have.
         RuntimeError: empty sizes.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([[[0.0, 4.0]]])
     >>> torch.nn.functional.interpolate(x, size=4, mode="linear", align_corners=False)
     tensor([[[0., 1., 3., 4.]]])
@@ -163,7 +162,6 @@ def upsample(
     """The old name of ``interpolate``, of whose arguments it takes ``input``, ``size``, ``scale_factor``, ``mode`` and
     ``align_corners``.
 
-    >>> import tapegrad as torch
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     torch.nn.functional.upsample(torch.tensor([[[0.0, 4.0]]]), scale_factor=2)

@@ -125,7 +125,6 @@ declare_view(conj_op, lambda place: place, CONJUGATED)
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate, as a view of the same memory; of a real tensor, the tensor itself.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([1 + 2j])
     >>> x.conj(), x.conj().is_conj()
     (tensor([1.-2.j]), True)

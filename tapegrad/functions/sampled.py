@@ -80,7 +80,6 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = UNSET, dim: int = -1) -> Te
     Raises:
         RuntimeError: booleans; not one point for each sample.
 
-    >>> import tapegrad as torch
     >>> torch.trapezoid(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([0.0, 1.0, 3.0]))
     tensor(7.5000)
     """
@@ -107,7 +106,6 @@ def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = UNSET, dim: int 
     Raises:
         RuntimeError: booleans; not one point for each sample.
 
-    >>> import tapegrad as torch
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 1.0, 3.0]))
     tensor([1., 3.])
     """
@@ -209,7 +207,6 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
     Raises:
         RuntimeError: uint8; lists or lengths that don't fit; another ``edge_order``.
 
-    >>> import tapegrad as torch
     >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))
     (tensor([3., 4., 6., 7.]),)
     """
@@ -246,7 +243,6 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     Raises:
         RuntimeError: an argument that is no vector; dtypes that differ.
 
-    >>> import tapegrad as torch
     >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[1, 3],
             [1, 4],
@@ -272,7 +268,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     Raises:
         RuntimeError: ``input`` is no vector; ``r`` is negative.
 
-    >>> import tapegrad as torch
     >>> torch.combinations(torch.tensor([1, 2, 3]))
     tensor([[1, 2],
             [1, 3],

@@ -39,7 +39,6 @@ def prod(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET, *, dtype: dtype
     Raises:
         TypeError: ``keepdim`` without ``dim``; several dimensions.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).prod(0)
     tensor([3., 8.])
     """
@@ -76,7 +75,6 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
         NotImplementedError: a boolean ``dtype``.
         RuntimeError: an integral ``dtype`` where ``input`` requires grad.
 
-    >>> import tapegrad as torch
     >>> torch.cumsum(torch.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 3., 6.])
     """
@@ -102,7 +100,6 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
         NotImplementedError: a boolean ``dtype``.
         RuntimeError: an integral ``dtype`` where ``input`` requires grad.
 
-    >>> import tapegrad as torch
     >>> torch.cumprod(torch.tensor([1.0, 2.0, 3.0]), 0)
     tensor([1., 2., 6.])
     """
@@ -193,7 +190,6 @@ def diff(
     Raises:
         RuntimeError: a 0-dim tensor, a negative ``n``, or extensions that do not fit.
 
-    >>> import tapegrad as torch
     >>> torch.diff(torch.tensor([1.0, 4.0, 9.0])), torch.diff(torch.tensor([1.0, 4.0, 9.0]), n=2)
     (tensor([3., 5.]), tensor([2.]))
     """

@@ -74,7 +74,6 @@ def segment_reduce(
         RuntimeError: lengths that don't fit; neither lengths nor offsets; an unknown ``reduce``.
         NotImplementedError: integers or complex numbers.
 
-    >>> import tapegrad as torch
     >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), "sum", lengths=torch.tensor([2, 1]))
     tensor([3., 3.])
     """

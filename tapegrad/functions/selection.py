@@ -82,7 +82,6 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         RuntimeError: there is no bound.
         TypeError: one bound is a number, the other a tensor.
 
-    >>> import tapegrad as torch
     >>> torch.clamp(torch.tensor([-1.0, 0.5, 2.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -161,7 +160,6 @@ def where(condition: Any, *values: Any, **named: Any) -> Any:
     Raises:
         RuntimeError: the condition is not boolean.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([-1.0, 2.0])
     >>> torch.where(x > 0, x, 0.0)
     tensor([0., 2.])
@@ -205,7 +203,6 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     Raises:
         RuntimeError: the mask is not boolean; the value has dimensions, or does not fit the dtype.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([-1.0, 2.0])
     >>> x.masked_fill(x < 0, float("-inf"))
     tensor([-inf, 2.])
@@ -240,7 +237,6 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
         RuntimeError: the dtypes differ.
         NotImplementedError: they are integral.
 
-    >>> import tapegrad as torch
     >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([10.0, 20.0]), 0.5)
     tensor([ 5., 15.])
     """
@@ -259,7 +255,6 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``, broadcast, for a number ``value``.
 
-    >>> import tapegrad as torch
     >>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=10)
     tensor([31., 81.])
     """
@@ -275,7 +270,6 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
     Raises:
         RuntimeError: both ``tensor1`` and ``tensor2`` are integral.
 
-    >>> import tapegrad as torch
     >>> torch.addcdiv(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([2.0, 4.0]), value=10)
     tensor([6., 6.])
     """

@@ -45,7 +45,6 @@ def isin(
     Raises:
         RuntimeError: bool or complex elements.
 
-    >>> import tapegrad as torch
     >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 5]))
     tensor([False,  True, False])
     """
@@ -77,7 +76,6 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         TypeError: indices that are not integers; a shape that is no int, and no ints.
         ValueError: negative lengths.
 
-    >>> import tapegrad as torch
     >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
     (tensor([0, 1]), tensor([1, 2]))
     """
@@ -106,7 +104,6 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     Raises:
         RuntimeError: a negative size.
 
-    >>> import tapegrad as torch
     >>> torch.nonzero_static(torch.tensor([0, 3]), size=2)
     tensor([[ 1],
             [-1]])
@@ -130,7 +127,6 @@ def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: in
         RuntimeError: another mode than 0; nothing to reduce.
         NotImplementedError: complex elements.
 
-    >>> import tapegrad as torch
     >>> torch.hash_tensor(torch.tensor([1, 2, 3]))
     tensor(0, dtype=torch.uint64)
     """

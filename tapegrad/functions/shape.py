@@ -133,7 +133,6 @@ def view(self: Tensor, *args: Any, size: Any = None, dtype: dtype_class | None =
     Raises:
         RuntimeError: the shape holds another number of elements.
 
-    >>> import tapegrad as torch
     >>> x = torch.arange(6)
     >>> x.view(2, -1), x.view(3, 2)[0]
     (tensor([[0, 1, 2],
@@ -187,7 +186,6 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         IndexError: a dimension is out of range.
         RuntimeError: ``start_dim`` comes after ``end_dim``.
 
-    >>> import tapegrad as torch
     >>> torch.ones(2, 3, 4).flatten(1).shape
     torch.Size([2, 12])
     """
@@ -209,7 +207,6 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     Raises:
         RuntimeError: no dimensions; ``sizes`` is empty, or its product is not the length of ``dim``.
 
-    >>> import tapegrad as torch
     >>> torch.ones(2, 6).unflatten(1, (3, -1)).shape
     torch.Size([2, 3, 2])
     """
@@ -313,7 +310,6 @@ def atleast_3d(*tensors: Any) -> Any:
     Args:
         tensors: one, of which the result is a tensor; or several, or a tuple or list of them, of which it is a tuple.
 
-    >>> import tapegrad as torch
     >>> torch.atleast_3d(torch.ones(2)).shape
     torch.Size([1, 2, 1])
     """
@@ -338,7 +334,6 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     Args:
         dim0, dim1: the two dimensions; negative ones count from the end.
 
-    >>> import tapegrad as torch
     >>> torch.ones(2, 3, 4).transpose(0, -1).shape
     torch.Size([4, 3, 2])
     """
@@ -388,7 +383,6 @@ def permute(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     Raises:
         RuntimeError: not as many as ``input`` has, or one of them twice.
 
-    >>> import tapegrad as torch
     >>> torch.ones(2, 3, 4).permute(2, 0, 1).shape
     torch.Size([4, 2, 3])
     """
@@ -417,7 +411,6 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     Raises:
         RuntimeError: another number of sources than of destinations, or one of them twice.
 
-    >>> import tapegrad as torch
     >>> torch.ones(2, 3, 4).movedim(0, -1).shape
     torch.Size([3, 4, 2])
     """
@@ -533,7 +526,6 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
         sizes, size: the lengths, one by one or as one tuple; new dimensions come in front.
         implicit: changes nothing; PyTorch's interpreter sets it.
 
-    >>> import tapegrad as torch
     >>> torch.tensor([[1], [2]]).expand(-1, 3)
     tensor([[1, 1, 1],
             [2, 2, 2]])
@@ -554,7 +546,6 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
     Args:
         size: the shape, as a tuple; -1 keeps a length.
 
-    >>> import tapegrad as torch
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
             [1, 2]])
@@ -586,7 +577,6 @@ def broadcast_shapes(*shapes: Any) -> Size:
         RuntimeError: they don't broadcast.
         ValueError: a negative length.
 
-    >>> import tapegrad as torch
     >>> torch.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """

@@ -100,7 +100,6 @@ def _declare(function: str, formula: Callable[..., np.ndarray], *extras: str) ->
         TypeError: a length that is no int.
         RuntimeError: a negative length, a dtype that is not floating.
 
-    >>> import tapegrad as torch
     >>> torch.{function}(5, periodic=False)[2], torch.{function}(4).shape
     (tensor(1.), torch.Size([4]))
     """
@@ -233,7 +232,6 @@ def general_cosine(M: int, *, a: Iterable, sym: bool = True, **options: Unpack[W
         TypeError: ``a`` is no list or tuple.
         ValueError: ``a`` is empty.
 
-    >>> import tapegrad as torch
     >>> torch.signal.windows.general_cosine(5, a=[0.5, 0.5])
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """

@@ -42,7 +42,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         RuntimeError: integers or complex numbers; shapes that don't broadcast.
         IndexError: ``dim`` out of range.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0], [0.0, 2.0]]), dim=1)
     tensor([0.7071, 0.0000])
     """
@@ -69,7 +68,6 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     Raises:
         RuntimeError: shapes that don't broadcast.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.pairwise_distance(torch.tensor([[3.0, 4.0]]), torch.zeros(1, 2), eps=0.0)
     tensor([5.])
     """
@@ -96,7 +94,6 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -
     Raises:
         RuntimeError: integers.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0], [0.0, 0.0]]), p=2.0, dim=1)
     tensor([[0.6000, 0.8000],
             [0.0000, 0.0000]])
@@ -136,7 +133,6 @@ def margin_ranking_loss(
         RuntimeError: inputs with different numbers of dimensions.
         ValueError: an unknown ``reduction``.
 
-    >>> import tapegrad as torch
     >>> one, other = torch.tensor([1.0, 2.0]), torch.tensor([2.0, 1.0])
     >>> torch.nn.functional.margin_ranking_loss(one, other, torch.tensor([1, 1]), margin=0.5, reduction="none")
     tensor([1.5000, 0.0000])
@@ -167,7 +163,6 @@ def hinge_embedding_loss(
         ValueError: an unknown ``reduction``.
         RuntimeError: booleans; the mean of whole numbers.
 
-    >>> import tapegrad as torch
     >>> distances, target = torch.tensor([0.3, 0.3]), torch.tensor([1, -1])
     >>> torch.nn.functional.hinge_embedding_loss(distances, target, margin=1.0, reduction="none")
     tensor([0.3000, 0.7000])
@@ -194,7 +189,6 @@ def cosine_embedding_loss(
     Raises:
         RuntimeError: numbers of dimensions that don't fit.
 
-    >>> import tapegrad as torch
     >>> one, other = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 2.0]])
     >>> torch.nn.functional.cosine_embedding_loss(one, other, torch.tensor([1]))
     tensor(1.)
@@ -260,7 +254,6 @@ def triplet_margin_loss(
         ValueError: a margin that is not positive; an unknown ``reduction``.
         RuntimeError: different numbers of dimensions.
 
-    >>> import tapegrad as torch
     >>> anchor, positive, negative = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]), torch.tensor([[6.0, 8.0]])
     >>> torch.nn.functional.triplet_margin_loss(anchor, positive, negative, margin=6.0, eps=0.0)
     tensor(1.)
@@ -288,7 +281,6 @@ def triplet_margin_with_distance_loss(
         ValueError: a margin that is not positive; an unknown ``reduction``.
         RuntimeError: different numbers of dimensions.
 
-    >>> import tapegrad as torch
     >>> def furthest(x, y):
     ...     return (x - y).abs().amax(-1)
     >>> loss = torch.nn.functional.triplet_margin_with_distance_loss
@@ -318,7 +310,6 @@ def soft_margin_loss(
         RuntimeError: a target that requires grad, or of another shape; integers.
         ValueError: an unknown ``reduction``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.soft_margin_loss(torch.tensor([0.0, 2.0]), torch.tensor([1.0, -1.0]), reduction="none")
     tensor([0.6931, 2.1269])
     """
@@ -347,7 +338,6 @@ def multilabel_soft_margin_loss(
         IndexError: no dimension.
         ValueError: an unknown ``reduction``.
 
-    >>> import tapegrad as torch
     >>> logits, target = torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 0.0]])
     >>> torch.nn.functional.multilabel_soft_margin_loss(logits, target)
     tensor(1.4100)

@@ -61,7 +61,6 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     Raises:
         RuntimeError: the dimension is shorter than that.
 
-    >>> import tapegrad as torch
     >>> torch.arange(5).narrow(0, 1, 3)
     tensor([1, 2, 3])
     """
@@ -103,7 +102,6 @@ def is_whole(item: slice, length: int) -> bool:
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """``input`` with ``src`` at ``index`` of dimension ``dim``, as a new tensor.
 
-    >>> import tapegrad as torch
     >>> torch.zeros(2, 3).select_scatter(torch.ones(2), 1, 0)
     tensor([[1., 0., 0.],
             [1., 0., 0.]])
@@ -124,7 +122,6 @@ def slice_scatter(
     Args:
         start, end, step: the slice, as in ``input[start:end:step]`` of the dimension.
 
-    >>> import tapegrad as torch
     >>> torch.zeros(5).slice_scatter(torch.ones(2), start=0, end=4, step=2)
     tensor([1., 0., 1., 0., 0.])
     """
@@ -141,7 +138,6 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     Args:
         offset, dim1, dim2: which diagonal, as for ``diagonal``.
 
-    >>> import tapegrad as torch
     >>> torch.zeros(2, 2).diagonal_scatter(torch.ones(2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -171,7 +167,6 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     Args:
         offset: how far above the main diagonal; below it, if negative.
 
-    >>> import tapegrad as torch
     >>> torch.arange(6).view(2, 3).diagonal(1)
     tensor([1, 5])
     """
@@ -196,7 +191,6 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     Raises:
         RuntimeError: neither one nor two dimensions.
 
-    >>> import tapegrad as torch
     >>> torch.diag(torch.tensor([1, 2])), torch.diag(torch.arange(4).view(2, 2))
     (tensor([[1, 0],
             [0, 2]]), tensor([0, 3]))
@@ -215,7 +209,6 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     Args:
         offset: how far above the main diagonal the elements are to be; below it, if negative.
 
-    >>> import tapegrad as torch
     >>> torch.diag_embed(torch.tensor([1, 2]), offset=1)
     tensor([[0, 1, 0],
             [0, 0, 2],
@@ -249,7 +242,6 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     Raises:
         RuntimeError: a negative ``size`` or one beyond the dimension; ``step`` is not positive.
 
-    >>> import tapegrad as torch
     >>> torch.arange(5).unfold(0, 3, 2)
     tensor([[0, 1, 2],
             [2, 3, 4]])
@@ -275,7 +267,6 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     Raises:
         RuntimeError: fewer than two dimensions.
 
-    >>> import tapegrad as torch
     >>> torch.tril(torch.ones(2, 3))
     tensor([[1., 0., 0.],
             [1., 1., 0.]])
@@ -295,7 +286,6 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     Raises:
         RuntimeError: fewer than two dimensions.
 
-    >>> import tapegrad as torch
     >>> torch.triu(torch.ones(2, 3), diagonal=1)
     tensor([[0., 1., 1.],
             [0., 0., 1.]])

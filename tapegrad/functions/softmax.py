@@ -54,7 +54,6 @@ def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     Raises:
         NotImplementedError: other than floating elements.
 
-    >>> import tapegrad as torch
     >>> torch.log_softmax(torch.tensor([0.0, 0.0]), 0)
     tensor([-0.6931, -0.6931])
     """
@@ -96,7 +95,6 @@ def functional_softmax(
 
     It is computed in ``dtype``, if that is given. ``_stacklevel`` says which caller the warning names.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.softmax(torch.tensor([0.0, 0.0]), dim=0, dtype=torch.float64)
     tensor([0.5000, 0.5000], dtype=torch.float64)
     """
@@ -116,7 +114,6 @@ def functional_softmin(
         RuntimeError: booleans, which can't be negated.
         NotImplementedError: other than floating elements.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.softmin(torch.tensor([0.0, 1.0]), dim=0)
     tensor([0.7311, 0.2689])
     """
@@ -134,7 +131,6 @@ def functional_log_softmax(
 
     It is computed in ``dtype``, if that is given. ``_stacklevel`` says which caller the warning names.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.log_softmax(torch.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
     """
@@ -154,7 +150,6 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     Args:
         keepdim: whether the dimensions that are reduced stay, with length 1.
 
-    >>> import tapegrad as torch
     >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
     """
@@ -180,7 +175,6 @@ def gumbel_softmax(
         RuntimeError: integers.
         IndexError: ``dim`` out of range.
 
-    >>> import tapegrad as torch
     >>> sample = torch.nn.functional.gumbel_softmax(torch.zeros(4, 3), hard=True)
     >>> sample.sum(-1)
     tensor([1., 1., 1., 1.])

@@ -125,7 +125,6 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         RuntimeError: shapes or dtypes that don't fit.
         LinAlgError: a singular matrix.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 1.0]))
     tensor([1.0000, 0.2500])
     """
@@ -145,7 +144,6 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
         RuntimeError: as ``solve``.
         LinAlgError: a singular matrix, with ``check_errors``.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.solve_ex(torch.tensor([[2.0]]), torch.tensor([[4.0]]))
     torch.return_types.linalg_solve_ex(
     result=tensor([[2.]]),
@@ -169,7 +167,6 @@ def solve_triangular(
         RuntimeError: shapes that don't fit.
         NotImplementedError: integers, half types.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.solve_triangular(torch.tensor([[2.0, 9.0], [0.0, 4.0]]), torch.tensor([[2.0], [4.0]]), upper=False)
     tensor([[1.],
             [1.]])
@@ -196,7 +193,6 @@ def triangular_solve(
         RuntimeError: shapes or dtypes that don't fit.
         NotImplementedError: integers, half types.
 
-    >>> import tapegrad as torch
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     torch.triangular_solve(torch.tensor([[4.0]]), torch.tensor([[2.0]])).solution
@@ -265,7 +261,6 @@ def inv(A: Tensor) -> Tensor:
         RuntimeError: no square matrices; integers or half types.
         LinAlgError: a singular matrix.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])

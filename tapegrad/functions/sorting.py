@@ -67,7 +67,6 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
     Raises:
         RuntimeError: complex elements.
 
-    >>> import tapegrad as torch
     >>> values, indices = torch.sort(torch.tensor([3, 1, 2]), descending=True)
     >>> values, indices
     (tensor([3, 2, 1]), tensor([0, 2, 1]))
@@ -91,7 +90,6 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: b
     Raises:
         RuntimeError: complex elements.
 
-    >>> import tapegrad as torch
     >>> torch.argsort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 0])
     """
@@ -116,7 +114,6 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     Raises:
         RuntimeError: fewer than ``k`` elements; bool or complex elements.
 
-    >>> import tapegrad as torch
     >>> torch.topk(torch.tensor([3, 1, 2]), 2).values
     tensor([3, 2])
     """
@@ -142,7 +139,6 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
         RuntimeError: fewer than ``k`` elements.
         NotImplementedError: bool or complex elements.
 
-    >>> import tapegrad as torch
     >>> torch.kthvalue(torch.tensor([30, 10, 20]), 2).values
     tensor(20)
     """
@@ -165,7 +161,6 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     Raises:
         NotImplementedError: complex elements.
 
-    >>> import tapegrad as torch
     >>> torch.mode(torch.tensor([2, 1, 2])).values
     tensor(2)
     """
@@ -287,7 +282,6 @@ def searchsorted(
     Raises:
         RuntimeError: shapes that don't match; contradictory sides.
 
-    >>> import tapegrad as torch
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
     """
@@ -315,7 +309,6 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     Raises:
         RuntimeError: ``boundaries`` is not 1-dimensional.
 
-    >>> import tapegrad as torch
     >>> torch.bucketize(torch.tensor([1, 3, 9]), torch.tensor([1, 3, 5]))
     tensor([0, 1, 3])
     """
@@ -394,7 +387,6 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         RuntimeError: no bins; bounds in the wrong order or not finite.
         NotImplementedError: not floating.
 
-    >>> import tapegrad as torch
     >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=2, min=0, max=3)
     tensor([2., 1.])
     """
@@ -483,7 +475,6 @@ def unique(
     Raises:
         NotImplementedError: complex elements.
 
-    >>> import tapegrad as torch
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
@@ -502,7 +493,6 @@ def unique_consecutive(
         return_inverse: whether to return the run of each element, too.
         return_counts: whether to return the lengths of the runs, too.
 
-    >>> import tapegrad as torch
     >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """

@@ -96,7 +96,6 @@ def frexp(input: Tensor) -> Any:
     Raises:
         RuntimeError: integers and complex numbers.
 
-    >>> import tapegrad as torch
     >>> torch.frexp(torch.tensor([1.0, -12.0])).mantissa
     tensor([ 0.5000, -0.7500])
     """

@@ -65,18 +65,10 @@ def _centred(window: Tensor, length: int) -> Tensor:
 
 @public("torch", "functional", "Tensor")
 def stft(
-    input: Tensor,
-    n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Tensor | None = None,
-    center: bool = True,
-    pad_mode: str = "reflect",
-    normalized: bool = False,
-    onesided: bool | None = None,
-    return_complex: bool | None = None,
-    align_to_window: bool | None = None,
-) -> Tensor:
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
+    onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None,
+) -> Tensor:  # fmt: skip
     """The Fourier transforms of windows on a signal, ``hop_length`` (``n_fft // 4``) apart.
 
 
@@ -96,7 +88,6 @@ def stft(
     Raises:
         RuntimeError: PyTorch's messages.
 
-    >>> import tapegrad as torch
     >>> torch.stft(torch.ones(8), n_fft=4, window=torch.ones(4), return_complex=True).shape
     torch.Size([3, 9])
     """
@@ -182,17 +173,10 @@ def _spectra(
 
 @public("torch", "functional", "Tensor")
 def istft(
-    input: Tensor,
-    n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Tensor | None = None,
-    center: bool = True,
-    normalized: bool = False,
-    onesided: bool | None = None,
-    length: int | None = None,
-    return_complex: bool = False,
-) -> Tensor:
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None,
+    length: int | None = None, return_complex: bool = False,
+) -> Tensor:  # fmt: skip
     """The signal whose ``stft`` with these settings comes nearest to ``input``, in the sense of least squares.
 
     Args:
@@ -204,7 +188,6 @@ def istft(
     Raises:
         RuntimeError: PyTorch's messages; among others where the windows leave a part of the signal unseen.
 
-    >>> import tapegrad as torch
     >>> spectrum = torch.stft(torch.arange(8.0), n_fft=4, window=torch.ones(4), return_complex=True)
     >>> torch.istft(spectrum, n_fft=4, window=torch.ones(4), length=8).round()
     tensor([0., 1., 2., 3., 4., 5., 6., 7.])

@@ -84,7 +84,6 @@ def cov(
     Raises:
         RuntimeError: more than two dimensions, booleans, weights that don't fit.
 
-    >>> import tapegrad as torch
     >>> torch.cov(torch.tensor([[0.0, 2.0], [2.0, 0.0]]))
     tensor([[ 2., -2.],
             [-2.,  2.]])

@@ -80,7 +80,6 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     Args:
         A, driver: as for ``svd``.
 
-    >>> import tapegrad as torch
     >>> torch.linalg.svdvals(torch.tensor([[3.0, 0.0], [0.0, -4.0]]))
     tensor([4., 3.])
     """

@@ -139,7 +139,6 @@ def round(input: Tensor, *, decimals: int = UNSET) -> Tensor:
     Raises:
         NotImplementedError: for booleans and complex numbers; for integers with ``decimals``.
 
-    >>> import tapegrad as torch
     >>> torch.round(torch.tensor([0.5, 1.5, 2.5]))
     tensor([0., 2., 2.])
     """
@@ -187,7 +186,6 @@ def nan_to_num(
     Raises:
         RuntimeError: complex elements that require grad.
 
-    >>> import tapegrad as torch
     >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf")]), posinf=1.0)
     tensor([0., 1.])
     """
@@ -233,7 +231,6 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     Raises:
         RuntimeError: the parts are not floating, or not of one dtype.
 
-    >>> import tapegrad as torch
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
     """
@@ -251,7 +248,6 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     Raises:
         RuntimeError: the parts are not floating, or not of one dtype.
 
-    >>> import tapegrad as torch
     >>> torch.polar(torch.tensor([2.0]), torch.tensor([0.0]))
     tensor([2.+0.j])
     """

@@ -105,7 +105,6 @@ def fractional_max_pool2d_with_indices(
     ``input``, ``kernel_size``, ``output_size``, ``output_ratio`` and ``_random_samples`` are those of
     ``fractional_max_pool2d``.
 
-    >>> import tapegrad as torch
     >>> x = torch.arange(16.0).view(1, 4, 4)
     >>> values, indices = torch.nn.functional.fractional_max_pool2d_with_indices(x, 2, output_size=3)
     >>> indices.shape, indices.dtype
@@ -136,7 +135,6 @@ def fractional_max_pool2d(
         IndexError: too few dimensions.
         RuntimeError: windows or samples that don't fit.
 
-    >>> import tapegrad as torch
     >>> samples = torch.full((1, 1, 2), 0.5)
     >>> x = torch.arange(16.0).view(1, 1, 4, 4)
     >>> torch.nn.functional.fractional_max_pool2d(x, 2, output_size=2, _random_samples=samples)
@@ -157,7 +155,6 @@ def fractional_max_pool3d_with_indices(
     ``input``, ``kernel_size``, ``output_size``, ``output_ratio`` and ``_random_samples`` are those of
     ``fractional_max_pool3d``.
 
-    >>> import tapegrad as torch
     >>> x = torch.zeros(1, 4, 4, 4)
     >>> values, indices = torch.nn.functional.fractional_max_pool3d_with_indices(x, 2, output_size=2)
     >>> indices.shape
@@ -177,7 +174,6 @@ def fractional_max_pool3d(
     ``_random_samples`` is (batch, channels, 3). With ``return_indices`` the result is (values, indices). See
     ``fractional_max_pool2d``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.fractional_max_pool3d(torch.zeros(1, 4, 4, 4), 2, output_ratio=(0.5, 0.5, 0.5)).shape
     torch.Size([1, 2, 2, 2])
     """
@@ -270,7 +266,6 @@ def max_unpool1d(
         ValueError: an ``output_size`` that such a pooling can't have had.
         RuntimeError: indices that are not int64, or out of range.
 
-    >>> import tapegrad as torch
     >>> values, indices = torch.nn.functional.max_pool1d(torch.tensor([[1.0, 5.0, 2.0, 3.0]]), 2, return_indices=True)
     >>> torch.nn.functional.max_unpool1d(values, indices, 2)
     tensor([[0., 5., 0., 3.]])
@@ -288,7 +283,6 @@ def max_unpool2d(
     ``kernel_size``, ``stride`` and ``padding`` are those of the pooling: ints, or pairs. ``output_size``, the last two
     lengths of the result or its shape, is needed where poolings of several sizes give the same. See ``max_unpool1d``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.max_unpool2d(torch.tensor([[[7.0]]]), torch.tensor([[[2]]]), kernel_size=2)
     tensor([[[0., 0.],
              [7., 0.]]])
@@ -307,7 +301,6 @@ def max_unpool3d(
     last three lengths of the result or its shape, is needed where poolings of several sizes give the same. See
     ``max_unpool1d``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.functional.max_unpool3d(torch.ones(1, 1, 1, 1), torch.zeros(1, 1, 1, 1).long(), kernel_size=(1, 1, 2))
     tensor([[[[1., 0.]]]])
     """

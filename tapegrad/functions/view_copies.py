@@ -52,7 +52,6 @@ def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step
     Raises:
         RuntimeError: ``step`` is not positive.
 
-    >>> import tapegrad as torch
     >>> torch.slice_copy(torch.arange(5), 0, 1, 4)
     tensor([1, 2, 3])
     """
@@ -92,7 +91,6 @@ def narrow_copy(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     Raises:
         RuntimeError: ``dim`` is out of range, or the dimension is shorter than that.
 
-    >>> import tapegrad as torch
     >>> torch.arange(4).narrow_copy(0, 1, 2)
     tensor([1, 2])
     """

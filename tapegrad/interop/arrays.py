@@ -33,7 +33,6 @@ def array_of(self: Tensor) -> jax.Array:
     Raises:
         RuntimeError: the tensor requires grad, in grad mode; it has a tangent; or it is inside a function transform.
 
-    >>> import tapegrad as torch
     >>> torch.ones(2).jax()
     Array([1., 1.], dtype=float32)
     """
@@ -105,7 +104,6 @@ def is_tensor(leaf: Any) -> bool:
 def to_arrays(tree: Any) -> Any:
     """A tree with the tensors in it, whether they require grad or not, as jax arrays that share their memory.
 
-    >>> import tapegrad as torch
     >>> to_arrays({"bias": torch.zeros(2, requires_grad=True), "name": "b"})
     {'bias': Array([0., 0.], dtype=float32), 'name': 'b'}
     """

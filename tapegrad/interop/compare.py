@@ -144,7 +144,6 @@ def compare(fn: Callable, *inputs: Any, rtol: float | None = None, atol: float =
         jax.errors.TracerArrayConversionError: the function reads elements of what depends on its inputs.
         NotImplementedError: it uses an operator whose kernel jax has no derivative of.
 
-    >>> import tapegrad as torch
     >>> print(torch.compare(lambda x: (x * x).sum(), torch.tensor([1.0, 2.0])))
                              difference  relative
     value        float32[]   0.00e+00    0.00e+00  agrees

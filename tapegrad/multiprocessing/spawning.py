@@ -153,13 +153,9 @@ class SpawnContext(ProcessContext):
 
 
 def start_processes(
-    fn: Callable,
-    args: Sequence[Any] = (),
-    nprocs: int = 1,
-    join: bool = True,
-    daemon: bool = False,
+    fn: Callable, args: Sequence[Any] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
     start_method: str = "spawn",
-) -> ProcessContext | None:
+) -> ProcessContext | None:  # fmt: skip
     """Run ``fn(i, *args)`` in ``nprocs`` processes.
 
     Args:
@@ -193,13 +189,9 @@ def start_processes(
 
 
 def spawn(
-    fn: Callable,
-    args: Sequence[Any] = (),
-    nprocs: int = 1,
-    join: bool = True,
-    daemon: bool = False,
+    fn: Callable, args: Sequence[Any] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
     start_method: str = "spawn",
-) -> ProcessContext | None:
+) -> ProcessContext | None:  # fmt: skip
     """Run ``fn(i, *args)`` in ``nprocs`` processes, which are spawned: see ``start_processes``."""
     if start_method != "spawn":
         warnings.warn(

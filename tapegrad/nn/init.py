@@ -109,7 +109,6 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill ``tensor`` with numbers from the interval [a, b); ``generator`` draws them.
 
-    >>> import tapegrad as torch
     >>> bool((uniform_(torch.empty(8), 2.0, 3.0) >= 2).all())
     True
     """
@@ -122,7 +121,6 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill ``tensor`` with normal numbers of this ``mean`` and standard deviation ``std``; ``generator`` draws them.
 
-    >>> import tapegrad as torch
     >>> w = torch.nn.init.normal_(torch.empty(10000), mean=5.0, std=0.01)
     >>> round(w.mean().item(), 1)
     5.0
@@ -136,7 +134,6 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill ``tensor`` with one number, ``val``.
 
-    >>> import tapegrad as torch
     >>> constant_(torch.empty(2), 0.5)
     tensor([0.5000, 0.5000])
     """
@@ -169,7 +166,6 @@ def trunc_normal_(
         a, b: the smallest and the largest number there may be.
         generator: what draws; the default one if None.
 
-    >>> import tapegrad as torch
     >>> bool((trunc_normal_(torch.empty(100), a=-0.5, b=0.5).abs() <= 0.5).all())
     True
     """
@@ -227,7 +223,6 @@ def eye_(tensor: Tensor) -> Tensor:
     Raises:
         ValueError: it is no matrix.
 
-    >>> import tapegrad as torch
     >>> eye_(torch.empty(2, 3))
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
@@ -248,7 +243,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     Raises:
         ValueError: another number of dimensions, or outputs that can't be shared out among the groups.
 
-    >>> import tapegrad as torch
     >>> dirac_(torch.empty(2, 2, 3))
     tensor([[[0., 1., 0.],
              [0., 0., 0.]],
@@ -285,7 +279,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     Raises:
         ValueError: fewer than two dimensions.
 
-    >>> import tapegrad as torch
     >>> w = orthogonal_(torch.empty(3, 5))
     >>> torch.allclose(w @ w.T, torch.eye(3), atol=1e-5)
     True
@@ -316,7 +309,6 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     Raises:
         ValueError: it is no matrix.
 
-    >>> import tapegrad as torch
     >>> (sparse_(torch.empty(4, 2), 0.5) == 0).sum(0)
     tensor([2, 2])
     """
@@ -346,7 +338,6 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     Raises:
         ValueError: fewer than two dimensions.
 
-    >>> import tapegrad as torch
     >>> bool((xavier_uniform_(torch.empty(4, 2)).abs() <= 1).all())
     True
     """
@@ -387,7 +378,6 @@ def kaiming_uniform_(
     Raises:
         ValueError: fewer than two dimensions, an unknown mode or function.
 
-    >>> import tapegrad as torch
     >>> w = torch.nn.init.kaiming_uniform_(torch.empty(4, 6), nonlinearity="relu")
     >>> bool((w.abs() <= 1).all())
     True
@@ -419,7 +409,6 @@ def kaiming_normal_(
     Raises:
         ValueError: fewer than two dimensions, an unknown mode or function.
 
-    >>> import tapegrad as torch
     >>> w = torch.nn.init.kaiming_normal_(torch.empty(400, 200), nonlinearity="relu")
     >>> round(w.std().item(), 2)
     0.1

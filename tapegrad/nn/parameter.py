@@ -36,7 +36,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         data: the tensor whose data it shares; an empty one if None.
         requires_grad: whether gradients are accumulated in it.
 
-    >>> import tapegrad as torch
     >>> Parameter(torch.ones(2))
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
@@ -244,7 +243,6 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
         device, dtype: those of the tensor that it will be; the defaults if None.
         persistent: whether it is part of the module's state dict.
 
-    >>> import tapegrad as torch
     >>> buffer = torch.nn.UninitializedBuffer()
     >>> buffer.materialize((2,))
     >>> buffer.shape

@@ -215,6 +215,20 @@ def mm(x, y):
     return jnp.matmul(x, y, precision=FULL)
 
 
+@multilinear(
+    x=lambda g, y: matmul(conj(y), permute(g, axes=(1, 0))), y=lambda g, x: matmul(conj(x), g), aten="mm",
+    node="MmBackward0", spoilt="product",
+)  # fmt: skip
+def rows_product(x, y):
+    """The product of the transpose of ``x`` with ``y``, of which all dimensions but the last count as rows.
+
+    Told so, and not as one of matrices, XLA may choose how the rows are laid out: what computed ``x`` and ``y`` then
+    writes them in the order in which the product is quickest.
+    """
+    rows = tuple(range(x.ndim - 1))
+    return jax.lax.dot_general(x, y, ((rows, rows), ((), ())), precision=FULL)
+
+
 @checked(lambda specs, settings: check_bmm(*specs))
 @multilinear(
     x=lambda g, y: bmm(g, adjoint(y)), y=lambda g, x: bmm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product",
@@ -261,6 +275,8 @@ def _right_gradient(g, x, y_shape):
     inner, width = (y_shape[0], 1) if len(y_shape) == 1 else y_shape[-2:]
     x2 = view(x, shape=(1, inner)) if x.ndim == 1 else x
     batch = tuple(g.shape[: g.ndim - (x.ndim > 1) - (len(y_shape) > 1)])
+    if len(y_shape) == 2 and x.ndim > 2:
+        return rows_product(conj(x), g)
     if len(y_shape) <= 2:
         rows = _count(x2.shape[:-1])
         full = mm(adjoint(view(x2, shape=(rows, inner))), view(g, shape=(rows, width)))
@@ -307,6 +323,8 @@ vecmat = _declare_matmul("vecmat", aten="mm", node="SqueezeBackward4", family="m
 
 def _linear_weight(g, x, weight_shape):
     """The gradient of the weight of ``linear``: the batch summed away in the product."""
+    if x.ndim > 2:
+        return rows_product(g, conj(x))
     rows = _count(x.shape[:-1])
     g2 = view(g, shape=(rows, weight_shape[0]))
     return mm(permute(g2, axes=(1, 0)), conj(view(x, shape=(rows, weight_shape[1]))))

@@ -100,18 +100,10 @@ class Operator(SavedFields):
     """Whether inputs are broadcast, which a gradient has to undo."""
 
     def __init__(
-        self,
-        function: Callable,
-        formulas: dict[str, Callable],
-        *,
-        jvp: Callable | None = None,
-        outputs: tuple[str, ...] | None = None,
-        promote: str = "none",
-        node: str | int = 0,
-        name: str | None = None,
-        real: bool = False,
-        **facts: Any,
-    ) -> None:
+        self, function: Callable, formulas: dict[str, Callable], *, jvp: Callable | None = None,
+        outputs: tuple[str, ...] | None = None, promote: str = "none", node: str | int = 0, name: str | None = None,
+        real: bool = False, **facts: Any,
+    ) -> None:  # fmt: skip
         parameters = parameters_of(function)
         self.function = function
         self.name = name or function.__name__.rstrip("_")

@@ -26,7 +26,6 @@ homes: Door[list[tuple[str, dict[str, Callable]]]] = Door("homes", filled_by="fu
 class OpOverload:
     """One overload of an operator. There is one object for each, so that it is compared and hashed by identity.
 
-    >>> import tapegrad as torch
     >>> torch.ops.aten.add.Tensor, str(torch.ops.aten.add.Tensor), torch.ops.aten.add.Tensor.name()
     (<OpOverload(op='aten.add', overload='Tensor')>, 'aten.add.Tensor', 'aten::add.Tensor')
     >>> torch.ops.aten.neg.default(torch.ones(2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -49,6 +50,12 @@ def parameters_of(function: Callable) -> Parameters:
     if code.co_flags & inspect.CO_VARKEYWORDS:
         keyword = (*keyword, names[last])
     return Parameters(positional, variadic, keyword, function.__kwdefaults__ or {})
+
+
+@cache
+def signature_of(function: Callable) -> inspect.Signature:
+    """The signature of a public function, of which there are as many as are declared: to read one takes its time."""
+    return inspect.signature(function)
 
 
 def _inspected(function: Callable) -> Parameters:

@@ -33,7 +33,6 @@ class Adadelta(PerParameter):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adadelta([w], lr=1.0, eps=1e-2)
     >>> (w * w).sum().backward()
@@ -45,18 +44,9 @@ class Adadelta(PerParameter):
     states = "square_avg", "acc_delta"
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1.0,
-        rho: float = 0.9,
-        eps: float = 1e-6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        *,
-        capturable: bool = False,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
+        self, params: Params, lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
+        foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
         check_lr(lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
@@ -65,7 +55,6 @@ class Adadelta(PerParameter):
         super().__init__(params, defaults)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         state["step"] += 1
         square, steps, rho, eps = state["square_avg"], state["acc_delta"], group["rho"], group["eps"]
         square.mul_(rho).addcmul_(grad, grad, value=1 - rho)

@@ -28,7 +28,6 @@ class Adafactor(PerParameter):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([[1.0, 2.0]], requires_grad=True)
     >>> optimizer = torch.optim.Adafactor([w], lr=0.1)
     >>> (w * w).sum().backward()
@@ -40,17 +39,10 @@ class Adafactor(PerParameter):
     is_elementwise = False
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-2,
-        beta2_decay: float = -0.8,
-        eps: tuple[float | None, float] = (None, 1e-3),
-        d: float = 1.0,
-        weight_decay: float = 0.0,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-    ) -> None:
+        self, params: Params, lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,
+        foreach: bool | None = None, maximize: bool = False,
+    ) -> None:  # fmt: skip
         if isinstance(lr, Tensor) and lr.numel() != 1:
             check_lr(lr)
         if not lr >= 0.0:
@@ -89,7 +81,6 @@ class Adafactor(PerParameter):
             state["variance"] = zeros_like(p)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         state["step"] += 1
         step, lr, (eps1, eps2) = state["step"].item(), scalar(group["lr"]), group["eps"]
         eps1 = finfo(p.dtype).eps if eps1 is None else eps1

@@ -36,7 +36,6 @@ class Adagrad(PerParameter):
     Raises:
         ValueError: an option is negative.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adagrad([w], lr=0.1)
     >>> (w * w).sum().backward()
@@ -46,19 +45,10 @@ class Adagrad(PerParameter):
     """
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-2,
-        lr_decay: float = 0,
-        weight_decay: float = 0,
-        initial_accumulator_value: float = 0,
-        eps: float = 1e-10,
-        foreach: bool | None = None,
-        *,
-        maximize: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
+        self, params: Params, lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+        initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
+        maximize: bool = False, differentiable: bool = False, fused: bool | None = None,
+    ) -> None:  # fmt: skip
         check_lr(lr)
         check_nonnegative(
             lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps
@@ -82,7 +72,6 @@ class Adagrad(PerParameter):
             self.state[p]["sum"].share_memory_()
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         step, total = counted(state, group), state["sum"]
         total.addcmul_(grad, grad)
         rate = scalar(group["lr"]) / (1 + (step - 1) * group["lr_decay"])

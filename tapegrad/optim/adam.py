@@ -40,7 +40,6 @@ class Adam(PerParameter):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adam([w], lr=0.1)
     >>> (w**2).sum().backward()
@@ -53,21 +52,11 @@ class Adam(PerParameter):
     refuses_sparse = "Adam does not support sparse gradients, please consider SparseAdam instead"
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-3,
-        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        amsgrad: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
+        self, params: Params, lr: float | Tensor = 1e-3, betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,
+        maximize: bool = False, capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
         decoupled_weight_decay: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         check_moments(lr, betas, eps, weight_decay)
@@ -103,7 +92,6 @@ class Adam(PerParameter):
         return Update(adam, (bool(group["maximize"]), decays, shrinks), tuple(map(float, amounts)))
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         step, lr, (beta1, beta2) = counted(state, group), scalar(group["lr"]), group["betas"]
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         decay = group["weight_decay"]
@@ -141,7 +129,6 @@ class AdamW(Adam):
         params: tensors, or groups of them.
         lr, betas, eps, weight_decay, amsgrad, maximize, foreach, capturable, differentiable, fused: as in ``Adam``.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.AdamW([w], lr=0.1, weight_decay=0.5)
     >>> (w**2).sum().backward()
@@ -151,20 +138,10 @@ class AdamW(Adam):
     """
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-3,
-        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
+        self, params: Params, lr: float | Tensor = 1e-3, betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
+        foreach: bool | None = None, capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(
             params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
             differentiable=differentiable, fused=fused, decoupled_weight_decay=True,

@@ -26,7 +26,6 @@ class Adamax(PerParameter):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adamax([w], lr=0.1)
     >>> (w * w).sum().backward()
@@ -38,24 +37,15 @@ class Adamax(PerParameter):
     states = "exp_avg", "exp_inf"
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        *,
-        maximize: bool = False,
-        differentiable: bool = False,
+        self, params: Params, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
         capturable: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         check_moments(lr, betas, eps, weight_decay)
         defaults = chosen(locals(), "lr betas eps weight_decay foreach maximize differentiable capturable")
         super().__init__(params, defaults)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         step, (beta1, beta2) = counted(state, group), group["betas"]
         mean, greatest = state["exp_avg"], state["exp_inf"]
         mean.lerp_(grad, 1 - beta1)

@@ -35,7 +35,6 @@ class ASGD(PerParameter):
     Raises:
         ValueError: a negative option.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.ASGD([w], lr=0.25)
     >>> (w * w).sum().backward()
@@ -45,18 +44,10 @@ class ASGD(PerParameter):
     """
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-2,
-        lambd: float = 1e-4,
-        alpha: float = 0.75,
-        t0: float = 1e6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
+        self, params: Params, lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
+        weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
         capturable: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         check_lr(lr)
         check_nonnegative(weight_decay=weight_decay)
         defaults = chosen(locals(), "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable")
@@ -70,7 +61,6 @@ class ASGD(PerParameter):
         state["ax"] = zeros_like(p)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         step, lr, lambd = counted(state, group), scalar(group["lr"]), group["lambd"]
         rate, weight, mean = value_of(state["eta"], group), value_of(state["mu"], group), state["ax"]
         p.mul_(1 - lambd * rate)

@@ -52,12 +52,10 @@ class SequentialLR(_Combined):
         optimizer: whose rates are set.
         schedulers: the schedules, all of this optimizer.
         milestones: the steps at which the next one begins.
-        last_epoch: see ``LRScheduler``.
 
     Raises:
         ValueError: no schedules; not one more than milestones; one of another optimizer.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> warm = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
     >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)

@@ -54,12 +54,10 @@ class CyclicLR(_WithMomentum):
             ``"iterations"``.
         cycle_momentum: whether the momentum falls from ``max_momentum`` to ``base_momentum`` while the rate rises.
         base_momentum, max_momentum: see above.
-        last_epoch: see ``LRScheduler``.
 
     Raises:
         ValueError: an unknown mode; no momentum to be moved.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0, momentum=0.9)
     >>> schedule = torch.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.1, max_lr=0.5, step_size_up=2)
     >>> for _ in range(4):
@@ -73,21 +71,12 @@ class CyclicLR(_WithMomentum):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        base_lr: float | list[float],
-        max_lr: float | list[float],
-        step_size_up: int = 2000,
-        step_size_down: int | None = None,
-        mode: Literal["triangular", "triangular2", "exp_range"] = "triangular",
-        gamma: float = 1.0,
-        scale_fn: Callable[[float], float] | None = None,
-        scale_mode: Literal["cycle", "iterations"] = "cycle",
-        cycle_momentum: bool = True,
-        base_momentum: float = 0.8,
-        max_momentum: float = 0.9,
-        last_epoch: int = -1,
-    ) -> None:
+        self, optimizer: Optimizer, base_lr: float | list[float], max_lr: float | list[float], step_size_up: int = 2000,
+        step_size_down: int | None = None, mode: Literal["triangular", "triangular2", "exp_range"] = "triangular",
+        gamma: float = 1.0, scale_fn: Callable[[float], float] | None = None,
+        scale_mode: Literal["cycle", "iterations"] = "cycle", cycle_momentum: bool = True, base_momentum: float = 0.8,
+        max_momentum: float = 0.9, last_epoch: int = -1,
+    ) -> None:  # fmt: skip
         check_optimizer(optimizer)
         base_lrs = for_each_group("base_lr", optimizer, base_lr)
         if last_epoch == -1:
@@ -117,7 +106,6 @@ class CyclicLR(_WithMomentum):
         return self.gamma**x if self.mode == "exp_range" else 1.0
 
     def get_lr(self) -> list[Any]:
-        """The next rates: see the class."""
         self._check_asked()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
@@ -156,12 +144,10 @@ class OneCycleLR(_WithMomentum):
         cycle_momentum: whether the momentum falls from ``max_momentum`` to ``base_momentum`` while the rate rises.
         base_momentum, max_momentum, div_factor, final_div_factor: see above.
         three_phase: whether it falls as it rose, and to its end in a third phase.
-        last_epoch: see ``LRScheduler``.
 
     Raises:
         ValueError: an option is out of range; more steps than there are.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0, momentum=0.9)
     >>> schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4, pct_start=0.5)
     >>> for _ in range(3):
@@ -174,22 +160,12 @@ class OneCycleLR(_WithMomentum):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        max_lr: float | list[float],
-        total_steps: int | None = None,
-        epochs: int | None = None,
-        steps_per_epoch: int | None = None,
-        pct_start: float = 0.3,
-        anneal_strategy: Literal["cos", "linear"] = "cos",
-        cycle_momentum: bool = True,
-        base_momentum: float | list[float] = 0.85,
-        max_momentum: float | list[float] = 0.95,
-        div_factor: float = 25.0,
-        final_div_factor: float = 1e4,
-        three_phase: bool = False,
-        last_epoch: int = -1,
-    ) -> None:
+        self, optimizer: Optimizer, max_lr: float | list[float], total_steps: int | None = None,
+        epochs: int | None = None, steps_per_epoch: int | None = None, pct_start: float = 0.3,
+        anneal_strategy: Literal["cos", "linear"] = "cos", cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.85, max_momentum: float | list[float] = 0.95, div_factor: float = 25.0,
+        final_div_factor: float = 1e4, three_phase: bool = False, last_epoch: int = -1,
+    ) -> None:  # fmt: skip
         check_optimizer(optimizer)
         self.total_steps = _steps_of_cycle(total_steps, epochs, steps_per_epoch)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):

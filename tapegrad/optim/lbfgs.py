@@ -37,7 +37,6 @@ class LBFGS(Optimizer):
     Raises:
         ValueError: several groups; a negative learning rate.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([-1.0, 2.0], requires_grad=True)
     >>> optimizer = torch.optim.LBFGS([x], line_search_fn="strong_wolfe")
     >>> def closure():
@@ -52,16 +51,10 @@ class LBFGS(Optimizer):
     """
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1,
-        max_iter: int = 20,
-        max_eval: int | None = None,
-        tolerance_grad: float = 1e-7,
-        tolerance_change: float = 1e-9,
-        history_size: int = 100,
+        self, params: Params, lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
+        tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
         line_search_fn: str | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         check_lr(lr)
         max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
         defaults = chosen(locals(), "lr max_iter max_eval tolerance_grad tolerance_change history_size line_search_fn")

@@ -36,7 +36,6 @@ class Muon(PerParameter):
     Raises:
         ValueError: an option is out of range; a parameter is no matrix.
 
-    >>> import tapegrad as torch
     >>> w = torch.eye(2, requires_grad=True)
     >>> optimizer = torch.optim.Muon([w], lr=0.1, weight_decay=0.0)
     >>> (w * w).sum().backward()
@@ -50,17 +49,10 @@ class Muon(PerParameter):
     states = ("momentum_buffer",)
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-3,
-        weight_decay: float = 0.1,
-        momentum: float = 0.95,
-        nesterov: bool = True,
-        ns_coefficients: tuple[float, float, float] = (DEFAULT_A, DEFAULT_B, DEFAULT_C),
-        eps: float = EPS,
-        ns_steps: int = DEFAULT_NS_STEPS,
-        adjust_lr_fn: str | None = None,
-    ) -> None:
+        self, params: Params, lr: float | Tensor = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
+        nesterov: bool = True, ns_coefficients: tuple[float, float, float] = (DEFAULT_A, DEFAULT_B, DEFAULT_C),
+        eps: float = EPS, ns_steps: int = DEFAULT_NS_STEPS, adjust_lr_fn: str | None = None,
+    ) -> None:  # fmt: skip
         if isinstance(lr, Tensor):
             check_lr(lr)
         for name, value in (("Learning rate", lr), ("momentum", momentum), ("weight decay", weight_decay)):
@@ -91,7 +83,6 @@ class Muon(PerParameter):
         super().begin(p, group, state)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         buffer, momentum = state["momentum_buffer"], group["momentum"]
         buffer.lerp_(grad, 1 - momentum)
         mixed = grad.lerp(buffer, momentum) if group["nesterov"] else buffer

@@ -33,7 +33,6 @@ class NAdam(PerParameter):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.NAdam([w], lr=0.1)
     >>> (w * w).sum().backward()
@@ -45,20 +44,10 @@ class NAdam(PerParameter):
     states = "exp_avg", "exp_avg_sq"
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 2e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum_decay: float = 4e-3,
-        decoupled_weight_decay: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
-        differentiable: bool = False,
-    ) -> None:
+        self, params: Params, lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
+        foreach: bool | None = None, maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
         check_moments(lr, betas, eps, weight_decay)
         check_nonnegative(momentum_decay=momentum_decay)
         names = "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach"
@@ -73,7 +62,6 @@ class NAdam(PerParameter):
         state["exp_avg"], state["exp_avg_sq"] = moments
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         step, lr, (beta1, beta2) = counted(state, group), scalar(group["lr"]), group["betas"]
         mean, square, product = state["exp_avg"], state["exp_avg_sq"], state["mu_product"]
         if self.is_decoupled(group) and group["weight_decay"] != 0:

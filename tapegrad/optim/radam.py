@@ -29,7 +29,6 @@ class RAdam(PerParameter):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.RAdam([w], lr=0.1)
     >>> (w * w).sum().backward()
@@ -41,26 +40,16 @@ class RAdam(PerParameter):
     states = "exp_avg", "exp_avg_sq"
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        decoupled_weight_decay: bool = False,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        capturable: bool = False,
-        differentiable: bool = False,
-    ) -> None:
+        self, params: Params, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
+        maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
         check_moments(lr, betas, eps, weight_decay)
         names = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
         defaults = chosen(locals(), names)
         super().__init__(params, defaults)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         step, lr, (beta1, beta2) = counted(state, group), scalar(group["lr"]), group["betas"]
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         if self.is_decoupled(group) and group["weight_decay"] != 0:

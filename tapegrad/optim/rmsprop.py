@@ -34,7 +34,6 @@ class RMSprop(PerParameter):
     Raises:
         ValueError: an option is negative.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.RMSprop([w], lr=0.01)
     >>> (w * w).sum().backward()
@@ -44,19 +43,10 @@ class RMSprop(PerParameter):
     """
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-2,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum: float = 0,
-        centered: bool = False,
-        capturable: bool = False,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
+        self, params: Params, lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+        weight_decay: float = 0, momentum: float = 0, centered: bool = False, capturable: bool = False,
+        foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
         check_lr(lr)
         check_nonnegative(eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         names = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
@@ -76,7 +66,6 @@ class RMSprop(PerParameter):
         state.update({name: zeros_like(p) for name in names})
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         state["step"] += 1
         square, alpha, rate = state["square_avg"], group["alpha"], -scalar(group["lr"])
         square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)

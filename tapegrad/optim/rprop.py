@@ -27,7 +27,6 @@ class Rprop(PerParameter):
     Raises:
         ValueError: an option is out of range.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0, -3.0], requires_grad=True)
     >>> optimizer = torch.optim.Rprop([w], lr=0.1)
     >>> (w * w).sum().backward()
@@ -37,17 +36,10 @@ class Rprop(PerParameter):
     """
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-2,
-        etas: tuple[float, float] = (0.5, 1.2),
-        step_sizes: tuple[float, float] = (1e-6, 50),
-        *,
-        capturable: bool = False,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
+        self, params: Params, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
+        maximize: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
         check_lr(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
@@ -62,7 +54,6 @@ class Rprop(PerParameter):
         state["step_size"] = full_like(p, complex(rate, rate) if p.is_complex() else rate)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         state["step"] += 1
         before, size, (shrink, grow) = state["prev"], state["step_size"], group["etas"]
         agrees = grad * before.clone()

@@ -52,9 +52,7 @@ class LambdaLR(_ByFunction):
     Args:
         optimizer: whose rates are set.
         lr_lambda: ``f``, or a list with one for each group.
-        last_epoch: see ``LRScheduler``.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
     >>> optimizer.step(), schedule.step(), schedule.get_last_lr()
@@ -62,7 +60,6 @@ class LambdaLR(_ByFunction):
     """
 
     def get_lr(self) -> list[Any]:
-        """The next rates: see the class."""
         self._check_asked()
         return [rate * f(self.last_epoch) for f, rate in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
@@ -73,7 +70,6 @@ class MultiplicativeLR(_ByFunction):
     Args:
         optimizer: whose rates are set.
         lr_lambda: ``f``, or a list with one for each group.
-        last_epoch: see ``LRScheduler``.
     """
 
     def _check_functions(self) -> None:
@@ -82,7 +78,6 @@ class MultiplicativeLR(_ByFunction):
                 raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
 
     def get_lr(self) -> list[Any]:
-        """The next rates: see the class."""
         self._check_asked()
         rates = values_of(self.optimizer, "lr")
         if self._is_initial:
@@ -94,7 +89,6 @@ class _ByFactor(LRScheduler):
     """A schedule that multiplies all rates by the same factor at a step."""
 
     def get_lr(self) -> list[Any]:
-        """The next rates: see the class."""
         self._check_asked()
         return self._scaled(self.factor_now())
 
@@ -116,9 +110,7 @@ class StepLR(_ByFactor):
     Args:
         optimizer: whose rates are set.
         step_size, gamma: see above.
-        last_epoch: see ``LRScheduler``.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
     >>> for _ in range(4):
@@ -136,11 +128,9 @@ class StepLR(_ByFactor):
         super().__init__(optimizer, last_epoch)
 
     def factor_now(self) -> float:
-        """By what the rates are multiplied at this step."""
         return self.gamma if self.last_epoch and self.last_epoch % self.step_size == 0 else 1
 
     def factor_since(self) -> float:
-        """By what the rates at the beginning were multiplied so far."""
         return self.gamma ** (self.last_epoch // self.step_size)
 
 
@@ -151,9 +141,7 @@ class MultiStepLR(_ByFactor):
         optimizer: whose rates are set.
         milestones: numbers of steps; one that is named twice counts twice.
         gamma: see above.
-        last_epoch: see ``LRScheduler``.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3])
     >>> for _ in range(3):
@@ -172,11 +160,9 @@ class MultiStepLR(_ByFactor):
         super().__init__(optimizer, last_epoch)
 
     def factor_now(self) -> float:
-        """By what the rates are multiplied at this step."""
         return self.gamma ** self.milestones[self.last_epoch] if self.last_epoch in self.milestones else 1
 
     def factor_since(self) -> float:
-        """By what the rates at the beginning were multiplied so far."""
         return self.gamma ** bisect_right(sorted(self.milestones.elements()), self.last_epoch)
 
 
@@ -186,12 +172,10 @@ class ConstantLR(_ByFactor):
     Args:
         optimizer: whose rates are set.
         factor, total_iters: see above.
-        last_epoch: see ``LRScheduler``.
 
     Raises:
         ValueError: a factor that is not between 0 and 1.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
     >>> for _ in range(3):
@@ -212,13 +196,11 @@ class ConstantLR(_ByFactor):
         super().__init__(optimizer, last_epoch)
 
     def factor_now(self) -> float:
-        """By what the rates are multiplied at this step."""
         if self.last_epoch == 0:
             return self.factor
         return 1.0 / self.factor if self.last_epoch == self.total_iters else 1
 
     def factor_since(self) -> float:
-        """By what the rates at the beginning were multiplied so far."""
         return self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
 
 
@@ -228,12 +210,10 @@ class LinearLR(_ByFactor):
     Args:
         optimizer: whose rates are set.
         start_factor, end_factor, total_iters: see above.
-        last_epoch: see ``LRScheduler``.
 
     Raises:
         ValueError: a factor that is not between 0 and 1.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
     >>> for _ in range(3):
@@ -246,13 +226,9 @@ class LinearLR(_ByFactor):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        start_factor: float = 1.0 / 3,
-        end_factor: float = 1.0,
-        total_iters: int = 5,
+        self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
         last_epoch: int = -1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if start_factor > 1.0 or start_factor <= 0:
             raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
         if end_factor > 1.0 or end_factor < 0:
@@ -261,7 +237,6 @@ class LinearLR(_ByFactor):
         super().__init__(optimizer, last_epoch)
 
     def factor_now(self) -> float:
-        """By what the rates are multiplied at this step."""
         if self.last_epoch == 0:
             return self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -270,7 +245,6 @@ class LinearLR(_ByFactor):
         return 1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
 
     def factor_since(self) -> float:
-        """By what the rates at the beginning were multiplied so far."""
         rise = self.end_factor - self.start_factor
         return self.start_factor + rise * min(self.total_iters, self.last_epoch) / self.total_iters
 
@@ -281,7 +255,6 @@ class ExponentialLR(_ByFactor):
     Args:
         optimizer: whose rates are set.
         gamma: see above.
-        last_epoch: see ``LRScheduler``.
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -289,11 +262,9 @@ class ExponentialLR(_ByFactor):
         super().__init__(optimizer, last_epoch)
 
     def factor_now(self) -> float:
-        """By what the rates are multiplied at this step."""
         return 1 if self._is_initial else self.gamma
 
     def factor_since(self) -> float:
-        """By what the rates at the beginning were multiplied so far."""
         return self.gamma**self.last_epoch
 
 
@@ -303,9 +274,7 @@ class PolynomialLR(_ByFactor):
     Args:
         optimizer: whose rates are set.
         total_iters, power: see above.
-        last_epoch: see ``LRScheduler``.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2)
     >>> for _ in range(3):
@@ -322,14 +291,12 @@ class PolynomialLR(_ByFactor):
         super().__init__(optimizer, last_epoch)
 
     def factor_now(self) -> float:
-        """By what the rates are multiplied at this step."""
         if self._is_initial or self.last_epoch > self.total_iters:
             return 1
         left, before = (1.0 - step / self.total_iters for step in (self.last_epoch, self.last_epoch - 1))
         return (left / before) ** self.power
 
     def factor_since(self) -> float:
-        """By what the rates at the beginning were multiplied so far."""
         return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
 
 
@@ -342,9 +309,7 @@ class CosineAnnealingLR(LRScheduler):
         optimizer: whose rates are set.
         T_max: after how many steps the least rate is reached.
         eta_min: the least rate.
-        last_epoch: see ``LRScheduler``.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
     >>> for _ in range(3):
@@ -364,7 +329,6 @@ class CosineAnnealingLR(LRScheduler):
         return 1 + math.cos(math.pi * step / self.T_max)
 
     def get_lr(self) -> list[Any]:
-        """The next rates: see the class."""
         self._check_asked()
         rates = values_of(self.optimizer, "lr")
         if self._is_initial:
@@ -389,12 +353,10 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         optimizer: whose rates are set.
         T_0, T_mult: see above.
         eta_min: the least rate.
-        last_epoch: see ``LRScheduler``.
 
     Raises:
         ValueError: a number that is not positive.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
     >>> for _ in range(4):
@@ -420,7 +382,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The next rates: see the class."""
         self._check_asked()
         height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]

@@ -34,7 +34,6 @@ class SGD(PerParameter):
     Raises:
         ValueError: a negative option; ``nesterov`` without momentum or with dampening.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.1)
     >>> (w**2).sum().backward()
@@ -47,19 +46,10 @@ class SGD(PerParameter):
     refuses_sparse = "sparse gradients are not supported"
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-3,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float | Tensor = 0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
+        self, params: Params, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
+        weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False,
+        foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None,
+    ) -> None:  # fmt: skip
         check_lr(lr)
         if momentum < 0.0:
             raise ValueError(f"Invalid momentum value: {momentum}")
@@ -88,7 +78,6 @@ class SGD(PerParameter):
         return Update(momentum_descent, (*options, bool(group["nesterov"])), (*amounts, *amounts_of_momentum))
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """One step: see the class."""
         momentum = group["momentum"]
         if momentum != 0:
             buffer = state.get("momentum_buffer")

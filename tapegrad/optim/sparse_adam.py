@@ -18,20 +18,15 @@ class SparseAdam(PerParameter):
     Raises:
         ValueError: an option is out of range; a complex parameter.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SparseAdam([torch.zeros(2, requires_grad=True)], lr=0.1)
     >>> optimizer.param_groups[0]["betas"]
     (0.9, 0.999)
     """
 
     def __init__(
-        self,
-        params: Params,
-        lr: float | Tensor = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
+        self, params: Params, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
         maximize: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if isinstance(lr, Tensor):
             check_lr(lr)
         if not lr > 0.0:

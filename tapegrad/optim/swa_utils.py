@@ -109,7 +109,6 @@ class AveragedModel(Module):
     Raises:
         AssertionError: both functions are given.
 
-    >>> import tapegrad as torch
     >>> model = torch.nn.Linear(1, 1, bias=False)
     >>> averaged = AveragedModel(model)
     >>> for number in (1.0, 3.0):
@@ -122,13 +121,9 @@ class AveragedModel(Module):
     n_averaged: Tensor
 
     def __init__(
-        self,
-        model: Module,
-        device: Any = None,
-        avg_fn: Callable[[Tensor, Tensor, Any], Tensor] | None = None,
-        multi_avg_fn: Callable[[Tensors, Tensors, Any], None] | None = None,
-        use_buffers: bool = False,
-    ) -> None:
+        self, model: Module, device: Any = None, avg_fn: Callable[[Tensor, Tensor, Any], Tensor] | None = None,
+        multi_avg_fn: Callable[[Tensors, Tensors, Any], None] | None = None, use_buffers: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
@@ -219,7 +214,6 @@ class SWALR(LRScheduler):
     Raises:
         ValueError: another strategy; a number of steps that is negative; not as many rates as groups.
 
-    >>> import tapegrad as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
     >>> schedule = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.2, anneal_epochs=2)
     >>> for _ in range(3):
@@ -234,13 +228,9 @@ class SWALR(LRScheduler):
     apart = ("optimizer", "anneal_func")
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        swa_lr: Any,
-        anneal_epochs: int = 10,
-        anneal_strategy: str = "cos",
+        self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",
         last_epoch: int = -1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         for group, rate in zip(optimizer.param_groups, for_each_group("swa_lr", optimizer, swa_lr), strict=True):
             group["swa_lr"] = rate
         if anneal_strategy not in ("cos", "linear"):

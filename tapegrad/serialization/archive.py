@@ -12,6 +12,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import PurePath
 from struct import Struct
@@ -24,6 +25,7 @@ ALIGNMENT = 64
 
 _HEADER = Struct("<4s22xHH")  # of a record: the magic number, the lengths of its name and of what fills the gap
 _ZIP64_FIELD = 20
+_CHECKED_TOGETHER = 2**22  # bytes that are handed to another thread at once
 _NO_CRC = 0  # what PyTorch writes when it is told not to compute checksums
 
 
@@ -106,6 +108,16 @@ class ArchiveReader:
         Raises:
             DamagedArchive: they aren't those that were written.
         """
+        data = self.read_unchecked(name)
+        self.check(name, data)
+        return data
+
+    def read_unchecked(self, name: str) -> np.ndarray:
+        """The same, whose checksum is still to be compared.
+
+        Raises:
+            DamagedArchive: there are fewer than the directory says.
+        """
         begin, size = self.place(name)
         data = aligned(size)
         self.file.seek(begin)
@@ -115,7 +127,6 @@ class ArchiveReader:
             if not part:
                 raise DamagedArchive(f"the record {name!r} ends too early")
             read += part
-        self.check(name, data)
         return data
 
     def check(self, name: str, data: Any) -> None:
@@ -123,6 +134,45 @@ class ArchiveReader:
         written = self.entries[name].CRC
         if written != _NO_CRC and zlib.crc32(data) != written:
             raise DamagedArchive(f"the checksum of the record {name!r} is wrong")
+
+
+class Checks:
+    """Compares checksums of records while others are read: by another thread, some megabytes at a time.
+
+    A context, at whose end all have been compared.
+
+    Raises:
+        DamagedArchive: at its end, if one is wrong.
+    """
+
+    def __init__(self, archive: ArchiveReader) -> None:
+        self.archive = archive
+        self._thread = ThreadPoolExecutor(1, "checksums")
+        self._waiting: list[tuple[str, np.ndarray]] = []
+        self._size = 0
+        self._begun: list[Future[None]] = []
+
+    def add(self, name: str, data: np.ndarray) -> None:
+        """Have a record compared until the end of the context; it must not be written to before."""
+        self._waiting.append((name, data))
+        self._size += data.size
+        if self._size >= _CHECKED_TOGETHER:
+            self._begun.append(self._thread.submit(self._compare, self._waiting))
+            self._waiting, self._size = [], 0
+
+    def _compare(self, records: list[tuple[str, np.ndarray]]) -> None:
+        for name, data in records:
+            self.archive.check(name, data)
+
+    def __enter__(self) -> Checks:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        with self._thread:
+            if kind is None:
+                self._compare(self._waiting)
+                for one in self._begun:
+                    one.result()
 
 
 def aligned(size: int) -> np.ndarray:

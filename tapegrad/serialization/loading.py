@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from tapegrad.serialization import legacy, safetensors
-from tapegrad.serialization.archive import MAGIC, ArchiveReader
+from tapegrad.serialization.archive import MAGIC, ArchiveReader, Checks
 from tapegrad.serialization.locations import restorer
 from tapegrad.serialization.names import ALLOWED, declared_safe
 from tapegrad.serialization.records import Records
@@ -31,15 +31,14 @@ _DOCUMENTED = (
 
 
 def load(
-    f: Any,
-    map_location: Any = None,
-    pickle_module: Any = None,
-    *,
-    weights_only: bool | None = None,
-    mmap: bool | None = None,
-    **pickle_load_args: Any,
-) -> Any:
+    f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
+    mmap: bool | None = None, **pickle_load_args: Any,
+) -> Any:  # fmt: skip
     """What ``save`` wrote, here or in PyTorch, to a file.
+
+    Checksums are compared, but for those of storages that stay in the file (``mmap``). Files of the old format, from
+    before PyTorch 1.6 or by ``_use_new_zipfile_serialization=False``, have none: numbers that were damaged in one are
+    read as they are.
 
     Args:
         f: a path, or a binary file that can be read and searched.
@@ -57,7 +56,6 @@ def load(
         RuntimeError: the file is damaged, or wants a device that isn't there.
 
     >>> import io
-    >>> import tapegrad as torch
     >>> file = io.BytesIO()
     >>> torch.save({"weight": torch.arange(3.0), "step": 7}, file)
     >>> _ = file.seek(0)
@@ -166,8 +164,9 @@ def _load_archive(
     if mmap and path is None:
         raise ValueError("f must be a file path in order to use the mmap argument")
     pickled = archive.read("data.pkl")
-    records = Records(archive, map_location, mmap)
-    return unpickler(Source(io.BytesIO(pickled.data), pickled.size), records.persistent_load)
+    with Checks(archive) as checks:
+        records = Records(archive, map_location, mmap, checks)
+        return unpickler(Source(io.BytesIO(pickled.data), pickled.size), records.persistent_load)
 
 
 @contextmanager

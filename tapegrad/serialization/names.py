@@ -74,7 +74,6 @@ _ROOMS = ("nn", "optim", "utils", "distributions", "amp")
 def torch_name(thing: Any) -> tuple[str, str] | None:
     """The module and the name by which PyTorch knows something of ours; None of what isn't, or isn't known there.
 
-    >>> import tapegrad as torch
     >>> torch_name(torch.float32), torch_name(torch.nn.Parameter), torch_name(print)
     (('torch', 'float32'), ('torch.nn.parameter', 'Parameter'), None)
     """

@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad.bindings.storages import TypedStorage, UntypedStorage, storage_of_host
 from tapegrad.execution.devices import META, device
 from tapegrad.execution.dtypes import dtype
-from tapegrad.serialization.archive import ArchiveReader, DamagedArchive
+from tapegrad.serialization.archive import ArchiveReader, Checks, DamagedArchive
 from tapegrad.serialization.locations import is_meta, restorer
 from tapegrad.serialization.names import dtype_of
 from tapegrad.serialization.unpickling import DamagedPickle
@@ -54,9 +54,11 @@ class Records:
         archive: where they are.
         map_location: where they are wanted.
         mapped: whether they stay in the file.
+        checks: what compares the checksums of what is read.
     """
 
-    def __init__(self, archive: ArchiveReader, map_location: Any, mapped: bool) -> None:
+    def __init__(self, archive: ArchiveReader, map_location: Any, mapped: bool, checks: Checks) -> None:
+        self.checks = checks
         self.archive, self.restore = archive, restorer(map_location)
         self.meta = is_meta(map_location)
         self.found: dict[str, TypedStorage] = {}
@@ -82,7 +84,9 @@ class Records:
 
     def _bytes(self, name: str, begin: int, size: int) -> np.ndarray:
         if self.mapped is None or not size:
-            return self.archive.read(name)
+            data = self.archive.read_unchecked(name)
+            self.checks.add(name, data)
+            return data
         return np.frombuffer(self.mapped, np.uint8, size, begin)
 
 

@@ -2,7 +2,6 @@
 
 ``pip install 'tapegrad[files]'`` brings the package.
 
->>> import tapegrad as torch
 >>> from tapegrad.serialization.safetensors import load, save
 >>> load(save({"weight": torch.arange(3.0)}))
 {'weight': tensor([0., 1., 2.])}

@@ -29,13 +29,9 @@ DEFAULT_PROTOCOL = 2
 
 
 def save(
-    obj: Any,
-    f: Any,
-    pickle_module: Any = pickle,
-    pickle_protocol: int = DEFAULT_PROTOCOL,
-    _use_new_zipfile_serialization: bool = True,
-    _disable_byteorder_record: bool = False,
-) -> None:
+    obj: Any, f: Any, pickle_module: Any = pickle, pickle_protocol: int = DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization: bool = True, _disable_byteorder_record: bool = False,
+) -> None:  # fmt: skip
     """Write an object to a file, which ``load`` reads here and in PyTorch.
 
     Tensors that share memory still do when they are loaded. Of modules and optimizers save the state dict: it can be
@@ -54,7 +50,6 @@ def save(
         AttributeError: ``f`` is neither a path nor can be written to.
 
     >>> import io
-    >>> import tapegrad as torch
     >>> x = torch.arange(4.0)
     >>> file = io.BytesIO()
     >>> torch.save([x, x[1:3]], file)

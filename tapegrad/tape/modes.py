@@ -251,12 +251,9 @@ def _restore(state: list[dict[str, Any]]) -> None:
 
 @contextmanager
 def watching(
-    *,
-    interceptor: Callable | None = None,
-    function_watcher: Callable | None = None,
-    node_watcher: Callable | None = None,
-    backward_watcher: Callable | None = None,
-) -> Iterator[None]:
+    *, interceptor: Callable | None = None, function_watcher: Callable | None = None,
+    node_watcher: Callable | None = None, backward_watcher: Callable | None = None,
+) -> Iterator[None]:  # fmt: skip
     """Register watchers for a block. See Note [Watchers]."""
     given = {
         "interceptors": interceptor, "function_watchers": function_watcher, "node_watchers": node_watcher,

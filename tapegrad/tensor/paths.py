@@ -20,7 +20,6 @@ RAISED_IN = "raised in the module "
 def path_of(tensor: Any) -> tuple[str, str] | None:
     """The path of a parameter, and the name of the outermost module's class; None if no module has it.
 
-    >>> import tapegrad as torch
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 1))
     >>> path_of(net[0].bias)
     ('0.bias', 'Sequential')
@@ -36,7 +35,6 @@ def path_of(tensor: Any) -> tuple[str, str] | None:
 def path_of_module(module: Any) -> tuple[str, str]:
     """The path of a module, and the name of the outermost module's class; that one's own path is empty.
 
-    >>> import tapegrad as torch
     >>> net = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Linear(2, 1)))
     >>> path_of_module(net[0][0]), path_of_module(net)
     (('0.0', 'Sequential'), ('', 'Sequential'))
@@ -55,7 +53,6 @@ def path_of_module(module: Any) -> tuple[str, str]:
 def called(module: Any) -> str:
     """What a module is called in profiles and errors: its path and, in brackets, its class.
 
-    >>> import tapegrad as torch
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 1))
     >>> called(net[0]), called(net)
     ('Sequential.0 (Linear)', 'Sequential')

@@ -40,13 +40,9 @@ _options = _Options()
 
 
 def set_printoptions(
-    precision: int | None = None,
-    threshold: float | None = None,
-    edgeitems: int | None = None,
-    linewidth: int | None = None,
-    profile: str | None = None,
-    sci_mode: bool | None = None,
-) -> None:
+    precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
+    linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None,
+) -> None:  # fmt: skip
     """Choose how tensors are printed, from now on and in all threads.
 
     Args:
@@ -90,16 +86,10 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 
 def tensor_str(
-    array: np.ndarray | np.generic | Meta,
-    *,
-    dtype: dtype,
-    default_dtype: dtype | None = None,
-    device_suffix: str | None = None,
-    requires_grad: bool = False,
-    grad_fn_name: str | None = None,
-    tangent: str | None = None,
-    class_prefix: str = "tensor(",
-) -> str:
+    array: np.ndarray | np.generic | Meta, *, dtype: dtype, default_dtype: dtype | None = None,
+    device_suffix: str | None = None, requires_grad: bool = False, grad_fn_name: str | None = None,
+    tangent: str | None = None, class_prefix: str = "tensor(",
+) -> str:  # fmt: skip
     """The text of a tensor with these elements.
 
     Args:

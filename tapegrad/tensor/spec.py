@@ -116,20 +116,10 @@ class Spec:
 
     @classmethod
     def of(
-        cls,
-        shape: tuple[int, ...],
-        dtype: dtypes.dtype,
-        device: devices.device,
-        requires_grad: bool = False,
-        plain: bool = True,
-        overrides: bool = False,
-        inference: bool = False,
-        dual: bool = False,
-        strides: tuple[int, ...] | None = None,
-        window: bool = False,
-        level: int = 0,
-        misfit: bool = False,
-    ) -> Spec:
+        cls, shape: tuple[int, ...], dtype: dtypes.dtype, device: devices.device, requires_grad: bool = False,
+        plain: bool = True, overrides: bool = False, inference: bool = False, dual: bool = False,
+        strides: tuple[int, ...] | None = None, window: bool = False, level: int = 0, misfit: bool = False,
+    ) -> Spec:  # fmt: skip
         """The spec with these fields."""
         if device.spread and not device.fits(shape):  # type: ignore[attr-defined]
             device = device.free

@@ -22,7 +22,7 @@ from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device, device_of
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import is_traced
-from tapegrad.execution.layouts import lay_out
+from tapegrad.execution.layouts import lay_out_as
 from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.values import is_ready, materialized
 from tapegrad.execution.windows import read_window, write_window
@@ -46,7 +46,6 @@ class Tensor(TensorMethods):
     Create one with ``tapegrad.tensor`` and the other factories; ``Tensor(2, 3)`` and ``Tensor([1, 2])`` are PyTorch's
     legacy constructors.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * 3 + 2).sum().backward()
     >>> x.grad
@@ -495,8 +494,8 @@ def put(tensor: Tensor, value: Any) -> Storage:
     if storage is None or not storage.written:
         storage = storage_to_write(tensor)
     spec = tensor._spec
-    if spec.device.spread and not spec.window:
-        value = lay_out(value, spec.device)
+    if spec.device.spread and (not spec.window or shows_all(tensor, storage)):
+        value = lay_out_as(value, storage.value, spec.device)
     if spec.inference:
         refuse_inference(tensor)
     if spec.level:

@@ -51,19 +51,10 @@ class Options:
 
 
 def assert_close(
-    actual: Any,
-    expected: Any,
-    *,
-    allow_subclasses: bool = True,
-    rtol: float | None = None,
-    atol: float | None = None,
-    equal_nan: bool = False,
-    check_device: bool = True,
-    check_dtype: bool = True,
-    check_layout: bool = True,
-    check_stride: bool = False,
-    msg: str | Callable[[str], str] | None = None,
-) -> None:
+    actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None, atol: float | None = None,
+    equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True, check_layout: bool = True,
+    check_stride: bool = False, msg: str | Callable[[str], str] | None = None,
+) -> None:  # fmt: skip
     """Assert that two tensors, numbers, or containers of them are the same up to rounding.
 
     Numbers are close where ``abs(actual - expected) <= atol + rtol * abs(expected)``. Sequences and mappings are
@@ -83,7 +74,6 @@ def assert_close(
         TypeError: they can't be compared: a string, or a tensor with a number.
         ValueError: only one of the tolerances is given.
 
-    >>> import tapegrad as torch
     >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.000001]))
     >>> torch.testing.assert_close({"a": [1.0]}, {"a": [2.0]})
     Traceback (most recent call last):

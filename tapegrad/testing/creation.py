@@ -14,16 +14,9 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def make_tensor(
-    *shape: Any,
-    dtype: dtype,
-    device: Any,
-    low: float | None = None,
-    high: float | None = None,
-    requires_grad: bool = False,
-    noncontiguous: bool = False,
-    exclude_zero: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
+    *shape: Any, dtype: dtype, device: Any, low: float | None = None, high: float | None = None,
+    requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
     """A tensor of random numbers, uniform in [low, high).
 
     Args:
@@ -39,7 +32,6 @@ def make_tensor(
     Raises:
         ValueError: bounds that are nan or in the wrong order, and arguments that exclude one another.
 
-    >>> import tapegrad as torch
     >>> torch.testing.make_tensor(2, 3, dtype=torch.float64, device="cpu").shape
     torch.Size([2, 3])
     """

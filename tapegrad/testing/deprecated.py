@@ -14,13 +14,9 @@ TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5
 
 
 def assert_allclose(
-    actual: Any,
-    expected: Any,
-    rtol: float | None = None,
-    atol: float | None = None,
-    equal_nan: bool = True,
+    actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True,
     msg: str = "",
-) -> None:
+) -> None:  # fmt: skip
     """Deprecated: ``assert_close``, for which dtypes needn't be the same, and nan is close to nan.
 
     Args:

@@ -20,7 +20,6 @@ class TorchDispatchMode(OperatorMode):
     dispatcher sees, for the functions that make tensors, and ``detach``, are none, and in-place functions are the
     operator that computes what is written.
 
-    >>> import tapegrad as torch
     >>> class Names(TorchDispatchMode):
     ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
     ...         print(func)

@@ -26,7 +26,6 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
         RuntimeError: somebody holds a weak reference to one of them, or a view of it; or their classes have other
             slots.
 
-    >>> import tapegrad as torch
     >>> x, y = torch.zeros(2), torch.ones(3)
     >>> swap_tensors(x, y)
     >>> x, y

@@ -1,6 +1,5 @@
 """Pictures and explanations of tapes, and what tensors, modules and reports look like in notebooks.
 
->>> import tapegrad as torch
 >>> w = torch.ones(3, requires_grad=True)
 >>> picture = torch.viz.graph((w * 2).sum(), {"w": w})
 >>> "MulBackward0" in picture.svg()

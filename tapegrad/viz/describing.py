@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.saved import SavedTensor, Saves
+from tapegrad.execution.values import NUMBERS
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Node, name_of
 from tapegrad.tape.positions import Position
 from tapegrad.tensor.paths import path_of
@@ -57,7 +58,6 @@ class SavedItem(NamedTuple):
 def short(spec: Any) -> str:
     """A dtype and a shape, or of a tensor.
 
-    >>> import tapegrad as torch
     >>> short(torch.ones(2, 3))
     'f32[2, 3]'
     """
@@ -120,17 +120,35 @@ def saved_by(node: Node) -> list[SavedItem]:
     """The tensors that a node keeps; none once they are freed. Hooks that unpack them are not run."""
     if is_freed(node):
         return []
-    prefix = "_raw_saved_" if isinstance(getattr(node, "saved", None), Saves) else "_saved_"
-    names = [name for name in dir(node) if name.startswith(prefix) and name != "_raw_saved_tensors"]
     found = []
-    for name in names if isinstance(node, OperatorNode) else ():
+    for field, name in saved_names(node) if isinstance(node, OperatorNode) else ():
         with suppress(RuntimeError, AttributeError):  # written to since; of this node there is none
             given = getattr(node, name)
             items = given if isinstance(given, (tuple, list)) else (given,)
-            found += [saved_item(name.removeprefix(prefix), one) for one in items]
+            of_node = [saved_item(field, one) for one in items]
+            number = number_behind(node, field)
+            if number is not None:  # the tensor was made just now, and its memory will be another one's
+                of_node = [one and one._replace(value=id(number)) for one in of_node]
+            found += of_node
     raw = getattr(node, "_raw_saved_tensors", ())
     found += [saved_item(f"saved_tensors[{place}]", one) for place, one in enumerate(raw)]
     return [one for one in found if one is not None]
+
+
+def saved_names(node: OperatorNode) -> list[tuple[str, str]]:
+    """The fields of what an operator's node saves, and under which names it gives them; as ``SavedTensor`` with hooks."""
+    op = node.plan.op
+    if isinstance(node.saved, Saves):
+        return [(field, f"_raw_saved_{field}") for field in sorted(op.saved_tensor_fields(node))]
+    return [(field, f"_saved_{field}") for field in sorted(op.saved_fields())]
+
+
+def number_behind(node: OperatorNode, field: str) -> Any:
+    """The Python number that a node saves, and shows as a tensor; None of what is a tensor."""
+    op = node.plan.op
+    index = op.saved_index(node.plan, op.own_name(field)) if op.wraps_numbers else None
+    kept = node.saved[index] if isinstance(index, int) and isinstance(node.saved, (tuple, list)) else None
+    return kept if isinstance(kept, NUMBERS) else None
 
 
 def saved_item(name: str, item: Any) -> SavedItem | None:

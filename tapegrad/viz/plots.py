@@ -80,7 +80,6 @@ def histogram(tensor: Any, bins: int = 40) -> ElementsPicture:
         TypeError: no tensor.
         ValueError: no elements to be read, or no bars.
 
-    >>> import tapegrad as torch
     >>> torch.viz.histogram(torch.tensor([1.0, 2.0, 2.0]))
     <picture: f32[3], 1 to 2>
     """
@@ -123,7 +122,6 @@ def image(tensor: Any) -> ElementsPicture:
         TypeError: no tensor.
         ValueError: another shape, or no elements to be read.
 
-    >>> import tapegrad as torch
     >>> torch.viz.image(torch.eye(8))
     <picture: f32[8, 8], 0 to 1>
     """

@@ -31,7 +31,7 @@ def edges_of(given: Any, function: str = "graph") -> list[Edge]:
     several = isinstance(given, (list, tuple)) and not isinstance(given, GradientEdge)
     found = [edge_at(one, function) for one in (given if several else [given])]
     if not found:
-        raise ValueError(f"{function}(): there is nothing to draw: the sequence is empty")
+        raise ValueError(f"{function}(): expected a tensor, or several; the sequence is empty")
     return found
 
 

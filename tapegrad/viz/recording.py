@@ -88,7 +88,6 @@ class record:
     What is made outside is drawn without that. Operators take longer inside, and backward calls wait for every node,
     so that the times that pictures show are those of the nodes. It belongs to the thread.
 
-    >>> import tapegrad as torch
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh())
     >>> with torch.viz.record():
     ...     loss = net(torch.ones(1, 2)).sum()

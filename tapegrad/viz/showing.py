@@ -21,7 +21,6 @@ def graph(
     Args:
         names, inputs, title, fold, most: as there.
 
-    >>> import tapegrad as torch
     >>> w = torch.ones(3, requires_grad=True)
     >>> "MulBackward0" in (w * 2).sum().graph({"w": w}).svg()
     True

@@ -203,7 +203,6 @@ def graph(
         ValueError: the tensor has no graph.
         TypeError: there can't be one.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> print(torch.viz.graph((w * 3).sum(), {"w": w}))
     graph of 2 nodes and 1 leaf

@@ -142,24 +142,34 @@ def test_plateaus(kwargs):
     assert state == other
 
 
+def one_after_the_other(lib, optimizer):
+    schedules = lib.optim.lr_scheduler
+    parts = [
+        schedules.LinearLR(optimizer, total_iters=3),
+        schedules.ExponentialLR(optimizer, 0.9),
+        schedules.StepLR(optimizer, 2),
+    ]
+    return schedules.SequentialLR(optimizer, parts, [3, 7])
+
+
 def test_one_after_the_other():
     def program(lib):
-        optimizer, schedules = optimizer_of(lib), lib.optim.lr_scheduler
-        parts = [
-            schedules.LinearLR(optimizer, total_iters=3),
-            schedules.ExponentialLR(optimizer, 0.9),
-            schedules.StepLR(optimizer, 2),
-        ]
-        return course(optimizer, schedules.SequentialLR(optimizer, parts, [3, 7]))
+        optimizer = optimizer_of(lib)
+        return course(optimizer, one_after_the_other(lib, optimizer))
 
     alike(*both(program))
 
 
+def several_at_each_step(lib, optimizer):
+    schedules = lib.optim.lr_scheduler
+    parts = [schedules.ConstantLR(optimizer, 0.1, 2), schedules.ExponentialLR(optimizer, 0.9)]
+    return schedules.ChainedScheduler(parts)
+
+
 def test_several_at_each_step():
     def program(lib):
-        optimizer, schedules = optimizer_of(lib), lib.optim.lr_scheduler
-        parts = [schedules.ConstantLR(optimizer, 0.1, 2), schedules.ExponentialLR(optimizer, 0.9)]
-        chained = schedules.ChainedScheduler(parts)
+        optimizer = optimizer_of(lib)
+        chained = several_at_each_step(lib, optimizer)
         seen = course(optimizer, chained, 5)
         state = chained.state_dict()
         return seen, sorted(state), [sorted(one) for one in state["_schedulers"]]
@@ -167,6 +177,38 @@ def test_several_at_each_step():
     (mine, *keys), (theirs, *others) = both(program)
     alike(mine, theirs)
     assert keys == others
+
+
+def built_in(name, kwargs):
+    return lambda lib, optimizer: getattr(lib.optim.lr_scheduler, name)(optimizer, **kwargs)
+
+
+MAKERS = {
+    **{case.id: built_in(*case.values) for case in CASES},
+    "SequentialLR": one_after_the_other,
+    "ChainedScheduler": several_at_each_step,
+    "ReduceLROnPlateau": built_in("ReduceLROnPlateau", {"patience": 1}),
+    "SWALR": lambda lib, optimizer: lib.optim.swa_utils.SWALR(optimizer, 0.05, anneal_epochs=8),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("way", ["from PyTorch", "to PyTorch"])
+def test_a_state_goes_on_in_the_other_library(name, way):
+    """Five steps there, five here: the rates are those of ten steps in one place."""
+    first, second = (torch, tapegrad) if way == "from PyTorch" else (tapegrad, torch)
+    metrics = [3.0, 2.0, 2.0, 2.5, 2.0, 1.9, 1.9, 1.9, 1.9, 1.9] if name == "ReduceLROnPlateau" else None
+
+    def begun(lib, steps):
+        optimizer = optimizer_of(lib)
+        schedule = MAKERS[name](lib, optimizer)
+        return optimizer, schedule, course(optimizer, schedule, steps, metrics)
+
+    expected = begun(torch, 10)[2]
+    (optimizer, schedule, _), (other, again, _) = begun(first, 5), begun(second, 0)
+    other.load_state_dict(optimizer.state_dict())
+    again.load_state_dict(schedule.state_dict())
+    alike(course(other, again, 5, metrics and metrics[5:]), expected[10:])
 
 
 def test_a_rate_that_is_a_tensor_is_written_to():

@@ -27,13 +27,9 @@ STRATEGIES = ("forward-mode", "reverse-mode")
 
 
 def jacobian(
-    func: Callable,
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
+    func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     strategy: str = "reverse-mode",
-) -> Any:
+) -> Any:  # fmt: skip
     """The Jacobian of ``func``.
 
     Args:
@@ -55,7 +51,6 @@ def jacobian(
         TypeError: an input or an output is no tensor.
         NotImplementedError: settings that don't go together.
 
-    >>> import tapegrad as torch
     >>> torch.autograd.functional.jacobian(lambda x: x ** 2, torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -182,13 +177,9 @@ def _in_place_of(inputs: Tensors, columns: Tensor, out: Tensor) -> list[Tensor]:
 
 
 def hessian(
-    func: Callable,
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
+    func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
+) -> Any:  # fmt: skip
     """The Hessian of ``func``: the Jacobian of its gradient.
 
     Args:
@@ -202,7 +193,6 @@ def hessian(
     Raises:
         RuntimeError, TypeError, NotImplementedError: the output has not one element; or as ``jacobian``.
 
-    >>> import tapegrad as torch
     >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])

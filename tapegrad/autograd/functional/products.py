@@ -46,7 +46,6 @@ def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
         RuntimeError: ``v`` doesn't fit; something that ``strict`` refuses.
         TypeError: an input, an output or ``v`` is no tensor.
 
-    >>> import tapegrad as torch
     >>> torch.autograd.functional.vjp(lambda x: x ** 2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
@@ -86,7 +85,6 @@ def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
     Raises:
         RuntimeError, TypeError: as ``vjp``.
 
-    >>> import tapegrad as torch
     >>> torch.autograd.functional.jvp(lambda x: x ** 2, torch.tensor([1.0, 2.0]), torch.tensor([10.0, 1.0]))
     (tensor([1., 4.]), tensor([20.,  4.]))
     """
@@ -143,7 +141,6 @@ def vhp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
         RuntimeError: the output has not one element; or as ``vjp``.
         TypeError: as ``vjp``.
 
-    >>> import tapegrad as torch
     >>> torch.autograd.functional.vhp(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """
@@ -173,7 +170,6 @@ def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
     arguments ``inputs``, ``v``, ``create_graph`` and ``strict`` are, what is returned and what is raised is said
     there.
 
-    >>> import tapegrad as torch
     >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
     """

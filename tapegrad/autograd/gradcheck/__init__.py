@@ -40,23 +40,11 @@ __all__ = [
 
 
 def gradcheck(
-    func: Func,
-    inputs: Any,
-    *,
-    eps: float = 1e-6,
-    atol: float = 1e-5,
-    rtol: float = 1e-3,
-    raise_exception: bool = True,
-    nondet_tol: float = 0.0,
-    check_undefined_grad: bool = True,
-    check_grad_dtypes: bool = False,
-    check_batched_grad: bool = False,
-    check_batched_forward_grad: bool = False,
-    check_forward_ad: bool = False,
-    check_backward_ad: bool = True,
-    fast_mode: bool = False,
-    masked: bool | None = None,
-) -> bool:
+    func: Func, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True,
+    nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False, check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
+    check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
+) -> bool:  # fmt: skip
     """Check the gradients of a function against finite differences. Operators are computed at once meanwhile.
 
     Args:
@@ -85,7 +73,6 @@ def gradcheck(
         ValueError: no input requires grad.
         AssertionError: shape or dtype of an output depend on the data; or nothing is to be checked.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(lambda x: x.sin() * x, (x,))
     True
@@ -118,24 +105,11 @@ def gradcheck(
 
 
 def gradgradcheck(
-    func: Func,
-    inputs: Any,
-    grad_outputs: Any = None,
-    *,
-    eps: float = 1e-6,
-    atol: float = 1e-5,
-    rtol: float = 1e-3,
-    gen_non_contig_grad_outputs: bool = False,
-    raise_exception: bool = True,
-    nondet_tol: float = 0.0,
-    check_undefined_grad: bool = True,
-    check_grad_dtypes: bool = False,
-    check_batched_grad: bool = False,
-    check_fwd_over_rev: bool = False,
-    check_rev_over_rev: bool = True,
-    fast_mode: bool = False,
-    masked: bool = False,
-) -> bool:
+    func: Func, inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True, nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False, masked: bool = False,
+) -> bool:  # fmt: skip
     """Check the gradients of the gradients of a function, by ``gradcheck``.
 
     Args:
@@ -154,7 +128,6 @@ def gradgradcheck(
     Raises:
         ValueError, RuntimeError: as ``gradcheck``.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(torch.exp, (x,))
     True
@@ -345,14 +318,9 @@ def get_numerical_jacobian(
 
 
 def get_numerical_jacobian_wrt_specific_input(
-    fn: Func,
-    input_idx: int,
-    inputs: Sequence[Any],
-    outputs: Sequence[Tensor],
-    eps: float,
-    input: Tensor | None = None,
+    fn: Func, input_idx: int, inputs: Sequence[Any], outputs: Sequence[Tensor], eps: float, input: Tensor | None = None,
     is_forward_ad: bool = False,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, ...]:  # fmt: skip
     """The Jacobians of all ``outputs`` of ``fn(*inputs)`` with respect to one input, by differences."""
     x = inputs[input_idx] if input is None else input
     if not x.requires_grad:

@@ -28,12 +28,9 @@ def unit_vectors(tensor: Tensor) -> Iterator[np.ndarray]:
 
 
 def backward_jacobian(
-    inputs: Sequence[Tensor],
-    output: Tensor,
-    nondet_tol: float,
-    check_grad_dtypes: bool,
+    inputs: Sequence[Tensor], output: Tensor, nondet_tol: float, check_grad_dtypes: bool,
     directions: Sequence[np.ndarray] | None = None,
-) -> list[np.ndarray]:
+) -> list[np.ndarray]:  # fmt: skip
     """The gradients of ``inputs`` for each element of ``output``, or for each given direction. Computed twice.
 
     Returns:
@@ -99,13 +96,9 @@ def same(jacobians: list[np.ndarray], again: list[np.ndarray], tolerance: float)
 
 
 def forward_jacobian(
-    func: Callable,
-    inputs: Sequence[Any],
-    wanted: Sequence[int],
-    outputs: Sequence[Tensor],
-    check_grad_dtypes: bool = False,
-    directions: Sequence[np.ndarray] | None = None,
-) -> list[list[np.ndarray | None]]:
+    func: Callable, inputs: Sequence[Any], wanted: Sequence[int], outputs: Sequence[Tensor],
+    check_grad_dtypes: bool = False, directions: Sequence[np.ndarray] | None = None,
+) -> list[list[np.ndarray | None]]:  # fmt: skip
     """The tangents of all results of ``func`` for each element of each of the inputs at ``wanted``.
 
     With ``directions``, one for each of these inputs, the tangents along these alone. The other inputs have zeros for

@@ -97,33 +97,14 @@ class FunctionEvent(Times):
     """
 
     def __init__(
-        self,
-        id: int,
-        name: str,
-        thread: int,
-        start_us: float,
-        end_us: float,
-        overload_name: str | None = None,
-        fwd_thread: int | None = None,
-        input_shapes: list | None = None,
-        stack: list[str] | None = None,
-        scope: int = SCOPE_FORWARD,
-        use_device: str | None = None,
-        cpu_memory_usage: int = 0,
-        device_memory_usage: int = 0,
-        is_async: bool = False,
-        is_remote: bool = False,
-        sequence_nr: int = -1,
-        node_id: int = -1,
-        device_type: DeviceType = DeviceType.CPU,
-        device_index: int = 0,
-        is_legacy: bool = False,
-        flops: int | None = None,
-        trace_name: str | None = None,
-        concrete_inputs: list | None = None,
-        kwinputs: dict | None = None,
-        is_user_annotation: bool = False,
-    ) -> None:
+        self, id: int, name: str, thread: int, start_us: float, end_us: float, overload_name: str | None = None,
+        fwd_thread: int | None = None, input_shapes: list | None = None, stack: list[str] | None = None,
+        scope: int = SCOPE_FORWARD, use_device: str | None = None, cpu_memory_usage: int = 0,
+        device_memory_usage: int = 0, is_async: bool = False, is_remote: bool = False, sequence_nr: int = -1,
+        node_id: int = -1, device_type: DeviceType = DeviceType.CPU, device_index: int = 0, is_legacy: bool = False,
+        flops: int | None = None, trace_name: str | None = None, concrete_inputs: list | None = None,
+        kwinputs: dict | None = None, is_user_annotation: bool = False,
+    ) -> None:  # fmt: skip
         self.id, self.name, self.overload_name, self.trace_name = id, name, overload_name, trace_name
         self.time_range = Interval(start_us, end_us)
         self.thread, self.fwd_thread, self.node_id = thread, fwd_thread, node_id
@@ -258,7 +239,6 @@ class EventList(list):
         use_device: the device whose times the table would show, or None.
         profile_memory, with_flops: whether the table has columns of bytes and of floating point operations.
 
-    >>> import tapegrad as torch
     >>> event = torch.autograd.profiler.FunctionEvent(0, "work", 1, 10, 15)
     >>> torch.autograd.profiler.EventList([event]).total_average().count
     1
@@ -334,16 +314,10 @@ class EventList(list):
         return sum(event.self_cpu_time_total for event in self)
 
     def table(
-        self,
-        sort_by: str | None = None,
-        row_limit: int = 100,
-        max_src_column_width: int | None = 75,
-        max_name_column_width: int | None = 55,
-        max_shapes_column_width: int | None = 80,
-        header: str | None = None,
-        top_level_events_only: bool = False,
-        time_unit: str | None = None,
-    ) -> str:
+        self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int | None = 75,
+        max_name_column_width: int | None = 55, max_shapes_column_width: int | None = 80, header: str | None = None,
+        top_level_events_only: bool = False, time_unit: str | None = None,
+    ) -> str:  # fmt: skip
         """The events as a table.
 
         Args:

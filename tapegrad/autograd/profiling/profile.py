@@ -56,7 +56,6 @@ class profile:
     Raises:
         AssertionError: ``use_cpu=False``.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.profiler.profile() as prof:
     ...     (x * 2).sum().backward()
@@ -65,23 +64,11 @@ class profile:
     """
 
     def __init__(
-        self,
-        enabled: bool = True,
-        *,
-        use_cuda: bool = False,
-        use_device: str | None = None,
-        record_shapes: bool = False,
-        with_flops: bool = False,
-        profile_memory: bool = False,
-        with_stack: bool = False,
-        with_modules: bool = False,
-        use_kineto: bool = False,
-        use_cpu: bool = True,
-        experimental_config: Any = None,
-        acc_events: bool = False,
-        custom_trace_id_callback: Callable[[], str] | None = None,
-        sync: bool = False,
-    ) -> None:
+        self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None,
+        record_shapes: bool = False, with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False,
+        with_modules: bool = False, use_kineto: bool = False, use_cpu: bool = True, experimental_config: Any = None,
+        acc_events: bool = False, custom_trace_id_callback: Callable[[], str] | None = None, sync: bool = False,
+    ) -> None:  # fmt: skip
         if use_cuda:
             message = "The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead."
             warnings.warn(message, FutureWarning, stacklevel=2)
@@ -181,7 +168,6 @@ class profile:
             group_by_stack_n: keep apart what differs in the innermost so many places of the program.
             group_by_overload_name: keep different overloads apart.
 
-        >>> import tapegrad as torch
         >>> with torch.autograd.profiler.profile() as prof:
         ...     _ = torch.ones(2) + 1, torch.ones(2) + 2
         >>> [event.count for event in prof.key_averages() if event.key == "aten::add"]

@@ -175,7 +175,6 @@ class profile:
     Raises:
         AssertionError: no activities.
 
-    >>> import tapegrad as torch
     >>> with profile(schedule=schedule(wait=1, warmup=1, active=1)) as prof:
     ...     for _ in range(3):
     ...         _ = torch.ones(2) * 2
@@ -185,22 +184,12 @@ class profile:
     """
 
     def __init__(
-        self,
-        *,
-        activities: Iterable[Any] | None = None,
-        schedule: Callable[[int], ProfilerAction] | None = None,
-        on_trace_ready: Callable[[profile], Any] | None = None,
-        record_shapes: bool = False,
-        profile_memory: bool = False,
-        with_stack: bool = False,
-        with_flops: bool = False,
-        with_modules: bool = False,
-        experimental_config: Any = None,
-        acc_events: bool = False,
-        use_cuda: bool | None = None,
-        custom_trace_id_callback: Callable[[], str] | None = None,
-        sync: bool = False,
-    ) -> None:
+        self, *, activities: Iterable[Any] | None = None, schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None, record_shapes: bool = False,
+        profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
+        experimental_config: Any = None, acc_events: bool = False, use_cuda: bool | None = None,
+        custom_trace_id_callback: Callable[[], str] | None = None, sync: bool = False,
+    ) -> None:  # fmt: skip
         given = None if activities is None else list(activities)
         if use_cuda is not None:
             warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)

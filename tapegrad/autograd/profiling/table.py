@@ -65,18 +65,10 @@ def column_width(texts: Sequence[str], most: int | None) -> int:
 
 
 def build_table(
-    events: Sequence[Any],
-    *,
-    row_limit: int,
-    max_src_column_width: int | None,
-    max_name_column_width: int | None,
-    max_shapes_column_width: int | None,
-    header: str | None,
-    top_level_events_only: bool,
-    time_unit: str | None,
-    profile_memory: bool,
-    with_flops: bool,
-) -> str:
+    events: Sequence[Any], *, row_limit: int, max_src_column_width: int | None, max_name_column_width: int | None,
+    max_shapes_column_width: int | None, header: str | None, top_level_events_only: bool, time_unit: str | None,
+    profile_memory: bool, with_flops: bool,
+) -> str:  # fmt: skip
     """The table of these events, in this order; empty if there are none."""
     if not events:
         return ""

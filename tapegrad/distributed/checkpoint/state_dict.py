@@ -69,7 +69,6 @@ def _given(tree: Any, options: StateDictOptions) -> Any:
 def get_model_state_dict(model: Module, *, submodules: Any = None, options: StateDictOptions | None = None) -> State:
     """The state of a module. All processes call it.
 
-    >>> import tapegrad as torch
     >>> list(get_model_state_dict(torch.nn.Linear(2, 1)))
     ['weight', 'bias']
     """

@@ -127,7 +127,6 @@ def fully_shard(
 
     A parameter whose dimension can't be split evenly is on each device, and so are buffers.
 
-    >>> import tapegrad as torch
     >>> fully_shard(torch.nn.Linear(2, 2)).weight.placements
     (Shard(dim=0),)
     """

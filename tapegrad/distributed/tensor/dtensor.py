@@ -58,7 +58,6 @@ class DTensor(metaclass=OnMesh):
 
     It is made by ``distribute_tensor``, ``DTensor.from_local`` and ``interop.from_jax_array``.
 
-    >>> import tapegrad as torch
     >>> isinstance(torch.ones(2), DTensor)
     False
     """
@@ -118,7 +117,6 @@ def distribute_tensor(
     Raises:
         RuntimeError: it is no leaf, or a dimension can't be split evenly.
 
-    >>> import tapegrad as torch
     >>> mesh = DeviceMesh("cpu", [0])
     >>> distribute_tensor(torch.arange(4), mesh, [Shard(0)]).placements
     (Shard(dim=0),)
@@ -219,8 +217,14 @@ def to_local(self: Tensor, *, grad_placements: Any = None, alone: bool = False) 
     With one device it lies there; with several, on the mesh of these (``alone``: on the first, of what all have).
     """
     if not may_look():
-        raise RuntimeError(message("while a step is captured a tensor can't leave its mesh", hint="let the step return "
-                                   "it, and call to_local() or full_tensor() outside"))  # fmt: skip
+        on: Any = self._spec.device
+        if not alone and on.mesh.local_mesh == on.mesh and on.mesh.size > 1:  # all of it is here
+            return _Redistribute.apply(self, on, None)
+        raise RuntimeError(message(
+            "while a step is captured a tensor can't leave its mesh: one program is compiled for all its devices, and "
+            "what only one process has is no value of it", hint="let the step return it, and call to_local() or "
+            "full_tensor() outside; or compute with it on the mesh, and write x.redistribute(...)",
+        ))  # fmt: skip
     return _ToLocal.apply(self, alone)
 
 

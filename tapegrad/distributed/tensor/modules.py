@@ -31,7 +31,6 @@ def distribute_module(
             will. What it leaves is put on each device.
         input_fn, output_fn: called with the module, what it is given (or gives), and the mesh, at each call.
 
-    >>> import tapegrad as torch
     >>> layer = distribute_module(torch.nn.Linear(2, 2), DeviceMesh("cpu", [0]))
     >>> layer.weight.placements
     (Replicate(),)

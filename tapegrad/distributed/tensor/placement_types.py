@@ -124,7 +124,9 @@ def device_for(
     on = MeshDevice(mesh.jax, spec_of(axes, mesh))
     for dim, length in enumerate(shape):
         if length % on.parts(dim):
-            hint = "pad it, choose another dimension, or write Replicate()"
+            even = length + -length % on.parts(dim)
+            hint = (f"pad it to {even} (torch.nn.functional.pad), make a layer so wide, choose another dimension, or "
+                    "write Replicate()")  # fmt: skip
             raise RuntimeError(message(f"dimension {dim} of a tensor of shape {tuple(shape)} can't be split evenly",
                                        expected=f"a multiple of {on.parts(dim)}", got=length, hint=hint))  # fmt: skip
     return on

@@ -317,8 +317,11 @@ def read(writer: Any, operand: Operand, windows: Windows, columns: dict[int, Any
         labels = [("window", other) for other in range(len(windows.shape))]
         labels[axis : axis + 1] = [("batch", place) for place in range(len(windows.batch))]
         shape = tuple(windows.shape[label[1]] if label[0] == "window" else windows.batch[label[1]] for label in labels)
-        settings = f", None, {mode!r}" if mode else ""
-        result = Operand(writer.array(f"{operand.source}.take({place}, {axis}{settings})", shape), shape)
+        if mode:
+            found = f"{operand.source}.take({place}, {axis}, None, {mode!r})"
+        else:
+            found = f"{writer.helper(taken)}({operand.source}, {place}, {axis})"
+        result = Operand(writer.array(found, shape), shape)
     else:
         parts, labels = key(writer, windows, columns)
         sizes = {("window", axis): size for axis, size in enumerate(windows.sizes)}
@@ -329,6 +332,13 @@ def read(writer: Any, operand: Operand, windows: Windows, columns: dict[int, Any
         else:
             result = Operand(writer.array(f"{operand.source}[{', '.join(parts)}]", shape), shape)
     return reshaped(writer, transposed(result, order(windows, labels)), windows.result).source
+
+
+def taken(array: np.ndarray, places: Any, axis: int) -> np.ndarray:
+    """``array.take(places, axis)``, which first copies all of an array that isn't dense: here only what is taken is."""
+    if np.ndim(places) == 0 or array.flags.c_contiguous:
+        return array.take(places, axis)
+    return np.ascontiguousarray(array[(*[slice(None)] * axis, places)])
 
 
 def is_take(windows: Windows) -> bool:

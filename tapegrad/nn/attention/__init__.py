@@ -50,7 +50,6 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[dict]:
     Raises:
         AssertionError: ``backends`` is something else.
 
-    >>> import tapegrad as torch
     >>> q = torch.ones(1, 1, 2, 2, requires_grad=True)
     >>> with sdpa_kernel(SDPBackend.MATH):
     ...     torch.nn.functional.scaled_dot_product_attention(q, q, q).grad_fn.name()

@@ -71,7 +71,6 @@ def flex_attention(
         NotImplementedError: tensors that don't have four dimensions.
         RuntimeError: the function of a slice of a mask.
 
-    >>> import tapegrad as torch
     >>> x = torch.arange(6.0).reshape(1, 1, 3, 2)
     >>> near = create_block_mask(lambda b, h, q, k: (q - k).abs() < 1, None, None, 3, 3)
     >>> flex_attention(x, x, x, lambda score, b, h, q, k: score - (q - k).abs(), near)

@@ -56,7 +56,6 @@ __all__ = [
 class ReLU(Module):
     """``max(x, 0)``.
 
-    >>> import tapegrad as torch
     >>> ReLU()(torch.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -71,7 +70,6 @@ class ReLU(Module):
 class Threshold(Module):
     """``x`` where it is above ``threshold``, ``value`` elsewhere.
 
-    >>> import tapegrad as torch
     >>> Threshold(0.5, 9)(torch.tensor([0.0, 0.5, 1.0]))
     tensor([9., 9., 1.])
     """
@@ -88,7 +86,6 @@ class Threshold(Module):
 class LeakyReLU(Module):
     """``x`` where it is positive, ``negative_slope * x`` elsewhere.
 
-    >>> import tapegrad as torch
     >>> LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
     tensor([-0.1000,  2.0000])
     """
@@ -105,7 +102,6 @@ class LeakyReLU(Module):
 class RReLU(Module):
     """A leaky ReLU with slopes drawn from [lower, upper] in training, and their mean otherwise.
 
-    >>> import tapegrad as torch
     >>> RReLU(0.1, 0.3).eval()(torch.tensor([-1.0, 2.0]))
     tensor([-0.2000,  2.0000])
     """
@@ -127,7 +123,6 @@ class PReLU(Module):
         init: the slope at first.
         device, dtype: those of the parameter ``weight``, which has ``num_parameters`` elements.
 
-    >>> import tapegrad as torch
     >>> PReLU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.2500,  2.0000], grad_fn=<PreluKernelBackward0>)
     """
@@ -160,7 +155,6 @@ class Hardtanh(Module):
     Raises:
         AssertionError: the upper bound isn't above the lower one.
 
-    >>> import tapegrad as torch
     >>> Hardtanh(-2, 2)(torch.tensor([-3.0, 1.0, 3.0]))
     tensor([-2.,  1.,  2.])
     """
@@ -190,7 +184,6 @@ class Hardtanh(Module):
 class ReLU6(Hardtanh):
     """``min(max(x, 0), 6)``.
 
-    >>> import tapegrad as torch
     >>> ReLU6()(torch.tensor([-1.0, 2.0, 9.0]))
     tensor([0., 2., 6.])
     """
@@ -206,7 +199,6 @@ class ReLU6(Hardtanh):
 class ELU(Module):
     """``x`` where it is positive, ``alpha * (exp(x) - 1)`` elsewhere.
 
-    >>> import tapegrad as torch
     >>> ELU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
@@ -222,7 +214,6 @@ class ELU(Module):
 class CELU(Module):
     """``x`` where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere: an ELU whose slope has no jump.
 
-    >>> import tapegrad as torch
     >>> CELU(2.0)(torch.tensor([-1.0, 2.0]))
     tensor([-0.7869,  2.0000])
     """
@@ -238,7 +229,6 @@ class CELU(Module):
 class SELU(Module):
     """An ELU, scaled such that mean 0 and variance 1 stay what they are from layer to layer.
 
-    >>> import tapegrad as torch
     >>> SELU()(torch.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
@@ -256,7 +246,6 @@ class GELU(Module):
     Args:
         approximate: ``"none"``, or ``"tanh"`` for an approximation.
 
-    >>> import tapegrad as torch
     >>> GELU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.1587,  1.9545])
     """
@@ -271,7 +260,6 @@ class GELU(Module):
 class SiLU(Module):
     """``x * sigmoid(x)``.
 
-    >>> import tapegrad as torch
     >>> SiLU()(torch.tensor([-1.0, 2.0]))
     tensor([-0.2689,  1.7616])
     """
@@ -286,7 +274,6 @@ class SiLU(Module):
 class Mish(Module):
     """``x * tanh(softplus(x))``.
 
-    >>> import tapegrad as torch
     >>> Mish()(torch.tensor([-1.0, 2.0]))
     tensor([-0.3034,  1.9440])
     """
@@ -301,7 +288,6 @@ class Mish(Module):
 class Hardswish(Module):
     """``x * relu6(x + 3) / 6``.
 
-    >>> import tapegrad as torch
     >>> Hardswish()(torch.tensor([-1.0, 3.0]))
     tensor([-0.3333,  3.0000])
     """
@@ -316,7 +302,6 @@ class Hardswish(Module):
 class Softplus(Module):
     """``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` is above ``threshold``.
 
-    >>> import tapegrad as torch
     >>> Softplus()(torch.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
     """
@@ -334,7 +319,6 @@ class Softplus(Module):
 class Sigmoid(Module):
     """``1 / (1 + exp(-x))``.
 
-    >>> import tapegrad as torch
     >>> Sigmoid()(torch.tensor([0.0, 2.0]))
     tensor([0.5000, 0.8808])
     """
@@ -346,7 +330,6 @@ class Sigmoid(Module):
 class LogSigmoid(Module):
     """``log(sigmoid(x))``.
 
-    >>> import tapegrad as torch
     >>> LogSigmoid()(torch.tensor([0.0, 2.0]))
     tensor([-0.6931, -0.1269])
     """
@@ -359,7 +342,6 @@ class LogSigmoid(Module):
 class Hardsigmoid(Module):
     """``relu6(x + 3) / 6``.
 
-    >>> import tapegrad as torch
     >>> Hardsigmoid()(torch.tensor([0.0, 3.0]))
     tensor([0.5000, 1.0000])
     """
@@ -373,7 +355,6 @@ class Hardsigmoid(Module):
 class Tanh(Module):
     """``tanh(x)``.
 
-    >>> import tapegrad as torch
     >>> Tanh()(torch.tensor([0.0, 2.0]))
     tensor([0.0000, 0.9640])
     """
@@ -385,7 +366,6 @@ class Tanh(Module):
 class Tanhshrink(Module):
     """``x - tanh(x)``.
 
-    >>> import tapegrad as torch
     >>> Tanhshrink()(torch.tensor([0.0, 2.0]))
     tensor([0.0000, 1.0360])
     """
@@ -397,7 +377,6 @@ class Tanhshrink(Module):
 class Softsign(Module):
     """``x / (1 + abs(x))``.
 
-    >>> import tapegrad as torch
     >>> Softsign()(torch.tensor([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
     """
@@ -410,7 +389,6 @@ class Softsign(Module):
 class Softshrink(Module):
     """``x`` brought nearer to 0 by ``lambd``, and 0 where it would pass it.
 
-    >>> import tapegrad as torch
     >>> Softshrink()(torch.tensor([-1.0, 0.2]))
     tensor([-0.5000,  0.0000])
     """
@@ -425,7 +403,6 @@ class Softshrink(Module):
 class Hardshrink(Module):
     """``x`` where it is further from 0 than ``lambd``, 0 elsewhere.
 
-    >>> import tapegrad as torch
     >>> Hardshrink()(torch.tensor([-1.0, 0.2]))
     tensor([-1.,  0.])
     """
@@ -445,7 +422,6 @@ class GLU(Module):
 
     Shape: (*, 2 N, *) to (*, N, *), at ``dim``.
 
-    >>> import tapegrad as torch
     >>> GLU()(torch.tensor([4.0, 0.0]))
     tensor([2.])
     """
@@ -463,7 +439,6 @@ class Softmax(Module):
     Args:
         dim: the dimension; PyTorch guesses one, and warns, if it is None.
 
-    >>> import tapegrad as torch
     >>> Softmax(dim=0)(torch.tensor([0.0, 0.0, 1.0]))
     tensor([0.2119, 0.2119, 0.5761])
     """
@@ -478,7 +453,6 @@ class Softmax(Module):
 class Softmin(Module):
     """``Softmax`` of ``-x``.
 
-    >>> import tapegrad as torch
     >>> Softmin(dim=0)(torch.tensor([0.0, 0.0, -1.0]))
     tensor([0.2119, 0.2119, 0.5761])
     """
@@ -493,7 +467,6 @@ class Softmin(Module):
 class LogSoftmax(Module):
     """The logarithm of ``Softmax``.
 
-    >>> import tapegrad as torch
     >>> LogSoftmax(dim=0)(torch.tensor([0.0, 0.0]))
     tensor([-0.6931, -0.6931])
     """
@@ -512,7 +485,6 @@ class Softmax2d(Module):
     Raises:
         ValueError: another number of dimensions.
 
-    >>> import tapegrad as torch
     >>> Softmax2d()(torch.zeros(2, 1, 1)).flatten()
     tensor([0.5000, 0.5000])
     """

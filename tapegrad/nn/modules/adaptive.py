@@ -42,7 +42,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         ValueError: cutoffs that aren't integers in rising order, from 1 to n_classes - 1.
         RuntimeError: inputs and targets that don't fit; targets that are no classes.
 
-    >>> import tapegrad as torch
     >>> layer = AdaptiveLogSoftmaxWithLoss(16, 20, cutoffs=[5, 10])
     >>> x, y = torch.ones(3, 16), torch.tensor([0, 7, 19])
     >>> output, loss = layer(x, y)

@@ -31,7 +31,6 @@ class MultiheadAttention(Module):
     Raises:
         ValueError, AssertionError: sizes that don't fit.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(3, 1, 4)
     >>> y, weights = torch.nn.MultiheadAttention(4, 2)(x, x, x)
     >>> y.shape, weights.shape

@@ -145,7 +145,6 @@ class BatchNorm1d(_BatchNorm):
     those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
     ``track_running_stats``: running statistics are kept, for evaluation.
 
-    >>> import tapegrad as torch
     >>> BatchNorm1d(1)(torch.tensor([[1.0], [3.0]])).flatten()
     tensor([-1.0000,  1.0000], grad_fn=<ViewBackward0>)
     """
@@ -174,7 +173,6 @@ class BatchNorm3d(_BatchNorm):
     those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
     ``track_running_stats``: running statistics are kept, for evaluation.
 
-    >>> import tapegrad as torch
     >>> torch.nn.BatchNorm3d(2)(torch.ones(3, 2, 4, 4, 4)).shape
     torch.Size([3, 2, 4, 4, 4])
     """
@@ -192,7 +190,6 @@ class SyncBatchNorm(_BatchNorm):
     Raises:
         ValueError: an input with fewer than two dimensions, or without channels.
 
-    >>> import tapegrad as torch
     >>> torch.nn.SyncBatchNorm(2)
     SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """
@@ -291,7 +288,6 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
     they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
     statistics are kept, for evaluation.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LazyBatchNorm1d()(torch.ones(3, 2)).shape
     torch.Size([3, 2])
     """
@@ -307,7 +303,6 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
     they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
     statistics are kept, for evaluation.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LazyBatchNorm2d()(torch.ones(3, 2, 4, 4)).shape
     torch.Size([3, 2, 4, 4])
     """
@@ -323,7 +318,6 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
     they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
     statistics are kept, for evaluation.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LazyBatchNorm3d()(torch.ones(3, 2, 4, 4, 4)).shape
     torch.Size([3, 2, 4, 4, 4])
     """

@@ -16,7 +16,6 @@ class ChannelShuffle(Module):
 
     Shape: (N, C, *) to the same; C is a multiple of ``groups``.
 
-    >>> import tapegrad as torch
     >>> ChannelShuffle(2)(torch.arange(4.0).reshape(1, 4, 1, 1)).flatten()
     tensor([0., 2., 1., 3.])
     """

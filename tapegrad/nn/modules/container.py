@@ -89,7 +89,6 @@ class Sequential(_Numbered):
     Args:
         args: the modules; or one ``OrderedDict``, which names them.
 
-    >>> import tapegrad as torch
     >>> class Double(Module):
     ...     def forward(self, x):
     ...         return 2 * x

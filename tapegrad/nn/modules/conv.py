@@ -201,7 +201,6 @@ class Conv1d(_Convolution):
     ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
     ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``.
 
-    >>> import tapegrad as torch
     >>> Conv1d(3, 4, 3, padding=1)(torch.ones(2, 3, 5)).shape
     torch.Size([2, 4, 5])
     """
@@ -216,7 +215,6 @@ class Conv2d(_Convolution):
     ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
     ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``.
 
-    >>> import tapegrad as torch
     >>> layer = Conv2d(3, 4, 3, stride=2)
     >>> layer, layer(torch.ones(2, 3, 5, 7)).shape
     (Conv2d(3, 4, kernel_size=(3, 3), stride=(2, 2)), torch.Size([2, 4, 2, 3]))
@@ -232,7 +230,6 @@ class Conv3d(_Convolution):
     ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
     ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.Conv3d(2, 3, 2, padding="same")(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 3, 4, 4, 4])
     """
@@ -338,7 +335,6 @@ class ConvTranspose1d(_Transposed):
     one side) and ``dilation`` are ints, or tuples of one. ``groups`` is into how many groups channels are cut,
     ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``.
 
-    >>> import tapegrad as torch
     >>> ConvTranspose1d(3, 4, 3, stride=2)(torch.ones(2, 3, 5), output_size=[12]).shape
     torch.Size([2, 4, 12])
     """
@@ -353,7 +349,6 @@ class ConvTranspose2d(_Transposed):
     one side) and ``dilation`` are ints, or pairs (height, width). ``groups`` is into how many groups channels are cut,
     ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.ConvTranspose2d(2, 3, 2, stride=2)(torch.ones(1, 2, 4, 4)).shape
     torch.Size([1, 3, 8, 8])
     """
@@ -368,7 +363,6 @@ class ConvTranspose3d(_Transposed):
     one side) and ``dilation`` are ints, or three of them. ``groups`` is into how many groups channels are cut, ``bias``
     whether there is one. ``padding_mode`` is ``"zeros"``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.ConvTranspose3d(2, 3, 2, stride=2)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 3, 8, 8, 8])
     """
@@ -461,7 +455,6 @@ class LazyConv1d(_LazyConvolution, Conv1d):
     ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``. What comes in is seen in
     the first call; ``out_channels`` come out.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LazyConv1d(3, 2)(torch.ones(1, 2, 4)).shape
     torch.Size([1, 3, 3])
     """
@@ -477,7 +470,6 @@ class LazyConv2d(_LazyConvolution, Conv2d):
     ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``. What comes in is seen in
     the first call; ``out_channels`` come out.
 
-    >>> import tapegrad as torch
     >>> layer = LazyConv2d(4, 3)
     >>> layer(torch.ones(2, 3, 5, 7)).shape, layer
     (torch.Size([2, 4, 3, 5]), Conv2d(3, 4, kernel_size=(3, 3), stride=(1, 1)))
@@ -494,7 +486,6 @@ class LazyConv3d(_LazyConvolution, Conv3d):
     ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``. What comes in is seen in
     the first call; ``out_channels`` come out.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LazyConv3d(3, 2)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 3, 3, 3, 3])
     """
@@ -510,7 +501,6 @@ class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
     ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``. What comes in is seen in the first call;
     ``out_channels`` come out.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LazyConvTranspose1d(3, 2, stride=2)(torch.ones(1, 2, 4)).shape
     torch.Size([1, 3, 8])
     """
@@ -526,7 +516,6 @@ class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
     ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``. What comes in is seen in the first call;
     ``out_channels`` come out.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LazyConvTranspose2d(3, 2, stride=2)(torch.ones(1, 2, 4, 4)).shape
     torch.Size([1, 3, 8, 8])
     """
@@ -542,7 +531,6 @@ class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
     whether there is one. ``padding_mode`` is ``"zeros"``. What comes in is seen in the first call; ``out_channels``
     come out.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LazyConvTranspose3d(3, 2, stride=2)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 3, 8, 8, 8])
     """

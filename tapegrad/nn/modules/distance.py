@@ -20,7 +20,6 @@ class PairwiseDistance(Module):
 
     Shape: (N, D) or (D,), twice, to (N,) or (), or to (N, 1) or (1,) with ``keepdim``.
 
-    >>> import tapegrad as torch
     >>> PairwiseDistance()(torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]))
     tensor([5.0000])
     """
@@ -45,7 +44,6 @@ class CosineSimilarity(Module):
 
     Shape: (*, D, *), twice, to (*, *).
 
-    >>> import tapegrad as torch
     >>> CosineSimilarity(dim=0)(torch.tensor([1.0, 1.0]), torch.tensor([3.0, 0.0]))
     tensor(0.7071)
     """

@@ -39,7 +39,6 @@ class Dropout(_DropoutNd):
 
     Shape: any to the same.
 
-    >>> import tapegrad as torch
     >>> sorted(set(Dropout(0.5)(torch.ones(100)).tolist()))
     [0.0, 2.0]
     >>> Dropout(0.5).eval()(torch.ones(2))

@@ -17,7 +17,6 @@ class Flatten(Module):
 
     Shape: (N, *) to (N, product of the others), with the defaults.
 
-    >>> import tapegrad as torch
     >>> Flatten()(torch.zeros(2, 3, 4)).shape
     torch.Size([2, 12])
     """
@@ -42,7 +41,6 @@ class Unflatten(Module):
     Raises:
         TypeError: lengths that aren't integers in a tuple or a list.
 
-    >>> import tapegrad as torch
     >>> Unflatten(1, (3, -1))(torch.zeros(2, 12)).shape
     torch.Size([2, 3, 4])
     """

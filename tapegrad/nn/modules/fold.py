@@ -21,7 +21,6 @@ class Unfold(Module):
 
     Shape: (N, C, H, W) to (N, C * kernel height * kernel width, L) with L windows; or without N.
 
-    >>> import tapegrad as torch
     >>> Unfold(2)(torch.arange(9.0).reshape(1, 1, 3, 3))[0, :, 0]
     tensor([0., 1., 3., 4.])
     """
@@ -47,7 +46,6 @@ class Fold(Module):
 
     Shape: (N, C * kernel height * kernel width, L) to (N, C, *output_size); or without N.
 
-    >>> import tapegrad as torch
     >>> Fold((2, 3), 2)(torch.ones(1, 4, 2))[0, 0, 0]
     tensor([1., 2., 1.])
     """

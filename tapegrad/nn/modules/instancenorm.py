@@ -98,7 +98,6 @@ class InstanceNorm1d(_InstanceNorm):
     those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
     ``track_running_stats``: running statistics are kept, for evaluation, which by default they are not.
 
-    >>> import tapegrad as torch
     >>> InstanceNorm1d(1)(torch.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
     """
@@ -113,7 +112,6 @@ class InstanceNorm2d(_InstanceNorm):
     those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
     ``track_running_stats``: running statistics are kept, for evaluation, which by default they are not.
 
-    >>> import tapegrad as torch
     >>> torch.nn.InstanceNorm2d(2)(torch.ones(1, 2, 4, 4)).shape
     torch.Size([1, 2, 4, 4])
     """
@@ -128,7 +126,6 @@ class InstanceNorm3d(_InstanceNorm):
     those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
     ``track_running_stats``: running statistics are kept, for evaluation, which by default they are not.
 
-    >>> import tapegrad as torch
     >>> torch.nn.InstanceNorm3d(2)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 2, 4, 4, 4])
     """
@@ -143,7 +140,6 @@ class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
     they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
     statistics are kept, for evaluation, which by default they are not.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LazyInstanceNorm1d()(torch.ones(1, 2, 4)).shape
     torch.Size([1, 2, 4])
     """
@@ -159,7 +155,6 @@ class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
     they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
     statistics are kept, for evaluation, which by default they are not.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LazyInstanceNorm2d()(torch.ones(1, 2, 4, 4)).shape
     torch.Size([1, 2, 4, 4])
     """
@@ -175,7 +170,6 @@ class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
     they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
     statistics are kept, for evaluation, which by default they are not.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LazyInstanceNorm3d()(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 2, 4, 4, 4])
     """

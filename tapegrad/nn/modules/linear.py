@@ -20,7 +20,6 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 class Identity(Module):
     """Gives its input back; what it is made with makes no difference.
 
-    >>> import tapegrad as torch
     >>> Identity(54, unused=True)(torch.ones(1))
     tensor([1.])
     """
@@ -46,7 +45,6 @@ class Linear(Module):
 
     Shape: (*, in_features) to (*, out_features).
 
-    >>> import tapegrad as torch
     >>> layer = Linear(3, 2)
     >>> layer, layer(torch.ones(4, 3)).shape
     (Linear(in_features=3, out_features=2, bias=True), torch.Size([4, 2]))
@@ -102,7 +100,6 @@ class Bilinear(Module):
     Raises:
         ValueError: no first input.
 
-    >>> import tapegrad as torch
     >>> Bilinear(3, 4, 2)(torch.ones(5, 3), torch.ones(5, 4)).shape
     torch.Size([5, 2])
     """
@@ -155,7 +152,6 @@ class LazyLinear(LazyModuleMixin, Linear):
         bias: whether there is one.
         device, dtype: those of the parameters.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LazyLinear(3)(torch.ones(2, 5)).shape
     torch.Size([2, 3])
     """

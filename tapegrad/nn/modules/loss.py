@@ -81,7 +81,6 @@ class L1Loss(_Loss):
 
     Shape: (*), twice.
 
-    >>> import tapegrad as torch
     >>> L1Loss()(torch.tensor([1.0, 4.0]), torch.zeros(2))
     tensor(2.5000)
     """
@@ -97,7 +96,6 @@ class MSELoss(_Loss):
 
     Shape: (*), twice.
 
-    >>> import tapegrad as torch
     >>> MSELoss(reduction="sum")(torch.tensor([1.0, 4.0]), torch.zeros(2))
     tensor(17.)
     """
@@ -113,7 +111,6 @@ class SmoothL1Loss(_Loss):
 
     Shape: (*), twice.
 
-    >>> import tapegrad as torch
     >>> SmoothL1Loss(reduction="none")(torch.tensor([0.5, 4.0]), torch.zeros(2))
     tensor([0.1250, 3.5000])
     """
@@ -138,7 +135,6 @@ class HuberLoss(_Loss):
     Raises:
         TypeError: ``delta`` is no number.
 
-    >>> import tapegrad as torch
     >>> HuberLoss(reduction="none", delta=2)(torch.tensor([0.5, 4.0]), torch.zeros(2))
     tensor([0.1250, 6.0000])
     """
@@ -168,7 +164,6 @@ class PoissonNLLLoss(_Loss):
 
     Shape: (*), twice.
 
-    >>> import tapegrad as torch
     >>> PoissonNLLLoss()(torch.zeros(2), torch.ones(2))
     tensor(1.)
     """
@@ -199,7 +194,6 @@ class GaussianNLLLoss(_Loss):
 
     Shape: input and target (*), variance (*), or with a last dimension that is left out or of length 1.
 
-    >>> import tapegrad as torch
     >>> GaussianNLLLoss()(torch.tensor([2.0]), torch.zeros(1), torch.ones(1))
     tensor(2.)
     """
@@ -229,7 +223,6 @@ class NLLLoss(_WeightedLoss):
 
     Shape: log-probabilities (N, C, *), classes (N, *); or (C,) and ().
 
-    >>> import tapegrad as torch
     >>> NLLLoss()(torch.tensor([[-1.0, -2.0]]), torch.tensor([1]))
     tensor(2.)
     """
@@ -252,7 +245,6 @@ class NLLLoss(_WeightedLoss):
 class NLLLoss2d(NLLLoss):
     """``NLLLoss`` by its old name for images, which warns; ``weight``, ``ignore_index`` and ``reduction`` are as there.
 
-    >>> import tapegrad as torch
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     torch.nn.NLLLoss2d()(torch.full((1, 2, 1, 1), -1.5), torch.zeros(1, 1, 1).long())
@@ -285,7 +277,6 @@ class CrossEntropyLoss(_WeightedLoss):
 
     Shape: inputs (N, C, *), targets classes (N, *) or probabilities (N, C, *); or without N.
 
-    >>> import tapegrad as torch
     >>> CrossEntropyLoss()(torch.zeros(1, 4), torch.tensor([1]))
     tensor(1.3863)
     """
@@ -327,7 +318,6 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     Raises:
         RuntimeError: a weight of another shape, or a smoothing outside [0, 1].
 
-    >>> import tapegrad as torch
     >>> LinearCrossEntropyLoss(3, 4)(torch.zeros(1, 3), torch.tensor([1]))
     tensor(1.3863, grad_fn=<NllLossBackward0>)
     """
@@ -381,7 +371,6 @@ class MultiMarginLoss(_WeightedLoss):
     Raises:
         ValueError: another ``p``; a weight that is no vector.
 
-    >>> import tapegrad as torch
     >>> MultiMarginLoss()(torch.tensor([[0.0, 2.0]]), torch.tensor([0]))
     tensor(1.5000)
     """
@@ -412,7 +401,6 @@ class MultiLabelMarginLoss(_Loss):
 
     Shape: scores (N, C), classes (N, C), of which those count that are before the first -1; or without N.
 
-    >>> import tapegrad as torch
     >>> MultiLabelMarginLoss()(torch.tensor([[0.0, 2.0]]), torch.tensor([[0, -1]]))
     tensor(1.5000)
     """
@@ -451,7 +439,6 @@ class CTCLoss(_Loss):
             input_lengths: how many steps of each are used, (batch,).
             target_lengths: how long each target is, (batch,).
 
-        >>> import tapegrad as torch
         >>> torch.nn.CTCLoss()(torch.zeros(3, 1, 2).log_softmax(2), torch.tensor([[1]]), (3,), (1,))
         tensor(0.2877)
         """
@@ -473,7 +460,6 @@ class BCELoss(_WeightedLoss):
 
     Shape: (*), twice.
 
-    >>> import tapegrad as torch
     >>> BCELoss()(torch.tensor([0.5]), torch.ones(1))
     tensor(0.6931)
     """
@@ -495,7 +481,6 @@ class BCEWithLogitsLoss(_Loss):
 
     Shape: (*), twice.
 
-    >>> import tapegrad as torch
     >>> BCEWithLogitsLoss()(torch.tensor([0.0]), torch.ones(1))
     tensor(0.6931)
     """
@@ -523,7 +508,6 @@ class KLDivLoss(_Loss):
 
     Shape: (*), twice. The reduction ``"batchmean"`` divides the sum by the first length.
 
-    >>> import tapegrad as torch
     >>> KLDivLoss(reduction="sum")(torch.tensor([0.5]).log(), torch.tensor([1.0]))
     tensor(0.6931)
     """
@@ -550,7 +534,6 @@ class SoftMarginLoss(_Loss):
 
     Shape: (*), twice.
 
-    >>> import tapegrad as torch
     >>> SoftMarginLoss()(torch.zeros(1), torch.ones(1))
     tensor(0.6931)
     """
@@ -571,7 +554,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
     Shape: (N, C) or (C,), twice.
 
-    >>> import tapegrad as torch
     >>> MultiLabelSoftMarginLoss()(torch.zeros(1, 2), torch.ones(1, 2))
     tensor(0.6931)
     """
@@ -588,7 +570,6 @@ class HingeEmbeddingLoss(_Loss):
 
     Shape: (*), twice.
 
-    >>> import tapegrad as torch
     >>> HingeEmbeddingLoss(reduction="none")(torch.tensor([0.5, 0.25]), torch.tensor([1, -1]))
     tensor([0.5000, 0.7500])
     """
@@ -612,7 +593,6 @@ class CosineEmbeddingLoss(_Loss):
 
     Shape: vectors (N, D), twice, and targets (N,); or without N.
 
-    >>> import tapegrad as torch
     >>> CosineEmbeddingLoss()(torch.ones(1, 2), torch.tensor([[1.0, -1.0]]), torch.ones(1))
     tensor(1.)
     """
@@ -642,7 +622,6 @@ class MarginRankingLoss(_Loss):
 
     Shape: (N,) or (), three times.
 
-    >>> import tapegrad as torch
     >>> MarginRankingLoss()(torch.zeros(1), torch.tensor([2.0]), torch.ones(1))
     tensor(2.)
     """
@@ -678,7 +657,6 @@ class TripletMarginLoss(_Loss):
     Raises:
         ValueError: a margin that isn't positive.
 
-    >>> import tapegrad as torch
     >>> TripletMarginLoss()(torch.zeros(1, 2), torch.zeros(1, 2), torch.tensor([[0.5, 0.0]]))
     tensor(0.5000)
     """
@@ -713,7 +691,6 @@ class TripletMarginWithDistanceLoss(_Loss):
     Raises:
         ValueError: a margin that isn't positive.
 
-    >>> import tapegrad as torch
     >>> loss = TripletMarginWithDistanceLoss(distance_function=lambda x, y: (x - y).abs().sum(-1))
     >>> loss(torch.zeros(1, 2), torch.zeros(1, 2), torch.tensor([[0.25, 0.25]]))
     tensor(0.5000)

@@ -78,7 +78,6 @@ class Module:
     Raises:
         TypeError: ``args`` or ``kwargs`` for ``__init__``, without ``call_super_init``.
 
-    >>> import tapegrad as torch
     >>> class Scale(Module):
     ...     def __init__(self):
     ...         super().__init__()

@@ -47,7 +47,6 @@ class LayerNorm(_Affine):
 
     Shape: (*, *normalized_shape) to the same.
 
-    >>> import tapegrad as torch
     >>> LayerNorm(2, elementwise_affine=False)(torch.tensor([[1.0, 3.0]]))
     tensor([[-1.0000,  1.0000]])
     """
@@ -92,7 +91,6 @@ class GroupNorm(_Affine):
     Raises:
         ValueError: channels that can't be shared out among the groups.
 
-    >>> import tapegrad as torch
     >>> GroupNorm(1, 2, affine=False)(torch.tensor([[[1.0], [3.0]]])).flatten()
     tensor([-1.0000,  1.0000])
     """
@@ -133,7 +131,6 @@ class RMSNorm(Module):
 
     Shape: (*, *normalized_shape) to the same.
 
-    >>> import tapegrad as torch
     >>> RMSNorm(2, elementwise_affine=False)(torch.tensor([[3.0, -3.0]]))
     tensor([[ 1., -1.]])
     """
@@ -177,7 +174,6 @@ class LocalResponseNorm(Module):
 
     Shape: (N, C, *) to the same.
 
-    >>> import tapegrad as torch
     >>> LocalResponseNorm(1, alpha=1.0, beta=0.5, k=0.0)(torch.tensor([[[2.0]]]))
     tensor([[[1.]]])
     """
@@ -200,7 +196,6 @@ class CrossMapLRN2d(Module):
     Raises:
         ValueError: another number of dimensions.
 
-    >>> import tapegrad as torch
     >>> CrossMapLRN2d(1, alpha=1.0, beta=0.5, k=0.0)(torch.full((1, 1, 1, 1), 2.0))
     tensor([[[[1.]]]])
     """

@@ -14,7 +14,6 @@ class OptimizedModule(Module, tree=False):
         module: the module, which is ``_orig_mod``.
         call: what calls it, compiled.
 
-    >>> import tapegrad as torch
     >>> torch.compile(torch.nn.ReLU())
     OptimizedModule(
       (_orig_mod): ReLU()

@@ -66,7 +66,6 @@ class ConstantPad1d(_ConstantPadNd):
     ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
     ``value`` is the number.
 
-    >>> import tapegrad as torch
     >>> ConstantPad1d((1, 2), 9.0)(torch.zeros(1, 2))
     tensor([[9., 0., 0., 9., 9.]])
     """
@@ -80,7 +79,6 @@ class ConstantPad2d(_ConstantPadNd):
     ``padding`` is one length for all sides, or one for each: (left, right, top, bottom). Negative ones cut off.
     ``value`` is the number.
 
-    >>> import tapegrad as torch
     >>> ConstantPad2d((1, 0, 0, 1), 9.0)(torch.zeros(1, 1, 2))
     tensor([[[9., 0., 0.],
              [9., 9., 9.]]])
@@ -105,7 +103,6 @@ class ZeroPad1d(ConstantPad1d):
 
     ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
 
-    >>> import tapegrad as torch
     >>> ZeroPad1d(1)(torch.ones(1, 2))
     tensor([[0., 1., 1., 0.]])
     """
@@ -120,7 +117,6 @@ class ZeroPad2d(ConstantPad2d):
 
     ``padding`` is one length for all sides, or one for each: (left, right, top, bottom). Negative ones cut off.
 
-    >>> import tapegrad as torch
     >>> ZeroPad2d((1, 0, 0, 1))(torch.ones(1, 1, 2))
     tensor([[[0., 1., 1.],
              [0., 0., 0.]]])
@@ -155,7 +151,6 @@ class ReflectionPad1d(_ReflectionPadNd):
 
     ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
 
-    >>> import tapegrad as torch
     >>> ReflectionPad1d(2)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[3., 2., 1., 2., 3., 2., 1.]])
     """
@@ -192,7 +187,6 @@ class ReplicationPad1d(_ReplicationPadNd):
 
     ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
 
-    >>> import tapegrad as torch
     >>> ReplicationPad1d(2)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[1., 1., 1., 2., 3., 3., 3.]])
     """
@@ -233,7 +227,6 @@ class CircularPad1d(_CircularPadNd):
 
     ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
 
-    >>> import tapegrad as torch
     >>> CircularPad1d((2, 1))(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[2., 3., 1., 2., 3., 1.]])
     """

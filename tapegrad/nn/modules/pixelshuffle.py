@@ -16,7 +16,6 @@ class PixelShuffle(Module):
 
     Shape: (*, C * r * r, H, W) to (*, C, H * r, W * r), where r is ``upscale_factor``.
 
-    >>> import tapegrad as torch
     >>> PixelShuffle(2)(torch.arange(4.0).reshape(4, 1, 1))
     tensor([[[0., 1.],
              [2., 3.]]])
@@ -34,7 +33,6 @@ class PixelUnshuffle(Module):
 
     Shape: (*, C, H * r, W * r) to (*, C * r * r, H, W), where r is ``downscale_factor``.
 
-    >>> import tapegrad as torch
     >>> PixelUnshuffle(2)(torch.arange(4.0).reshape(1, 2, 2)).flatten()
     tensor([0., 1., 2., 3.])
     """

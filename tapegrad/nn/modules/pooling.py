@@ -87,7 +87,6 @@ class MaxPool1d(_MaxPoolNd):
     next) are ints, or tuples of one. ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives
     (values, indices), as ``MaxUnpool1d`` takes them.
 
-    >>> import tapegrad as torch
     >>> MaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[3., 2.]])
     """
@@ -102,7 +101,6 @@ class MaxPool2d(_MaxPoolNd):
     next) are ints, or pairs (height, width). ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives
     (values, indices), as ``MaxUnpool2d`` takes them.
 
-    >>> import tapegrad as torch
     >>> MaxPool2d(2, return_indices=True)(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]))
     (tensor([[[3.]]]), tensor([[[1]]]))
     """
@@ -117,7 +115,6 @@ class MaxPool3d(_MaxPoolNd):
     next) are ints, or three of them. ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives (values,
     indices), as ``MaxUnpool3d`` takes them.
 
-    >>> import tapegrad as torch
     >>> torch.nn.MaxPool3d(2, stride=1)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 2, 3, 3, 3])
     """
@@ -153,7 +150,6 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
     ``kernel_size``, ``stride`` and ``padding`` are those of the pooling: an int, or a tuple of one.
 
-    >>> import tapegrad as torch
     >>> pooled = MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     >>> MaxUnpool1d(2)(*pooled)
     tensor([[0., 3., 2., 0.]])
@@ -231,7 +227,6 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     Raises:
         ValueError: both or neither of size and ratio; a ratio outside (0, 1).
 
-    >>> import tapegrad as torch
     >>> FractionalMaxPool2d(2, output_ratio=0.5)(torch.zeros(1, 8, 6)).shape
     torch.Size([1, 4, 3])
     """
@@ -248,7 +243,6 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     Raises:
         ValueError: a window of no size, or what ``FractionalMaxPool2d`` refuses.
 
-    >>> import tapegrad as torch
     >>> torch.nn.FractionalMaxPool3d(2, output_size=2)(torch.zeros(1, 4, 4, 4)).shape
     torch.Size([1, 2, 2, 2])
     """
@@ -283,7 +277,6 @@ class AvgPool1d(_AvgPoolNd):
         ceil_mode: whether windows may reach over the end.
         count_include_pad: whether the zeros that were put there count.
 
-    >>> import tapegrad as torch
     >>> AvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[2., 1.]])
     """
@@ -339,7 +332,6 @@ class AvgPool2d(_DivisorPool):
     ``ceil_mode`` lets windows reach over the end; sums are divided by the number of elements, with padding if
     ``count_include_pad``, or by ``divisor_override``.
 
-    >>> import tapegrad as torch
     >>> AvgPool2d(2)(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]))
     tensor([[[1.5000]]])
     """
@@ -354,7 +346,6 @@ class AvgPool3d(_DivisorPool):
     ``ceil_mode`` lets windows reach over the end; sums are divided by the number of elements, with padding if
     ``count_include_pad``, or by ``divisor_override``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.AvgPool3d(2, stride=1)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 2, 3, 3, 3])
     """
@@ -390,7 +381,6 @@ class LPPool1d(_LPPoolNd):
     ``norm_type`` is the order p of the norm; ``kernel_size`` and ``stride`` (by default the same) are an int, or a
     tuple of one; ``ceil_mode`` lets windows reach over the end.
 
-    >>> import tapegrad as torch
     >>> LPPool1d(2, 2)(torch.tensor([[3.0, 4.0]]))
     tensor([[5.]])
     """
@@ -404,7 +394,6 @@ class LPPool2d(_LPPoolNd):
     ``norm_type`` is the order p of the norm; ``kernel_size`` and ``stride`` (by default the same) are ints, or pairs
     (height, width); ``ceil_mode`` lets windows reach over the end.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LPPool2d(2, 2, stride=1)(torch.ones(1, 2, 4, 4)).shape
     torch.Size([1, 2, 3, 3])
     """
@@ -418,7 +407,6 @@ class LPPool3d(_LPPoolNd):
     ``norm_type`` is the order p of the norm; ``kernel_size`` and ``stride`` (by default the same) are ints, or three of
     them; ``ceil_mode`` lets windows reach over the end.
 
-    >>> import tapegrad as torch
     >>> torch.nn.LPPool3d(2, 2, stride=1)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 2, 3, 3, 3])
     """
@@ -453,7 +441,6 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     ``output_size`` is how many windows there are: an int, or a tuple of one; None for as many as elements. With
     ``return_indices`` the result is (values, indices).
 
-    >>> import tapegrad as torch
     >>> AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[3., 2.]])
     """
@@ -502,7 +489,6 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
     ``output_size`` is how many windows there are: an int, or a tuple of one; None for as many as elements.
 
-    >>> import tapegrad as torch
     >>> AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[2., 1.]])
     """
@@ -515,7 +501,6 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
     ``output_size`` is how many windows there are: an int, or a pair (height, width); None for as many as elements.
 
-    >>> import tapegrad as torch
     >>> AdaptiveAvgPool2d((1, None))(torch.ones(2, 4, 3)).shape
     torch.Size([2, 1, 3])
     """

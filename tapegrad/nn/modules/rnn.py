@@ -74,7 +74,6 @@ class RNNBase(Module):
     Raises:
         TypeError, ValueError: arguments of wrong types, or out of range.
 
-    >>> import tapegrad as torch
     >>> layers = torch.nn.RNNBase("GRU", 2, 3)
     >>> {name: tuple(weight.shape) for name, weight in layers.named_parameters()}
     {'weight_ih_l0': (9, 2), 'weight_hh_l0': (9, 3), 'bias_ih_l0': (9,), 'bias_hh_l0': (9,)}
@@ -323,7 +322,6 @@ class RNN(RNNBase):
     Raises:
         ValueError: another ``nonlinearity``.
 
-    >>> import tapegrad as torch
     >>> y, h = torch.nn.RNN(2, 3)(torch.ones(5, 1, 2))
     >>> y.shape, h.shape
     (torch.Size([5, 1, 3]), torch.Size([1, 1, 3]))
@@ -362,7 +360,6 @@ class LSTM(RNNBase):
     It is called as ``RNN`` is, but states are pairs of ``h`` and ``c``. Results and ``h`` are ``proj_size`` wide, if
     that is not 0.
 
-    >>> import tapegrad as torch
     >>> y, (h, c) = torch.nn.LSTM(2, 3, num_layers=2)(torch.ones(5, 1, 2))
     >>> y.shape, h.shape, c.shape
     (torch.Size([5, 1, 3]), torch.Size([2, 1, 3]), torch.Size([2, 1, 3]))
@@ -433,7 +430,6 @@ class GRU(RNNBase):
     Raises:
         ValueError: ``proj_size``, which only an LSTM has; or what ``RNNBase`` refuses.
 
-    >>> import tapegrad as torch
     >>> y, h = torch.nn.GRU(2, 3, bidirectional=True)(torch.ones(5, 1, 2))
     >>> y.shape, h.shape
     (torch.Size([5, 1, 6]), torch.Size([2, 1, 3]))
@@ -459,7 +455,6 @@ class RNNCellBase(Module):
         bias: whether there are biases.
         num_chunks: how many sums there are for each element of the state.
 
-    >>> import tapegrad as torch
     >>> cell = torch.nn.RNNCellBase(2, 3, bias=True, num_chunks=4)
     >>> {name: tuple(weight.shape) for name, weight in cell.named_parameters()}
     {'weight_ih': (12, 2), 'weight_hh': (12, 3), 'bias_ih': (12,), 'bias_hh': (12,)}
@@ -524,7 +519,6 @@ class RNNCell(RNNCellBase):
         bias: whether there are biases.
         nonlinearity: ``"tanh"`` or ``"relu"``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.RNNCell(2, 3)(torch.ones(5, 2)).shape
     torch.Size([5, 3])
     """
@@ -562,7 +556,6 @@ class LSTMCell(RNNCellBase):
         input_size, hidden_size: the number of features of the input, and of the states.
         bias: whether there are biases.
 
-    >>> import tapegrad as torch
     >>> h, c = torch.nn.LSTMCell(2, 3)(torch.ones(5, 2))
     >>> h.shape, c.shape
     (torch.Size([5, 3]), torch.Size([5, 3]))
@@ -597,7 +590,6 @@ class GRUCell(RNNCellBase):
         input_size, hidden_size: the number of features of the input, and of the state.
         bias: whether there are biases.
 
-    >>> import tapegrad as torch
     >>> torch.nn.GRUCell(2, 3)(torch.ones(5, 2)).shape
     torch.Size([5, 3])
     """

@@ -74,7 +74,6 @@ class Embedding(_EmbeddingTable):
     Raises:
         AssertionError: a padding row, or a table, that doesn't fit.
 
-    >>> import tapegrad as torch
     >>> Embedding.from_pretrained(torch.tensor([[0.0, 1.0], [2.0, 3.0]]))(torch.tensor([1, 1, 0]))
     tensor([[2., 3.],
             [2., 3.],
@@ -146,7 +145,6 @@ class EmbeddingBag(_EmbeddingTable):
     ``forward`` takes bags of one length, (B, N), or all indices, (M,), with the ``offsets`` at which bags begin, (B,);
     and ``per_sample_weights`` for sums. It gives (B, embedding_dim).
 
-    >>> import tapegrad as torch
     >>> bag = EmbeddingBag.from_pretrained(torch.tensor([[0.0, 1.0], [2.0, 3.0]]), mode="sum")
     >>> bag(torch.tensor([0, 1, 1]), torch.tensor([0, 2]))
     tensor([[2., 4.],

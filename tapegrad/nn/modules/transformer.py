@@ -128,7 +128,6 @@ class TransformerEncoderLayer(_Layer):
     Raises:
         RuntimeError: another name of an activation.
 
-    >>> import tapegrad as torch
     >>> torch.nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)(torch.ones(3, 1, 4)).shape
     torch.Size([3, 1, 4])
     """
@@ -185,7 +184,6 @@ class TransformerDecoderLayer(_Layer):
         d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias: see
             ``TransformerEncoderLayer``.
 
-    >>> import tapegrad as torch
     >>> torch.nn.TransformerDecoderLayer(4, 2, dim_feedforward=8)(torch.ones(3, 1, 4), torch.ones(5, 1, 4)).shape
     torch.Size([3, 1, 4])
     """
@@ -259,7 +257,6 @@ class TransformerEncoder(Module):
             here all the same, but comes out as 0 (before the normalization), as in PyTorch.
         mask_check: whether to look first if all padding is at the end.
 
-    >>> import tapegrad as torch
     >>> layer = torch.nn.TransformerEncoderLayer(4, 2, dim_feedforward=8, batch_first=True)
     >>> torch.nn.TransformerEncoder(layer, num_layers=2)(torch.ones(1, 3, 4)).shape
     torch.Size([1, 3, 4])
@@ -368,7 +365,6 @@ class TransformerDecoder(Module):
             tgt_is_causal, memory_is_causal: whether the masks are those of what comes later; that of ``tgt`` is found
                 out if it is None.
 
-        >>> import tapegrad as torch
         >>> layer = torch.nn.TransformerDecoderLayer(4, 2, 8)
         >>> torch.nn.TransformerDecoder(layer, 2)(torch.ones(3, 1, 4), torch.ones(5, 1, 4)).shape
         torch.Size([3, 1, 4])
@@ -394,7 +390,6 @@ class Transformer(Module):
         num_encoder_layers, num_decoder_layers: how many layers there are.
         custom_encoder, custom_decoder: what to use in their place.
 
-    >>> import tapegrad as torch
     >>> model = torch.nn.Transformer(4, 2, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
     >>> model(torch.ones(1, 3, 4), torch.ones(1, 5, 4)).shape
     torch.Size([1, 5, 4])

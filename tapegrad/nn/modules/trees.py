@@ -93,7 +93,6 @@ def flatten(module: Any) -> tuple[list[str], list[Any], ModuleStructure]:
     Raises:
         ValueError: a parameter has no shape yet.
 
-    >>> import tapegrad as torch
     >>> flatten(torch.nn.Linear(2, 3))[0]
     ['weight', 'bias']
     """
@@ -111,7 +110,6 @@ def flatten(module: Any) -> tuple[list[str], list[Any], ModuleStructure]:
 def unflatten(structure: ModuleStructure, tensors: Iterable[Any]) -> Any:
     """The module of a structure with these tensors, or with what jax puts into their places.
 
-    >>> import tapegrad as torch
     >>> _, _, structure = flatten(torch.nn.Linear(2, 3))
     >>> unflatten(structure, [torch.zeros(3, 2), torch.ones(3)])(torch.ones(2))
     tensor([1., 1., 1.])

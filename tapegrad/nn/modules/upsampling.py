@@ -23,7 +23,6 @@ class Upsample(Module):
 
     Shape: (N, C, *lengths) to (N, C, *new lengths).
 
-    >>> import tapegrad as torch
     >>> Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2., 2.]]])
     """
@@ -63,7 +62,6 @@ class UpsamplingNearest2d(Upsample):
 
     Shape: (N, C, H, W) to (N, C, *size).
 
-    >>> import tapegrad as torch
     >>> UpsamplingNearest2d(scale_factor=2)(torch.tensor([[[[1.0, 2.0]]]]))
     tensor([[[[1., 1., 2., 2.],
               [1., 1., 2., 2.]]]])
@@ -78,7 +76,6 @@ class UpsamplingBilinear2d(Upsample):
 
     Shape: (N, C, H, W) to (N, C, *size).
 
-    >>> import tapegrad as torch
     >>> UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1.0, 2.0]]]]))
     tensor([[[[1.0000, 1.5000, 2.0000]]]])
     """

@@ -29,7 +29,6 @@ class DataParallel(Module):
         module: the module.
         device_ids: the GPU that is used, in a list; empty if there is none.
 
-    >>> import tapegrad as torch
     >>> DataParallel(torch.nn.ReLU())(torch.tensor([-1.0, 1.0]))
     tensor([0., 1.])
     """

@@ -23,7 +23,6 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
         target_gpus: devices, or the numbers of GPUs.
         dim: which dimension is cut.
 
-    >>> import tapegrad as torch
     >>> scatter({"x": torch.arange(4)}, ["cpu", "cpu"])
     [{'x': tensor([0, 1])}, {'x': tensor([2, 3])}]
     """
@@ -59,7 +58,6 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
     Raises:
         ValueError: dicts of several lengths.
 
-    >>> import tapegrad as torch
     >>> gather([torch.ones(1), torch.zeros(1)], "cpu")
     tensor([1., 0.])
     """

@@ -80,7 +80,6 @@ def clip_grads_with_norm_(
         total_norm: the norm that they have, as ``get_total_norm`` gives it.
         foreach: makes no difference here.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([0.0, 0.0], requires_grad=True)
     >>> w.grad = torch.tensor([3.0, 4.0])
     >>> torch.nn.utils.clip_grads_with_norm_([w], max_norm=1.0, total_norm=torch.tensor(5.0))
@@ -116,7 +115,6 @@ def clip_grad_norm_(
     Returns:
         the norm that they had.
 
-    >>> import tapegrad as torch
     >>> x = torch.zeros(2, requires_grad=True)
     >>> x.grad = torch.tensor([3.0, 4.0])
     >>> clip_grad_norm_(x, 1.0), x.grad
@@ -141,7 +139,6 @@ def clip_grad_norm(
     """The former name of ``clip_grad_norm_``, with its arguments: ``parameters``, ``max_norm``, ``norm_type``,
     ``error_if_nonfinite`` and ``foreach``.
 
-    >>> import tapegrad as torch
     >>> import warnings
     >>> w = torch.tensor([0.0, 0.0], requires_grad=True)
     >>> w.grad = torch.tensor([3.0, 4.0])

@@ -21,7 +21,6 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     Raises:
         TypeError: they are on several devices.
 
-    >>> import tapegrad as torch
     >>> parameters_to_vector([torch.ones(2), torch.zeros(1, 2)])
     tensor([1., 1., 0., 0.])
     """

@@ -56,7 +56,6 @@ def fuse_conv_bn_weights(
         bn_b: its bias, or None.
         transpose: whether the convolution is a transposed one, whose outputs are the weight's second dimension.
 
-    >>> import tapegrad as torch
     >>> weight, mean, var = torch.ones(1, 1, 1, 1), torch.tensor([3.0]), torch.tensor([4.0])
     >>> torch.nn.utils.fuse_conv_bn_weights(weight, None, mean, var, 0.0, None, None)[1]
     Parameter containing:
@@ -108,7 +107,6 @@ def fuse_linear_bn_weights(
         bn_w: the weight of the batch norm.
         bn_b: its bias.
 
-    >>> import tapegrad as torch
     >>> weight, mean, var, one = torch.ones(1, 1), torch.tensor([3.0]), torch.tensor([4.0]), torch.ones(1)
     >>> torch.nn.utils.fuse_linear_bn_weights(weight, None, mean, var, 0.0, one, one)[0]
     Parameter containing:

@@ -138,7 +138,6 @@ def orthogonal(
     Raises:
         ValueError: there is no such weight, it is no matrix, or there is no such map.
 
-    >>> import tapegrad as torch
     >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(4, 2))
     >>> (layer.weight @ layer.weight.T).round(decimals=2).abs()
     tensor([[1., 0.],
@@ -273,7 +272,6 @@ def spectral_norm(
         ValueError: there is no such weight, or the number of steps is not positive.
         IndexError: there is no such dimension.
 
-    >>> import tapegrad as torch
     >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(2, 2), n_power_iterations=50)
     >>> round(torch.linalg.matrix_norm(layer.weight, 2).item(), 2)
     1.0

@@ -269,7 +269,6 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
     Raises:
         ValueError: there is no such tensor, or what the parametrization gives doesn't fit.
 
-    >>> import tapegrad as torch
     >>> class Positive(Module):
     ...     def forward(self, x):
     ...         return x.abs()

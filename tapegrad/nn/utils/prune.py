@@ -305,7 +305,6 @@ class L1Unstructured(_Unstructured):
     def apply(cls, module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:  # type: ignore[override]
         """Prune a parameter of a module, as ``l1_unstructured`` does.
 
-        >>> import tapegrad as torch
         >>> layer = torch.nn.Linear(4, 1)
         >>> torch.nn.utils.prune.L1Unstructured.apply(layer, "weight", 2) and int((layer.weight == 0).sum())
         2
@@ -364,7 +363,6 @@ class RandomStructured(_Structured):
     def apply(cls, module: Any, name: str, amount: Any, dim: int = -1) -> Any:  # type: ignore[override]
         """Prune a parameter of a module, as ``random_structured`` does.
 
-        >>> import tapegrad as torch
         >>> layer = torch.nn.Linear(4, 1)
         >>> torch.nn.utils.prune.RandomStructured.apply(layer, "weight", 2, dim=1) and int((layer.weight == 0).sum())
         2
@@ -397,7 +395,6 @@ class LnStructured(_Structured):
     ) -> Any:
         """Prune a parameter of a module, as ``ln_structured`` does.
 
-        >>> import tapegrad as torch
         >>> layer = torch.nn.Linear(4, 1)
         >>> torch.nn.utils.prune.LnStructured.apply(layer, "weight", 2, n=2, dim=1) and int((layer.weight == 0).sum())
         2
@@ -464,7 +461,6 @@ def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any 
         amount: how many elements, or which share of them.
         importance_scores: the magnitudes; those of the parameter if None.
 
-    >>> import tapegrad as torch
     >>> module = torch.nn.Module()
     >>> module.weight = torch.nn.Parameter(torch.tensor([3.0, -1.0, 2.0]))
     >>> l1_unstructured(module, "weight", 1).weight
@@ -483,7 +479,6 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
         amount: how many slices, or which share of them.
         dim: the dimension along which they are slices.
 
-    >>> import tapegrad as torch
     >>> layer = torch.nn.utils.prune.random_structured(torch.nn.Linear(3, 4), "weight", amount=2, dim=0)
     >>> int((layer.weight == 0).all(1).sum())
     2
@@ -503,7 +498,6 @@ def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importa
         dim: the dimension along which they are slices.
         importance_scores: what the norm is taken of; the parameter if None.
 
-    >>> import tapegrad as torch
     >>> layer = torch.nn.Linear(2, 2, bias=False)
     >>> layer.weight.data = torch.tensor([[3.0, 4.0], [1.0, 1.0]])
     >>> torch.nn.utils.prune.ln_structured(layer, "weight", amount=1, n=2, dim=0).weight.detach()
@@ -535,7 +529,6 @@ def global_unstructured(
     Raises:
         TypeError: these are no pairs, or the method is no unstructured one.
 
-    >>> import tapegrad as torch
     >>> one, two = torch.nn.Linear(2, 1, bias=False), torch.nn.Linear(2, 1, bias=False)
     >>> one.weight.data, two.weight.data = torch.tensor([[1.0, 9.0]]), torch.tensor([[2.0, 8.0]])
     >>> prune = torch.nn.utils.prune

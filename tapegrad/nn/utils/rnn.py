@@ -53,7 +53,6 @@ class PackedSequence(PackedSequence_):
     Raises:
         ValueError: ``batch_sizes`` on another device.
 
-    >>> import tapegrad as torch
     >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])])
     >>> packed.data, packed.batch_sizes
     (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
@@ -141,7 +140,6 @@ class PackedSequence(PackedSequence_):
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The inverse of a permutation; None of None.
 
-    >>> import tapegrad as torch
     >>> invert_permutation(torch.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
@@ -163,7 +161,6 @@ def pack_padded_sequence(
     Raises:
         RuntimeError: lengths in another order, not positive, or of another number than the sequences.
 
-    >>> import tapegrad as torch
     >>> padded = torch.tensor([[1, 2, 3], [4, 5, 0]])
     >>> pack_padded_sequence(padded, [3, 2], batch_first=True).data
     tensor([1, 4, 2, 5, 3])
@@ -193,7 +190,6 @@ def pad_packed_sequence(
     Raises:
         ValueError: ``total_length`` is less than that.
 
-    >>> import tapegrad as torch
     >>> pad_packed_sequence(pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])]), batch_first=True)[0]
     tensor([[1, 2, 3],
             [4, 5, 0]])
@@ -225,7 +221,6 @@ def pad_sequence(
     Raises:
         RuntimeError: no sequences; such of different shapes; another ``padding_side``.
 
-    >>> import tapegrad as torch
     >>> pad_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])], batch_first=True, padding_side="left")
     tensor([[1, 2, 3],
             [0, 4, 5]])
@@ -270,7 +265,6 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
     ``padded_sequences`` is (longest, batch, ...), or (batch, longest, ...) if ``batch_first``; ``lengths`` is (batch,),
     int64.
 
-    >>> import tapegrad as torch
     >>> unpad_sequence(torch.tensor([[1, 2, 3], [4, 5, 0]]), torch.tensor([3, 2]), batch_first=True)
     [tensor([1, 2, 3]), tensor([4, 5])]
     """
@@ -285,7 +279,6 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
 
     With ``enforce_sorted`` the longest has to come first; otherwise they are sorted, and the order is kept.
 
-    >>> import tapegrad as torch
     >>> pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])]).batch_sizes
     tensor([2, 2, 1])
     """
@@ -296,7 +289,6 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences that were packed: ``packed_sequences`` as a list of tensors (length, ...).
 
-    >>> import tapegrad as torch
     >>> unpack_sequence(pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4, 5])]))
     [tensor([1, 2, 3]), tensor([4, 5])]
     """

@@ -41,7 +41,6 @@ class SpectralNorm:
     Raises:
         ValueError: the number of steps is not positive.
 
-    >>> import tapegrad as torch
     >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
     >>> [type(hook).__name__ for hook in layer._forward_pre_hooks.values()], layer.weight_u.shape
     (['SpectralNorm'], torch.Size([3]))
@@ -188,7 +187,6 @@ def spectral_norm(
         RuntimeError: this has been done before.
         ValueError: the weight has no shape yet, or the number of steps is not positive.
 
-    >>> import tapegrad as torch
     >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2), n_power_iterations=50)
     >>> y = layer(torch.ones(1, 2))
     >>> round(torch.linalg.matrix_norm(layer.weight, 2).item(), 2)

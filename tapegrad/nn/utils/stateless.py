@@ -25,7 +25,6 @@ def functional_call(
     are what it is called with. With ``tie_weights`` a tensor that has several names is replaced under all of them; with
     ``strict`` every tensor of the module has to be named.
 
-    >>> import tapegrad as torch
     >>> import warnings
     >>> others = {"weight": torch.ones(1, 1), "bias": torch.ones(1)}
     >>> with warnings.catch_warnings(action="ignore"):

@@ -185,15 +185,10 @@ def _backward_through(outputs: Iterable[Any], grads: tuple) -> None:
 
 
 def checkpoint(
-    function: Callable,
-    *args: Any,
-    use_reentrant: bool | None = None,
-    context_fn: Callable[[], Contexts] = noop_context_fn,
-    determinism_check: str = "default",
-    debug: bool = False,
-    early_stop: bool = True,
-    **kwargs: Any,
-) -> Any:
+    function: Callable, *args: Any, use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = noop_context_fn, determinism_check: str = "default", debug: bool = False,
+    early_stop: bool = True, **kwargs: Any,
+) -> Any:  # fmt: skip
     """Call ``function(*args, **kwargs)`` without keeping what it saves for backward; there it is computed again.
 
     Args:
@@ -211,7 +206,6 @@ def checkpoint(
         ValueError: arguments that the variant does not take; an unknown ``determinism_check``.
         CheckpointError: from backward, when the function does not do the same again.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([0.0, 1.0], requires_grad=True)
     >>> y = checkpoint(lambda x: x.exp().exp(), x, use_reentrant=False)
     >>> y.sum().backward()
@@ -244,15 +238,9 @@ _DETERMINISM_CHECKS: dict[str, Callable[[Tensor], Any]] = {"default": _metadata,
 
 
 def _frame(
-    function: Callable,
-    args: tuple,
-    kwargs: dict,
-    preserve_rng_state: bool,
-    context_fn: Callable[[], Contexts],
-    determinism_check: str,
-    debug: bool,
-    early_stop: bool,
-) -> tuple[Frame, AbstractContextManager]:
+    function: Callable, args: tuple, kwargs: dict, preserve_rng_state: bool, context_fn: Callable[[], Contexts],
+    determinism_check: str, debug: bool, early_stop: bool,
+) -> tuple[Frame, AbstractContextManager]:  # fmt: skip
     """The frame of a call, and the context for its first run."""
     on_error = None
     if debug if _Switches.debug is None else _Switches.debug:
@@ -305,7 +293,6 @@ def checkpoint_sequential(
     Raises:
         ValueError: other keyword arguments.
 
-    >>> import tapegrad as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> checkpoint_sequential([torch.exp, torch.log, torch.exp], 2, x, use_reentrant=False).sum().backward()
     >>> x.grad

@@ -59,7 +59,6 @@ class GraphExecGroup:
     Raises:
         RuntimeError: on entry, inside another one.
 
-    >>> import tapegrad as torch
     >>> from tapegrad.utils.checkpoint import checkpoint, GraphExecGroup
     >>> x, runs = torch.ones(2, requires_grad=True), []
     >>> a, b = checkpoint(lambda x: runs.append(1) or (x.sin(), x.exp()), x, use_reentrant=False)
@@ -117,13 +116,9 @@ class Frame:
     """
 
     def __init__(
-        self,
-        again: Callable,
-        *,
-        early_stop: bool,
-        describe: Callable[[Tensor], Any],
+        self, again: Callable, *, early_stop: bool, describe: Callable[[Tensor], Any],
         on_error: Callable[[CheckpointError], Any] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.again, self.early_stop, self.describe, self.on_error = again, early_stop, describe, on_error
         self.arguments: list[Any] = []
         self.placeholders: list[weakref.ref[Placeholder]] = []

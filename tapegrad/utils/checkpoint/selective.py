@@ -153,7 +153,6 @@ def create_selective_checkpoint_contexts(
         TypeError: neither a function nor a list.
 
     >>> import functools
-    >>> import tapegrad as torch
     >>> from tapegrad.utils.checkpoint import checkpoint
     >>> x = torch.eye(2, requires_grad=True)
     >>> keep = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])

@@ -67,7 +67,6 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 
     One generator serves all devices here, so the states are all the same.
 
-    >>> import tapegrad as torch
     >>> get_device_states(torch.ones(2), [torch.ones(3)])
     ([], [])
     """

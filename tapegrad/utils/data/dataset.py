@@ -76,7 +76,6 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     Raises:
         AssertionError: they differ in their first dimension.
 
-    >>> import tapegrad as torch
     >>> TensorDataset(torch.arange(6).reshape(3, 2), torch.arange(3))[1]
     (tensor([2, 3]), tensor(1))
     """
@@ -281,7 +280,6 @@ def random_split(
     Raises:
         ValueError: the lengths don't add up to the dataset's; a fraction below 0.
 
-    >>> import tapegrad as torch
     >>> [len(part) for part in random_split(range(10), [0.5, 0.25, 0.25])]
     [6, 2, 2]
     """

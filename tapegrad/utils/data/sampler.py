@@ -88,12 +88,9 @@ class RandomSampler(Sampler[int]):
     replacement: bool
 
     def __init__(
-        self,
-        data_source: Any,
-        replacement: bool = False,
-        num_samples: int | None = None,
+        self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
         generator: Generator | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
@@ -173,12 +170,8 @@ class WeightedRandomSampler(Sampler[int]):
     replacement: bool
 
     def __init__(
-        self,
-        weights: Sequence[float],
-        num_samples: int,
-        replacement: bool = True,
-        generator: Generator | None = None,
-    ) -> None:
+        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Generator | None = None,
+    ) -> None:  # fmt: skip
         if not is_positive(num_samples):
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
         if not isinstance(replacement, bool):

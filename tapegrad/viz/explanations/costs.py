@@ -102,7 +102,6 @@ def explain(loss: Any) -> CostReport:
         TypeError: no tensor.
         ValueError: the tensor has no graph.
 
-    >>> import tapegrad as torch
     >>> w = torch.ones(8, 8, requires_grad=True)
     >>> torch.viz.explain((torch.ones(4, 8) @ w).exp().sum())
     3 operators in 3 rows: 575 flops forward, 544 backward

@@ -116,7 +116,6 @@ def diff(step_a: Any, step_b: Any = None) -> DiffReport | KindsReport:
     Raises:
         TypeError: neither.
 
-    >>> import tapegrad as torch
     >>> def step(n, power):
     ...     return (torch.ones(n) * 2) ** power
     >>> print(torch.viz.diff(lambda: step(3, 2), lambda: step(3, 3)))
@@ -130,7 +129,8 @@ def diff(step_a: Any, step_b: Any = None) -> DiffReport | KindsReport:
     for step in (step_a, step_b):
         if not callable(step) or isinstance(step, Tensor):
             expected = "two functions without arguments, or one compiled step"
-            raise TypeError(message("diff()", expected=expected, got=type(step).__name__))
+            got = f"{type(step_a).__name__} alone" if step_b is None else type(step).__name__
+            raise TypeError(message("diff()", expected=expected, got=got))
         if not takes_nothing(step):
             hint = "diff(lambda: step(x), lambda: step(y))"
             raise TypeError(message("diff(): a function that is run wants arguments", hint=hint))

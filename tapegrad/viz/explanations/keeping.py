@@ -85,7 +85,6 @@ def saved(loss: Any) -> KeptReport:
         TypeError: no tensor.
         ValueError: the tensor has no graph.
 
-    >>> import tapegrad as torch
     >>> w = torch.ones(8, requires_grad=True)
     >>> torch.viz.saved((w.exp() * w).sum())
     saved for backward: 2 tensors, 64 B
@@ -160,7 +159,6 @@ def who_holds(tensor: Any) -> HoldersReport:
     Raises:
         TypeError: no tensor.
 
-    >>> import tapegrad as torch
     >>> def keep():
     ...     x = torch.ones(3)
     ...     w = torch.ones(3, requires_grad=True)

@@ -23,6 +23,7 @@ from tapegrad.viz.explanations.subjects import (
     nodes_of,
     operator_of,
     position_of,
+    raised,
     tensor_given,
 )
 from tapegrad.viz.explanations.walking import gradient_text, walk
@@ -58,7 +59,6 @@ def why_no_grad(tensor: Any) -> Answer:
     Raises:
         TypeError: no tensor.
 
-    >>> import tapegrad as torch
     >>> w = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.set_record_source_lines(True), torch.no_grad():
     ...     y = w * 2
@@ -126,7 +126,6 @@ def why_none(tensor: Any, loss: Any = None) -> Answer:
         TypeError: no tensor.
         ValueError: ``loss`` has no graph.
 
-    >>> import tapegrad as torch
     >>> v, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     >>> loss = (v * w.detach()).sum()
     >>> print(torch.viz.why_none(w, loss))
@@ -218,7 +217,10 @@ def reason_on_the_way(end: Node, nodes: Sequence[Node], loss: Any) -> tuple[str,
             "see it"
         )
         return what, [f"it was called at {place}" if place else None, after]
-    stopped = stopping_node(loss, end)
+    try:
+        stopped = stopping_node(loss, end)
+    except Exception as error:  # a hook's, a custom function's, or the engine's
+        return "the loss depends on it, but its backward pass could not be looked at", [f"that raises {raised(error)}"]
     if stopped is not None:
         position = position_of(stopped)
         return f"{plain_name(stopped)} gives no gradient for it", [f"made at {position}" if position else None]

@@ -11,7 +11,7 @@ Infs are told where there is no nan: many programs compute with them, as where t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.autograd.nonfinite.checks import saved_by as named_saves
@@ -28,7 +28,7 @@ from tapegrad.tape.positions import at
 from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.viz.describing import is_leaf, name_of_leaf, plain_name
 from tapegrad.viz.explanations.report import Report
-from tapegrad.viz.explanations.subjects import line_of, lines_missing, nodes_of, operator_of, refuse_freed
+from tapegrad.viz.explanations.subjects import line_of, lines_missing, nodes_of, operator_of, raised, refuse_freed
 from tapegrad.viz.explanations.walking import Visit, walk
 
 Place = tuple[Node, int]
@@ -87,7 +87,6 @@ def explain_nan(loss: Any, gradient: Any = None) -> NonfiniteReport:
         ValueError: the tensor has no graph, or no elements.
         RuntimeError: the graph was freed.
 
-    >>> import tapegrad as torch
     >>> x = torch.tensor([4.0, -1.0], requires_grad=True)
     >>> print(torch.viz.explain_nan((x.sqrt() * 2).sum()))
     the first nan: sqrt made it, in the forward pass
@@ -256,7 +255,8 @@ def in_backward(loss: Any, gradient: Any, known: KnownResults) -> NonfiniteRepor
         return NonfiniteReport("no nan is known in the forward pass; gradient= lets backward be looked at", (), told)
     rows: list[Looked] = []
     firsts: dict[str, tuple[Visit, list[Looked]]] = {}
-    for visit in walk(loss, gradient):
+    errors: list[Exception] = []
+    for visit in until_error(walk(loss, gradient), errors):
         rows.append(Looked(visit.node, plain_name(visit.node), "; ".join(states(visit)), line_of(visit.node)))
         for kind in {spoilt(value_of(grad)) for grad in visit.outgoing if grad is not None} - {None}:
             firsts.setdefault(kind, (visit, rows[-MOST_LOOKED_AT:]))  # type: ignore[arg-type]
@@ -265,7 +265,18 @@ def in_backward(loss: Any, gradient: Any, known: KnownResults) -> NonfiniteRepor
     found = next((kind for kind in ("nan", "inf") if kind in firsts), None)
     if found is not None:
         return backward_report(*firsts[found], found, known, told)
+    if errors:
+        title = "no nan is known in the forward pass, nor in the backward pass until that raises an error"
+        return NonfiniteReport(title, rows[-MOST_LOOKED_AT:], [raised(errors[0]), *told])
     return NonfiniteReport("no nan: neither in what is known of the forward pass, nor in the backward pass", (), told)
+
+
+def until_error(visits: Iterable[Visit], errors: list[Exception]) -> Iterator[Visit]:
+    """The visits, up to the first error: a hook's, a custom function's, or the engine's, which is put down."""
+    try:
+        yield from visits
+    except Exception as error:
+        errors.append(error)
 
 
 def states(visit: Visit) -> list[str]:

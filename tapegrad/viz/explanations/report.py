@@ -26,7 +26,7 @@ class Report:
 
     def __init__(self, title: str, rows: Iterable[Any] = (), facts: Iterable[str | None] = ()) -> None:
         self.title = title
-        self.rows = tuple(rows)
+        self.rows: Sequence[Any] = tuple(rows)
         self.facts = tuple(fact for fact in facts if fact)
 
     def table(self) -> tuple[list[str], list[list[str]]]:

@@ -51,6 +51,11 @@ def freed_text(nodes: Sequence[Node]) -> str | None:
     return None if freed is None else f"what the graph saved was freed{where}"
 
 
+def raised(error: Exception) -> str:
+    """What an error says first."""
+    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
+
+
 def tensor_given(given: Any, function: str, what: str = "a tensor") -> Tensor:
     """A tensor that a function was given.
 

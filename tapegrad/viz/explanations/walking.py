@@ -7,7 +7,8 @@ from functools import partial
 from html import escape
 from typing import Any
 
-from tapegrad.autograd.differentiate import as_tuple, currency_for, make_seeds
+from tapegrad.autograd.currencies import Tensors
+from tapegrad.autograd.differentiate import are_lifted, as_tuple, currency_for, make_seeds
 from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.running import engine
 from tapegrad.execution.host import is_traced, to_host
@@ -97,6 +98,7 @@ class Walk(Report):
 
     def __init__(self, title: str, visits: Iterator[Visit], facts: Sequence[str | None]) -> None:
         super().__init__(title, (), facts)
+        self.rows = self._visited = list[Visit]()
         self._visits = visits
 
     def __iter__(self) -> Walk:
@@ -104,7 +106,7 @@ class Walk(Report):
 
     def __next__(self) -> Visit:
         visit = next(self._visits)
-        self.rows = (*self.rows, visit)
+        self._visited.append(visit)
         return visit
 
 
@@ -123,7 +125,6 @@ def walk(loss: Any, gradient: Any = None, *, inputs: Any = None) -> Walk:
         ValueError: the tensor has no graph.
         RuntimeError: its graph was freed, or ``gradient`` doesn't fit.
 
-    >>> import tapegrad as torch
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> steps = torch.viz.walk((w * 3).sum())
     >>> for step in steps:
@@ -143,14 +144,16 @@ def walk(loss: Any, gradient: Any = None, *, inputs: Any = None) -> Walk:
     seeds = make_seeds(given, as_tuple(gradient, count=len(given)))
     ends = [(node, 0) for node in nodes if is_leaf(node)] if inputs is None else nodes_of(inputs, "walk")[0]
     facts = ["nothing is accumulated: .grad is as it was", lines_missing(nodes)]
-    return Walk(f"backward pass of {len(nodes)} nodes", visits_of(roots, seeds, ends), facts)
+    return Walk(f"backward pass of {len(nodes)} nodes", visits_of(roots, seeds, ends, are_lifted(given)), facts)
 
 
-def visits_of(roots: list[Edge], seeds: Sequence[Tensor | None], ends: list[Edge]) -> Iterator[Visit]:
+def visits_of(
+    roots: list[Edge], seeds: Sequence[Tensor | None], ends: list[Edge], lifted: bool
+) -> Iterator[Visit]:
     """The visits, each made when it is asked for, with recording off meanwhile."""
     modes = partial(switched, grad=False)
     with modes():
-        currency = currency_for(False)
+        currency: Any = Tensors if lifted else currency_for(False)
         values = [None if seed is None else currency.seed(seed) for seed in seeds]
     running = engine.visits(roots, values, ends, currency)
     order = 0

@@ -3,9 +3,10 @@
 Note [Watching a model]
 On most steps there is one hook, on the model, which counts. Every so often a step is *sampled*: its submodules get
 hooks for this one call, which note what they return, and these tensors and the parameters get hooks for the gradients
-that arrive. When the model has returned, and when the backward pass is over, one kernel computes the statistics of all
-that was noted, and nobody waits for it: they are read when somebody looks at them. In deferred mode all of it is
-computed when the backward pass is over, by that kernel alone: within the program it would be compiled for minutes.
+that arrive. When the model has returned, and when the backward pass is over, the statistics of all that was noted are
+computed: by NumPy where that is possible, which is over before XLA would have compiled anything; elsewhere by one
+kernel, and nobody waits for it: they are read when somebody looks at them. In deferred mode all of it is computed when
+the backward pass is over, from outside: within the program it would be compiled for minutes.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class SampledStep:
     def rows(self) -> Iterator[Watched]:
         """The statistics; waits for them."""
         self.ask()
-        read = [(names, found if isinstance(found, list) else read_statistics(found)) for names, found in self.asked]
+        read = [(names, read_statistics(found)) for names, found in self.asked]
         self.asked = list(read)
         for names, found in read:
             yield from (Watched(self.step, *name, one) for name, one in zip(names, found, strict=True))
@@ -262,7 +263,6 @@ def watch(model: Any, every: int = 100) -> Watch:
         TypeError: no module.
         ValueError: ``every`` is no number of steps.
 
-    >>> import tapegrad as torch
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     >>> with torch.viz.watch(net, every=2) as watched:
     ...     for _ in range(4):

@@ -257,7 +257,6 @@ def parallelize_module(
         ValueError: no mesh, or one of several dimensions.
         TypeError: no plan.
 
-    >>> import tapegrad as torch
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Linear(4, 2))
     >>> plan = {"0": ColwiseParallel(), "1": RowwiseParallel()}
     >>> parallelize_module(net, DeviceMesh("cpu", [0]), plan)[1].weight.placements

@@ -78,7 +78,6 @@ class IterableFetcher:
 def rows_together(dataset: Any, indices: Any) -> Any:
     """The batch that samples of tensors make, read at once; ``MISSING`` if it has to be made of its samples.
 
-    >>> import tapegrad as torch
     >>> rows_together(Subset(TensorDataset(torch.arange(4) * 10), [3, 1]), [1, 0])
     [tensor([10, 30])]
     """
