@@ -235,7 +235,7 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
     """
     mould = None if forward is not None else plan.mould
     shared = None if mould is None else mould.shared_forward(plan)
-    if shared is not None:
+    if mould is not None and shared is not None:
         run = mould.run = mould.run or sharing_runner(plan, shared)
         return partial(run, plan, *plan.out_specs, *shared.keys(plan.fit.numbers))
     names = {} if plan.recorded is None else recording_names(plan.recorded)
