@@ -1,7 +1,7 @@
 """Operators that programs register: ``torch.library.custom_op``. A function of tensors, with a backward of its own.
 
-The function is not looked into: it runs without a tape, and a call that has tensors which require grad is one node, as a
-custom function is. What else is registered is asked where it counts: a *fake* one computes on the device ``meta``.
+The function is not looked into: it runs without a tape, and a call that has tensors which require grad is one node, as
+a custom function is. What else is registered is asked where it counts: a *fake* one computes on the device ``meta``.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class CustomOpDef:
         return fn
 
     def register_autograd(self, backward: Callable, /, *, setup_context: Callable | None = None) -> None:
-        """Register a backward, which is called with a context and the results' gradients, and gives those of the inputs.
+        """Register a backward: of a context and the results' gradients it gives those of the inputs.
 
         Args:
             setup_context: called with a context, ``inputs`` and ``output``, to save what the backward needs; if there
@@ -172,8 +172,8 @@ class CustomOpDef:
         """
         if self._mutates:
             raise RuntimeError(
-                f"Cannot register autograd formula for non-functional operator {self!r} with schema {self._schema}. Please "
-                "create a functional operator and register an autograd formula for that."
+                f"Cannot register autograd formula for non-functional operator {self!r} with schema {self._schema}. "
+                "Please create a functional operator and register an autograd formula for that."
             )
         self._backward, self._setup_context = backward, setup_context
 
@@ -197,8 +197,8 @@ class CustomOpDef:
         if any(memory in memories[:at] or memory in memories[results:] for at, memory in enumerate(memories[:results])):
             raise RuntimeError(
                 f"{self._name} (with implementation in {inspect.getmodule(self._init_fn)}): The output of this custom "
-                "operator (1) must not also be an input to this custom operator and (2) may not alias any inputs to this "
-                "custom operator or other returns. The most common way to trigger this error is if we have y = "
+                "operator (1) must not also be an input to this custom operator and (2) may not alias any inputs to "
+                "this custom operator or other returns. The most common way to trigger this error is if we have y = "
                 "custom_op(x) and y and x are the same Tensor. Please instead return a clone of the offending output "
                 "tensor(s) (e.g. return x.clone()) or refactor the custom operator to not return y."
             )
@@ -247,8 +247,8 @@ class _CustomOp(Function):
         op = cls.op
         if op._backward is None:
             raise RuntimeError(
-                f"Trying to backward through {op._namespace}.{op._name}.default but no autograd formula was registered. "
-                "Please use register_autograd to add one."
+                f"Trying to backward through {op._namespace}.{op._name}.default but no autograd formula was "
+                "registered. Please use register_autograd to add one."
             )
         found = op._backward(ctx, *grads)
         return None, *(found if isinstance(found, (tuple, list)) else (found,))
