@@ -139,7 +139,7 @@ class CustomOpDef:
         self._fake: Callable | None = None
         self._backward: Callable | None = None
         self._setup_context: Callable | None = None
-        self._node = type(f"GeneratedBackwardFor_{self._namespace}_{self._name}_default", (_CustomOp,), {"op": self})
+        self._node: type[_CustomOp] = type(f"GeneratedBackwardFor_{self._namespace}_{self._name}_default", (_CustomOp,), {"op": self})
         self.default = self
 
     def __repr__(self) -> str:
@@ -234,7 +234,7 @@ class _CustomOp(Function):
     op: CustomOpDef
 
     @classmethod
-    def forward(cls, ctx: Any, keywords: dict[str, Any], *args: Any) -> Any:  # type: ignore[override]
+    def forward(cls, ctx: Any, keywords: dict[str, Any], *args: Any) -> Any:
         output = cls.op._computed(args, keywords)
         setup = cls.op._setup_context
         if setup is not None:
@@ -243,7 +243,7 @@ class _CustomOp(Function):
         return tuple(output) if isinstance(output, list) else output
 
     @classmethod
-    def backward(cls, ctx: Any, *grads: Any) -> Any:  # type: ignore[override]
+    def backward(cls, ctx: Any, *grads: Any) -> Any:
         op = cls.op
         if op._backward is None:
             raise RuntimeError(
