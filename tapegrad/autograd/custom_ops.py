@@ -139,7 +139,8 @@ class CustomOpDef:
         self._fake: Callable | None = None
         self._backward: Callable | None = None
         self._setup_context: Callable | None = None
-        self._node: type[_CustomOp] = type(f"GeneratedBackwardFor_{self._namespace}_{self._name}_default", (_CustomOp,), {"op": self})
+        node = f"GeneratedBackwardFor_{self._namespace}_{self._name}_default"
+        self._node: type[_CustomOp] = type(node, (_CustomOp,), {"op": self})
         self.default = self
 
     def __repr__(self) -> str:
