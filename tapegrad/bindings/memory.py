@@ -21,9 +21,10 @@ from tapegrad.ops import strided
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry, Ints, extent
 from tapegrad.tensor.layout import channels_last, contiguous_format, memory_format, preserve_format
+from tapegrad.tensor.lifted import Lifted
 from tapegrad.tensor.placing import address_of, lie_alike, memory_of, nbytes_of
 from tapegrad.tensor.spec import named_strides
-from tapegrad.tensor.tensor import Tensor, describe, storage_of, wrap
+from tapegrad.tensor.tensor import Tensor, describe, storage_of, value_of, wrap
 
 # -- asking ------------------------------------------------------------------------------------------------------------
 
@@ -235,7 +236,10 @@ def checked_place(input: Tensor, size: Any, stride: Any, offset: Any, function: 
 
     Raises:
         TypeError, RuntimeError: PyTorch's messages.
+        NotImplementedError: a function transform got a part of the memory, and what is asked of is all of it.
     """
+    if input._spec.level and not lies_as_outside(input, offset is not None):
+        raise NotImplementedError(OF_A_PART.format(function))
     place = Geometry(
         int_tuple(function, "size", size), int_tuple(function, "stride", stride),
         input._offset if offset is None else int(offset),
@@ -251,6 +255,28 @@ def checked_place(input: Tensor, size: Any, stride: Any, offset: Any, function: 
     if extent(place) * itemsize > available:
         raise RuntimeError(out_of_storage(*place, itemsize, available))
     return place
+
+
+OF_A_PART = (
+    "{} inside a function transform (vmap, grad, jvp, ...): the tensor shows a part of some memory, with gaps or not from "
+    "its beginning, and the transform has that part only. Call it on a contiguous() copy, or outside of the transform"
+)
+
+
+def lies_as_outside(tensor: Tensor, from_the_beginning: bool) -> bool:
+    """Whether a lifted tensor lies in memory as what it was lifted from, if that isn't in row-major order.
+
+    ``from_the_beginning``: whether it has to begin at the same place, too.
+    """
+    while isinstance(value := value_of(tensor), Lifted):
+        outside = value.tensor
+        strides = outside._spec.strides
+        if strides is not None and strides[value.batched :] != tensor._spec.layout:
+            return False
+        if from_the_beginning and outside._offset != tensor._offset:
+            return False
+        tensor = outside
+    return True
 
 
 def check_extent(place: Geometry, itemsize: int) -> None:
