@@ -375,7 +375,7 @@ def test_a_failure_of_the_compiler_leaves_the_kernel_to_numpy(background, monkey
 
 
 def test_what_fails_in_the_background_ends_nothing(monkeypatch):
-    told, order = [], []
+    told, order, both = [], [], threading.Event()
     monkeypatch.setattr(threading, "excepthook", lambda how: told.append(str(how.exc_value)))
 
     class Due:
@@ -385,10 +385,12 @@ def test_what_fails_in_the_background_ends_nothing(monkeypatch):
         def compile(self):
             order.append(self.name)
             if self.name == "warned of":
+                both.wait()
                 raise RuntimeWarning("warnings are errors")
 
     for name in ("warned of", "next"):
         compiler.add(Due(name))
+    both.set()
     compiler.wait()
     assert order == ["warned of", "next"] and told == ["warnings are errors"] and not compiler.is_busy
 

@@ -33,6 +33,7 @@ from tapegrad.nn.modules.hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from tapegrad.nn.modules.states import _IncompatibleKeys as _IncompatibleKeys
 from tapegrad.nn.parameter import Buffer, Parameter
 from tapegrad.tape.showing import shown_in_html
 from tapegrad.tensor.paths import note_module, owners
