@@ -20,6 +20,7 @@ from tapegrad.ops.shape import alias
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry
+from tapegrad.tensor.lifted import Lifted
 from tapegrad.tensor.shared import is_shared
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.storage import Counter
@@ -165,10 +166,25 @@ def as_view(
             result._spec = result._spec.replace(requires_grad=known)
         if base is not input and base._storage is not input._storage:
             remember_astray(result, base)
+    if spec.level and result.dtype is input.dtype:
+        _share_outside(input, result, offset - input._offset)
     share(result, input, offset, view_bits)
     if spec.inference:
         result._counter = None  # what was detached outside counts, but no view of it
     return result
+
+
+def _share_outside(input: Tensor, result: Tensor, further: int) -> None:
+    """Let what a view was lifted from share the memory of what its input was, which lies ``further`` ahead."""
+    whole, part = value_of(input), result._value
+    if isinstance(whole, Lifted) and isinstance(part, Lifted) and whole.batched is part.batched:
+        outer, inner = whole.tensor, part.tensor
+        front = outer._spec.layout[: whole.batched]
+        if outer._spec.layout == (*front, *input._spec.layout) and inner._storage is None:
+            strides = named_strides(inner.shape, (*front, *result._spec.layout))
+            inner._spec = inner._spec.replace(strides=strides)
+            _share_outside(outer, inner, further)
+            share(inner, outer, outer._offset + further)
 
 
 def sharing(tensor: Tensor, requires_grad: bool = False) -> Tensor:

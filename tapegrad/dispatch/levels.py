@@ -18,7 +18,7 @@ from tapegrad.tensor.dual import set_tangent
 from tapegrad.tensor.level_messages import ESCAPED
 from tapegrad.tensor.lifted import Level, Lifted, lifted_runner, raised
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, describe, sharing_handle, value_of, wrap
 
 
 class LevelOperators(NamedTuple):
@@ -55,11 +55,21 @@ def live(tensor: Tensor) -> Tensor:
 
 
 def handle(tensor: Tensor) -> Tensor:
-    """A handle on what a tensor is now, with its place in the graph and its tangent, which no write reaches."""
-    result = wrap(value_of(tensor), tensor._spec.fresh.replace(dual=False), gradient_edge(tensor))
+    """A handle on the memory of a tensor, with the place in the graph and the tangent that it has now."""
+    result = sharing_handle(tensor, gradient_edge(tensor))
     if tensor._spec.dual:
         set_tangent(result, tensor._tangent)
     return result
+
+
+def unreached(value: Lifted) -> Lifted:
+    """A lifted value with a memory of its own."""
+    tensor = value.tensor
+    spec = tensor._spec.fresh
+    result = wrap(value_of(tensor), spec.replace(dual=False), gradient_edge(tensor))
+    if spec.dual:
+        set_tangent(result, tensor._tangent)
+    return Lifted(result, value.level, value.batched)
 
 
 def lift(tensor: Tensor, level: Level, batched: bool = False, requires_grad: bool = False) -> Tensor:
@@ -164,9 +174,11 @@ def _outside(value: Any, level: Level) -> Any:
 def run_outside(function: Callable, values: tuple, level: Level) -> Any:
     """A pure array function of values of which some are lifted: the function as an operator, called outside.
 
-    If the level is over, it is called here, on what the values were lifted from.
+    If the level is over, it is called here, on what the values were lifted from. No write reaches what it saves: it
+    reads and writes memory, of which PyTorch saves nothing.
     """
     op, settings = level_operators.content.foreign(function), {"x64": True}
+    values = tuple(unreached(value) if isinstance(value, Lifted) else value for value in values)
     if level.alive:
         return lifted_forward(op, [type(value) for value in values], settings)(*values)
     if any(isinstance(value, Lifted) and value.batched for value in values):

@@ -424,7 +424,8 @@ def modified(
         saver: the node that saved it.
         writes: where each version was written, if that was recorded.
     """
-    origin = "" if edge is None else f", which is output {edge[1]} of {function_of(edge[0])},"
+    leaf = edge is None or hasattr(edge[0], "variable")  # a handle on a leaf leads to its accumulator
+    origin = "" if leaf else f", which is output {edge[1]} of {function_of(edge[0])},"  # type: ignore[index]
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
         "was changed in there or anywhere later. Good luck!"

@@ -44,8 +44,8 @@ from tapegrad.tensor.level_messages import (
     NOT_THE_SAME,
     RANDOM_IN_BATCH,
 )
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, value_of, wrap
+from tapegrad.tensor.spec import Spec, named_strides
+from tapegrad.tensor.tensor import Tensor, sharing_handle, value_of, wrap
 
 
 class Level:
@@ -144,10 +144,13 @@ class Lifted(Opaque):
 
     def __init__(self, tensor: Tensor, level: Level, batched: bool) -> None:
         self.tensor, self.level, self.batched = tensor, level, batched
-        self.shape = tuple(tensor._spec.shape[1:] if batched else tensor._spec.shape)
         outside = tensor._spec
+        self.shape = tuple(outside.shape[1:] if batched else outside.shape)
         self.dtype = outside.dtype.numpy
-        self.spec = Spec.of(self.shape, outside.dtype, outside.device, level=level.depth)
+        strides = outside.strides
+        if strides is not None:
+            strides = named_strides(self.shape, strides[1:] if batched else strides)
+        self.spec = Spec.of(self.shape, outside.dtype, outside.device, level=level.depth, strides=strides).fresh
 
     @property
     def below(self) -> Any:
@@ -167,7 +170,11 @@ class Lifted(Opaque):
         below = inner.severed() if isinstance(inner, Lifted) else inner
         if below is inner and not (spec.requires_grad or spec.dual):
             return self
-        return Lifted(wrap(below, spec.fresh.replace(requires_grad=False, dual=False)), self.level, self.batched)
+        tensor = sharing_handle(self.tensor, None, requires_grad=False)
+        tensor._value, tensor._severed = below, tensor._severed or below is not inner
+        if not tensor._spec.plain and tensor._severed:
+            tensor._spec = tensor._spec.replace(window=True)
+        return Lifted(tensor, self.level, self.batched)
 
     def continuing(self, before: Any) -> Any:
         """This value with the history of the one that it is written over, where the write was not recorded."""

@@ -383,6 +383,16 @@ def share(tensor: Tensor, other: Tensor, offset: int | None = None, view_bits: i
     return tensor
 
 
+def sharing_handle(tensor: Tensor, edge: Edge | None, **changes: Any) -> Tensor:
+    """A tensor on the memory of another, no view of it, with a place in the graph, no tangent, and no class."""
+    spec = tensor._spec.replace(plain=True, window=False, overrides=False, dual=False, **changes)
+    storage = tensor._storage
+    seen = 0 if storage is None else storage.data_version
+    result = wrap(value_of(tensor), spec, edge)
+    result._seen = seen
+    return share(result, tensor)
+
+
 def join(tensor: Tensor, storage: Storage) -> None:
     """Make a tensor, which has its value, a member of a storage.
 

@@ -23,7 +23,12 @@ LEFT: list[tuple[str, str, str]] = [
     (
         r"jvp|vjp|vmap|jac|hessian|func\.|functional\.",
         "raised nothing for RuntimeError: (view size|unsupported operation)",
-        "inside a transform tensors are contiguous here",
+        "what has gaps in memory, and examples, lie in row-major order inside a transform here",
+    ),
+    (
+        r"as_strided",
+        "raised NotImplementedError: as_strided.* inside a function transform",
+        "a transform has not the memory around what it is given",
     ),
     (r"hardsigmoid|hardswish", "numbers", "PyTorch's tangent takes a sixth in float32"),
     (r"autograd\.grad", "requires_grad: False for True", "PyTorch may give the seed itself for a gradient"),
@@ -63,9 +68,9 @@ LEFT: list[tuple[str, str, str]] = [
         "in PyTorch a backward inside a backward changes how many gradients such a hook of the outer one waits for",
     ),
     (
-        r"func\.|functional\.|vmap",
+        r"(func\.|functional\.|vmap)[\s\S]*(?<!grad)_\(|(?<!grad)_\([\s\S]*(func\.|functional\.|vmap)",
         "raised nothing for .*modified (by an )?in-?place",
-        "what a transform saves is a value, which no write reaches",
+        "what a transform writes to what it was given is written when it is over",
     ),
     (r"dual|jvp", "graph a second time", "PyTorch's tangent is a sum with zeros, whose node saves nothing"),
     (r"vmap[\s\S]*checkpoint|checkpoint[\s\S]*vmap", "nothing for .*escaped", "PyTorch's checkpoint lets examples out"),
@@ -159,16 +164,6 @@ LEFT: list[tuple[str, str, str]] = [
         r"inference_mode",
         "raised RuntimeError: (?!Inference).* for RuntimeError: Inference tensors cannot be saved",
         "both refuse it, one for another reason",
-    ),
-    (
-        r"(jvp|func\.grad|vjp|jac\w+|hessian)\([\s\S]*\.data\b",
-        "numbers",
-        "what a transform saves is a value, which no write reaches: derivatives are of what was computed",
-    ),
-    (
-        r"as_strided[\s\S]*func\.|func\.[\s\S]*as_strided",
-        "numbers",
-        "inside a transform tensors are contiguous here",
     ),
     (
         r"vmap",

@@ -1,0 +1,110 @@
+"""The memory of what a transform is given, on both: writes outside that nothing counts, or that are counted, and how
+tensors lie inside."""
+
+import pytest
+import torch as pytorch
+from harness import agree, attempt
+
+import tapegrad
+
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")]
+
+
+def leaf(torch):
+    return torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+
+TRANSFORMS = {
+    "grad": lambda torch, f, x: torch.func.grad(lambda y: f(y).sum())(x),
+    "vjp": lambda torch, f, x: torch.func.vjp(f, x)[1](torch.ones(3))[0],
+    "jvp": lambda torch, f, x: torch.func.jvp(f, (x,), (torch.ones(3),))[1],
+    "vmap": lambda torch, f, x: torch.func.vmap(f)(x),
+    "grad of a vmap": lambda torch, f, x: torch.func.grad(lambda y: torch.func.vmap(f)(y).sum())(x),
+    "vmap of grad": lambda torch, f, x: torch.func.vmap(torch.func.grad(f))(x),
+    "jacrev": lambda torch, f, x: torch.func.jacrev(lambda y: f(y).sum())(x),
+}
+FUNCTIONS = {
+    "of itself": lambda x: x.sin(),
+    "of a view": lambda x: x.reshape(x.shape).sin(),
+    "detached": lambda x: x.detach() * x * x,
+}
+
+
+def uncounted(torch, x):
+    x.data.mul_(0.5)
+
+
+def counted(torch, x):
+    with torch.no_grad():
+        x.mul_(0.5)
+
+
+@pytest.mark.parametrize("write", (uncounted, counted))
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_writes_after_a_transform(transform, function, write):
+    def run(torch):
+        x = leaf(torch)
+        y = TRANSFORMS[transform](torch, FUNCTIONS[function], x)
+        write(torch, x)
+        found = attempt(lambda: torch.autograd.grad(y.sum(), x)[0])
+        # where the tensor came from is said in other words: the views that PyTorch makes on the way in have nodes
+        return "modified by an inplace operation" if "modified by an inplace" in str(found) else found
+
+    agree(run)
+
+
+@pytest.mark.parametrize("write", (uncounted, counted))
+def test_writes_between_a_transform_and_its_pullback(write):
+    def run(torch):
+        x = leaf(torch).clone()
+        pullback = torch.func.vjp(torch.sin, x)[1]
+        write(torch, x)
+        return pullback(torch.ones(3))[0]
+
+    agree(run)
+
+
+def test_what_is_captured_is_written():
+    def run(torch):
+        x, c = leaf(torch), leaf(torch)
+        y = torch.func.grad(lambda x: (x.sin() * c.sin()).sum())(x)
+        c.data.mul_(0)
+        return torch.autograd.grad(y.sum(), [x, c])
+
+    agree(run)
+
+
+MATRICES = {
+    "transposed": lambda torch: torch.arange(6.0).view(2, 3).t(),
+    "of a batch": lambda torch: torch.arange(24.0).view(2, 3, 4).transpose(1, 2),
+    "contiguous": lambda torch: torch.arange(6.0).view(2, 3),
+}
+
+
+@pytest.mark.parametrize("transform, matrix", [("grad", "transposed"), ("grad", "of a batch"), ("grad", "contiguous"),
+                                               ("vmap", "of a batch"), ("vmap", "contiguous")])  # fmt: skip
+def test_how_tensors_lie_inside(transform, matrix):
+    def run(torch):
+        seen = []
+
+        def f(x):
+            seen.append([x.stride(), (x * 2).stride(), x.is_contiguous(), x.as_strided((2,), (1,)).stride()])
+            return (x.as_strided((2,), (1,)) ** 2).sum()
+
+        return getattr(torch.func, transform)(f)(MATRICES[matrix](torch)), seen
+
+    agree(run)
+
+
+def test_views_of_what_does_not_lie_in_order_are_refused():
+    agree(lambda torch: attempt(lambda: torch.func.grad(lambda x: x.view(-1).sum())(MATRICES["transposed"](torch))))
+
+
+@pytest.mark.parametrize("place", [((2,), (1,)), ((2,), (1,), 0)])
+def test_a_window_on_a_part_of_some_memory_is_refused(place):
+    """PyTorch reads what lies beside it, which a transform has not got here: better none than other numbers."""
+    part = tapegrad.arange(6.0).view(2, 3)[:, 1:]
+    with pytest.raises(NotImplementedError, match="the tensor shows a part of some memory"):
+        tapegrad.func.grad(lambda x: x.as_strided(*place).sum())(part)
+    assert pytorch.func.grad(lambda x: x.as_strided(*place).sum())(pytorch.arange(6.0).view(2, 3)[:, 1:]).sum() >= 1
