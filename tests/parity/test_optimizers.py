@@ -14,6 +14,7 @@ import torch
 from torch.testing._internal.common_optimizers import optim_db
 
 import tapegrad
+from tapegrad.execution.tiering import twin
 from tapegrad.tensor.tensor import value_of
 
 pytestmark = pytest.mark.parity
@@ -516,6 +517,8 @@ def test_parameters_are_updated_where_they_lie():
 @pytest.mark.parametrize("options", [{}, {"momentum": 0.9}], ids=str)
 def test_what_each_of_many_parameters_costs(options):
     """Fewer than three calls of Python, when they have been put together: PyTorch's fused step takes some three."""
+    other = np.ones(10_000)
+    assert twin(other) is twin(other)  # a copy for XLA, which is kept meanwhile
 
     def calls(count):
         weights = [tapegrad.ones(3, requires_grad=True) for _ in range(count)]
