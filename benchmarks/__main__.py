@@ -21,7 +21,7 @@ import jax
 import tapegrad
 from benchmarks import cold_start, dynamic, lengths, loading, memory, plot, programs, scale, targets, under_jit
 from benchmarks.apart import case_apart
-from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, layer_cases, operator_cases, write_cases
+from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, layer_cases, net_cases, operator_cases, write_cases
 from benchmarks.contest import EAGER, IMMEDIATE, JAX_EAGER, MODES, TORCH_COMPILE, cores, on_gpu
 from benchmarks.fresh import again_on_one_core, on_one_core
 from benchmarks.operators import PROGRAMS, Program
@@ -72,6 +72,7 @@ def arguments() -> argparse.Namespace:
         help=f"nets at N lengths (default {lengths.COUNT}) that they have not seen, and nothing else",
     )
     parser.add_argument("--at-once", action="store_true", help="what is run at once, on one core, and nothing else")
+    parser.add_argument("--modules", action="store_true", help="nets of modules and of functions, and nothing else")
     parser.add_argument("--first-step", action="store_true", help="a cold start on one core, and nothing else")
     parser.add_argument("--limit", type=float, help="seconds after which what changes is not waited for")
     parser.add_argument("--no-torch-compile", action="store_true", help="leave torch.compile out: minutes of compiling")
@@ -114,7 +115,7 @@ def main() -> None:
     """Measure what was asked for, and report it."""
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # on a GPU there are others who need memory
     options = arguments()
-    if options.operators:
+    if options.operators or options.modules:
         again_on_one_core()
     rounds = options.rounds or (3 if options.quick else 15)
     found = modules()
@@ -129,6 +130,8 @@ def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str
     """Run the part that the command line asks for."""
     if options.operators:
         return of_operators(found, min(rounds, 7), options.quick, options.only or "")
+    if options.modules:
+        return of_modules(found, rounds, options.quick)
     if options.under_jit:
         return {"cases": [under_jit.as_json(result) for result in under_jit.under_jit(rounds, options.quick)]}
     if options.loading:
@@ -174,6 +177,18 @@ def of_what_runs_at_once(found: Modules, rounds: int, quick: bool, only: str) ->
     rows = [] if quick else targets.at_once_rows(timings)
     print(targets.lines(rows))
     return {"cases": saved(cases, list(timings.values())), "targets": rows}
+
+
+def of_modules(found: Modules, rounds: int, quick: bool) -> dict[str, Any]:
+    """Measure calls of modules, and nets of them beside nets of functions, on one core, and print what was found."""
+    gc.collect()
+    gc.freeze()
+    cases = [*layer_cases(found), *net_cases(found, quick)]
+    timings = told(cases, rounds if quick else 4 * rounds)
+    by_title = {case.title: timing for case, timing in zip(cases, timings, strict=True)}
+    rows = [] if quick else targets.module_rows(by_title)
+    print(targets.lines(rows))
+    return {"cases": saved(cases, timings), "targets": rows}
 
 
 def of_first_step(rounds: int, quick: bool) -> dict[str, Any]:

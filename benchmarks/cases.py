@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import around, layers, operators, writes
+from benchmarks import around, layers, nets, operators, writes
 from benchmarks.contest import MODES, OURS, Workload, on_gpu
 from benchmarks.timing import Contestant
 
@@ -87,6 +87,17 @@ def layer_cases(modules: Modules) -> list[Case]:
         runs = {f"{name}, {way}": run for name, module in modules.items() for way, run in program(module).items()}
         contestants = tuple(Contestant(name, repeated(run, 10), 10 * units) for name, run in runs.items())
         cases.append(Case(title, "us each", 1e6, contestants))
+    return cases
+
+
+def net_cases(modules: Modules, small: bool) -> list[Case]:
+    """A step of each net of modules beside the same of functions."""
+    cases = []
+    for title in nets.NETS:
+        found = {name: nets.steps(module, title, small) for name, module in modules.items()}
+        runs = {f"{name}, {way}": run for name, of in found.items() for way, run in of.items()}
+        contestants = tuple(Contestant(name, repeated(run, 20), 20, not on_gpu()) for name, run in runs.items())
+        cases.append(Case(title, "us a step", 1e6, contestants))
     return cases
 
 

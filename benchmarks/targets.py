@@ -8,6 +8,8 @@ from math import inf
 from statistics import median
 from typing import Any
 
+from benchmarks import nets
+from benchmarks.cases import TAPEGRAD
 from benchmarks.contest import COMPILED, DEFERRED, EAGER, IMMEDIATE, JAX_JIT, OURS, TORCH_COMPILE
 from benchmarks.lengths import grown
 from benchmarks.models import CONV_NET, LSTM, MLP, SCALAR_MLP, TRANSFORMER
@@ -133,6 +135,24 @@ def length_rows(measured: Mapping[str, Mapping[str, Mapping[str, float] | None]]
             mine, peer = found[mode] or never, found.get(EAGER)
             promised += [row(f"{net}, new length: {mode} / {EAGER}", mine["new"] / peer["new"], 20.0)] if peer else []
             promised.append(row(f"{net}, all lengths, MiB: {mode}", grown(mine), 200.0))
+    return promised
+
+
+def module_rows(timings: Mapping[str, Mapping[str, Timing]]) -> list[Row]:
+    """The promises about modules beside functions: ``timings[title]["tapegrad, modules"]``, and so on.
+
+    Of a net, how many times as long modules take; of a call that does nothing, and of a deep net, what they add to it.
+    """
+    promised = []
+    for title, of in timings.items():
+        added = {who: of[f"{who}, modules"].least - of[f"{who}, functions"].least for who in (TAPEGRAD, EAGER)
+                 if f"{who}, modules" in of}  # fmt: skip
+        if title in nets.NETS:
+            ratio = of[f"{TAPEGRAD}, modules"].least_ratio_to(of[f"{TAPEGRAD}, functions"])
+            promised.append(row(f"{title}: of modules / of functions", ratio, 1.05))
+        elif EAGER in added:
+            more = added[TAPEGRAD] / added[EAGER]
+            promised.append(row(f"{title}, what modules add: {TAPEGRAD} / {EAGER}", more, 1.0))
     return promised
 
 

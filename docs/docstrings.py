@@ -12,6 +12,8 @@ from griffe import Docstring, parse_google
 NOTE = re.compile(r"Note\s+\[([^\]]+)\]")
 FILE = re.compile(r"(Note \[[^\]]*\]\([^)]*\)) in\s+``[\w./]+``")
 BLOCK = re.compile(r"::\n\n((?:[ ]+.*\n|\n)+)")
+STAR = re.compile(r"(?<=[(,\s])\*(?=[,)])")
+"""Of a shape, as in ``(*, N)``: it emphasizes nothing."""
 ADDRESS = re.compile(r"<([\w. ]+) object at 0x[0-9a-f]+>")
 
 logging.getLogger("griffe").setLevel(logging.ERROR)  # it wants types in docstrings; here they stand in signatures
@@ -62,8 +64,12 @@ def fenced(text: str) -> str:
 
 
 def prose(text: str, page: str) -> str:
-    """A part of a docstring as Markdown."""
-    return linked(fenced(literal(text)), page)
+    """A part of a docstring as Markdown.
+
+    >>> print(prose("Shape: (*, in_features) to (*), *really*.", ""))
+    Shape: (\\*, in_features) to (\\*), *really*.
+    """
+    return linked(fenced(STAR.sub(r"\\*", literal(text))), page)
 
 
 def markdown(docstring: str, page: str) -> str:

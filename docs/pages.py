@@ -66,7 +66,22 @@ def reference(path: str) -> str:
     home = found(path)
     entries = [text for name in public(home) for text in entries_of(f"{path}.{name}", getattr(home, name))]
     said = in_bold(markdown(inspect.getdoc(home) or "", "../notes.md"))
-    return "\n\n".join([f"# {path}", said, "Examples begin with `import tapegrad as torch`.", *entries]) + "\n"
+    told = ["Examples begin with `import tapegrad as torch`.", *entries] if entries else [modules_in(home)]
+    return "\n\n".join([f"# {path}", said, *told]) + "\n"
+
+
+def modules_in(home: ModuleType) -> str:
+    """The modules of one that has nothing else, which PyTorch has, too; each with the names in it."""
+    modules = sorted((name, item) for name, item in vars(home).items() if isinstance(item, ModuleType))
+    rows = [(item.__name__, names_in(item)) for _, item in modules if (item.__doc__ or "").startswith("``torch.")]
+    return "\n".join(f"- `{path}`: {', '.join(f'`{name}`' for name in names)}" for path, names in rows)
+
+
+def names_in(module: ModuleType) -> list[str]:
+    """The names that a module defines."""
+    path = module.__name__
+    own = {name for name, item in vars(module).items() if getattr(item, "__module__", path) == path}
+    return sorted(name for name in own if not name.startswith("_") and not isinstance(vars(module)[name], ModuleType))
 
 
 def entries_of(path: str, item: Any) -> Iterator[str]:

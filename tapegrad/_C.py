@@ -41,6 +41,9 @@ from tapegrad.dispatch import AccumulateGrad, DelayedError, Error, SavedTensor, 
 from tapegrad.errors import LinAlgError as _LinAlgError
 from tapegrad.functions.conversion import _parse_to
 from tapegrad.tape.node import Node as _Node
+from tapegrad.tensor.tensor import Tensor as _Tensor
+
+_TensorMeta = type(_Tensor)
 
 _functions = SimpleNamespace(
     AccumulateGrad=AccumulateGrad, DelayedError=DelayedError, Error=Error, UndefinedGrad=UndefinedGrad
@@ -70,6 +73,7 @@ __all__ = [
     "_InferenceMode",
     "_LinAlgError",
     "_Node",
+    "_TensorMeta",
     "_are_functorch_transforms_active",
     "_autograd",
     "_current_autograd_node",

@@ -20,6 +20,7 @@ STREAMS = "XLA orders what is computed, there are no streams; to read a value, a
 MEMORY = "XLA keeps its own pool of memory; jax.local_devices()[0].memory_stats() tells of it"
 NO_SUCH_DEVICE = "jax has no such device; torch.accelerator tells what there is"
 SYSTEM = "what it does for PyTorch's own machinery has no counterpart here"
+EXPORTS = "jax.export and jax.make_jaxpr do the like for functions on arrays: see tapegrad.interop.to_jax"
 REMOVED = "PyTorch has removed it, too; use torch.linalg"
 
 ABSENT: dict[str, list[tuple[str, str]]] = {
@@ -34,13 +35,28 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
         (STREAMS, "Stream Event"),
         ("Python's own control flow decides what is on the tape; write if and while", "cond while_loop"),
-        ("jax.export and jax.make_jaxpr do the like for functions on arrays: see tapegrad.interop.to_jax", """export
-            onnx library"""),
+        (EXPORTS, "export"),
+        (QUANTIZED, "_scaled_mm"),
         (REMOVED, "symeig eig lstsq solve matrix_rank"),
         (SYSTEM, "classes windows monitor nuclear_norm"),
     ],
     "torch.nn": [
         (MODULES, "qat quantizable quantized"),
+    ],
+    "torch.nn.functional": [
+        (QUANTIZED, "scaled_mm scaled_grouped_mm"),
+    ],
+    "torch.nn.attention": [
+        ("attention over sequences of several lengths: pad them and mask what is padding, or give flex_attention a mask "
+         "of documents", "varlen"),
+    ],
+    "torch.library": [
+        ("there is no dispatcher; custom_op registers a function, and tapegrad.interop.from_jax makes one of a function of "
+         "arrays", """Library impl define fallthrough_kernel register_autocast register_vmap register_torch_dispatch
+            get_ctx get_kernel triton_op wrap_triton impl_abstract"""),
+    ],
+    "torch.onnx": [
+        (EXPORTS, "export ONNXProgram register_custom_op_symbolic"),
     ],
     "torch.utils": [
         ("benchmark with time.perf_counter around a call that ends by item()", "benchmark"),
@@ -70,13 +86,17 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             runtime_validation_disabled guaranteed_datapipes_determinism non_deterministic"""),
     ],
     "torch.distributed": [
-        ("processes run one program together here; objects go from one to another by send_object_list", "rpc"),
         ("XLA sums gradients within the step, and each process has as much of a batch: there is nothing to hook", """
-            algorithms Reducer Logger"""),
+            Reducer Logger"""),
         ("XLA carries arrays; a TCPStore carries what is none", "FileStore HashStore PrefixStore"),
     ],
+    "torch.distributed.rpc": [
+        ("processes run one program together here; objects go from one to another by send_object_list", """
+            init_rpc shutdown rpc_sync rpc_async remote RRef get_worker_info functions WorkerInfo BackendType
+            TensorPipeRpcBackendOptions"""),
+    ],
     "torch.cuda": [
-        (STREAMS, """ExternalStream CUDAGraph graph graphs make_graphed_callables is_current_stream_capturing"""),
+        (STREAMS, """ExternalStream graphs make_graphed_callables is_current_stream_capturing"""),
         (MEMORY, """memory_summary memory_snapshot list_gpu_processes utilization memory_usage
             reset_max_memory_allocated reset_max_memory_cached reset_accumulated_memory_stats
             set_per_process_memory_fraction MemPool"""),

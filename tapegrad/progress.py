@@ -35,7 +35,7 @@ def bars() -> Any:
 
 
 def assumed_size() -> dict[str, int]:
-    """What tqdm has to be told of a terminal that gives its size as 0: it would show nothing there. See it as 80 by 24."""
+    """What tqdm is told of a terminal that gives its size as 0, where it would show nothing: 80 by 24."""
     try:
         columns, lines = os.get_terminal_size(sys.stderr.fileno())
     except (AttributeError, OSError, ValueError):  # there is none, it is closed, or no terminal

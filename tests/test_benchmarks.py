@@ -28,6 +28,7 @@ from benchmarks import (
     lengths_jax,
     loading,
     memory,
+    nets,
     operators,
     plot,
     programs,
@@ -352,6 +353,19 @@ def test_targets_of_what_runs_at_once():
     assert (row["measured"], row["met"]) == (0.5, True)  # by the quickest rounds
 
 
+def test_targets_of_modules():
+    theirs = {f"{TAPEGRAD}, modules": fake(3.0), f"{TAPEGRAD}, functions": fake(2.0)}
+    call = theirs | {f"{EAGER}, modules": fake(4.0), f"{EAGER}, functions": fake(2.0)}
+    rows = targets.module_rows({"MLP": theirs, "a call": call, "another call": theirs})
+    assert [(row["measured"], row["target"], row["met"]) for row in rows] == [(1.5, 1.05, False), (0.5, 1.0, True)]
+
+
+@pytest.mark.parametrize("name", nets.NETS)
+def test_nets_of_modules_compute_what_nets_of_functions_do(name):
+    net, of_functions, x = nets.NETS[name](tapegrad, True)
+    np.testing.assert_allclose(net(x).tolist(), of_functions(x).tolist(), rtol=1e-5, atol=1e-6)
+
+
 def test_targets_of_first_steps():
     rows = targets.first_step_rows([{"mode": IMMEDIATE, "work ratio": 0.4}, {"mode": JAX_JIT, "work ratio": 1.0}])
     assert [(row["measured"], row["met"]) for row in rows] == [(0.4, True)]
@@ -448,6 +462,15 @@ def test_the_command_measures_what_runs_at_once(monkeypatch, tmp_path, capsys):
     (case,) = run_command(monkeypatch, tmp_path, "--at-once")["cases"]
     assert list(case["contestants"]) == [IMMEDIATE, JAX_EAGER, TWO_FLOORS]
     assert SMALL[SHORT_CHAIN].title in capsys.readouterr().out
+
+
+def test_the_command_measures_modules(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(command, "again_on_one_core", int)
+    monkeypatch.setattr(command.gc, "freeze", int)
+    monkeypatch.setattr(nets, "NETS", {"MLP": nets.mlp})
+    cases = run_command(monkeypatch, tmp_path, "--modules")["cases"]
+    assert [case["case"] for case in cases] == [*layers.PROGRAMS, "MLP"]
+    assert "tapegrad, functions" in capsys.readouterr().out
 
 
 def test_the_command_measures_operators(monkeypatch, tmp_path, capsys):

@@ -7,7 +7,7 @@ import pytest
 from test_help import NAMES
 
 from docs.docstrings import slug
-from docs.pages import ROOT, chapters, notes, pages
+from docs.pages import HOMES, ROOT, chapters, found, notes, pages, public
 
 pytestmark = pytest.mark.once("reads docstrings")
 
@@ -21,6 +21,16 @@ def test_every_public_name_has_an_entry():
     shown = {id(NAMES[name]) for name in named & NAMES.keys()}  # under one of its names
     assert {name for name in known - named if id(NAMES[name]) not in shown} == set()
     assert len(named) > 2500
+
+
+def test_what_a_module_imports_for_itself_has_no_entry_on_its_page():
+    """A module that is a file of its own either says what is public, or has nothing but its own names."""
+    homes = [(path, found(path)) for paths in HOMES.values() for path in paths]
+    files = [(path, home) for path, home in homes if not hasattr(home, "__path__") and not hasattr(home, "__all__")]
+    assert not [
+        f"{path}.{name}" for path, home in files if not isinstance(home, type)
+        for name in public(home) if getattr(home, name).__module__ != home.__name__
+    ]  # fmt: skip
 
 
 def test_notes_that_are_named_are_on_their_page():

@@ -1,11 +1,13 @@
 """What a tape tells of itself: costs, what is kept, by whom, and why a gradient is or isn't there."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import tapegrad as torch
+from tapegrad.viz.explanations import walking
 
 HERE = "test_explain.py"
 
@@ -414,6 +416,53 @@ def test_a_walk_inside_a_transform():
         assert found[1] == "the loss depends on it, but backward() was not called"
 
 
+class Widget:
+    """As much of one of ipywidgets as is used."""
+
+    def __init__(self, value=None, description=""):
+        self.children = self.value = value
+        self.description, self.disabled = description, False
+
+    def on_click(self, react):
+        self.click = lambda: react(self)
+
+    def _repr_mimebundle_(self):
+        return {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "VBox()"}
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """A notebook that can show widgets."""
+    kinds = dict.fromkeys(["Button", "HTML", "HBox", "VBox"], Widget)
+    monkeypatch.setattr(walking, "import_module", {"ipywidgets": SimpleNamespace(**kinds)}.get)
+    monkeypatch.setattr(walking, "in_notebook", lambda: True)
+
+
+def test_a_walk_that_is_shown_elsewhere():
+    assert set(torch.walk(leaf(2).sum())._repr_mimebundle_()) == {"text/plain", "text/html"}
+
+
+@pytest.mark.usefixtures("notebook")
+def test_a_walk_has_buttons_in_a_notebook():
+    w = leaf(2)
+    steps = torch.walk((w.exp() * 3).sum())
+    shown = steps._repr_mimebundle_()
+    assert shown["text/html"] == steps._repr_html_() and "application/vnd.jupyter.widget-view+json" in shown
+    row, page = walking.buttons_of(steps).children
+    one, rest = row.children
+    one.click()
+    assert [step.name for step in steps.rows] == ["SumBackward0"] and "1. SumBackward0" in page.value
+    rest.click()
+    assert len(steps.rows) == 4 and "4. leaf" in page.value and one.disabled and rest.disabled and w.grad is None
+
+
+@pytest.mark.usefixtures("notebook")
+def test_buttons_of_a_walk_that_raises():
+    row, page = walking.buttons_of(torch.walk(Raises.apply(leaf(2)).sum())).children
+    row.children[1].click()
+    assert "ValueError: no way" in page.value and "SumBackward0" in page.value and row.children[0].disabled
+
+
 class Raises(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -432,7 +481,8 @@ def test_a_backward_pass_that_raises_is_told():
     assert answer.facts == ("that raises ValueError: no way",)
     found = torch.explain_nan(loss)
     assert found.title == "no nan is known in the forward pass, nor in the backward pass until that raises an error"
-    assert found.facts[0] == "ValueError: no way" and [row.name for row in found.rows] == ["SumBackward0", "MulBackward0"]
+    assert found.facts[0] == "ValueError: no way"
+    assert [row.name for row in found.rows] == ["SumBackward0", "MulBackward0"]
 
 
 def test_a_long_walk_takes_a_step_at_a_time():

@@ -190,7 +190,8 @@ def test_gradients_are_what_they_would_be():
     with torch.watch(net, every=1):
         for model in (plain, net):
             model(torch.ones(4, 2)).exp().sum().backward()
-    assert all(torch.equal(a.grad, b.grad) for a, b in zip(plain.parameters(), net.parameters(), strict=True))
+    for a, b in zip(plain.parameters(), net.parameters(), strict=True):  # deferred, the programs are two: more is wanted
+        torch.testing.assert_close(a.grad, b.grad, rtol=1e-6, atol=0.0)
 
 
 def test_steps_without_a_backward_pass_and_those_that_fail():

@@ -7,6 +7,7 @@ numbers: what is subnormal counts as zero of either sign.
 """
 
 import importlib
+import math
 import pkgutil
 import tracemalloc
 
@@ -161,6 +162,42 @@ def test_arguments_are_not_written_to_and_may_be_shown():
     x.setflags(write=False)
     turned = written(lambda x: x.T, [x]).body(x)
     assert np.shares_memory(turned, x) and not turned.flags.writeable
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+def test_what_is_chosen_of_many_is_numpys_choice_bit_for_bit(dtype):
+    many = np.resize(np.array([0.0, -0.0, 1.5, np.nan, np.inf, -np.inf], "float64"), (130, 70))
+    many = np.nan_to_num(many, posinf=7, neginf=-7).astype(dtype) if dtype == "int16" else many.astype(dtype)
+    condition = np.resize([True, False, False, True, False], (130, 70))
+    zero, seven = np.zeros((), dtype), np.array(7, dtype)
+    kept = many.copy()
+    for yes, no in [(zero, many), (many, zero), (zero, zero), (seven, many), (many, many[::-1]), (zero, many[0]),
+                    (many.T.copy().T, zero), (-zero, many)]:  # fmt: skip
+        for where in (condition, condition.T.copy().T):
+            found = elementwise.chosen(where, yes, no)
+            assert found.tobytes() == np.where(where, yes, no).tobytes() and found.dtype == dtype
+            assert not np.shares_memory(found, many) and not np.shares_memory(found, where)
+    assert many.tobytes() == kept.tobytes()
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (40, 256), (2, 40, 96), (4096,), (1, 65536), (64, 100)])
+def test_products_of_rows_are_products(shape):
+    x = np.random.default_rng(0).uniform(0.9, 1.1, shape)
+    x.flat[1] = -1.0
+    np.testing.assert_allclose(reductions.product_of_rows(x), x.prod(-1), rtol=1e-11)
+    x.flat[2] = np.nan
+    assert np.isnan(np.ravel(reductions.product_of_rows(x))[0])
+
+
+def test_the_gamma_function_of_few_and_of_many_numbers_is_the_same():
+    few = np.concatenate([np.arange(-20, 40) + 0.3, [1e-3, 0.4999, 0.5, 170.5]])
+    many = np.resize(few, (few.size, 2 * special.TOGETHER // few.size))
+    for function in (special.lgamma, special.digamma):
+        assert many.size > special.TOGETHER
+        np.testing.assert_allclose(function(many), np.resize(function(few), many.shape), rtol=1e-11, atol=1e-12)
+        assert function(few.reshape(2, -1)).shape == (2, few.size // 2)
+        assert float(function(np.array(3.5))) == pytest.approx(float(function(few * 0 + 3.5)[0]), rel=1e-14)
+    np.testing.assert_allclose(special.lgamma(few), [math.lgamma(x) for x in few], rtol=1e-11, atol=1e-12)
 
 
 # -- the rules ---------------------------------------------------------------------------------------------------------

@@ -36,9 +36,9 @@ FLOORS = [
     ["optim", "serialization"],
     ["distributed", "viz"],
     [
-        "_C", "__config__", "_dynamo", "_ops", "_utils", "accelerator", "backends", "cpu", "cuda", "fft", "functional",
-        "_subclasses", "futures", "fx", "hub", "jit", "linalg", "masked", "mps", "mtia", "overrides", "profiler",
-        "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
+        "_C", "__config__", "_dynamo", "_ops", "_tensor_str", "_utils", "accelerator", "backends", "cpu", "cuda", "fft",
+        "functional", "_subclasses", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "mtia", "onnx",
+        "overrides", "profiler", "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],
@@ -83,7 +83,7 @@ ORDERS = {
         "running", "currencies", "laid_out", "backward_cache", "graph_log", "source_lines", "grad_mode", "forward_ad",
         "function_node", "edges", "differentiate", "graph_task", "variable", "function_forward", "function_mapped",
         "function_call", "function_levels", "function", "saved_tensors", "mutation", "multi_grad_hooks", "subgradient",
-        "graph", "backward_hook",  # from here on: what backward does not share
+        "graph", "backward_hook", "custom_ops",  # from here on: what backward does not share
         "nonfinite", "anomaly_mode", "tensor_methods", "functional", "gradcheck", "profiling", "profiler",
         "profiler_util",
     ],

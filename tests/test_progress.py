@@ -87,7 +87,9 @@ def test_nobody_looks(monkeypatch):
         assert progress.progress(items, "counting") is items
 
 
-@pytest.mark.parametrize("columns, lines, found", [(0, 0, (79, 23)), (0, 30, (79, 29)), (60, 0, (59, 23)), (60, 30, None)])
+@pytest.mark.parametrize(
+    ("columns", "lines", "found"), [(0, 0, (79, 23)), (0, 30, (79, 29)), (60, 0, (59, 23)), (60, 30, None)]
+)
 def test_terminals_without_a_size(columns, lines, found):
     """tqdm would show nothing on them, or cut off what stands last."""
     from termios import tcsetwinsize

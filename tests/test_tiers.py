@@ -374,6 +374,27 @@ def test_a_failure_of_the_compiler_leaves_the_kernel_to_numpy(background, monkey
         assert type(tried.run(x)) is np.ndarray and tiered.tier == "host"
 
 
+def test_what_fails_in_the_background_ends_nothing(monkeypatch):
+    told, order, both = [], [], threading.Event()
+    monkeypatch.setattr(threading, "excepthook", lambda how: told.append(str(how.exc_value)))
+
+    class Due:
+        def __init__(self, name):
+            self.name = name
+
+        def compile(self):
+            order.append(self.name)
+            if self.name == "warned of":
+                both.wait()
+                raise RuntimeWarning("warnings are errors")
+
+    for name in ("warned of", "next"):
+        compiler.add(Due(name))
+    both.set()
+    compiler.wait()
+    assert order == ["warned of", "next"] and told == ["warnings are errors"] and not compiler.is_busy
+
+
 def test_a_failure_of_numpys_leaves_the_kernel_to_xla_once():
     tried, _ = kernel(lambda x: x + 1, floats(3), name="unlucky")
     x = np.ones(3, "float32")

@@ -15,6 +15,8 @@ from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import forget_tangents, set_tangent, tangent_of
 from tapegrad.tensor.tensor import Tensor
 
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
 
 class UnpackedDualTensor(NamedTuple):
     """The primal and the tangent of a dual tensor; the tangent is None for a tensor that is not dual."""

@@ -4,6 +4,8 @@ from contextlib import AbstractContextManager
 
 from tapegrad.backends.keeping import kept
 
+__all__ = ["allow_tf32", "benchmark", "deterministic", "enabled", "flags", "is_available", "version"]
+
 enabled = True
 benchmark = False
 deterministic = False

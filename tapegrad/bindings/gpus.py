@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
+from tapegrad.absent import STREAMS
 from tapegrad.bindings.accelerator import NO_NEW_PEAK
 from tapegrad.bindings.cuda import device_count, gpu, init, is_available
 from tapegrad.bindings.generator import get_rng_state as default_state
@@ -26,6 +27,30 @@ from tapegrad.execution.devices import device as Device
 from tapegrad.execution.devices import set_default_device
 from tapegrad.execution.hardware import memory_of, properties_of, wait_for
 from tapegrad.tensor.tensor import Tensor
+
+class CUDAGraph:
+    """What was recorded of a GPU's work, in PyTorch; here, as there without GPUs, none can be made.
+
+    Raises:
+        RuntimeError: always.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse."""
+        raise RuntimeError("Tried to instantiate dummy base class CUDAGraph")
+
+
+class graph:
+    """What records a GPU's work in a ``with`` block, in PyTorch. What is compiled is one program here.
+
+    Raises:
+        NotImplementedError: always.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse."""
+        raise NotImplementedError(f"torch.cuda.graph is not in tapegrad (yet): {STREAMS}")
+
 
 # -- what it is --------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +20,7 @@ from tapegrad.ops import shape as ops
 from tapegrad.ops import strided
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry, Ints, extent
-from tapegrad.tensor.layout import contiguous_format, preserve_format
+from tapegrad.tensor.layout import channels_last, contiguous_format, memory_format, preserve_format
 from tapegrad.tensor.lifted import Lifted
 from tapegrad.tensor.placing import address_of, lie_alike, memory_of, nbytes_of
 from tapegrad.tensor.spec import named_strides
@@ -53,6 +55,58 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
     """Whether elements lie in row-major order without gaps, or as another memory format says."""
     return has_format(self, checked_format("is_contiguous", memory_format))
+
+
+@public("Tensor")
+def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions in the order in which they lie in memory, the outermost first.
+
+    Args:
+        ambiguity_check: whether another order that is as right is an error; a list of memory formats says that it is
+            none if the tensor has exactly one of them.
+
+    Raises:
+        TypeError: ``ambiguity_check`` is something else.
+        RuntimeError: there is another order.
+
+    >>> import tapegrad as torch
+    >>> torch.ones(2, 3, 5, 7).transpose(1, 2).dim_order()
+    (0, 2, 1, 3)
+    """
+    formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(one, memory_format) for one in formats):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    strides = stride(self)
+    ambiguous = any(map(operator.eq, strides, strides[1:])) or 1 in self.shape
+    if ambiguity_check is not False and ambiguous and sum(has_format(self, one) for one in formats) != 1:
+        raise RuntimeError(
+            "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+        )
+    if has_format(self, contiguous_format) != has_format(self, channels_last):
+        return tuple(range(self.ndim)) if has_format(self, contiguous_format) else (0, *range(2, self.ndim), 1)
+    order = list(reversed(range(self.ndim)))  # from the innermost
+    for i in range(1, self.ndim):
+        place = i
+        for other in reversed(range(i)):
+            swaps = _lies_further_out(self, strides, order[other], order[place])
+            if swaps:
+                order[other], order[place] = order[place], order[other]
+                place = other
+            elif swaps is not None:
+                break
+    pairs = itertools.pairwise(order)
+    if ambiguity_check and any(_lies_further_out(self, strides, *pair) is not False for pair in pairs):
+        raise RuntimeError("The tensor does not have unique dim order.")
+    return tuple(reversed(order))
+
+
+def _lies_further_out(tensor: Tensor, strides: tuple[int, ...], one: int, other: int) -> bool | None:
+    """Whether a dimension lies further out than another one; None if nothing says so."""
+    if 0 in (strides[one], strides[other]):
+        return None
+    if strides[one] != strides[other]:
+        return strides[one] > strides[other]
+    return True if tensor.shape[one] > tensor.shape[other] else None
 
 
 @public("Tensor")

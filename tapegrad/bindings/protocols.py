@@ -23,7 +23,7 @@ from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.lifted import Lifted, fresh
 from tapegrad.tensor.placing import nbytes_of, place
-from tapegrad.tensor.printing import tensor_str
+from tapegrad.tensor.printing import body_str, tensor_str
 from tapegrad.tensor.refusals import refuse_memory
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
@@ -62,6 +62,11 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
         tangent=None if tangent is None else format(tangent),
         class_prefix=f"{name}(",
     )
+
+
+def _tensor_str(self: Tensor, indent: int) -> str:
+    """The numbers of a tensor in their brackets, as PyTorch's function of this name gives them."""
+    return body_str(to_host(value_of(self)), indent)
 
 
 def _lifted_text(value: Lifted) -> str:

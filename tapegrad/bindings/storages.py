@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -283,6 +283,13 @@ def device_named(given: Any) -> device:
     return given if isinstance(given, device) else device(given)
 
 
+_LEAVING = (
+    "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This "
+    "should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
+    "tensor.untyped_storage() instead of tensor.storage()"
+)
+
+
 class TypedStorage:
     """The memory of a tensor, as elements of its dtype. PyTorch means to remove it: use ``untyped_storage()``.
 
@@ -408,11 +415,7 @@ def typed_storage(tensor: Tensor) -> TypedStorage:
 @public("Tensor")
 def storage(self: Tensor) -> TypedStorage:
     """The memory of this tensor, as elements of its dtype. Deprecated in favour of ``untyped_storage()``."""
-    warn_once(
-        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
-        "class. This should only matter to you if you are using storages directly.  To access UntypedStorage directly, "
-        "use tensor.untyped_storage() instead of tensor.storage()"
-    )
+    warn_once(_LEAVING)
     return typed_storage(self)
 
 
@@ -422,4 +425,36 @@ def is_storage(obj: Any, /) -> bool:
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
+class _Legacy(type):
+    """The classes ``FloatStorage``, ``LongStorage``, ...: their instances are the typed storages of a dtype."""
+
+    dtype: dtype_class
+
+    def _misuse(cls, why: str) -> RuntimeError:
+        return RuntimeError(
+            f"{cls}.__new__ received an invalid combination of arguments. Expected one of:\n * no arguments\n * (int size)"
+            f"\n * (Sequence data)\n * (*, UntypedStorage wrap_storage)\n{why}"
+        )
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
+
+    def __call__(cls, *args: Any, wrap_storage: UntypedStorage | None = None) -> TypedStorage:
+        """A storage of so many elements, of these elements, or of these bytes."""
+        warn_once(_LEAVING)
+        if wrap_storage is not None and args:
+            raise cls._misuse("No positional arguments should be given when using 'wrap_storage'")
+        if len(args) > 1:
+            raise cls._misuse("Too many positional arguments")
+        if args and not is_integer(args[0]):
+            if not isinstance(args[0], Sequence):
+                raise TypeError(str(cls._misuse(f"Argument type not recognized: {type(args[0])}")))
+            elements = np.array(args[0], cls.dtype.numpy)
+            return typed_storage(wrap(from_host(elements, device("cpu")), Spec.of(elements.shape, cls.dtype, device("cpu"))))
+        memory = UntypedStorage(args[0] * cls.dtype.itemsize if args else 0) if wrap_storage is None else wrap_storage
+        return TypedStorage(memory, cls.dtype)
+
+
 NAMESPACES.setdefault("torch", {}).update(UntypedStorage=UntypedStorage, TypedStorage=TypedStorage)
+for _name, _dtype in LEGACY_DTYPES.items():
+    NAMESPACES["torch"][f"{_name}Storage"] = _Legacy(f"{_name}Storage", (), {"dtype": _dtype, "__module__": "torch"})

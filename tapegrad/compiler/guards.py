@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterator
-from operator import is_
+from operator import is_, itemgetter
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -138,9 +138,13 @@ class Guards:
             for cell, expected in quick.cells:
                 if cell.cell_contents is not expected:
                     return self.changed() is None
-            for container, key, expected in quick.items:
+            for container, key, expected in quick.single:
                 found = container[key]
                 if found is not expected and not alike(found, expected):
+                    return False
+            for read, container, expected in quick.items:
+                found = read(container)
+                if not all(map(is_, found, expected)) and not _all_alike(found, expected):
                     return False
             for function, code, defaults, keyword_defaults in quick.functions:
                 if (
@@ -163,13 +167,17 @@ class Guards:
         for container, _, items, _ in self._lists:
             if len(container) != len(items) or not all(map(is_, container, items)):
                 return self.changed() is None
-        for container, identities, _, _ in self._keys:
-            if tuple(map(id, container)) != identities:
+        for container in quick.empty:
+            if container:
+                return False
+        for container, keys in quick.keys:
+            if len(container) != len(keys) or not all(map(is_, container, keys)):
                 return False
         return not quick.more or self._changed_inside() is None
 
     def _prepared(self) -> _Quick:
-        quick = self._quick = _Quick([], [], [], [], bool(self._sets or self._arrays))
+        quick = self._quick = _Quick([], [], [], [], [], [], [], bool(self._sets or self._arrays))
+        inside: dict[int, tuple[Any, dict]] = {}
         defaults = {
             (id(place[0].owner), place[1]): place[2]
             for place in self._places
@@ -185,7 +193,14 @@ class Guards:
                 its = (defaults[id(container.function), descriptor] for descriptor in DEFAULTS)
                 quick.functions.append((container.function, expected, *its))
             elif not (kind is AttributeSlot and key in DEFAULTS):
-                quick.items.append((container, key, expected))
+                inside.setdefault(id(container), (container, {}))[1][key] = expected
+        for container, items in inside.values():
+            if len(items) == 1:
+                quick.single.append((container, *items.popitem()))
+            else:
+                quick.items.append((itemgetter(*items), container, tuple(items.values())))
+        quick.empty.extend(container for container, _, keys, _ in self._keys if not keys)
+        quick.keys.extend((container, keys) for container, _, keys, _ in self._keys if keys)
         return quick
 
     def changed(self) -> str | None:
@@ -224,14 +239,17 @@ class Guards:
 class _Quick(NamedTuple):
     """What is compared, sorted for speed.
 
-    Closures' cells, items of containers, functions with their code and their defaults, names that are not there; and
-    whether there is more.
+    Closures' cells, items of containers of which one matters, and of others all that do; functions with their code and
+    their defaults, names that are not there, dictionaries that are empty, the keys of others; whether there is more.
     """
 
     cells: list[tuple]
+    single: list[tuple]
     items: list[tuple]
     functions: list[tuple]
     absent: list[tuple]
+    empty: list[Any]
+    keys: list[tuple]
     more: bool
 
 

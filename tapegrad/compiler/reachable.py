@@ -146,6 +146,7 @@ class Reachable:
         self.pinned: set[int] = set()
         self.kept: dict[int, Any] = {}
         self._classes: set[type] = set()
+        self._inside: dict[type, Any] = {}  # what classes have: ``__dict__`` of one is another object each time
 
     def _follow(self, waiting: list[tuple[Any, str]]) -> None:
         while waiting:
@@ -322,15 +323,18 @@ class Reachable:
                 if base in cls.__mro__[:1]:
                     self._judge_class(base, name)
                 continue
-            self.containers.append((base.__dict__, f"the attributes of {name}"))
-            for key, value in list(base.__dict__.items()):
+            inside = self._inside.get(base)
+            if inside is None:
+                inside = self._inside[base] = base.__dict__
+                self.containers.append((inside, f"the attributes of {name}"))
+            for key, value in list(inside.items()):
                 code = isinstance(value, (types.FunctionType, staticmethod, classmethod, property))
                 unasked = (key in _MAKING and not made) or (key in _TOLD and is_machinery(base.__module__))
                 if code and unasked and key not in self.names:
                     continue
                 called = code and (known or key.startswith("__"))
                 if called or key in self.names or (self._dynamic and not key.startswith("__")):
-                    yield Place(base.__dict__, key, value, f"{name}.{key}")
+                    yield Place(inside, key, value, f"{name}.{key}")
         if not (is_trusted(type(cls).__module__) or is_standard(type(cls).__module__)):
             yield Place(None, None, type(cls), f"the class of {name}")
 

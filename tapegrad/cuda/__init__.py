@@ -6,6 +6,7 @@ from tapegrad.declaring import on_demand
 globals().update(NAMESPACES["cuda"])
 __getattr__, __dir__ = on_demand(
     __name__,
+    CUDAGraph="tapegrad.bindings.gpus",
     Event="tapegrad.bindings.gpus",
     OutOfMemoryError="tapegrad.errors",
     Stream="tapegrad.bindings.gpus",
@@ -21,6 +22,7 @@ __getattr__, __dir__ = on_demand(
     get_device_properties="tapegrad.bindings.gpus",
     get_rng_state="tapegrad.bindings.gpus",
     get_rng_state_all="tapegrad.bindings.gpus",
+    graph="tapegrad.bindings.gpus",
     initial_seed="tapegrad.bindings.gpus",
     ipc_collect="tapegrad.bindings.gpus",
     is_tf32_supported="tapegrad.bindings.gpus",

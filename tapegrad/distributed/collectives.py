@@ -45,6 +45,9 @@ class ReduceOp(Enum):
     BXOR = "bitwise_xor"
 
 
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # the class of what PyTorch's ReduceOp names
+
+
 @cache
 def _mesh(ranks: tuple[int, ...]) -> Mesh:
     """A mesh of the first device of each process."""

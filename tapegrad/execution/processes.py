@@ -201,7 +201,8 @@ def constants_in(traced: ClosedJaxpr) -> list[str]:
     >>> constants_in(jax.jit(lambda x: x + np.arange(3, dtype="float32")).trace(1.0).jaxpr)
     ['an array written into the program: float32[3], whose checksum is 30c8bc70']
     """
-    found, pending = [], [traced]
+    found: list[str] = []
+    pending: list[ClosedJaxpr | Jaxpr] = [traced]
     while pending:
         program = pending.pop()
         for array in map(np.asarray, filter(_can_be_read, getattr(program, "consts", ()))):
@@ -220,11 +221,12 @@ def _can_be_read(array: Any) -> bool:
 
 def numbers_in(values: Iterable[Any], ranks: Ranks) -> list[str]:
     """A line for each number without dimensions among arrays, which is to be the same in all processes."""
-    numbers = {i: one for i, one in enumerate(values) if isinstance(one, (jax.Array, np.ndarray)) and not one.shape}
-    held = {i: one.addressable_shards[0].data if spans(one) else one for i, one in numbers.items()}
+    arrays = ((i, one) for i, one in enumerate(values) if isinstance(one, (jax.Array, np.ndarray)))
+    numbers: list[tuple[int, Any]] = [(i, one) for i, one in arrays if not one.shape]
+    held = [(i, one.addressable_shards[0].data if spans(one) else one) for i, one in numbers]
     if not held:
         return []
-    read = lambda: [f"in{i} is {np.asarray(one)!r}" for i, one in held.items()]
+    read = lambda: [f"in{i} is {np.asarray(one)!r}" for i, one in held]
     return processes.wait_for(read, ranks)  # type: ignore[misc]
 
 

@@ -67,7 +67,7 @@ def read_statistics(asked: Any) -> list[Statistics]:
 
 
 def statistics_on_host(array: np.ndarray) -> Statistics:
-    """The statistics of an array by NumPy, as ``statistics_of`` has them; least and greatest tell whether all is finite."""
+    """The statistics of an array by NumPy, as ``statistics_of`` has them. Least and greatest tell if all is finite."""
     numbers = (np.abs(array) if np.iscomplexobj(array) else array).astype("float32", copy=False).reshape(-1)
     zeros, kept = np.count_nonzero(numbers == 0) / numbers.size, numbers
     least, greatest = numbers.min(), numbers.max()

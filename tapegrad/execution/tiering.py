@@ -724,7 +724,11 @@ class Compiler:
             due = self._due.get()
             self._works = True
             if due is not None and not self._ended:
-                due.compile()
+                try:
+                    due.compile()
+                except Exception as error:  # warnings may be errors: told as those of threads are, and gone on
+                    how = type(error), error, error.__traceback__, self._thread
+                    threading.excepthook(threading.ExceptHookArgs(how))
             self._works = False
             if isinstance(due, threading.Event):
                 due.set()

@@ -11,19 +11,21 @@ from tapegrad.bindings.matrix_checks import check_matrices, check_square
 from tapegrad.bindings.registry import public
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.eigen import eigvalsh
+from tapegrad.functions.eigen import eigh, eigvalsh
+from tapegrad.functions.matmul import matmul
 from tapegrad.functions.norms import matrix_norm
 from tapegrad.functions.qr import check_matrices_of
-from tapegrad.functions.reductions import sum
+from tapegrad.functions.reductions import amax, sum
 from tapegrad.functions.selection import masked_fill
-from tapegrad.functions.shape import squeeze, unsqueeze
+from tapegrad.functions.shape import adjoint, squeeze, unsqueeze
 from tapegrad.functions.slicing import narrow
 from tapegrad.functions.solving import inv_ex
-from tapegrad.functions.svd import check_singular_values, svdvals
+from tapegrad.functions.svd import check_singular_values, svd, svdvals
 from tapegrad.functions.unary import nan_to_num
 from tapegrad.ops import arithmetic, comparison, selection, unary
 from tapegrad.ops import pseudoinverse as ops
 from tapegrad.ops.kinds import broadcast_shapes
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 # -- tolerances --------------------------------------------------------------------------------------------------------
@@ -94,9 +96,26 @@ def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any
     if hermitian:
         check_square("linalg.eigh", input)
     atol, rtol = tolerances("pinv", input, atol, rcond if rtol is None else rtol)
+    if thread.modes.autocast and input.numel():
+        return _product_of_factors(input, atol, rtol, hermitian)
     inverse = ops.pinv(input, atol, rtol, hermitian=bool(hermitian))
     check_singular_values(inverse, input, axes=(-2, -1))
     return inverse
+
+
+def _product_of_factors(input: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
+    """The pseudoinverse under autocast, which sees the factors and their product: that is computed in the low dtype."""
+    if hermitian:
+        sizes, right = eigh(input)
+        left, magnitudes = right, unary.abs(sizes)
+    else:
+        left, sizes, adjoint_of_right = svd(input, full_matrices=False)
+        right, magnitudes = adjoint(adjoint_of_right), sizes
+    largest = amax(magnitudes, -1, keepdim=True)
+    bounds = [unsqueeze(bound, -1) if isinstance(bound, Tensor) else bound for bound in (atol, rtol)]
+    counts = comparison.gt(magnitudes, bounds[0]) & comparison.gt(magnitudes, largest * bounds[1])
+    inverses = selection.where(counts, unary.reciprocal(sizes), 0.0)
+    return matmul(right * unsqueeze(inverses, -2), adjoint(left))
 
 
 @public("torch", "Tensor")

@@ -19,6 +19,10 @@ from tapegrad.functions.creation import empty
 from tapegrad.interop.pytrees import register
 from tapegrad.tensor.tensor import Tensor
 
+__all__ = [
+    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",
+]  # fmt: skip
+
 
 class _ParameterMeta(type):
     """A tensor of another subclass counts as a parameter when it says so (``_is_param``)."""

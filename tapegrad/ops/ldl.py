@@ -17,7 +17,6 @@ from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general
 from tapegrad.ops.solving import batch_of, column_major, expanded
 
-NOT_IMPLEMENTED = "torch::autograd::NotImplemented"
 PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 

@@ -288,4 +288,4 @@ OutScalar_Other; xlogy_: Tensor Scalar_Other
 
 aten = OpNamespace("aten", _known)
 prim = OpNamespace("prim", frozenset(("device",)).__contains__)
-NAMESPACES = {"aten": aten, "prim": prim, "tapegrad": OpNamespace("tapegrad", lambda name: True)}
+NAMESPACES: dict[str, Any] = {"aten": aten, "prim": prim, "tapegrad": OpNamespace("tapegrad", lambda name: True)}

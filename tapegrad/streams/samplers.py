@@ -17,7 +17,6 @@ from tapegrad.streams.elementary import log
 from tapegrad.streams.mersenne import Mark, MersenneTwister
 
 _BLOCK = 256
-_THIRD = 1 / 3
 
 
 class Doubles:

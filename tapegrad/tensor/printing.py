@@ -64,6 +64,20 @@ def set_printoptions(
     _options = base._replace(**changes, sci_mode=sci_mode)
 
 
+class _Shown:
+    """``PRINT_OPTS``: the options in force as attributes, which can be set."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_options, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        global _options
+        _options = _options._replace(**{name: value})
+
+
+PRINT_OPTS = _Shown()
+
+
 def get_printoptions() -> dict[str, Any]:
     """The options in force, by name.
 
@@ -144,6 +158,15 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int, linewidth: int) 
             text += ", " + suffix
             column += len(suffix) + 2
     return text + ")"
+
+
+def body_str(array: np.ndarray, indent: int) -> str:
+    """The numbers alone, in their brackets; lines after the first are indented by so many characters.
+
+    >>> body_str(np.ones((2, 1)), 4)
+    '[[1.],\\n     [1.]]'
+    """
+    return _body(array, indent, _options) if array.size else "[]"
 
 
 # The numbers -------------------------------------------------------------------------------------------------------

@@ -145,6 +145,15 @@ def register_pytree_node(
     registered[cls] = Registration(flatten_fn, unflatten_fn, flatten_with_keys_fn)
 
 
+def _dict_flatten(d: dict) -> tuple[list, list]:
+    return list(d.values()), list(d)
+
+
+def _dict_flatten_with_keys(d: dict) -> tuple[list[tuple[MappingKey, Any]], list]:
+    """What a class of dictionaries is registered with, by libraries that have one."""
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
 def _class_of(obj: Any) -> type:
     return obj if isinstance(obj, type) else type(obj)
 

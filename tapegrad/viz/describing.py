@@ -136,7 +136,7 @@ def saved_by(node: Node) -> list[SavedItem]:
 
 
 def saved_names(node: OperatorNode) -> list[tuple[str, str]]:
-    """The fields of what an operator's node saves, and under which names it gives them; as ``SavedTensor`` with hooks."""
+    """The fields of what an operator's node saves, and under which names it gives them, with hooks as they are."""
     op = node.plan.op
     if isinstance(node.saved, Saves):
         return [(field, f"_raw_saved_{field}") for field in sorted(op.saved_tensor_fields(node))]

@@ -44,6 +44,20 @@ class Shard(Placement):
         return f"S({self.dim})"
 
 
+class _StridedShard(Placement):
+    """Parts that are no stretches, which PyTorch has where two dimensions of a mesh split one of a tensor from the right.
+
+    Raises:
+        NotImplementedError: always; there are none here, so that nothing is an instance.
+    """
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        raise NotImplementedError(
+            "_StridedShard is not in tapegrad (yet): where several dimensions of a mesh split one of a tensor, parts are "
+            "dealt out from the left; give Shard for each"
+        )
+
+
 @dataclass(frozen=True)
 class Replicate(Placement):
     """Each device along the dimension of the mesh has all of the tensor."""

@@ -467,16 +467,26 @@ def chosen(condition: np.ndarray, yes: np.ndarray, no: np.ndarray) -> np.ndarray
     integer = INTEGERS.get(yes.dtype.itemsize)
     if integer is None or condition.size < BY_BITS:
         return np.where(condition, yes, no)
-    mask = np.negative(condition.view(np.int8), dtype=integer)
     ones, others = yes.view(integer), no.view(integer)
     shape = np.broadcast_shapes(condition.shape, yes.shape, no.shape)
-    zero = others.ndim == 0 and others == 0
+    if _is_zero(ones):
+        mask, other = np.subtract(condition.view(np.int8), _ONE).astype(integer), others
+    else:
+        mask, other = np.negative(condition.view(np.int8)).astype(integer), ones
+    zero = other is others or _is_zero(others)
     result = mask.view(yes.dtype) if zero and mask.shape == shape else np.empty(shape, yes.dtype)
     bits = result.view(integer)
     if zero:
-        np.bitwise_and(mask, ones, bits)
+        np.bitwise_and(mask, other, bits)
     else:
         np.bitwise_xor(ones, others, bits)
         np.bitwise_and(bits, mask, bits)
         np.bitwise_xor(bits, others, bits)
     return result
+
+
+_ONE = np.int8(1)
+
+
+def _is_zero(bits: np.ndarray) -> bool:
+    return bits.ndim == 0 and bits == 0

@@ -52,8 +52,8 @@ def _reduced(writer: Any, equation: Any, ufunc: np.ufunc, axes: Any) -> str:
 
 WIDE_FLOATS = (np.dtype("float32"), np.dtype("float64"))
 
-MANY, ABREAST = 1 << 12, 128
-"""From so many elements on, so many are multiplied with as many others at a time."""
+MANY, ABREAST, LAST = 1 << 12, 128, 16
+"""From so many elements on, so many are multiplied with as many others at a time; what is left, so many by so many."""
 
 
 def product_of_rows(x: np.ndarray) -> Any:
@@ -65,6 +65,10 @@ def product_of_rows(x: np.ndarray) -> Any:
     width = math.gcd(x.shape[-1], ABREAST)
     if x.size >= MANY and width >= ABREAST // 4:
         x = np.multiply.reduce(x.reshape(*x.shape[:-1], -1, width), -2)
+        while x.shape[-1] > LAST:
+            half = x.shape[-1] // 2
+            x = x[..., :half] * x[..., half:]
+        return np.multiply.reduce(np.ascontiguousarray(np.moveaxis(x, -1, 0)), 0)
     return np.multiply.reduce(x, -1)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tapegrad.execution.dtypes import float32, float64
 from tapegrad.functions.gathering import repeat_interleave
 from tapegrad.functions.selection import where
+from tapegrad.nn.attention.block_mask import BLOCK as _DEFAULT_SPARSE_BLOCK_SIZE  # noqa: F401
 from tapegrad.nn.attention.block_mask import (
     BlockMask,
     _of_a_slice,

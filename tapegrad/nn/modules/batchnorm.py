@@ -127,15 +127,16 @@ class _BatchNorm(_NormBase):
 
     def _normalized(self, input: Tensor) -> Tensor:
         factor = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
+        if self.training and self.track_running_stats and (batches := self.num_batches_tracked) is not None:
+            batches.add_(1)
             if self.momentum is None:
-                factor = 1.0 / float(self.num_batches_tracked)
-        mean, var = self.running_mean, self.running_var
+                factor = 1.0 / float(batches)
+        mean, var = self._two("_buffers", "running_mean", "running_var")
         by_batch = self.training or (mean is None and var is None)
         if self.training and not self.track_running_stats:
             mean = var = None
-        return F.batch_norm(input, mean, var, self.weight, self.bias, by_batch, factor, self.eps)
+        weight, bias = self._two("_parameters", "weight", "bias")
+        return F.batch_norm(input, mean, var, weight, bias, by_batch, factor, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):

@@ -191,7 +191,7 @@ class _Convolution(OfDimensions, _ConvNd):
         return self._convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._conv_forward(input, self.weight, self.bias)
+        return self._conv_forward(input, *self._two("_parameters", "weight", "bias"))
 
 
 class Conv1d(_Convolution):
@@ -324,8 +324,9 @@ class _Transposed(OfDimensions, _ConvTransposeNd):
             input, output_size, self.stride, self.padding, self.kernel_size, self._dims, self.dilation
         )
         return self._convolve(
-            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
-        )
+            input, *self._two("_parameters", "weight", "bias"), self.stride, self.padding, output_padding, self.groups,
+            self.dilation,
+        )  # fmt: skip
 
 
 class ConvTranspose1d(_Transposed):

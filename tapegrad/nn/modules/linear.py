@@ -73,7 +73,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.linear(input, self.weight, self.bias)
+        return F.linear(input, *self._two("_parameters", "weight", "bias"))
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
@@ -135,7 +135,7 @@ class Bilinear(Module):
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """``input1`` (..., in1_features) and ``input2`` (..., in2_features), of which ``(..., out_features)`` is
         made."""
-        return F.bilinear(input1, input2, self.weight, self.bias)
+        return F.bilinear(input1, input2, *self._two("_parameters", "weight", "bias"))
 
     def extra_repr(self) -> str:
         return (

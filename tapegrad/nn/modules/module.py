@@ -3,8 +3,9 @@
 Note [Modules]
 A module is a user of the package like any other: it keeps tensors by name, and calls public functions in ``forward``.
 What a call of it costs besides is one look at its hooks and at those of all modules; only where there are some does
-``hooks.py`` take over (Note [Calls with hooks]). What it saves and loads is in ``states.py``, how it is converted in
-``conversion.py``.
+``hooks.py`` take over (Note [Calls with hooks]). Python asks ``__getattr__`` for a tensor after it has made an error,
+which costs more than the rest of a call: layers look for theirs in the table first (``_two``). What it saves and loads
+is in ``states.py``, how it is converted in ``conversion.py``.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from tapegrad.nn.modules.hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from tapegrad.nn.modules.states import _IncompatibleKeys as _IncompatibleKeys
 from tapegrad.nn.parameter import Buffer, Parameter
 from tapegrad.tape.showing import shown_in_html
 from tapegrad.tensor.paths import note_module, owners
@@ -59,6 +61,9 @@ HOOKS = (
     "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
 )  # fmt: skip
 """The dictionaries of hooks that every module has."""
+
+TENSORS = frozenset({"weight", "bias", "running_mean", "running_var"})
+"""The names of tensors that layers look for in their tables first."""
 
 PLACED = (RuntimeError, ValueError, TypeError, IndexError)
 """Errors that are told in which module they were raised; others may be a way of leaving it."""
@@ -100,6 +105,7 @@ class Module:
     _compiled_call_impl: Callable | None = None
     _compiled_as: Callable | None = None
     _is_full_backward_hook: bool | None
+    _tables_first: bool = True
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]
     _modules: dict[str, Any]
@@ -118,6 +124,8 @@ class Module:
 
     def __init_subclass__(cls, tree: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
+        attributes = any(not TENSORS.isdisjoint(vars(base)) for base in cls.__mro__)
+        cls._tables_first = cls.__getattr__ is Module.__getattr__ and not attributes
         if tree:  # a tree to jax: Note [Modules as trees], trees.py
             register_node(cls, trees.flatten, trees.unflatten)
 
@@ -286,6 +294,20 @@ class Module:
             if name in own["_modules"]:
                 return own["_modules"][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def _two(self, table: str, first: str, second: str) -> tuple[Any, Any]:
+        """Two attributes, of ``TENSORS``, that are mostly in a table: ``__getattr__`` is asked when all else failed.
+
+        What a class has by these names (a property) goes before, and so does what was put into ``__dict__``.
+        """
+        own = self.__dict__
+        if first in own or second in own or not self._tables_first:
+            return getattr(self, first), getattr(self, second)
+        try:
+            known = own[table]
+            return known[first], known[second]
+        except KeyError:
+            return getattr(self, first), getattr(self, second)
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__

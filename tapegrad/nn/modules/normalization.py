@@ -63,7 +63,7 @@ class LayerNorm(_Affine):
         self._make_parameters(self.normalized_shape, elementwise_affine, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        return F.layer_norm(input, self.normalized_shape, *self._two("_parameters", "weight", "bias"), self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -108,7 +108,7 @@ class GroupNorm(_Affine):
         self._make_parameters(num_channels, affine, bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        return F.group_norm(input, self.num_groups, *self._two("_parameters", "weight", "bias"), self.eps)
 
     def extra_repr(self) -> str:
         return (

@@ -155,7 +155,8 @@ class RNNBase(Module):
     @property
     def _flat_weights(self) -> list[Any]:
         """The parameters, or what stands in their place, in the order in which functions take them."""
-        return [getattr(self, name, None) for name in self._flat_weights_names]
+        known = self._parameters
+        return [known[name] if name in known else getattr(self, name, None) for name in self._flat_weights_names]
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
@@ -182,7 +183,7 @@ class RNNBase(Module):
             input: the input.
             batch_sizes: the sizes of a packed sequence, None for a padded one.
         """
-        dtype = getattr(self, self._flat_weights_names[0]).dtype
+        dtype = self._flat_weights[0].dtype
         if input.dtype is not dtype and not _is_any_autocast_enabled():
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: "
@@ -386,9 +387,12 @@ class LSTM(RNNBase):
             RuntimeError, ValueError: as ``check_input`` and ``check_hidden_size`` do.
         """
         self.check_input(input, batch_sizes)
-        expected = self.get_expected_hidden_size(input, batch_sizes), self.get_expected_cell_size(input, batch_sizes)
-        for number, shape in enumerate(expected):
-            self.check_hidden_size(hidden[number], shape, f"Expected hidden[{number}] size {{}}, got {{}}")
+        h, c = hidden[0], hidden[1]
+        expected = self.get_expected_hidden_size(input, batch_sizes)
+        self.check_hidden_size(h, expected, "Expected hidden[0] size {}, got {}")
+        if c is not h or self.proj_size:  # both are what ``_begin`` made
+            expected = self.get_expected_cell_size(input, batch_sizes)
+            self.check_hidden_size(c, expected, "Expected hidden[1] size {}, got {}")
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         """A state with its batch in another order.

@@ -19,6 +19,12 @@ from tapegrad.functions.random import rand, rand_like
 from tapegrad.functions.sorting import kthvalue, topk
 from tapegrad.nn.utils.convert_parameters import parameters_to_vector
 
+__all__ = [
+    "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
+    "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned",
+    "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove",
+]  # fmt: skip
+
 
 class BasePruningMethod(ABC):
     """A way to prune: a class says by ``compute_mask`` what stays, and by ``PRUNING_TYPE`` what it looks at.

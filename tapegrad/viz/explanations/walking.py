@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from html import escape
+from importlib import import_module
+from itertools import islice
 from typing import Any
 
 from tapegrad.autograd.currencies import Tensors
@@ -14,12 +16,13 @@ from tapegrad.autograd.running import engine
 from tapegrad.execution.host import is_traced, to_host
 from tapegrad.execution.nonfinite import summarize
 from tapegrad.execution.opaque import Opaque
+from tapegrad.progress import in_notebook
 from tapegrad.tape.modes import switched
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.viz.describing import is_leaf, name_of_leaf, plain_name, short
 from tapegrad.viz.explanations.report import Report
-from tapegrad.viz.explanations.subjects import line_of, lines_missing, nodes_of, refuse_freed
+from tapegrad.viz.explanations.subjects import line_of, lines_missing, nodes_of, raised, refuse_freed
 
 
 class Visit:
@@ -109,11 +112,42 @@ class Walk(Report):
         self._visited.append(visit)
         return visit
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """What a notebook shows: buttons, if it can show any, else what has run."""
+        still = {"text/plain": str(self), "text/html": self._repr_html_()}
+        return {**buttons_of(self)._repr_mimebundle_(), **still} if in_notebook() else still
+
+
+def buttons_of(steps: Walk) -> Any:
+    """A widget that goes through a backward pass: a button for the next node, one for all that are left, what has run.
+
+    An error of the backward pass, or of a hook, is shown in it, and ends it.
+    """
+    widgets = import_module("ipywidgets")
+    one, rest = (widgets.Button(description=text) for text in ("next node", "to the end"))
+    shown = widgets.HTML(steps._repr_html_())
+
+    def go_on(button: Any) -> None:
+        told = ""
+        try:
+            for visit in islice(steps, 1 if button is one else None):
+                told = visit._repr_html_()
+            over = button is rest or not told
+        except Exception as error:
+            told, over = f"<pre>{escape(raised(error))}</pre>", True
+        shown.value = told + steps._repr_html_()
+        one.disabled = rest.disabled = over
+
+    for button in (one, rest):
+        button.on_click(go_on)
+    return widgets.VBox([widgets.HBox([one, rest]), shown])
+
 
 def walk(loss: Any, gradient: Any = None, *, inputs: Any = None) -> Walk:
     """The backward pass of ``loss``, one node each time that the next one is asked for: in a loop, or in a debugger.
 
-    Hooks run as they would in ``backward()``; nothing is added to ``.grad``, and the graph is kept.
+    Hooks run as they would in ``backward()``; nothing is added to ``.grad``, and the graph is kept. A notebook shows it
+    with buttons to go on, if ipywidgets are installed.
 
     Args:
         loss: a tensor, or several, or gradient edges.

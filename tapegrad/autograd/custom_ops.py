@@ -1,0 +1,328 @@
+"""Operators that programs register: ``torch.library.custom_op``. A function of tensors, with a backward of its own.
+
+The function is not looked into: it runs without a tape, and a call that has tensors which require grad is one node, as a
+custom function is. What else is registered is asked where it counts: a *fake* one computes on the device ``meta``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tapegrad.autograd.function import Function
+from tapegrad.autograd.grad_mode import is_grad_enabled, no_grad
+from tapegrad.execution.devices import META, device
+from tapegrad.execution.dtypes import dtype
+from tapegrad.ops.overloads import NAMESPACES
+from tapegrad.tensor.tensor import Tensor, storage_of
+
+__all__ = ["CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel"]
+
+_BASES: dict[Any, str] = {
+    Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", dtype: "ScalarType", device: "Device",
+    int | float | bool: "Scalar",
+}  # fmt: skip
+_RETURNED = {"Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"}
+_BOUND: dict[str, CustomOpDef] = {}
+
+
+# -- schemas ----------------------------------------------------------------------------------------------------------
+
+
+def _schema_type(annotation: Any) -> str | None:
+    """The word of a schema for an annotation; None if there is none."""
+    if isinstance(annotation, typing.Hashable) and annotation in _BASES:
+        return _BASES[annotation]
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        if set(args) == {int, float, bool}:
+            return "Scalar"
+        rest = [one for one in args if one is not type(None)]
+        inner = _schema_type(rest[0]) if len(rest) == 1 < len(args) else None
+        return inner and f"{inner}?"
+    if origin in (list, Sequence) and args:
+        inner = _schema_type(args[0])
+        return inner and f"{inner}[]"
+    return None
+
+
+def infer_schema(
+    prototype_function: Callable, /, *, mutates_args: str | Iterable[str], op_name: str | None = None
+) -> str:
+    """The schema of a function, from its annotations.
+
+    Args:
+        prototype_function: whose arguments and results are annotated.
+        mutates_args: the names of those that it writes to; ``"unknown"`` for all tensors.
+        op_name: with which the schema is to begin.
+
+    Raises:
+        ValueError: an annotation is missing, or there is no word for it.
+
+    >>> import tapegrad as torch
+    >>> def scaled(x: torch.Tensor, factor: float = 2.0) -> torch.Tensor: ...
+    >>> infer_schema(scaled, mutates_args=())
+    '(Tensor x, float factor=2.0) -> Tensor'
+    """
+    signature = inspect.signature(prototype_function)
+
+    def refuse(why: str) -> typing.NoReturn:
+        raise ValueError(f"infer_schema(func): {why} Got func with signature {signature})")
+
+    hints = typing.get_type_hints(prototype_function)
+    parts, starred = [], False
+    for index, (name, parameter) in enumerate(signature.parameters.items()):
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            refuse("We do not support positional-only args, varargs, or varkwargs.")
+        if name not in hints:
+            refuse(f"Parameter {name} must have a type annotation.")
+        kind = _schema_type(hints[name])
+        if kind is None:
+            refuse(f"Parameter {name} has unsupported type {hints[name]}. The valid types are: {list(_BASES)}.")
+        if kind.startswith("Tensor") and (mutates_args == "unknown" or name in mutates_args):
+            kind = kind.replace("Tensor", f"Tensor(a{index}!)", 1)
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            parts.append("*")
+            starred = True
+        parts.append(f"{kind} {name}" + _shown_default(parameter.default))
+    if mutates_args != "unknown" and (unknown := {*mutates_args} - {*signature.parameters}):
+        refuse(
+            f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should contain the "
+            "names of all args that the custom op mutates, or just the string 'unknown' if you don't know."
+        )
+    if "return" not in hints:
+        refuse("No return type annotation was provided. Please add one.")
+    return f"{op_name or ''}({', '.join(parts)}) -> {_returned(hints['return'], refuse)}"
+
+
+def _shown_default(default: Any) -> str:
+    if default is inspect.Parameter.empty:
+        return ""
+    if isinstance(default, (str, device)):
+        return f'="{default}"'
+    return f"={str(default).removeprefix('torch.')}"
+
+
+def _returned(annotation: Any, refuse: Callable[[str], typing.NoReturn]) -> str:
+    if annotation in (None, type(None)):
+        return "()"
+    if typing.get_origin(annotation) is tuple:
+        return f"({', '.join(_returned(one, refuse) for one in typing.get_args(annotation))})"
+    kind = _schema_type(annotation)
+    if kind not in _RETURNED:
+        refuse(f"Return has unsupported type {annotation}. The valid types are: {sorted(_RETURNED)}.")
+    return kind
+
+
+# -- operators --------------------------------------------------------------------------------------------------------
+
+
+class CustomOpDef:
+    """An operator that a program has registered: ``custom_op`` makes it. It is called as its function is.
+
+    Args:
+        qualname: ``"namespace::name"``.
+        function: what it computes.
+        schema: what it takes and gives.
+        mutates: the names of arguments that it writes to.
+    """
+
+    def __init__(self, qualname: str, function: Callable, schema: str, mutates: str | Iterable[str]) -> None:
+        self._qualname, self._schema = qualname, f"{qualname}{schema}"
+        self._namespace, self._name = qualname.split("::")
+        self._init_fn, self._signature = function, inspect.signature(function)
+        self._mutates = mutates
+        self._kernels: dict[str | None, Callable] = {}
+        self._fake: Callable | None = None
+        self._backward: Callable | None = None
+        self._setup_context: Callable | None = None
+        self._node = type(f"GeneratedBackwardFor_{self._namespace}_{self._name}_default", (_CustomOp,), {"op": self})
+        self.default = self
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+    def register_kernel(self, device_types: str | Sequence[str] | None, fn: Callable | None = None, /) -> Callable:
+        """Register what computes on some types of devices; a decorator if no function is given."""
+
+        def register(fn: Callable) -> Callable:
+            for kind in [device_types] if device_types is None or isinstance(device_types, str) else device_types:
+                self._kernels[kind] = fn
+            return fn
+
+        return register if fn is None else register(fn)
+
+    def register_fake(self, fn: Callable, /) -> Callable:
+        """Register what gives the results' shapes and dtypes, for tensors on ``meta``; a decorator."""
+        self._fake = fn
+        return fn
+
+    def register_autograd(self, backward: Callable, /, *, setup_context: Callable | None = None) -> None:
+        """Register a backward, which is called with a context and the results' gradients, and gives those of the inputs.
+
+        Args:
+            setup_context: called with a context, ``inputs`` and ``output``, to save what the backward needs; if there
+                are arguments by keyword only, with ``keyword_only_inputs``, too.
+
+        Raises:
+            RuntimeError: the operator writes to its arguments.
+        """
+        if self._mutates:
+            raise RuntimeError(
+                f"Cannot register autograd formula for non-functional operator {self!r} with schema {self._schema}. Please "
+                "create a functional operator and register an autograd formula for that."
+            )
+        self._backward, self._setup_context = backward, setup_context
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise RuntimeError(f"{self._qualname}() {error}. Declaration: {self._schema}") from None
+        bound.apply_defaults()
+        given = [*bound.args, *bound.kwargs.values()]
+        if is_grad_enabled() and any(one.requires_grad for one in _tensors(given)):
+            return self._node.apply(bound.kwargs, *bound.args)
+        return self._computed(bound.args, bound.kwargs)
+
+    def _computed(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        inputs = _tensors([*args, *kwargs.values()])
+        with no_grad():
+            output = self._function_for(inputs)(*args, **kwargs)
+        memories = [id(storage_of(one)) for one in (*_tensors([output]), *inputs) if not one.device.spread]
+        results = len(_tensors([output]))
+        if any(memory in memories[:at] or memory in memories[results:] for at, memory in enumerate(memories[:results])):
+            raise RuntimeError(
+                f"{self._name} (with implementation in {inspect.getmodule(self._init_fn)}): The output of this custom "
+                "operator (1) must not also be an input to this custom operator and (2) may not alias any inputs to this "
+                "custom operator or other returns. The most common way to trigger this error is if we have y = "
+                "custom_op(x) and y and x are the same Tensor. Please instead return a clone of the offending output "
+                "tensor(s) (e.g. return x.clone()) or refactor the custom operator to not return y."
+            )
+        return output
+
+    def _function_for(self, inputs: list[Tensor]) -> Callable:
+        where = inputs[0].device if inputs else None
+        if where is META:
+            if self._fake is None:
+                raise RuntimeError(
+                    f"There was no fake impl registered for {self!r}. This is necessary for torch.compile/export/fx "
+                    f"tracing to work. Please use `{self._init_fn.__name__}.register_fake` to add an fake impl."
+                )
+            return self._fake
+        kind = where.type if where else None
+        return self._kernels.get(kind) or self._kernels.get(None) or self._init_fn
+
+
+def _tensors(given: Any) -> list[Tensor]:
+    """The tensors among arguments or results, those in lists, too."""
+    found = []
+    for one in given:
+        if isinstance(one, Tensor):
+            found.append(one)
+        elif isinstance(one, (list, tuple)):
+            found += _tensors(one)
+    return found
+
+
+class _CustomOp(Function):
+    """The node of a custom operator's call."""
+
+    op: CustomOpDef
+
+    @classmethod
+    def forward(cls, ctx: Any, keywords: dict[str, Any], *args: Any) -> Any:  # type: ignore[override]
+        output = cls.op._computed(args, keywords)
+        setup = cls.op._setup_context
+        if setup is not None:
+            more = {"keyword_only_inputs": keywords} if keywords else {}
+            setup(ctx=ctx, inputs=args, output=output, **more)
+        return tuple(output) if isinstance(output, list) else output
+
+    @classmethod
+    def backward(cls, ctx: Any, *grads: Any) -> Any:  # type: ignore[override]
+        op = cls.op
+        if op._backward is None:
+            raise RuntimeError(
+                f"Trying to backward through {op._namespace}.{op._name}.default but no autograd formula was registered. "
+                "Please use register_autograd to add one."
+            )
+        found = op._backward(ctx, *grads)
+        return None, *(found if isinstance(found, (tuple, list)) else (found,))
+
+
+def custom_op(
+    name: str,
+    fn: Callable | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> Any:
+    """Register a function of tensors as an operator, ``torch.ops.NAMESPACE.NAME``; a decorator if none is given.
+
+    Args:
+        name: ``"namespace::name"``.
+        fn: the function; it may give no tensor that it was given, nor a view of one.
+        mutates_args: the names of arguments that it writes to.
+        device_types: where it computes, if others are registered for other devices; everywhere by default.
+        schema: what it takes and gives; by default inferred from annotations.
+        tags: accepted.
+
+    Raises:
+        ValueError: a name without a namespace; a schema can't be inferred.
+
+    >>> import tapegrad as torch
+    >>> @torch.library.custom_op("docs::squared", mutates_args=())
+    ... def squared(x: torch.Tensor) -> torch.Tensor:
+    ...     return x**2
+    >>> squared.register_autograd(
+    ...     lambda ctx, g: 2 * g * ctx.x, setup_context=lambda ctx, inputs, output: setattr(ctx, "x", inputs[0])
+    ... )
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> torch.ops.docs.squared(x).backward()
+    >>> x.grad
+    tensor(6.)
+    """
+    mutates = mutates_args if isinstance(mutates_args, str) else {*mutates_args}
+
+    def register(fn: Callable) -> CustomOpDef:
+        found = CustomOpDef(name, fn, infer_schema(fn, mutates_args=mutates) if schema is None else schema, mutates)
+        if device_types is not None:
+            found.register_kernel(device_types, fn)
+        _BOUND[name] = found
+        namespace: Any = NAMESPACES.setdefault(found._namespace, types.SimpleNamespace())
+        namespace.__dict__[found._name] = found
+        return found
+
+    if name.count("::") != 1:
+        raise ValueError(f"Expected `name` to be of the form `namespace::name`, got {name!r}")
+    return register if fn is None else register(fn)
+
+
+def _operator(op: Any) -> CustomOpDef:
+    if isinstance(op, CustomOpDef):
+        return op
+    if op not in _BOUND:
+        raise RuntimeError(f"operator {op} does not exist")
+    return _BOUND[op]
+
+
+def register_fake(op: Any, func: Callable | None = None, /, **unused: Any) -> Callable:
+    """``CustomOpDef.register_fake`` of an operator or its name; a decorator if no function is given."""
+    return _operator(op).register_fake if func is None else _operator(op).register_fake(func)
+
+
+def register_autograd(op: Any, backward: Callable, /, *, setup_context: Callable | None = None, **unused: Any) -> None:
+    """``CustomOpDef.register_autograd`` of an operator or its name."""
+    _operator(op).register_autograd(backward, setup_context=setup_context)
+
+
+def register_kernel(op: Any, device_types: Any, func: Callable | None = None, /, **unused: Any) -> Callable:
+    """``CustomOpDef.register_kernel`` of an operator or its name."""
+    return _operator(op).register_kernel(device_types, func)

@@ -1,0 +1,5 @@
+"""``torch.fx.node``. Nothing is defined here."""
+
+from tapegrad.fx import Node
+
+__all__ = ["Node"]
