@@ -43,7 +43,7 @@ def residual(torch: Any, small: bool) -> Net:
     """ResNet-18 for small images, with fewer blocks and channels: a stem, two blocks, one that halves, a classifier."""
     nn, functional = torch.nn, torch.nn.functional
 
-    class Block(nn.Module):
+    class Block(torch.nn.Module):
         def __init__(self, channels: int, more: int) -> None:
             super().__init__()
             stride = 1 if channels == more else 2
@@ -100,7 +100,7 @@ def recurrent(torch: Any, small: bool) -> Net:
     nn, functional = torch.nn, torch.nn.functional
     inputs, hidden, steps, batch = (2, 3, 4, 2) if small else (32, 64, 16, 8)
 
-    class Last(nn.Module):
+    class Last(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.lstm = nn.LSTM(inputs, hidden)
@@ -126,7 +126,7 @@ def block(torch: Any, small: bool) -> Net:
     nn, functional = torch.nn, torch.nn.functional
     width, heads, length, batch = (4, 2, 3, 2) if small else (64, 4, 32, 4)
 
-    class Attention(nn.Module):
+    class Attention(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.qkv = nn.Linear(width, 3 * width)
@@ -138,7 +138,7 @@ def block(torch: Any, small: bool) -> Net:
             y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
             return self.out(y.transpose(1, 2).reshape(batch, length, width))
 
-    class Block(nn.Module):
+    class Block(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.ln1 = nn.LayerNorm(width)

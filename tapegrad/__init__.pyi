@@ -28,6 +28,7 @@ _Number = _int | _float | _complex
 _Scalar = _int | _float | _complex | Tensor
 
 from tapegrad import AcceleratorError as AcceleratorError
+from tapegrad.futures import Future as Future
 from tapegrad.amp.grad_scaler import GradScaler as GradScaler
 from tapegrad import OutOfMemoryError as OutOfMemoryError
 from tapegrad.bindings.symbolic import SymBool as SymBool
@@ -119,6 +120,7 @@ from tapegrad.amp.autocast_mode import is_autocast_enabled as is_autocast_enable
 from tapegrad.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from tapegrad.errors import is_warn_always_enabled as is_warn_always_enabled
 from tapegrad import jit as jit
+from tapegrad import library as library
 from tapegrad import linalg as linalg
 from tapegrad.serialization.loading import load as load
 long: _dtype
@@ -130,6 +132,7 @@ nan: _float
 newaxis: None
 from tapegrad import nn as nn
 from tapegrad.autograd.grad_mode import no_grad as no_grad
+from tapegrad import onnx as onnx
 from tapegrad import ops as ops
 from tapegrad import optim as optim
 from tapegrad import overrides as overrides
@@ -178,15 +181,27 @@ from tapegrad.viz.explanations.keeping import who_holds as who_holds
 from tapegrad.viz.explanations.missing import why_no_grad as why_no_grad
 from tapegrad.viz.explanations.missing import why_none as why_none
 from tapegrad import xpu as xpu
+BFloat16Storage: _type[Tensor]
 BFloat16Tensor: _type[Tensor]
+BoolStorage: _type[Tensor]
 BoolTensor: _type[Tensor]
+ByteStorage: _type[Tensor]
 ByteTensor: _type[Tensor]
+CharStorage: _type[Tensor]
 CharTensor: _type[Tensor]
+ComplexDoubleStorage: _type[Tensor]
+ComplexFloatStorage: _type[Tensor]
+DoubleStorage: _type[Tensor]
 DoubleTensor: _type[Tensor]
+FloatStorage: _type[Tensor]
 FloatTensor: _type[Tensor]
+HalfStorage: _type[Tensor]
 HalfTensor: _type[Tensor]
+IntStorage: _type[Tensor]
 IntTensor: _type[Tensor]
+LongStorage: _type[Tensor]
 LongTensor: _type[Tensor]
+ShortStorage: _type[Tensor]
 ShortTensor: _type[Tensor]
 from tapegrad.bindings.storages import TypedStorage as TypedStorage
 from tapegrad.bindings.storages import UntypedStorage as UntypedStorage

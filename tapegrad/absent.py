@@ -47,12 +47,12 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         (QUANTIZED, "scaled_mm scaled_grouped_mm"),
     ],
     "torch.nn.attention": [
-        ("attention over sequences of several lengths: pad them and mask what is padding, or give flex_attention a mask "
-         "of documents", "varlen"),
+        ("attention over sequences of several lengths: pad them and mask what is padding, or give flex_attention a "
+         "mask of documents", "varlen"),
     ],
     "torch.library": [
-        ("there is no dispatcher; custom_op registers a function, and tapegrad.interop.from_jax makes one of a function of "
-         "arrays", """Library impl define fallthrough_kernel register_autocast register_vmap register_torch_dispatch
+        ("there is no dispatcher; custom_op registers a function, and tapegrad.interop.from_jax makes one of a "
+         "function of arrays", """Library impl define fallthrough_kernel register_autocast register_vmap register_torch_dispatch
             get_ctx get_kernel triton_op wrap_triton impl_abstract"""),
     ],
     "torch.onnx": [

@@ -22,6 +22,9 @@ class Future(Generic[T]):
     Args:
         devices: where tensors of the value may be; each with its number.
 
+    Raises:
+        ValueError: a device without its number.
+
     >>> future = Future()
     >>> doubled = future.then(lambda future: 2 * future.value())
     >>> future.set_result(21)
@@ -67,7 +70,11 @@ class Future(Generic[T]):
         return result
 
     def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
-        """Call a function with this one when it is done; what it raises is logged."""
+        """Call a function with this one when it is done; what it raises is logged.
+
+        Raises:
+            TypeError: it can't be called.
+        """
 
         def call() -> None:
             try:

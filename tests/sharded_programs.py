@@ -56,7 +56,8 @@ same(plain.detach(), summed)
 # what is made like a tensor, and what is written to it, lies as it does
 q = zeros(8, 4, device_mesh=mesh, placements=ROWS)
 random = randn(8, 4, device_mesh=mesh, placements=ROWS)
-for like in (torch.zeros_like(q), torch.rand_like(q), torch.zeros_like(q * 2), q.detach(), random):
+new = [q.new_zeros(8, 4), q.new_full((8, 4), 2), (q * 2).new_ones((8, 4)), q.new_empty(q.shape)]
+for like in (torch.zeros_like(q), torch.rand_like(q), torch.zeros_like(q * 2), q.detach(), random, *new):
     assert like.placements == ROWS, like.placements
 q[2:4] = 1
 q.add_(1)

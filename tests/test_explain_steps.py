@@ -190,7 +190,7 @@ def test_gradients_are_what_they_would_be():
     with torch.watch(net, every=1):
         for model in (plain, net):
             model(torch.ones(4, 2)).exp().sum().backward()
-    for a, b in zip(plain.parameters(), net.parameters(), strict=True):  # deferred, the programs are two: more is wanted
+    for a, b in zip(plain.parameters(), net.parameters(), strict=True):  # deferred, they are two programs
         torch.testing.assert_close(a.grad, b.grad, rtol=1e-6, atol=0.0)
 
 

@@ -37,8 +37,8 @@ FLOORS = [
     ["distributed", "viz"],
     [
         "_C", "__config__", "_dynamo", "_ops", "_tensor_str", "_utils", "accelerator", "backends", "cpu", "cuda", "fft",
-        "functional", "_subclasses", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "mtia", "onnx",
-        "overrides", "profiler", "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
+        "functional", "_subclasses", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "mtia",
+        "onnx", "overrides", "profiler", "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
     ],
     ["__init__"],
     ["demo", "script", "stubs"],
@@ -108,7 +108,8 @@ ORDERS = {
     ],
     "distributed": [
         "device_mesh", "tensor", "_tensor", "store", "keeper", "peers", "groups", "collectives", "objects", "nn",
-        "distributed_c10d", "parts", "fsdp", "data_parallel", "checkpoint", "run",
+        "_functional_collectives", "distributed_c10d", "constants", "parts", "fsdp", "_composable", "data_parallel",
+        "checkpoint", "algorithms", "optim", "rpc", "run",
     ],
     "viz": [
         "recording", "describing", "raster", "plots", "pages",

@@ -10,7 +10,7 @@ from samples import all_samples
 
 import tapegrad as torch
 from tapegrad import ops
-from tapegrad.dispatch import kernels, structures
+from tapegrad.dispatch import kernels, moulds, structures
 from tapegrad.dispatch.patterns import pattern_of
 from tapegrad.dispatch.structures import Structure
 from tapegrad.execution import dtypes
@@ -98,6 +98,58 @@ def test_a_length_that_is_new_is_not_traced(traced):
     assert len(traced) == before
 
 
+def test_a_length_that_is_new_writes_no_function(monkeypatch):
+    forget_plans()
+    made, casting = [], moulds.Casting.made
+
+    def noting(self, names):
+        made.append(self.name)
+        return casting(self, names)
+
+    monkeypatch.setattr(moulds.Casting, "made", noting)
+    w = torch.full((23, 29), 0.01, requires_grad=True)
+    for n in (31, 37, 41, 43, 47):
+        before = len(made)
+        x = torch.ones(n, 23)
+        torch.tanh(x @ w + 0.5)[2:].sum().backward()
+        expected = (n - 2) * (1 - np.tanh(0.73) ** 2)
+        np.testing.assert_allclose(w.grad.numpy(), np.full((23, 29), expected), rtol=1e-5)
+        w.grad = None
+    assert made and len(made) == before
+
+
+def test_what_was_made_for_all_lengths_knows_each(traced):
+    """Graphs of several lengths at once, a write that backward refuses, and a length for which it is left to others."""
+    x = {n: torch.linspace(0, 1, n).requires_grad_() for n in (5, 6, 7, 9, 11, 5000, 13)}
+    y = {n: torch.exp(one * 2) for n, one in x.items()}
+    z = {n: (one * one).sum() for n, one in y.items()}
+    with torch.no_grad():
+        y[9].add_(1)
+    for n in reversed(x):
+        if n == 9:
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                z[n].backward()
+            continue
+        z[n].backward()
+        np.testing.assert_allclose(x[n].grad.numpy(), 4 * np.exp(4 * x[n].detach().numpy()), rtol=1e-5)
+        with pytest.raises(RuntimeError, match="second time"):
+            z[n].backward()
+
+
+def test_what_was_made_for_all_lengths_goes_to_xla_and_comes_back():
+    forget_plans()
+    x = {n: torch.linspace(0, 1, n).requires_grad_() for n in (5, 6, 7, 8, 9)}
+    for tiers in ("auto", "xla", "host", "auto"):
+        torch.execution.tiers(tiers)
+        try:
+            for one in x.values():
+                (grad,) = torch.autograd.grad((one.exp() * one).sum(), one)
+                expected = (1 + one.detach().numpy()) * np.exp(one.detach().numpy())
+                np.testing.assert_allclose(grad.numpy(), expected, rtol=1e-5)
+        finally:
+            torch.execution.tiers("auto")
+
+
 def test_lengths_of_one_and_none_are_traced_by_themselves(traced):
     x, y = torch.ones(3, 59), [torch.ones(n, 59) for n in (3, 1)]
     assert [(x + z).shape for z in y] == [(3, 59), (3, 59)]
@@ -150,7 +202,7 @@ def grown(value, by):
 
 def lengths_of(specs, settings):
     lengths = []
-    structures._skeleton((*specs, *settings.items()), lengths)
+    structures.skeleton((*specs, *settings.items()), lengths)
     return tuple(lengths)
 
 

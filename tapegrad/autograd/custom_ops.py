@@ -1,7 +1,7 @@
 """Operators that programs register: ``torch.library.custom_op``. A function of tensors, with a backward of its own.
 
-The function is not looked into: it runs without a tape, and a call that has tensors which require grad is one node, as a
-custom function is. What else is registered is asked where it counts: a *fake* one computes on the device ``meta``.
+The function is not looked into: it runs without a tape, and a call that has tensors which require grad is one node, as
+a custom function is. What else is registered is asked where it counts: a *fake* one computes on the device ``meta``.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ class CustomOpDef:
         self._fake: Callable | None = None
         self._backward: Callable | None = None
         self._setup_context: Callable | None = None
-        self._node = type(f"GeneratedBackwardFor_{self._namespace}_{self._name}_default", (_CustomOp,), {"op": self})
+        node = f"GeneratedBackwardFor_{self._namespace}_{self._name}_default"
+        self._node: type[_CustomOp] = type(node, (_CustomOp,), {"op": self})
         self.default = self
 
     def __repr__(self) -> str:
@@ -161,7 +162,7 @@ class CustomOpDef:
         return fn
 
     def register_autograd(self, backward: Callable, /, *, setup_context: Callable | None = None) -> None:
-        """Register a backward, which is called with a context and the results' gradients, and gives those of the inputs.
+        """Register a backward: of a context and the results' gradients it gives those of the inputs.
 
         Args:
             setup_context: called with a context, ``inputs`` and ``output``, to save what the backward needs; if there
@@ -172,8 +173,8 @@ class CustomOpDef:
         """
         if self._mutates:
             raise RuntimeError(
-                f"Cannot register autograd formula for non-functional operator {self!r} with schema {self._schema}. Please "
-                "create a functional operator and register an autograd formula for that."
+                f"Cannot register autograd formula for non-functional operator {self!r} with schema {self._schema}. "
+                "Please create a functional operator and register an autograd formula for that."
             )
         self._backward, self._setup_context = backward, setup_context
 
@@ -197,8 +198,8 @@ class CustomOpDef:
         if any(memory in memories[:at] or memory in memories[results:] for at, memory in enumerate(memories[:results])):
             raise RuntimeError(
                 f"{self._name} (with implementation in {inspect.getmodule(self._init_fn)}): The output of this custom "
-                "operator (1) must not also be an input to this custom operator and (2) may not alias any inputs to this "
-                "custom operator or other returns. The most common way to trigger this error is if we have y = "
+                "operator (1) must not also be an input to this custom operator and (2) may not alias any inputs to "
+                "this custom operator or other returns. The most common way to trigger this error is if we have y = "
                 "custom_op(x) and y and x are the same Tensor. Please instead return a clone of the offending output "
                 "tensor(s) (e.g. return x.clone()) or refactor the custom operator to not return y."
             )
@@ -234,7 +235,7 @@ class _CustomOp(Function):
     op: CustomOpDef
 
     @classmethod
-    def forward(cls, ctx: Any, keywords: dict[str, Any], *args: Any) -> Any:  # type: ignore[override]
+    def forward(cls, ctx: Any, keywords: dict[str, Any], *args: Any) -> Any:
         output = cls.op._computed(args, keywords)
         setup = cls.op._setup_context
         if setup is not None:
@@ -243,12 +244,12 @@ class _CustomOp(Function):
         return tuple(output) if isinstance(output, list) else output
 
     @classmethod
-    def backward(cls, ctx: Any, *grads: Any) -> Any:  # type: ignore[override]
+    def backward(cls, ctx: Any, *grads: Any) -> Any:
         op = cls.op
         if op._backward is None:
             raise RuntimeError(
-                f"Trying to backward through {op._namespace}.{op._name}.default but no autograd formula was registered. "
-                "Please use register_autograd to add one."
+                f"Trying to backward through {op._namespace}.{op._name}.default but no autograd formula was "
+                "registered. Please use register_autograd to add one."
             )
         found = op._backward(ctx, *grads)
         return None, *(found if isinstance(found, (tuple, list)) else (found,))

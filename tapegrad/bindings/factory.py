@@ -98,9 +98,14 @@ def target(
     return Target(d, place, requires_grad)
 
 
-def place_like(tensor: Tensor) -> device:
-    """Where what is made like a tensor lies: on a mesh in the layout of its value, as far as that is known."""
+def place_like(tensor: Tensor, shape: tuple[int, ...] | None = None) -> device:
+    """Where what is made like a tensor lies: on a mesh in the layout of its value, as far as that is known.
+
+    Not where it has another ``shape``: that is on each device.
+    """
     on = tensor._spec.device
+    if shape is not None and shape != tensor._spec.shape:
+        return on
     return own_layout(known_array(value_of(tensor)), on) if on.spread and may_look() else on
 
 

@@ -28,6 +28,7 @@ from tapegrad.execution.devices import set_default_device
 from tapegrad.execution.hardware import memory_of, properties_of, wait_for
 from tapegrad.tensor.tensor import Tensor
 
+
 class CUDAGraph:
     """What was recorded of a GPU's work, in PyTorch; here, as there without GPUs, none can be made.
 

@@ -17,7 +17,7 @@ from functools import wraps
 from typing import Any
 
 from tapegrad.bindings.registry import NAMESPACES
-from tapegrad.bindings.scalars import EXACT
+from tapegrad.bindings.scalars import EXACT, FITS_ALL
 from tapegrad.dispatch import plan_for, runner
 from tapegrad.execution.dtypes import FLOATING, int64
 from tapegrad.ops.operator import Operator
@@ -33,9 +33,6 @@ SEEN_ONCE: Any = False
 
 NEVER: Any = ()
 """The same, for kinds of calls that always go the long way."""
-
-FITS_ALL = 2**15
-"""Floats below this fit into all floating types; of others some methods look whether they do."""
 
 Method = Callable[..., Tensor]
 

@@ -178,7 +178,7 @@ def wrapped(
         out: how it writes into what is given as ``out=`` besides its arguments; None if it takes none.
     """
     takes = Signature(function, name, kind, called, out)
-    known, late, overridable, classes = takes.known, takes.late, asks != "nobody", asks == "all"
+    known, small, late, overridable, classes = takes.known, takes.small, takes.late, asks != "nobody", asks == "all"
     called = takes.called
 
     @functools.wraps(function)
@@ -187,6 +187,8 @@ def wrapped(
         if kwargs or overriding.active or not (late or (*map(type, args),) in known):
             key = (*map(type, args), *kwargs, *map(type, kwargs.values()))
             plain = known.get(key)
+            if plain is None and key in small and not any(map(is_large, (*args, *kwargs.values()))):
+                plain = small[key]
             if plain is None:
                 if classes and overriders(args, kwargs) and takes.overridden(args, kwargs):
                     return overridden(wrapper, args, kwargs)
@@ -266,9 +268,6 @@ class Signature:
         Raises:
             TypeError, ValueError, OverflowError: PyTorch's message.
         """
-        given = (*args, *kwargs.values())
-        if key in self.small and not any(map(is_large, given)):
-            return self.small[key]
         lasting = self.check(args, kwargs)
         renamed, tensors = self.by_name or self.known_by_name()
         plain = not kwargs or (renamed.keys().isdisjoint(kwargs) and "out" not in kwargs)

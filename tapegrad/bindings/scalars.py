@@ -108,12 +108,18 @@ def check_64_bits(value: int) -> None:
         raise OverflowError("can't convert negative int to unsigned")
 
 
+FITS_ALL = 2**15
+"""Numbers below this fit into all floating types."""
+
+
 def converted(value: Any, to: dtype) -> Any:
     """A number as an element of a tensor of this dtype: whole, if the tensor is.
 
     Raises:
         RuntimeError: PyTorch's message, if the dtype can't hold it; infinities and nan fit any floating dtype.
     """
+    if to.category == FLOATING and (type(value) is float or type(value) is int) and -FITS_ALL < value < FITS_ALL:
+        return float(value)
     value = python_number(value)
     if type(value) is int:
         check_64_bits(value)

@@ -284,8 +284,8 @@ def device_named(given: Any) -> device:
 
 
 _LEAVING = (
-    "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This "
-    "should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
+    "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
+    "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
     "tensor.untyped_storage() instead of tensor.storage()"
 )
 
@@ -432,8 +432,8 @@ class _Legacy(type):
 
     def _misuse(cls, why: str) -> RuntimeError:
         return RuntimeError(
-            f"{cls}.__new__ received an invalid combination of arguments. Expected one of:\n * no arguments\n * (int size)"
-            f"\n * (Sequence data)\n * (*, UntypedStorage wrap_storage)\n{why}"
+            f"{cls}.__new__ received an invalid combination of arguments. Expected one of:\n * no arguments"
+            f"\n * (int size)\n * (Sequence data)\n * (*, UntypedStorage wrap_storage)\n{why}"
         )
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -450,7 +450,8 @@ class _Legacy(type):
             if not isinstance(args[0], Sequence):
                 raise TypeError(str(cls._misuse(f"Argument type not recognized: {type(args[0])}")))
             elements = np.array(args[0], cls.dtype.numpy)
-            return typed_storage(wrap(from_host(elements, device("cpu")), Spec.of(elements.shape, cls.dtype, device("cpu"))))
+            where = device("cpu")
+            return typed_storage(wrap(from_host(elements, where), Spec.of(elements.shape, cls.dtype, where)))
         memory = UntypedStorage(args[0] * cls.dtype.itemsize if args else 0) if wrap_storage is None else wrap_storage
         return TypedStorage(memory, cls.dtype)
 

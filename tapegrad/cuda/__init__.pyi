@@ -27,6 +27,7 @@ from tapegrad.tensor.tensor import Tensor
 _Number = _int | _float | _complex
 _Scalar = _int | _float | _complex | Tensor
 
+from tapegrad.bindings.gpus import CUDAGraph as CUDAGraph
 from tapegrad.bindings.gpus import Event as Event
 from tapegrad import OutOfMemoryError as OutOfMemoryError
 from tapegrad.bindings.gpus import Stream as Stream
@@ -42,6 +43,7 @@ from tapegrad.bindings.gpus import get_device_name as get_device_name
 from tapegrad.bindings.gpus import get_device_properties as get_device_properties
 from tapegrad.bindings.gpus import get_rng_state as get_rng_state
 from tapegrad.bindings.gpus import get_rng_state_all as get_rng_state_all
+from tapegrad.bindings.gpus import graph as graph
 from tapegrad.bindings.gpus import initial_seed as initial_seed
 from tapegrad.bindings.gpus import ipc_collect as ipc_collect
 from tapegrad.bindings.gpus import is_tf32_supported as is_tf32_supported

@@ -60,18 +60,20 @@ def applier(plan: Plan, values: Sequence) -> Callable:
     """
     if plan.node_class.saved_values is not OperatorNode.saved_values:
         return some
-    mould = plan.mould
-    names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.saved_specs)}
-    call, moves = None, plan.moving is not None
+    mould, moves = plan.mould, plan.moving is not None
     shared: Shared | None = None
     if mould is not None:
         shared = mould.moving_backward(plan) if moves else mould.shared_backward(plan)
-    if shared is not None:
-        shapes = [spec.shape for spec in plan.out_specs]
-        names |= {"keys": shared.keys, "shapes": shapes} if moves else {}
-        names |= shared.names(plan.fit.numbers, shapes)
-    elif not plan.passes:
-        moves = False
+    if mould is not None and (shared is not None or plan.passes):
+        plan.applier = (None if moves else mould.apply) or sharing_applier(plan, shared)
+        if not moves:
+            mould.apply = plan.applier
+        elif shared is not None:
+            plan.moving[0] = plan.applier
+        return plan.applier
+    names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.saved_specs)}
+    call = None
+    if not plan.passes:
         names |= kernels_of(plan)
         if plan.modes.deferred and not plan.mixed and plan.device is not META and not any(map(is_traced, values)):
             call = plan.backward_kernel(plan.needed, (True,) * plan.slots).call_for(values)
@@ -79,21 +81,27 @@ def applier(plan: Plan, values: Sequence) -> Callable:
     if mould is None:
         plan.applier = casting_of(plan, call).made(names)
         return plan.applier
-    key = shared and len(shared.key_names), moves
-    if key not in mould.appliers:
-        mould.appliers[key] = casting_of(plan, shared=shared, moves=moves)
-    plan.applier = mould.appliers[key].made(names)
-    if moves:
-        plan.moving[0] = plan.applier
+    mould.applier = mould.applier or casting_of(plan)
+    plan.applier = mould.applier.made(names)
     return plan.applier
 
 
-def casting_of(
-    plan: Plan, call: Call | None = None, shared: Shared | None = None, moves: bool = False
-) -> Casting:  # fmt: skip
+def sharing_applier(plan: Plan, shared: Shared | None) -> Callable:
+    """What applies nodes of a plan, and of all others that share a kernel or pass gradients on as this one does."""
+
+    def keyed(plan: Plan) -> list[Any]:
+        assert shared is not None
+        plan.keys = shared.keys(plan.fit.numbers, [spec.shape for spec in plan.out_specs])
+        return plan.keys
+
+    names = {} if shared is None else {"shared": shared.run, "keyed": keyed}
+    return casting_of(plan, shared=shared).made(names)
+
+
+def casting_of(plan: Plan, call: Call | None = None, shared: Shared | None = None) -> Casting:
     """What makes a plan's applier: see ``source_of``."""
     names = {"some": some, "thread": thread, "device": plan.device, "window_value": window_value}
-    return Casting("apply", code_of(source_of(plan, call, shared, moves)), names)
+    return Casting("apply", code_of(source_of(plan, call, shared)), names)
 
 
 def kernels_of(plan: Plan) -> dict[str, Callable]:
@@ -112,19 +120,17 @@ def some(node: OperatorNode, grads: list, saved: tuple) -> Any:
     return node.apply_some(grads, None)
 
 
-def source_of(
-    plan: Plan, call: Call | None = None, shared: Shared | None = None, moves: bool = False
-) -> str:  # fmt: skip
+def source_of(plan: Plan, call: Call | None = None, shared: Shared | None = None) -> str:
     """The source of a plan's applier.
 
     ``call`` is how the call of the backward kernel is recorded, if it is; ``shared`` is tried before the kernel: Note
-    [Shared kernels] in ``execution/shared.py``; ``moves``: its keys are asked for at each call.
+    [Shared kernels] in ``execution/shared.py``.
     """
-    lines = _lines(plan, call, shared, moves)
+    lines = _lines(plan, call, shared)
     return "def apply(node, grads, saved):\n" + "".join(f"    {line}\n" for line in lines)
 
 
-def _lines(plan: Plan, call: Call | None, shared: Shared | None, moves: bool) -> Iterator[str]:
+def _lines(plan: Plan, call: Call | None, shared: Shared | None) -> Iterator[str]:
     grads = [f"grad{i}" for i in range(plan.slots)]
     special = [f"{grad} is None" for grad in grads]
     if plan.saved_outputs and not plan.modes.surviving:  # somebody made a storage of an output: it may be written to
@@ -137,6 +143,12 @@ def _lines(plan: Plan, call: Call | None, shared: Shared | None, moves: bool) ->
         return
     if plan.saved_specs:
         yield f"{', '.join(f'x{i}' for i in range(len(plan.saved_specs)))}, = saved"
+    if shared is not None:
+        yield "plan = node.plan"
+        if any(plan.saved_specs):
+            yield f"{', '.join(f'spec{i}' for i in range(len(plan.saved_specs)))}, = plan.saved_specs"
+        if shared.key_names:
+            yield f"{', '.join(shared.key_names)}, = plan.keys or keyed(plan)"
     for i, spec in enumerate(plan.saved_specs):
         yield f"value{i} = {_value(i, spec, counted=not plan.modes.surviving)}"
     operands = [*grads, *(f"value{i}" for i in range(len(plan.saved_specs)))]
@@ -145,11 +157,9 @@ def _lines(plan: Plan, call: Call | None, shared: Shared | None, moves: bool) ->
         return
     values = ", ".join(operands)
     if shared is not None:
-        if moves and shared.key_names:
-            yield f"{', '.join(shared.key_names)}, = keys(node.plan.fit.numbers, shapes)"
         yield f"found = None if thread.modes.deferred else shared({', '.join([*shared.key_names, values])})"
         yield "if found is None:"
-        yield f"    return node.plan.backward(node.plan.needed, {(True,) * plan.slots})({values})"
+        yield f"    return plan.backward(plan.needed, {(True,) * plan.slots})({values})"
         yield "return found"
         return
     if not plan.modes.deferred:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from tapegrad.dispatch.accumulation import leaf_edge, node_made
@@ -37,7 +38,7 @@ from tapegrad.dispatch.operator_node import node_class_of
 from tapegrad.dispatch.pieces import MANY
 from tapegrad.dispatch.plan import Plan, check_devices
 from tapegrad.dispatch.saved import held, snapshot
-from tapegrad.dispatch.structures import Sought, without_numbers
+from tapegrad.dispatch.structures import Fit, Sought, without_numbers
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.calls import program_for, recording_lines, recording_names
 from tapegrad.execution.host import transfer
@@ -69,6 +70,9 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     key = (thread.modes, *specs, *settings.items())
     run = op.plans.get(key) or op.plan_cache.get(key)
     if run is None:
+        run = cast(op, specs, settings)
+        if run is not None:
+            return op.plan_cache.keep(key, run)(*args)
         if thread.modes.function_modes:  # no plan is kept: see Note [Function modes] in ``tape/modes.py``
             with switched(function_modes=False):
                 return call(op, args, settings)
@@ -119,14 +123,27 @@ def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
     if not op.moves:
         check_devices(specs)
     fit = Sought.of(op, specs, settings).known() if len(specs) <= MANY else None
-    key = mould_key(specs, modes)
+    key = mould_key(specs, settings, modes, [])
     mould = None if fit is None else fit.structure.moulds.get(key)
     if mould is not None:
         return mould.cast(specs, settings, fit)
     plan = plan_of(op, specs, settings)
     if plan.fit is not None:
-        plan.fit.structure.moulds[key] = plan.mould = Mould(plan)
+        plan.mould = plan.fit.structure.moulds[key] = Mould(plan)
+        if not plan.fit.structure.moving and not forwards(specs):
+            (op.families.get(key) or op.families.keep(key, [])).append(plan.mould)
     return plan
+
+
+def cast(op: Any, specs: tuple, settings: dict) -> Callable | None:
+    """The runner of a call that is new in lengths alone, if there is a mould for such; nothing else is asked then."""
+    numbers: list[Any] = []
+    key = mould_key(specs, settings, thread.modes, numbers)
+    for mould in op.families.recent.get(key) or op.families.get(key) or ():
+        found = mould.structure.read(*numbers)
+        if found is not None:
+            return runner(mould.cast(specs, settings, Fit(mould.structure, found)))
+    return None
 
 
 def moving(op: Any, specs: tuple, settings: dict) -> Callable | None:
@@ -152,7 +169,7 @@ def begins_to_move(plan: Plan) -> bool:
     shared = mould.moving_forward(plan)
     if shared is None:
         return False
-    op.plan_cache.keep(key, MovingRunner(plan, runner(plan, moving=shared), shared))
+    op.plan_cache.keep(key, MovingRunner(plan, sharing_runner(plan, shared), shared))
     return True
 
 
@@ -211,36 +228,34 @@ def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> A
         _replayed.values = outer
 
 
-def runner(plan: Plan, forward: Callable | None = None, moving: Shared | None = None) -> Callable:
+def runner(plan: Plan, forward: Callable | None = None) -> Callable:
     """The function that makes the calls of a plan. See Note [Runners are written].
 
-    ``forward`` is run in place of the plan's kernel, if it is given. With a kernel for settings that are ``moving`` it
-    takes a plan and the kernel's keys before the arguments: Note [Moving settings] in ``moulds.py``.
+    ``forward`` is run in place of the plan's kernel, if it is given.
     """
+    mould = None if forward is not None else plan.mould
+    shared = None if mould is None else mould.shared_forward(plan)
+    if mould is not None and shared is not None:
+        run = mould.run = mould.run or sharing_runner(plan, shared)
+        return partial(run, plan, *plan.out_specs, *shared.keys(plan.fit.numbers))
     names = {} if plan.recorded is None else recording_names(plan.recorded)
-    names |= {f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}
-    shared: Shared | None = moving
-    if moving is not None:
-        names["shared"] = moving.run
-    else:
-        names["plan"] = plan
-        shared = None if plan.mould is None or forward is not None else plan.mould.shared_forward(plan)
-    if moving is None and shared is not None:
-        names |= shared.names(plan.fit.numbers)
-    elif shared is None and (forward is not None or plan.recorded is None):
+    names |= {"plan": plan, **{f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}}
+    if forward is not None or plan.recorded is None:
         names["forward"] = forward or plan.kernels.at_once
-    if plan.mould is None or forward is not None:
-        return casting_of(plan, forward is not None, shared).made(names)
-    moves = moving is not None
-    runners, key = plan.mould.runners, (shared and len(shared.key_names), moves)
-    if key not in runners:
-        runners[key] = casting_of(plan, shared=shared, moves=moves)
-    return runners[key].made(names)
+    if mould is None:
+        return casting_of(plan, forward is not None).made(names)
+    mould.runner = mould.runner or casting_of(plan)
+    return mould.runner.made(names)
 
 
-def casting_of(plan: Plan, replayed: bool = False, shared: Shared | None = None, moves: bool = False) -> Casting:
+def sharing_runner(plan: Plan, shared: Shared) -> Callable:
+    """What makes the calls of a plan, and of all that share its kernel: ``run(plan, *specs, *keys, *arguments)``."""
+    return casting_of(plan, shared=shared).made({"shared": shared.run})
+
+
+def casting_of(plan: Plan, replayed: bool = False, shared: Shared | None = None) -> Casting:
     """What makes a plan's runner: see ``source_of``."""
-    code = code_of(source_of(plan, replayed, shared, moves))
+    code = code_of(source_of(plan, replayed, shared))
     return Casting("run", code, {**_NAMES, "node_class": plan.node_class})
 
 
@@ -250,15 +265,14 @@ def operator_ran(plan: Plan, args: tuple, results: tuple) -> None:
         watcher(plan, args, results)
 
 
-def source_of(
-    plan: Plan, replayed: bool = False, shared: Shared | None = None, moves: bool = False
-) -> str:  # fmt: skip
+def source_of(plan: Plan, replayed: bool = False, shared: Shared | None = None) -> str:
     """The source of a plan's runner.
 
     ``replayed``: something else is run in place of the kernel. ``shared`` is tried before it: Note [Shared kernels] in
-    ``execution/shared.py``. ``moves``: see ``runner``.
+    ``execution/shared.py``.
     """
-    given = ["plan", *shared.key_names] if moves and shared is not None else []
+    specs = [f"spec{i}" for i in range(plan.num_outputs)]
+    given = [] if shared is None else ["plan", *specs, *shared.key_names]
     arguments = ", ".join([*given, *(f"x{i}" for i in range(len(plan.specs)))])
     return f"def run({arguments}):\n" + "".join(f"    {line}\n" for line in _lines(plan, replayed, shared))
 

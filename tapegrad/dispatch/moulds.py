@@ -4,9 +4,12 @@ Note [Moulds]
 To make a plan takes ten times as long as a small call, and most of what it decides does not depend on lengths: what is
 saved, which arguments need an edge, the Python that runs. Calls that fit one structure (Note [Structures]) and whose
 specs differ in their shapes alone have all this in common. The first of them is planned as ever, and leaves its plan
-and the code that was written for it in the structure, as a ``Mould``. Those of other lengths are cast: the plan is
-copied, what does depend on lengths (specs, kernels) is put in its place, and the code is given other names. Where the
-host runs the kernels, not even these are made: see Note [Shared kernels] in ``execution/shared.py``.
+and the code that was written for it in the structure, as a ``Mould``, which is found by what does not depend on
+lengths. Those of other lengths are cast: the plan is copied, what does depend on lengths (specs, kernels) is put in its
+place, and the code is given other names. Where the host runs the kernels, not even these are made (Note [Shared
+kernels] in ``execution/shared.py``), and one function makes the calls of all lengths: it is given the plan, the specs
+of the results and the kernel's keys before the arguments. So does one function for all their nodes, which asks the
+node's plan for these.
 
 Note [Moving settings]
 A setting that is another number at each call, a dropout's ``p`` that is annealed, would cost a plan each time, and push
@@ -26,7 +29,7 @@ from typing import Any
 
 from tapegrad.dispatch.kernels import abstract_argument
 from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.structures import Fit
+from tapegrad.dispatch.structures import Fit, skeleton
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.shared import SMALL, FloatKernel, SharedKernel
 from tapegrad.execution.symbolic import GeneralTrace
@@ -41,16 +44,21 @@ class Mould:
     """A plan without what depends on lengths, and the code of its functions.
 
     Attributes:
-        runners, appliers: what makes those of a plan, with and without a kernel that is shared, and for settings that
-            move.
+        run: makes the calls of all plans whose kernel is shared, once there is one.
+        apply: does what all nodes do whose kernel is shared, or which pass gradients on as they are.
+        runner, applier: what makes those of a plan that has kernels of its own.
+        structure: what the plans are cast by.
         last: the specs of the plan that was made last.
     """
 
-    __slots__ = ("last", "runners", "appliers", "_plan", "_shares", "_forward", "_backward")
+    __slots__ = ("last", "run", "apply", "runner", "applier", "structure", "_plan", "_forward", "_backward")
 
     def __init__(self, plan: Plan) -> None:
-        self.runners: dict[tuple, Casting] = {}
-        self.appliers: dict[tuple, Casting] = {}
+        self.run: Callable | None = None
+        self.apply: Callable | None = None
+        self.runner: Casting | None = None
+        self.applier: Casting | None = None
+        self.structure = plan.fit.structure
         self.last = plan.specs if plan.fit.structure.always else None
         self._plan = plan.formulas()
         self._plan.applier, self._plan.mould = plan.applier, self
@@ -58,7 +66,10 @@ class Mould:
 
     def cast(self, specs: tuple, settings: dict, fit: Fit) -> Plan:
         """The plan for other lengths."""
-        return self._plan.like(specs, settings, fit)
+        plan = self._plan.like(specs, settings, fit)
+        if self.apply is not None and (self._backward is None or _is_small(plan, self._backward)):
+            plan.applier = self.apply
+        return plan
 
     def shared_forward(self, plan: Plan) -> SharedKernel | None:
         """The kernel that is shared, for calls of a plan; None if the plan needs one of its own."""
@@ -164,9 +175,8 @@ def _is_small(plan: Plan, shared: SharedKernel | None) -> bool:
     if shared is None:
         return False
     if plan.growth is None:
-        sizes = [spec.numel for spec in plan.specs if isinstance(spec, Spec)]
         results = [spec.numel for spec in plan.out_specs]
-        small = max(sizes) <= SMALL and max(results) <= SMALL
+        small = max([*results, *[spec.numel for spec in plan.specs if isinstance(spec, Spec)]]) <= SMALL
         plan.growth = sum(results) / plan.fit.structure.count if small else math.inf
     return plan.growth < math.inf and shared.pays(plan.growth)
 
@@ -189,7 +199,7 @@ class MovingRunner:
 
     Args:
         plan: the plan of one of the calls.
-        run: ``run(plan, *keys, *arguments)``.
+        run: ``run(plan, *specs of results, *keys, *arguments)``.
         shared: the kernel, which ``keys`` are for.
     """
 
@@ -218,13 +228,22 @@ class MovingRunner:
         else:
             self._last, self._times = numbers, 0
         plan = self._plan.moved(settings, Fit(structure, found), self._appliers[0])
-        return partial(self._run, plan, *self._shared.keys(found))
+        return partial(self._run, plan, *plan.out_specs, *self._shared.keys(found))
 
 
 OFTEN = 8
 """How many times in a row a number comes back that is given a plan."""
 
 
-def mould_key(specs: tuple, modes: Modes) -> tuple:
-    """What plans of one mould have in common besides their structure."""
-    return (modes, *[spec.flags if isinstance(spec, Spec) else spec for spec in specs])
+def mould_key(specs: tuple, settings: dict, modes: Modes, numbers: list[Any]) -> tuple:
+    """What plans of one mould have in common; the numbers of the call, as structures read them, are appended."""
+    key: list[Any] = [modes]
+    for spec in specs:
+        if isinstance(spec, Spec):
+            key += spec.flags, spec.ndim
+            numbers.extend(spec.shape)
+        else:
+            key.append(spec)
+    for name, value in settings.items():
+        key += name, skeleton(value, numbers)
+    return tuple(key)

@@ -55,6 +55,7 @@ class Plan:
         growth: how many times as many elements results have as when the structure was made; infinite if there are
             many, None as long as nobody has asked.
         moving: where its applier belongs, for calls with other settings: Note [Moving settings] in ``moulds.py``.
+        keys: what nodes give the kernel that they share, before its arguments, as soon as one was asked.
         mould: what it has in common with plans of other lengths, if that is known: Note [Moulds] in ``moulds.py``.
     """
 
@@ -62,7 +63,7 @@ class Plan:
         "op", "settings", "given", "specs", "_kernels", "out_specs", "num_outputs", "slots", "positions", "needed",
         "saved_inputs", "saved_outputs", "saved_specs", "saved_numbers", "_sources", "applier", "node_class",
         "single", "level", "releases", "saves_inference", "device", "mixed", "modes", "recorded", "mould",
-        "fit", "growth", "moving", "layouts", "__weakref__",
+        "fit", "growth", "moving", "keys", "layouts", "__weakref__",
     )  # fmt: skip
 
     def __init__(
@@ -123,6 +124,7 @@ class Plan:
         self.fit: Any = self._kernels.fit
         self.growth: float | None = None
         self.moving: Any = None
+        self.keys: list[Any] | None = None
 
     def _decide_saves(self) -> None:
         """Read off the names of the formulas in use what has to be saved."""
@@ -169,8 +171,9 @@ class Plan:
     def like(self, specs: tuple, settings: dict, fit: Fit) -> Plan:
         """The plan of a call that differs in numbers alone. See Note [Moulds] in ``moulds.py``."""
         op, plan = self.op, self.twin()
-        plan.specs, plan.given, plan.settings, plan.fit = specs, settings, {**op.defaults, **settings}, fit
-        plan.growth = None
+        plan.specs, plan.given, plan.fit, plan.growth = specs, settings, fit, None
+        if settings:
+            plan.settings = {**op.defaults, **settings}
         op.check(specs, settings)
         shapes = fit.shapes
         if op.shows:
@@ -349,8 +352,8 @@ class Plan:
 _copied: Callable[[Plan], Plan] = defined([
     "def copied(plan):",
     "    twin = new(Plan)",
-    *(f"    twin.{name} = plan.{name}" for name in Plan.__slots__ if name not in ("layouts", "__weakref__")),
-    "    twin.layouts = {}",  # they are those of its own lengths
+    *(f"    twin.{name} = plan.{name}" for name in Plan.__slots__ if name not in ("layouts", "keys", "__weakref__")),
+    "    twin.layouts, twin.keys = {}, None",  # they are those of its own lengths
     "    return twin",
 ], "copied", {"new": object.__new__, "Plan": Plan})  # fmt: skip
 

@@ -82,10 +82,10 @@ class Sought(NamedTuple):
     @classmethod
     def of(cls, op: Any, specs: tuple, settings: dict) -> Sought:
         numbers: list[Any] = []
-        skeleton = _skeleton((*specs, *settings.items()), numbers)
-        family = op.families.recent.get(skeleton) or op.families.get(skeleton)
+        key = skeleton((*specs, *settings.items()), numbers)
+        family = op.families.recent.get(key) or op.families.get(key)
         if family is None:
-            family = op.families.keep(skeleton, Family())
+            family = op.families.keep(key, Family())
         return cls(family, tuple(numbers))
 
     def known(self) -> Fit | None:
@@ -105,18 +105,18 @@ class Sought(NamedTuple):
 def without_numbers(settings: dict) -> tuple[Any, list[Any]]:
     """Settings without their numbers, to look things up with, and the numbers."""
     numbers: list[Any] = []
-    skeleton: list[Any] = []
+    key: list[Any] = []
     for name, value in settings.items():
         kind = type(value)
         if kind is float or kind is int:
             numbers.append(value)
-            skeleton += name, kind
+            key += name, kind
         else:
-            skeleton += name, _skeleton(value, numbers) if isinstance(value, tuple) else value
-    return tuple(skeleton), numbers
+            key += name, skeleton(value, numbers) if isinstance(value, tuple) else value
+    return tuple(key), numbers
 
 
-def _skeleton(value: Any, numbers: list[Any]) -> Any:
+def skeleton(value: Any, numbers: list[Any]) -> Any:
     """A nested tuple without its numbers, which are appended to a list."""
     kind = type(value)
     if kind is int or kind is float:
@@ -125,11 +125,11 @@ def _skeleton(value: Any, numbers: list[Any]) -> Any:
     if kind is Spec:
         numbers.extend(value.shape)
         return Spec, value.ndim, value.dtype, value.device
-    return (kind, *[_skeleton(item, numbers) for item in value]) if isinstance(value, tuple) else value
+    return (kind, *[skeleton(item, numbers) for item in value]) if isinstance(value, tuple) else value
 
 
 def _filled(value: Any, numbers: Iterator[Any]) -> Any:
-    """A nested tuple with other numbers, in the order of ``_skeleton``."""
+    """A nested tuple with other numbers, in the order of ``skeleton``."""
     kind = type(value)
     if kind is int or kind is float:
         return next(numbers)
@@ -225,7 +225,7 @@ class Structure:
 
     def __init__(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: Sequence[str] = ()) -> None:
         numbers: list[Any] = []
-        _skeleton((*specs, *settings.items()), numbers)
+        skeleton((*specs, *settings.items()), numbers)
         self.names = symbols_in(pattern)
         self.read = reader(pattern, self.names, order)
         lengths = [name for name in self.names if name[0] != "p"]

@@ -18,6 +18,6 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(
-            "torch.distributed.optim.ZeroRedundancyOptimizer is not in tapegrad (yet): torch.distributed.fsdp.fully_shard "
-            "divides parameters, and with them the states of any optimizer"
+            "torch.distributed.optim.ZeroRedundancyOptimizer is not in tapegrad (yet): "
+            "torch.distributed.fsdp.fully_shard divides parameters, and with them the states of any optimizer"
         )

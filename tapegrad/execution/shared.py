@@ -65,10 +65,6 @@ class SharedKernel:
         self.reset()
         awaiting_decisions.add(self)
 
-    def names(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> dict[str, Any]:
-        """What plans call ``run`` and its keys."""
-        return {"shared": self.run, **dict(zip(self.key_names, self.keys(numbers, shapes), strict=True))}
-
     def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> list[Any]:
         """What is given before the arguments, for what symbols and floats are and the shapes of checked arguments."""
         floats = [asarray(numbers[place]) for place in self._floats]
@@ -113,10 +109,6 @@ class FloatKernel:
     def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> list[Any]:
         """The floats."""
         return [numbers[place] for place in self._floats]
-
-    def names(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> dict[str, Any]:
-        """What plans call ``run`` and its keys."""
-        return {"shared": self.run, **dict(zip(self.key_names, self.keys(numbers), strict=True))}
 
 
 Shared = SharedKernel | FloatKernel

@@ -126,21 +126,21 @@ def full_like(input: Tensor, fill_value: Any, **options: Unpack[TensorOptions]) 
 def new_zeros(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """Zeros of a size, of this tensor's dtype and device."""
     shape = size_of_arguments("new_zeros", size, options)
-    return target("new_zeros", options, self.dtype, self.device).full(shape, 0, self)
+    return target("new_zeros", options, self.dtype, place_like(self, shape)).full(shape, 0, self)
 
 
 @public("Tensor")
 def new_ones(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """Ones of a size, of this tensor's dtype and device."""
     shape = size_of_arguments("new_ones", size, options)
-    return target("new_ones", options, self.dtype, self.device).full(shape, 1, self)
+    return target("new_ones", options, self.dtype, place_like(self, shape)).full(shape, 1, self)
 
 
 @public("Tensor")
 def new_empty(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size, to be written yet, of this tensor's dtype and device; here zeros."""
     shape = size_of_arguments("new_empty", size, options)
-    return target("new_empty", options, self.dtype, self.device).full(shape, 0, self)
+    return target("new_empty", options, self.dtype, place_like(self, shape)).full(shape, 0, self)
 
 
 @public("Tensor")
@@ -150,8 +150,9 @@ def new_full(self: Tensor, size: Any, fill_value: Any, **options: Unpack[TensorO
     >>> torch.ones(1, dtype=torch.float64).new_full((2,), 3)
     tensor([3., 3.], dtype=torch.float64)
     """
-    made = target("new_full", options, self.dtype, self.device)
-    return made.full(checked_size("new_full", size), element(filling("new_full", fill_value), made.dtype), self)
+    shape = checked_size("new_full", size)
+    made = target("new_full", options, self.dtype, place_like(self, shape))
+    return made.full(shape, element(filling("new_full", fill_value), made.dtype), self)
 
 
 # Ranges -------------------------------------------------------------------------------------------------------------

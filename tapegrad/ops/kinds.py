@@ -251,8 +251,10 @@ def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     >>> broadcast_shapes([(3, 1), (4,)])
     (3, 4)
     """
-    result: tuple[int, ...] = ()
-    for shape in shapes:
+    result: tuple[int, ...] = tuple(shapes[0]) if shapes else ()
+    for shape in shapes[1:]:
+        if shape == result:
+            continue
         ndim = max(len(result), len(shape))
         left = (1,) * (ndim - len(result)) + tuple(result)
         right = (1,) * (ndim - len(shape)) + tuple(shape)

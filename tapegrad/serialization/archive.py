@@ -136,7 +136,7 @@ class ArchiveReader:
             raise DamagedArchive(f"the checksum of the record {name!r} is wrong")
 
 
-class Checks:
+class ChecksumChecks:
     """Compares checksums of records while others are read: by another thread, some megabytes at a time.
 
     A context, at whose end all have been compared.
@@ -164,7 +164,7 @@ class Checks:
         for name, data in records:
             self.archive.check(name, data)
 
-    def __enter__(self) -> Checks:
+    def __enter__(self) -> ChecksumChecks:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:

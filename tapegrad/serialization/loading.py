@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from tapegrad.serialization import legacy, safetensors
-from tapegrad.serialization.archive import MAGIC, ArchiveReader, Checks
+from tapegrad.serialization.archive import MAGIC, ArchiveReader, ChecksumChecks
 from tapegrad.serialization.locations import restorer
 from tapegrad.serialization.names import ALLOWED, declared_safe
 from tapegrad.serialization.records import Records
@@ -164,7 +164,7 @@ def _load_archive(
     if mmap and path is None:
         raise ValueError("f must be a file path in order to use the mmap argument")
     pickled = archive.read("data.pkl")
-    with Checks(archive) as checks:
+    with ChecksumChecks(archive) as checks:
         records = Records(archive, map_location, mmap, checks)
         return unpickler(Source(io.BytesIO(pickled.data), pickled.size), records.persistent_load)
 

@@ -12,7 +12,7 @@ import numpy as np
 from tapegrad.bindings.storages import TypedStorage, UntypedStorage, storage_of_host
 from tapegrad.execution.devices import META, device
 from tapegrad.execution.dtypes import dtype
-from tapegrad.serialization.archive import ArchiveReader, Checks, DamagedArchive
+from tapegrad.serialization.archive import ArchiveReader, ChecksumChecks, DamagedArchive
 from tapegrad.serialization.locations import is_meta, restorer
 from tapegrad.serialization.names import dtype_of
 from tapegrad.serialization.unpickling import DamagedPickle
@@ -57,7 +57,7 @@ class Records:
         checks: what compares the checksums of what is read.
     """
 
-    def __init__(self, archive: ArchiveReader, map_location: Any, mapped: bool, checks: Checks) -> None:
+    def __init__(self, archive: ArchiveReader, map_location: Any, mapped: bool, checks: ChecksumChecks) -> None:
         self.checks = checks
         self.archive, self.restore = archive, restorer(map_location)
         self.meta = is_meta(map_location)

@@ -599,6 +599,8 @@ class TensorMethods:
         """In-place version of ``digamma``."""
     def dim(self) -> _int:
         """The number of dimensions."""
+    def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]:
+        """The dimensions in the order in which they lie in memory, the outermost first."""
     def dist(self, other: Tensor, p: _Scalar = ...) -> Tensor:
         """The ``p``-norm of all of ``input - other``, which are broadcast."""
     @overload

@@ -64,7 +64,7 @@ def set_printoptions(
     _options = base._replace(**changes, sci_mode=sci_mode)
 
 
-class _Shown:
+class _PrintOptions:
     """``PRINT_OPTS``: the options in force as attributes, which can be set."""
 
     def __getattr__(self, name: str) -> Any:
@@ -75,7 +75,7 @@ class _Shown:
         _options = _options._replace(**{name: value})
 
 
-PRINT_OPTS = _Shown()
+PRINT_OPTS = _PrintOptions()
 
 
 def get_printoptions() -> dict[str, Any]:

@@ -143,8 +143,8 @@ def saved_names(node: OperatorNode) -> list[tuple[str, str]]:
     return [(field, f"_saved_{field}") for field in sorted(op.saved_fields())]
 
 
-def number_behind(node: OperatorNode, field: str) -> Any:
-    """The Python number that a node saves, and shows as a tensor; None of what is a tensor."""
+def number_behind(node: Any, field: str) -> Any:
+    """The Python number that an operator's node saves, and shows as a tensor; None of what is a tensor."""
     op = node.plan.op
     index = op.saved_index(node.plan, op.own_name(field)) if op.wraps_numbers else None
     kept = node.saved[index] if isinstance(index, int) and isinstance(node.saved, (tuple, list)) else None

@@ -11,8 +11,8 @@ from tapegrad.absent import REASONS
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("nothing is computed")]
 
-SPOKEN_OF = {"torch.utils.benchmark", "torch.utils.tensorboard", "torch.utils.cpp_extension", "torch.utils.bottleneck",
-             "torch.utils.mobile_optimizer", "torch.utils.model_zoo", "torch.onnx"}  # fmt: skip
+SPOKEN_OF = {"torch.nn.attention.varlen", "torch.utils.benchmark", "torch.utils.tensorboard", "torch.utils.cpp_extension",
+             "torch.utils.bottleneck", "torch.utils.mobile_optimizer", "torch.utils.model_zoo", "torch.onnx"}  # fmt: skip
 """Modules that PyTorch imports when they are asked for only."""
 
 
@@ -33,7 +33,9 @@ def test_modules_of_pytorch_have_no_attribute_that_is_not_accounted_for():
     assert missing <= {"LinearCrossEntropyOptions", "common_types", "factory_kwargs", "grad", "intrinsic"}
 
 
-@pytest.mark.parametrize("name", ["package", "onnx.export", "library.Library", "nn.quantized", "cuda.graphs", "sparse_coo_tensor"])
+@pytest.mark.parametrize(
+    "name", ["package", "onnx.export", "library.Library", "nn.quantized", "cuda.graphs", "sparse_coo_tensor"]
+)
 def test_the_error_says_what_to_do(name):
     with pytest.raises(AttributeError, match=rf"^torch.{name} is not in tapegrad \(yet\): .{{20,}}"):
         eval(f"torch.{name}", {"torch": tapegrad})

@@ -132,6 +132,17 @@ def test_ints_that_64_bits_do_not_hold(number):
     same_error(lambda torch, x: x == number, np.array([1]))
 
 
+def test_an_int_that_is_too_large_is_refused_after_small_ones_have_passed():
+    def clamped(torch, x, low, high):
+        torch.clamp(x, -1, 1), torch.clamp(x, -1, 1)
+        return x.masked_fill(x > 2, 0).masked_fill(x > 2, 1).clamp(low, high)
+
+    same(clamped, np.array([1.0, 40_000.0, -3.0], "float32"), -(2**15), 2**15)
+    same(clamped, np.array([1.0, 40_000.0, -3.0], "float32"), -2.5, 2**40)
+    same_error(clamped, np.array([1.0]), -1, 2**70)
+    same_error(lambda torch, x: x.clamp(-1, 1).clamp(-1, 70_000), np.array([1.0], "float16"))
+
+
 def test_numpy_numbers():
     x, n = np.array([1.0, 2], "float32"), np.array([1, 2])
     for number in (np.float32(2), np.float64(2), np.int64(2), np.uint8(2), np.bool_(True)):

@@ -24,6 +24,6 @@ class Join:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(
-            "torch.distributed.algorithms.join.Join is not in tapegrad (yet): XLA sums gradients within the step, which "
-            "all processes must take; give each as many batches, as DistributedSampler and drop_last do"
+            "torch.distributed.algorithms.join.Join is not in tapegrad (yet): XLA sums gradients within the step, "
+            "which all processes must take; give each as many batches, as DistributedSampler and drop_last do"
         )

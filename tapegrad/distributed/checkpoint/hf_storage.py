@@ -11,7 +11,8 @@ class _Refused:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(
             f"torch.distributed.checkpoint.{type(self).__name__} is not in tapegrad (yet): torch.load reads files of "
-            "safetensors, and the package safetensors writes them; torch.distributed.checkpoint.save has a format of its own"
+            "safetensors, and the package safetensors writes them; torch.distributed.checkpoint.save has "
+            "a format of its own"
         )
 
 

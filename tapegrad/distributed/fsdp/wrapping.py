@@ -16,6 +16,6 @@ class FullyShardedDataParallel(Module):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(
-            "torch.distributed.fsdp.FullyShardedDataParallel is not in tapegrad (yet): torch.distributed.fsdp.fully_shard "
-            "divides the parameters of a module, which stays itself"
+            "torch.distributed.fsdp.FullyShardedDataParallel is not in tapegrad (yet): "
+            "torch.distributed.fsdp.fully_shard divides the parameters of a module, which stays itself"
         )

@@ -45,7 +45,7 @@ class Shard(Placement):
 
 
 class _StridedShard(Placement):
-    """Parts that are no stretches, which PyTorch has where two dimensions of a mesh split one of a tensor from the right.
+    """Parts that are no stretches: in PyTorch, where two dimensions of a mesh split one from the right.
 
     Raises:
         NotImplementedError: always; there are none here, so that nothing is an instance.
@@ -53,8 +53,8 @@ class _StridedShard(Placement):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         raise NotImplementedError(
-            "_StridedShard is not in tapegrad (yet): where several dimensions of a mesh split one of a tensor, parts are "
-            "dealt out from the left; give Shard for each"
+            "_StridedShard is not in tapegrad (yet): where several dimensions of a mesh split one of a tensor, parts "
+            "are dealt out from the left; give Shard for each"
         )
 
 
