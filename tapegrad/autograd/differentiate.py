@@ -328,10 +328,12 @@ def run_backward(
         captured = execute(
             root_edges, inputs, keep_graph, create_graph, accumulate_grad, target_edges, currency, traced
         )
-        for index, value in enumerate(captured):
+        results: list[Any] = []
+        for value in captured:
             if value is None and not allow_unused:
-                raise RuntimeError(source_lines.unused(index, targets[index], roots))
-        return [None if value is None else currency.to_hook(value) for value in captured]
+                raise RuntimeError(source_lines.unused(len(results), targets[len(results)], roots))
+            results.append(None if value is None else currency.to_hook(value))
+        return results
     finally:  # not ``switched``: an interrupt could come when its ``__exit__`` begins
         thread.modes, thread.saved_hooks = previous, hooks
 
@@ -423,9 +425,10 @@ def execute(
     The graph that is freed remembers where the call was made: Note [Positions].
     """
     outer, captured = thread.backward_call, None
-    recorded = currency is RecordedValues or getattr(currency, "values", None) is RecordedValues
-    plain = recorded and len(roots) == 1 and seeds[0] is not None and type(seeds[0]) is not Laid
-    plain = plain and not (outputs and accumulate_grad) and engine.current_task is None
+    plain = False
+    if currency is RecordedValues or getattr(currency, "values", None) is RecordedValues:
+        plain = len(roots) == 1 and seeds[0] is not None and type(seeds[0]) is not Laid
+        plain = plain and not (outputs and accumulate_grad) and engine.current_task is None
     try:
         thread.backward_call = here()
         if processes.compare is not None:

@@ -167,7 +167,8 @@ class GraphTask:
         """A node is needed if one of its successors should execute: successors are looked at before the node."""
         exec_info = self.exec_info
         look = exec_info.get
-        for node in reversed(self._in_order(root)):
+        alone = root.next_edges[0] if len(root.next_edges) == 1 else None
+        for node in reversed(self._in_order(root if alone is None else alone[0])):
             wanted = unwanted = False
             for edge in node.next_edges:
                 if edge is not None:
