@@ -383,12 +383,7 @@ def currency_for(create_graph: bool) -> Any:
 
 def are_lifted(roots: Sequence[Root]) -> bool:
     """Whether a backward call from there runs at a level: operators compute its gradients then, Note [Levels]."""
-    if thread.modes.level:
-        return True
-    for root in roots:  # quicker than any()
-        if spec_at(root).level:
-            return True
-    return False
+    return bool(thread.modes.level) or any(spec_at(root).level for root in roots)
 
 
 def are_traced(roots: Sequence[Root], seeds: Sequence[Tensor | None]) -> bool:
