@@ -39,7 +39,6 @@ from tapegrad.tensor.tensor import (
     Tensor,
     edge_of,
     passes_for_leaf,
-    put,
     refuse_inference,
     value_of,
     wrap,
@@ -132,8 +131,6 @@ def _write_outside(origin: Tensor, result: Tensor, writer: Tensor) -> Tensor:
     if result._storage is not None and result._storage is origin._storage:  # it has been written there
         if result._edge is not None:
             take_history(origin, result._edge)
-    elif writer._counter is not None:
-        put(origin, value_of(result))
     elif writer._severed:
         write(origin, value_of(result))
     else:

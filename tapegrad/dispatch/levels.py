@@ -65,8 +65,11 @@ def handle(tensor: Tensor) -> Tensor:
 def unreached(value: Lifted) -> Lifted:
     """A lifted value with a memory of its own."""
     tensor = value.tensor
-    spec, inner = tensor._spec.fresh, value_of(tensor)
-    result = wrap(unreached(inner) if isinstance(inner, Lifted) else inner, spec.replace(dual=False), gradient_edge(tensor))
+    spec = tensor._spec.fresh
+    with value.level.reading():
+        inner = value_of(tensor)
+        inner = unreached(inner) if isinstance(inner, Lifted) else inner
+        result = wrap(inner, spec.replace(dual=False), gradient_edge(tensor))
     if spec.dual:
         set_tangent(result, tensor._tangent)
     return Lifted(result, value.level, value.batched)

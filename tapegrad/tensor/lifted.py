@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,10 @@ class Level:
         """For a block that runs one level further out. Only the innermost level can be left."""
         return Outside(self)
 
+    def reading(self) -> Any:
+        """For a block that reads what tensors of the level were lifted from: outside, if this is the innermost."""
+        return Outside(self) if self in thread.levels[-1:] else nullcontext()
+
     def modes_outside(self) -> Modes:
         """The modes one level further out.
 
@@ -155,7 +160,8 @@ class Lifted(Opaque):
 
     @property
     def below(self) -> Any:
-        return value_of(self.tensor)
+        with self.level.reading():
+            return value_of(self.tensor)
 
     def run(self, function: Any, values: tuple) -> Any:
         return lifted_runner.content(function.__wrapped__, values, self.level)
@@ -167,11 +173,14 @@ class Lifted(Opaque):
 
     def severed(self) -> Any:
         """This value without history or tangent further out; itself if it has none."""
-        spec, inner = self.tensor._spec, value_of(self.tensor)
-        below = inner.severed() if isinstance(inner, Lifted) else inner
+        spec = self.tensor._spec
+        with self.level.reading():
+            inner = value_of(self.tensor)
+            below = inner.severed() if isinstance(inner, Lifted) else inner
         if below is inner and not (spec.requires_grad or spec.dual):
             return self
-        tensor = sharing_handle(self.tensor, None, requires_grad=False)
+        with self.level.reading():
+            tensor = sharing_handle(self.tensor, None, requires_grad=False)
         tensor._value, tensor._severed = below, tensor._severed or below is not inner
         if not tensor._spec.plain and tensor._severed:
             tensor._spec = tensor._spec.replace(window=True)
@@ -190,8 +199,9 @@ class Lifted(Opaque):
         if not isinstance(before, Lifted) or (before.level, before.batched) != (self.level, self.batched):
             return self
         new, old = self.tensor, before.tensor
-        inner, outer = value_of(new), value_of(old)
-        below = inner.continuing(outer) if isinstance(inner, Lifted) else inner
+        with self.level.reading():
+            inner, outer = value_of(new), value_of(old)
+            below = inner.continuing(outer) if isinstance(inner, Lifted) else inner
         recorded = new._spec.requires_grad or not old._spec.requires_grad
         if below is inner and recorded and (new._spec.dual or not old._spec.dual):
             return self

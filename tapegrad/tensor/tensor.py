@@ -535,7 +535,7 @@ def put(tensor: Tensor, value: Any) -> Storage:
         else:
             holder = donatable(storage)
             storage.replace(write_window(storage.value, memory_layout(storage), value, *place, holder=holder))
-    if spec.window:
+    if spec.window and not spec.level:  # there what is read has another history than what was written
         tensor._value, tensor._seen = value, storage.data_version
     return storage
 
@@ -548,5 +548,3 @@ def _put_lifted(tensor: Tensor, storage: Storage, value: Any) -> None:
         with switched(grad=thread.modes.grad and not tensor._severed):
             whole = write_window(storage.value, memory_layout(storage), value, *place)
     storage.replace(whole.written_over(storage.value, tensor))
-    if spec.window:
-        tensor._value, tensor._seen = value, storage.data_version
