@@ -159,14 +159,13 @@ def _declare(name: str, aten: str = "", **facts: Any) -> Operator:
 
 
 MAXIMA = {
-    1: _declare("max_pool1d", "max_pool2d_with_indices", node="SqueezeBackward1"),
+    1: _declare("max_pool1d", "max_pool2d_with_indices"),
     2: _declare("max_pool2d", "max_pool2d_with_indices"),
     3: _declare("max_pool3d", "max_pool3d_with_indices"),
 }
-"""Max pooling, by the number of dimensions of space."""
+"""Max pooling, by the number of dimensions of space; lines, where somebody asks for more than the values, as planes."""
 
 ADAPTIVE_MAXIMA = {
-    1: _declare("adaptive_max_pool1d", "adaptive_max_pool2d", node="SqueezeBackward1"),
     2: _declare("adaptive_max_pool2d"),
     3: _declare("adaptive_max_pool3d"),
 }
