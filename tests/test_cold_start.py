@@ -63,6 +63,29 @@ def test_the_import_leaves_the_process_as_it_was(collector):
     assert not any(name.startswith(("tapegrad.nn.modules", "tapegrad.nn.utils")) for name in modules)
 
 
+FROZEN = """
+import gc, json, sys, weakref
+others = [[] for _ in range(int(sys.argv[1]))]
+import tapegrad
+
+class Node:
+    pass
+
+node = Node()
+node.itself, gone = node, weakref.ref(node)
+del node
+gc.collect()
+print(json.dumps([gc.get_freeze_count(), gone() is None]))
+"""
+
+
+@pytest.mark.parametrize("others", [0, 100_000])
+def test_full_collections_leave_out_what_a_program_has_that_begins_with_the_import(others):
+    frozen, collected = printed(FROZEN, others)
+    assert frozen == 0 if others else frozen > 50_000
+    assert collected
+
+
 ON_DEMAND = """
 import json, sys
 import tapegrad as torch
