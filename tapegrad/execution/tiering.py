@@ -57,7 +57,7 @@ import threading
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from queue import SimpleQueue
@@ -681,6 +681,13 @@ def forget_twin(array: np.ndarray) -> None:
     """An array is going to be written to, which nobody else has, but perhaps a copy of it is kept for XLA."""
     _copies.pop(id(array), None)
     _twins.pop(id(array), None)
+
+
+def forget_twins(arrays: Iterable[np.ndarray]) -> None:
+    """``forget_twin`` of many; quick where no copy is kept of any array at all."""
+    if _copies or _twins:
+        for array in arrays:
+            forget_twin(array)
 
 
 def _forget(kept: dict[int, tuple[Any, Any]], key: int, reference: Any) -> None:
