@@ -44,6 +44,8 @@ TITLES = {
     CONV_NET: "conv net with batch norm, batch 16",
     LSTM: "LSTM cell, loop of 50 steps",
     TRANSFORMER: "transformer block, 8 x 64 x 128",
+    ADAMW: "transformer block with AdamW, 8 x 64 x 128",
+    HESSIAN: "Hessian-vector product, MLP 784-256-256-10, batch 128",
 }
 """What the report calls the full-sized ones."""
 
@@ -123,7 +125,7 @@ def workloads(small: bool = False) -> dict[str, Workload]:
         found[name] = of_model(name if small else TITLES[name], model, steps=STEPS[name])
     models = SMALL_MODELS if small else MODELS
     for name, of, model in ((ADAMW, second_order.with_adamw, TRANSFORMER), (HESSIAN, second_order.with_hessian, MLP)):
-        found[name] = of(name if small else f"{name}, {TITLES[model]}", models[model], STEPS[model])
+        found[name] = of(name if small else TITLES[name], models[model], STEPS[model])
     return found | (gpu_workloads() if on_gpu() and not small else {})
 
 
