@@ -41,8 +41,14 @@ def nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
+_homes: dict[str, dict[str, str]] = {}
+"""By packages, what is imported late, and from where."""
+
+
 def on_demand(package: str, **homes: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package, parts of which are imported when they are first asked for.
+
+    What a package shows of rooms below its own is said by one that stands below both: the same call, with its name.
 
     Args:
         package: its name.
@@ -53,13 +59,15 @@ def on_demand(package: str, **homes: str) -> tuple[Callable[[str], Any], Callabl
     >>> __getattr__("sample").__name__
     'sample'
     """
+    known = _homes.setdefault(package, {})
+    known.update(homes)
 
     def load(name: str) -> Any:
-        if name not in homes:
+        if name not in known:
             raise no_attribute(package, name)
-        module = import_module(homes[name])
+        module = import_module(known[name])
         found = module if module.__name__ == f"{package}.{name}" else getattr(module, name)
         setattr(sys.modules[package], name, found)
         return found
 
-    return load, lambda: sorted({*vars(sys.modules[package]), *homes})
+    return load, lambda: sorted({*vars(sys.modules[package]), *known})

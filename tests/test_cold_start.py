@@ -110,6 +110,20 @@ def test_what_is_imported_on_demand_is_there_when_it_is_asked_for(order):
     assert names == ["compare", "grad", "checkpoint", "profile", "jacobian", "profile", "DeviceType", "gradcheck"]
 
 
+DISTRIBUTED = """
+import json, sys
+import tapegrad as torch
+listed = "DistributedDataParallel" in dir(torch.nn.parallel) and "tapegrad.distributed" not in sys.modules
+found = torch.nn.parallel.DistributedDataParallel
+from tapegrad.nn.parallel.distributed import DistributedDataParallel
+print(json.dumps([listed, found is DistributedDataParallel, found.__name__]))
+"""
+
+
+def test_modules_of_processes_are_found_without_an_import_of_torch_distributed():
+    assert printed(DISTRIBUTED) == [True, True, "DistributedDataParallel"]
+
+
 def test_a_name_that_nobody_declared():
     with pytest.raises(AttributeError, match="module 'tapegrad' has no attribute 'nonsense'"):
         torch.nonsense
