@@ -12,7 +12,7 @@ from typing import Any
 from tapegrad.autograd import backward_cache, source_lines
 from tapegrad.autograd.currencies import InferenceValues, RecordedValues, Tensors, Values
 from tapegrad.autograd.edges import GradientEdge
-from tapegrad.autograd.function_node import broadcasts_to, reduced
+from tapegrad.autograd.function_node import FunctionBase, broadcasts_to, reduced
 from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.laid_out import Laid, LaidOut, LaidOutTensors
 from tapegrad.autograd.running import engine
@@ -306,7 +306,8 @@ def run_backward(
     target_edges = [target_edge(target, accumulate_grad) for target in targets]
     lifted = are_lifted(roots)
     currency = Tensors if lifted else currency_for(create_graph)
-    if not lifted and (NodeHooks.made or (targets and not accumulate_grad)):  # somebody will see gradients
+    seen = NodeHooks.made or FunctionBase.made or (targets and not accumulate_grad)
+    if seen and not lifted:  # by somebody
         if currency is Values:
             currency = LAID_OUT_VALUES
         else:

@@ -133,17 +133,18 @@ class Lifted(Opaque):
         tensor: the one outside, which nobody writes to.
         level: where it has been lifted to.
         batched: whether the first dimension of ``tensor`` is the one that the level maps over.
+        origin: what was lifted and shares its memory with ``tensor``: who writes over this value writes there.
         shape, dtype: what is seen at the level; the dtype as NumPy's.
         spec: of a tensor that has this value, and nothing else.
     """
 
-    __slots__ = ("tensor", "level", "batched", "shape", "dtype", "spec")
+    __slots__ = ("tensor", "level", "batched", "origin", "shape", "dtype", "spec")
 
     nbytes = 0
     """Nothing of it can be written over."""
 
-    def __init__(self, tensor: Tensor, level: Level, batched: bool) -> None:
-        self.tensor, self.level, self.batched = tensor, level, batched
+    def __init__(self, tensor: Tensor, level: Level, batched: bool, origin: Tensor | None = None) -> None:
+        self.tensor, self.level, self.batched, self.origin = tensor, level, batched, origin
         outside = tensor._spec
         self.shape = tuple(outside.shape[1:] if batched else outside.shape)
         self.dtype = outside.dtype.numpy
@@ -176,6 +177,14 @@ class Lifted(Opaque):
             tensor._spec = tensor._spec.replace(window=True)
         return Lifted(tensor, self.level, self.batched)
 
+    def written_over(self, before: Any, writer: Tensor) -> Any:
+        """This value where ``writer`` puts it in place of another: what that was lifted from is written to at once."""
+        origin = before.origin if isinstance(before, Lifted) and self.level.alive else None
+        if origin is None or self.batched is not before.batched or thread.levels[-1] is not self.level:
+            return self.continuing(before)
+        with self.level.outside():
+            return Lifted(write_outside.content(origin, self.tensor, writer), self.level, self.batched, origin)
+
     def continuing(self, before: Any) -> Any:
         """This value with the history of the one that it is written over, where the write was not recorded."""
         if not isinstance(before, Lifted) or (before.level, before.batched) != (self.level, self.batched):
@@ -205,6 +214,18 @@ class Lifted(Opaque):
 
 lifted_runner: Door[Callable[[Callable, tuple, Level], Any]] = Door("lifted_runner", filled_by="dispatch/levels.py")
 """How a kernel is run on lifted values."""
+
+
+write_outside: Door[Callable[[Tensor, Tensor, Tensor], Tensor]] = Door("write_outside", filled_by="bindings/inplace.py")
+"""How what a value was lifted from is given another one, that is written at the level through some tensor."""
+
+
+def origin_of(tensor: Tensor) -> tuple[Tensor, Level] | None:
+    """What is written to outside if a tensor of the innermost level is written to, and that level."""
+    value = value_of(tensor) if tensor._storage is None else tensor._storage.value
+    if isinstance(value, Lifted) and value.origin is not None and value.level in thread.levels[-1:]:
+        return value.origin, value.level
+    return None
 
 
 def level_of(tensor: Tensor) -> Level | None:

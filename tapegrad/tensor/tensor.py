@@ -547,6 +547,6 @@ def _put_lifted(tensor: Tensor, storage: Storage, value: Any) -> None:
         place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._view_bits
         with switched(grad=thread.modes.grad and not tensor._severed):
             whole = write_window(storage.value, memory_layout(storage), value, *place)
-    storage.replace(whole.continuing(storage.value))
+    storage.replace(whole.written_over(storage.value, tensor))
     if spec.window:
         tensor._value, tensor._seen = value, storage.data_version

@@ -130,9 +130,9 @@ LEFT: list[tuple[str, str, str]] = [
         "the order in which PyTorch contracts shows: its result may be a view of another node's",
     ),
     (
-        r"autograd\.grad[\s\S]*checkpoint|checkpoint[\s\S]*autograd\.grad|\.apply\(",
+        r"autograd\.grad[\s\S]*checkpoint|checkpoint[\s\S]*autograd\.grad",
         "stride|view size|requires_grad: True for False",
-        "custom functions and transforms are given gradients in row-major order, and give them so",
+        "a checkpoint and transforms are given gradients in row-major order, and give them so",
     ),
     (
         r"(stack|\[|@|matmul|bmm|unfold|roll)[\s\S]*autograd\.grad",
