@@ -334,7 +334,7 @@ def test_places_that_are_not_counted_from_the_end(dtype):
 
 def test_rows_are_one_call():
     source = agrees(READ["rows"], Y, *PLACES["within"])
-    assert source.splitlines()[1:3] == ["    try:", "        v0 = x0.take(x1, 0)"]
+    assert source.splitlines()[1:3] == ["    try:", "        v0 = taken(x0, x1, 0)"]
 
 
 WRITTEN = {

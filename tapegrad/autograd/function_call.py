@@ -12,6 +12,7 @@ from typing import Any
 from tapegrad.autograd.function_forward import give_tangents, tangents_of
 from tapegrad.autograd.function_node import (
     BackwardCFunction,
+    FunctionBase,
     among,
     constant_tensors,
     dirty_tensors,
@@ -91,6 +92,7 @@ def run_function(cls: Any, args: tuple, with_setup: bool) -> Any:
     if tangents is not None:
         give_tangents(node, args, tangents, raw, outputs)
     if recorded:
+        FunctionBase.made = True
         save(node)
     node.to_save = node.non_differentiable = node.dirty_tensors = node.saved_for_forward = None
     return tuple(outputs) if isinstance(output, tuple) else outputs[0]

@@ -11,7 +11,7 @@ from tapegrad.autograd.function_node import BackwardCFunction, call_backward, no
 from tapegrad.dispatch.levels import lift, lower
 from tapegrad.ops.kinds import broadcast_to
 from tapegrad.tensor.lifted import Level
-from tapegrad.tensor.tensor import Tensor, value_of, version_of, write
+from tapegrad.tensor.tensor import Tensor, version_of
 from tapegrad.tensor.trees import flatten, map_leaves, unflatten
 
 
@@ -71,7 +71,6 @@ class Mapped:
         with Level(self.size, self.randomness) as level:
             examples = Examples(level)
             output = self.function.forward(*examples.of(args, self.batched))
-            examples.write_back()
             return map_leaves(examples.whole, output)
 
     def setup_context(self, ctx: Any, inputs: tuple, output: Any) -> None:
@@ -104,7 +103,6 @@ class Mapped:
             examples = Examples(level)
             given = [examples.take(t, batched is True) for t, batched in zip(tangents, self.batched, strict=True)]
             result = self.function.jvp(ExampleCtx(ctx, self, examples), *given)
-            examples.write_back()
             return map_leaves(examples.whole, result)
 
 
@@ -133,12 +131,6 @@ class Examples:
         leaves, spec = flatten(args)
         flags = flatten(batched)[0]
         return unflatten([self.take(leaf, flag) for leaf, flag in zip(leaves, flags, strict=True)], spec)
-
-    def write_back(self) -> None:
-        """Let what was written to be written to outside."""
-        for item, example in self.outside.values():
-            if version_of(example):
-                write(item, value_of(lower(example, self.level)[0]))
 
     def outer(self, item: Any) -> tuple[Any, bool]:
         """What something at the level is outside, and whether it holds all examples."""

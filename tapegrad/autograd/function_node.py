@@ -141,6 +141,8 @@ class FunctionBase(Node):
     saved_for_forward: Any
     needs_input_grad: tuple[bool, ...]
     clear_saved_tensors_on_access = False
+    made = False
+    """Whether there has ever been a custom function in this process whose backward sees gradients."""
     _forward_cls: Any
     _arguments: tuple[Spec | None, ...]
     _outputs: tuple[Spec | None, ...]
@@ -242,8 +244,7 @@ class BackwardCFunction(FunctionBase, FunctionCtx, HookMixin):
         The engine calls it as it calls every node, with a list of gradients and what is needed of the results.
         """
         if len(args) == 2 and isinstance(args[0], list):
-            tensors = [missing(self, position) if grad is None else grad for position, grad in enumerate(args[0])]
-            return checked(self, run_backward(self, tensors))
+            return gradients(self, args[0])
         return run_backward(self, args)
 
     def apply_jvp(self, *args: Any) -> Any:
@@ -253,15 +254,23 @@ class BackwardCFunction(FunctionBase, FunctionCtx, HookMixin):
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """The gradients of the inputs, as values: the author's ``backward`` of ``grads``, of which None stands for
         zeros."""
-        tensors = [
-            missing(self, position) if grad is None else wrap(grad, self._outputs[position].bare)  # type: ignore[union-attr]
-            for position, grad in enumerate(grads)
-        ]
-        results = checked(self, run_backward(self, tensors))
+        results = gradients(self, as_tensors(self, grads))
         return [None if grad is None else value_of(grad) for grad in results]
 
 
 # What follows are no methods, so that the author's attributes on ctx can't stand in their place.
+
+
+def gradients(node: BackwardCFunction, grads: Sequence) -> list[Tensor | None]:
+    """One gradient, or None, for each edge: the author's ``backward`` of ``grads``, of which None stands for zeros."""
+    tensors = [missing(node, position) if grad is None else grad for position, grad in enumerate(grads)]
+    return checked(node, run_backward(node, tensors))
+
+
+def as_tensors(node: BackwardCFunction, values: Sequence) -> list[Tensor | None]:
+    """Values of gradients as the author's ``backward`` sees them."""
+    specs = node._outputs
+    return [None if value is None else wrap(value, specs[i].bare) for i, value in enumerate(values)]  # type: ignore[union-attr]
 
 
 def run_backward(node: BackwardCFunction, grads: Sequence) -> Any:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.autograd.currencies import Tensors
+from tapegrad.autograd.function_node import BackwardCFunction, as_tensors, gradients
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.engine.currency import on_values
 from tapegrad.tape.node import Node
 from tapegrad.tensor.geometry import Ints, contiguous_strides, elementwise_strides
 from tapegrad.tensor.spec import named_strides
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.tensor import Tensor, value_of
 
 
 class Laid(NamedTuple):
@@ -51,6 +52,8 @@ class LaidOut:
 
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         strides = None
+        if self.plain and isinstance(node, BackwardCFunction):
+            return custom(node, grads)
         for grad in grads:
             if type(grad) is Laid:
                 strides, grads = strides_of(grads[0]), [value_in(grad) for grad in grads]
@@ -72,8 +75,9 @@ class LaidOut:
         return laid(self.values.seed(seed), seed._spec.strides)
 
     def to_hook(self, grad: Any) -> Tensor:
-        tensor = self.values.to_hook(value_in(grad))
-        return tensor if type(grad) is not Laid else laid_out(tensor, grad.strides)
+        if type(grad) is not Laid:
+            return self.values.to_hook(grad)
+        return laid_out(self.values.to_hook(grad.value), grad.strides)
 
     def from_hook(self, given: Tensor | None, returned: Any, hook: Callable) -> Any:
         value = self.values.from_hook(given, returned, hook)
@@ -87,6 +91,16 @@ class LaidOut:
         values = self.values.from_hooks(given, returned, hook)
         seen = given if returned is None else returned
         return [laid(value, x._spec.strides) if x is not None else value for value, x in zip(values, seen, strict=True)]
+
+
+def custom(node: BackwardCFunction, grads: list) -> list:
+    """What the author's backward gives, who sees how gradients lie, and makes others."""
+    tensors = as_tensors(node, list(map(value_in, grads)))
+    for tensor, grad in zip(tensors, grads, strict=True):
+        if type(grad) is Laid:
+            laid_out(tensor, grad.strides)  # type: ignore[arg-type]
+    results = gradients(node, tensors)
+    return [None if grad is None else laid(value_of(grad), grad._spec.strides) for grad in results]
 
 
 def _sum(add: Callable, left: Any, right: Any) -> Any:

@@ -44,7 +44,7 @@ from tapegrad.tensor.tensor import (
 def without_history(tensor: Tensor, how: str) -> Tensor:
     """A leaf on the memory of ``tensor`` that requires no grad; if lines are recorded, it remembers why."""
     result = sharing(tensor)
-    if tensor._spec.level:
+    if tensor._spec.level and how == "detach":  # what is ``data`` at a level is as recorded as ever further out
         sever(result)
     if tensor._spec.inference and not thread.modes.inference:
         result._counter = Counter()

@@ -20,6 +20,7 @@ from tapegrad.bindings.parser_table import FUNCTIONS
 from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, wrapped
 from tapegrad.bindings.scalars import cast_number, converted, is_number, no_overload, wrong_type
 from tapegrad.bindings.tangents import take_tangent, unwritten_tangent, written_tangent
+from tapegrad.dispatch.levels import handle, unreached
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING, dtype
@@ -30,10 +31,20 @@ from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import explain
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import overlaps_itself
+from tapegrad.tensor.lifted import Lifted, origin_of, write_outside
 from tapegrad.tensor.paths import fact_of
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, refuse_inference, value_of, wrap, write, writing
+from tapegrad.tensor.tensor import (
+    Tensor,
+    edge_of,
+    passes_for_leaf,
+    refuse_inference,
+    value_of,
+    wrap,
+    write,
+    writing,
+)
 
 
 def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool = True) -> None:
@@ -57,13 +68,28 @@ def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool
             sentence = "a leaf Variable that requires grad is being used in an in-place operation."
             raise RuntimeError(explain(sentence, [fact_of(tensor)]))
     refuse_inference(tensor)
+    if spec.level and not tensor._severed:
+        _refuse_outside(tensor, overlapping, recorded)
     if spec.strides is not None and not overlapping and overlaps_itself(spec.shape, spec.strides):
         raise RuntimeError(SHOWN_TWICE)
+
+
+def _refuse_outside(tensor: Tensor, overlapping: bool, recorded: bool) -> None:
+    """Raise if what a tensor of a level shares its memory with may not be written to."""
+    found = origin_of(tensor)
+    if found is not None:
+        origin, level = found
+        with level.outside():
+            is_leaf = thread.modes.grad and passes_for_leaf(origin) and origin._spec.requires_grad
+            if tensor._view is not None and recorded and is_leaf:
+                raise RuntimeError(VIEW_OF_LEAF)
+            refuse_in_place(origin, overlapping=overlapping, recorded=recorded)
 
 
 def before_write(tensor: Tensor) -> Tensor:
     """A handle on what ``tensor`` is now, with its place in the graph, that the write will not touch."""
     value, spec = value_of(tensor), tensor._spec.fresh
+    value = unreached(value) if isinstance(value, Lifted) else value
     before = wrap(value, spec, edge_of(tensor) if thread.modes.grad else None)
     if thread.modes.saved_hooks:  # which may share it: it must not turn out to share the storage that is written to
         before._storage = Storage(value, spec.strides)
@@ -98,6 +124,21 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     if (result._spec.dual or tensor._spec.dual) and thread.modes.forward_grad:
         _become_tangent(tensor, tangent_of(result))
     return tensor
+
+
+def _write_outside(origin: Tensor, result: Tensor, writer: Tensor) -> Tensor:
+    """Write to what was lifted, as it is written at a level through ``writer``, and lift it as it is then."""
+    if result._storage is not None and result._storage is origin._storage:  # it has been written there
+        if result._edge is not None:
+            take_history(origin, result._edge)
+    elif writer._severed:
+        write(origin, value_of(result))
+    else:
+        become(origin, result)
+    return handle(origin)
+
+
+write_outside.fill(_write_outside)
 
 
 def _particulars_of(name: str) -> InPlace:

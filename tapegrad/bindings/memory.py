@@ -258,8 +258,9 @@ def checked_place(input: Tensor, size: Any, stride: Any, offset: Any, function: 
 
 
 OF_A_PART = (
-    "{} inside a function transform (vmap, grad, jvp, ...): the tensor shows a part of some memory, with gaps or not from "
-    "its beginning, and the transform has that part only. Call it on a contiguous() copy, or outside of the transform"
+    "{} inside a function transform (vmap, grad, jvp, ...): the tensor shows a part of some memory, with gaps or not "
+    "from its beginning, and the transform has that part only. Call it on a contiguous() copy, or outside of the "
+    "transform"
 )
 
 

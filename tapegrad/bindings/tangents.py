@@ -10,6 +10,7 @@ from tapegrad.bindings.layouts import laid_out
 from tapegrad.bindings.memory import as_strided
 from tapegrad.bindings.viewing import view_of
 from tapegrad.dispatch.accumulation import gradient_edge
+from tapegrad.dispatch.levels import unreached
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import filled
 from tapegrad.ops.kinds import cast
@@ -17,6 +18,7 @@ from tapegrad.ops.shape import alias
 from tapegrad.ops.shape import clone as cloned
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import is_dense, overlaps_itself
+from tapegrad.tensor.lifted import Lifted
 from tapegrad.tensor.placing import lie_alike
 from tapegrad.tensor.tensor import Tensor, value_of, views_of, wrap
 
@@ -64,7 +66,9 @@ def unwritten_tangent(tensor: Tensor) -> Tensor:
     """A handle on what the tangent of a dual tensor is now, that a write to the tensor will not touch."""
     tangent = tensor._tangent
     assert tangent is not None
-    return wrap(value_of(tangent), tangent._spec.fresh, gradient_edge(tangent))
+    value = value_of(tangent)
+    value = unreached(value) if isinstance(value, Lifted) else value
+    return wrap(value, tangent._spec.fresh, gradient_edge(tangent))
 
 
 def take_tangent(tensor: Tensor, tangent: Tensor) -> None:

@@ -66,7 +66,10 @@ def unreached(value: Lifted) -> Lifted:
     """A lifted value with a memory of its own."""
     tensor = value.tensor
     spec = tensor._spec.fresh
-    result = wrap(value_of(tensor), spec.replace(dual=False), gradient_edge(tensor))
+    with value.level.reading():
+        inner = value_of(tensor)
+        inner = unreached(inner) if isinstance(inner, Lifted) else inner
+        result = wrap(inner, spec.replace(dual=False), gradient_edge(tensor))
     if spec.dual:
         set_tangent(result, tensor._tangent)
     return Lifted(result, value.level, value.batched)
@@ -75,8 +78,9 @@ def unreached(value: Lifted) -> Lifted:
 def lift(tensor: Tensor, level: Level, batched: bool = False, requires_grad: bool = False) -> Tensor:
     """A tensor of the level outside as one of the innermost level."""
     with level.outside():
-        below = handle(live(tensor))
-    return raised(Lifted(below, level, batched), requires_grad)
+        origin = live(tensor)
+        below = handle(origin)
+    return raised(Lifted(below, level, batched, origin), requires_grad)
 
 
 def at(tensor: Tensor, level: Level) -> Tensor:

@@ -68,13 +68,27 @@ def _program(compute: Callable, settings: tuple, ranks: tuple[int, ...], split: 
     return jitted(collective, marks=True, out_shardings=out)
 
 
+def checked(tensor: Any) -> Tensor:
+    """A tensor that a collective was given.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `tensor` of type torch.Tensor\n"
+            f"             but got {type(tensor)} instead."
+        )
+    return tensor
+
+
 def collected(tensor: Tensor, group: ProcessGroup, compute: Callable, *settings: Any, split: bool = False) -> Tensor:
     """What is computed of the stack of what each process has: all of it, or this process's row.
 
     Raises:
         RuntimeError: the tensor lies on a mesh.
     """
-    if tensor.device.spread:
+    if checked(tensor).device.spread:
         raise RuntimeError(message("a collective is of tensors that each process has", got="one on a mesh",
                                    hint="write x.redistribute(...), or x.to_local()"))  # fmt: skip
     own = array_of(value_of(tensor))
@@ -144,7 +158,7 @@ def _parts(tensor: Tensor, group: ProcessGroup, shape: Sequence[int] | None = No
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Put the sum (or what ``op`` says) of what all processes have into the tensor of each."""
-    _put(tensor, _reduced(tensor, members(group), op))
+    _put(tensor, _reduced(checked(tensor), members(group), op))
     return work([tensor], async_op)
 
 

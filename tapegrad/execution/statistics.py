@@ -57,8 +57,8 @@ def ask_statistics(values: Sequence[Any]) -> Any:
 def read_statistics(asked: Any) -> list[Statistics]:
     """The statistics that ``ask_statistics`` began to compute: waits for them.
 
-    >>> read_statistics(ask_statistics([np.array([3.0, -4.0, np.inf, 0.0], "float32")]))[0].norm
-    5.0
+    >>> f"{read_statistics(ask_statistics([np.array([3.0, -4.0, np.inf, 0.0], 'float32')]))[0].norm:.4f}"
+    '5.0000'
     """
     if isinstance(asked, list):
         return asked

@@ -77,15 +77,6 @@ def besides(aux: Any, level: Level) -> Any:
     return brought_out(aux, level)
 
 
-def keep_writes(before: Any, after: Any, level: Level) -> None:
-    """Write to tensors that were lifted to a level what has been written there."""
-    for tensor, inside in zip(flatten(before)[0], flatten(after)[0], strict=True):
-        if isinstance(inside, Tensor) and inside._storage is not None and inside._storage.written:
-            value = lower(inside, level)[0]
-            with level.outside():
-                tensor.copy_(value)
-
-
 def backward_of(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], cotangents: Sequence[Tensor | None], keep: bool
 ) -> list[Tensor]:
@@ -128,7 +119,6 @@ def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: 
             chosen = differentiable(picked(args, argnums), level)
             given, named = put_back(lifted(args, level), chosen, argnums), lifted(kwargs, level)
             output = func(*given, **named)
-            keep_writes((args, kwargs), (given, named), level)
             output, aux = with_aux(output, has_aux, api)
             if not isinstance(output, Tensor):
                 raise RuntimeError(f"{api}: Expected f(*args) to return a Tensor, got {type(output)}")
@@ -192,7 +182,6 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     with Level() as level:
         inputs = differentiable(primals, level)
         output, aux = with_aux(func(*inputs), has_aux, api)
-        keep_writes(primals, inputs, level)
         outputs, spec = flatten(output)
         check_outputs(outputs, api)
         for out in outputs:
@@ -281,7 +270,6 @@ def jvp_at(
         value, tangent = (
             unflatten([lower(item, level)[0] for item in column], structure) for column in zip(*pairs, strict=True)
         )
-        keep_writes(primals, inputs, level)
         aux = besides(aux, level) if has_aux else None
     return (value, tangent, aux) if has_aux else (value, tangent)
 

@@ -149,13 +149,6 @@ def mapped(
             own[id(item)][0] if came_as_it_goes(own.get(id(item)), place) else taken_out(item, level, place, func)
             for item, place in zip(results, places, strict=True)
         ]
-        writes = [
-            (leaf, dim, lower(x, level)[0])
-            for x, leaf, dim in zip(inputs, leaves, dims, strict=True)
-            if dim is not None and x._storage is not None and x._storage.written
-        ]
-    for leaf, dim, new in writes:
-        leaf.copy_(movedim(new, 0, dim))
     return unflatten(outside, structure)
 
 

@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,10 @@ class Level:
         """For a block that runs one level further out. Only the innermost level can be left."""
         return Outside(self)
 
+    def reading(self) -> Any:
+        """For a block that reads what tensors of the level were lifted from: outside, if this is the innermost."""
+        return Outside(self) if self in thread.levels[-1:] else nullcontext()
+
     def modes_outside(self) -> Modes:
         """The modes one level further out.
 
@@ -133,17 +138,18 @@ class Lifted(Opaque):
         tensor: the one outside, which nobody writes to.
         level: where it has been lifted to.
         batched: whether the first dimension of ``tensor`` is the one that the level maps over.
+        origin: what was lifted and shares its memory with ``tensor``: who writes over this value writes there.
         shape, dtype: what is seen at the level; the dtype as NumPy's.
         spec: of a tensor that has this value, and nothing else.
     """
 
-    __slots__ = ("tensor", "level", "batched", "shape", "dtype", "spec")
+    __slots__ = ("tensor", "level", "batched", "origin", "shape", "dtype", "spec")
 
     nbytes = 0
     """Nothing of it can be written over."""
 
-    def __init__(self, tensor: Tensor, level: Level, batched: bool) -> None:
-        self.tensor, self.level, self.batched = tensor, level, batched
+    def __init__(self, tensor: Tensor, level: Level, batched: bool, origin: Tensor | None = None) -> None:
+        self.tensor, self.level, self.batched, self.origin = tensor, level, batched, origin
         outside = tensor._spec
         self.shape = tuple(outside.shape[1:] if batched else outside.shape)
         self.dtype = outside.dtype.numpy
@@ -154,7 +160,8 @@ class Lifted(Opaque):
 
     @property
     def below(self) -> Any:
-        return value_of(self.tensor)
+        with self.level.reading():
+            return value_of(self.tensor)
 
     def run(self, function: Any, values: tuple) -> Any:
         return lifted_runner.content(function.__wrapped__, values, self.level)
@@ -166,23 +173,35 @@ class Lifted(Opaque):
 
     def severed(self) -> Any:
         """This value without history or tangent further out; itself if it has none."""
-        spec, inner = self.tensor._spec, value_of(self.tensor)
-        below = inner.severed() if isinstance(inner, Lifted) else inner
+        spec = self.tensor._spec
+        with self.level.reading():
+            inner = value_of(self.tensor)
+            below = inner.severed() if isinstance(inner, Lifted) else inner
         if below is inner and not (spec.requires_grad or spec.dual):
             return self
-        tensor = sharing_handle(self.tensor, None, requires_grad=False)
+        with self.level.reading():
+            tensor = sharing_handle(self.tensor, None, requires_grad=False)
         tensor._value, tensor._severed = below, tensor._severed or below is not inner
         if not tensor._spec.plain and tensor._severed:
             tensor._spec = tensor._spec.replace(window=True)
         return Lifted(tensor, self.level, self.batched)
+
+    def written_over(self, before: Any, writer: Tensor) -> Any:
+        """This value where ``writer`` puts it in place of another: what that was lifted from is written to at once."""
+        origin = before.origin if isinstance(before, Lifted) and self.level.alive else None
+        if origin is None or self.batched is not before.batched or thread.levels[-1] is not self.level:
+            return self.continuing(before)
+        with self.level.outside():
+            return Lifted(write_outside.content(origin, self.tensor, writer), self.level, self.batched, origin)
 
     def continuing(self, before: Any) -> Any:
         """This value with the history of the one that it is written over, where the write was not recorded."""
         if not isinstance(before, Lifted) or (before.level, before.batched) != (self.level, self.batched):
             return self
         new, old = self.tensor, before.tensor
-        inner, outer = value_of(new), value_of(old)
-        below = inner.continuing(outer) if isinstance(inner, Lifted) else inner
+        with self.level.reading():
+            inner, outer = value_of(new), value_of(old)
+            below = inner.continuing(outer) if isinstance(inner, Lifted) else inner
         recorded = new._spec.requires_grad or not old._spec.requires_grad
         if below is inner and recorded and (new._spec.dual or not old._spec.dual):
             return self
@@ -205,6 +224,18 @@ class Lifted(Opaque):
 
 lifted_runner: Door[Callable[[Callable, tuple, Level], Any]] = Door("lifted_runner", filled_by="dispatch/levels.py")
 """How a kernel is run on lifted values."""
+
+
+write_outside: Door[Callable[[Tensor, Tensor, Tensor], Tensor]] = Door("write_outside", filled_by="bindings/inplace.py")
+"""How what a value was lifted from is given another one, that is written at the level through some tensor."""
+
+
+def origin_of(tensor: Tensor) -> tuple[Tensor, Level] | None:
+    """What is written to outside if a tensor of the innermost level is written to, and that level."""
+    value = value_of(tensor) if tensor._storage is None else tensor._storage.value
+    if isinstance(value, Lifted) and value.origin is not None and value.level in thread.levels[-1:]:
+        return value.origin, value.level
+    return None
 
 
 def level_of(tensor: Tensor) -> Level | None:

@@ -112,7 +112,6 @@ LEFT: list[tuple[str, str, str]] = [
         "Batching rule not implemented|could not generate a fallback",
         "PyTorch has no batching rule; every operator has one here",
     ),
-    (r"pool1d", "for 'AsStrided", "PyTorch pools in two dimensions, and gives a view of that"),
     (r"logsigmoid", "log: length", "PyTorch's kernel for the CPU saves a buffer of its own"),
     (
         r"\b0, 3|\[1:\]|det|linalg",
@@ -130,9 +129,9 @@ LEFT: list[tuple[str, str, str]] = [
         "the order in which PyTorch contracts shows: its result may be a view of another node's",
     ),
     (
-        r"autograd\.grad[\s\S]*checkpoint|checkpoint[\s\S]*autograd\.grad|\.apply\(",
+        r"autograd\.grad[\s\S]*checkpoint|checkpoint[\s\S]*autograd\.grad",
         "stride|view size|requires_grad: True for False",
-        "custom functions and transforms are given gradients in row-major order, and give them so",
+        "a checkpoint and transforms are given gradients in row-major order, and give them so",
     ),
     (
         r"(stack|\[|@|matmul|bmm|unfold|roll)[\s\S]*autograd\.grad",

@@ -11,8 +11,10 @@ from tapegrad.absent import REASONS
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("nothing is computed")]
 
-SPOKEN_OF = {"torch.nn.attention.varlen", "torch.utils.benchmark", "torch.utils.tensorboard", "torch.utils.cpp_extension",
-             "torch.utils.bottleneck", "torch.utils.mobile_optimizer", "torch.utils.model_zoo", "torch.onnx"}  # fmt: skip
+SPOKEN_OF = {
+    "torch.nn.attention.varlen", "torch.utils.benchmark", "torch.utils.tensorboard", "torch.utils.cpp_extension",
+    "torch.utils.bottleneck", "torch.utils.mobile_optimizer", "torch.utils.model_zoo", "torch.onnx",
+}  # fmt: skip
 """Modules that PyTorch imports when they are asked for only."""
 
 

@@ -47,6 +47,7 @@ torch.distributed.get_rank()
 torch.distributed.get_world_size()
 torch.distributed.barrier()
 torch.distributed.all_reduce(torch.ones(2))
+torch.distributed.all_reduce(2.0)
 torch.distributed.destroy_process_group()
 """
 

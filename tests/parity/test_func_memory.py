@@ -108,3 +108,104 @@ def test_a_window_on_a_part_of_some_memory_is_refused(place):
     with pytest.raises(NotImplementedError, match="the tensor shows a part of some memory"):
         tapegrad.func.grad(lambda x: x.as_strided(*place).sum())(part)
     assert pytorch.func.grad(lambda x: x.as_strided(*place).sum())(pytorch.arange(6.0).view(2, 3)[:, 1:]).sum() >= 1
+
+
+def at_once(torch, x, v):
+    y = x.sin()
+    x.data.mul_(2)
+    return y * x.cos()
+
+
+def through_a_detached(torch, x, v):
+    x.detach().mul_(v.detach())
+    return x.sin() * v
+
+
+def by_the_other(torch, x, v):
+    return x.mul_(v).sin()
+
+
+def of_parts(torch, x, v):
+    x[...].mul_(2)
+    x[...] = 5.0 * v
+    return x * v
+
+
+def through_a_view(torch, x, v):
+    part = x.view_as(x)
+    part.mul_(v)
+    x.add_(1)
+    return x * part * v
+
+
+def that_counts_nothing(torch, x, v):
+    with torch.no_grad():
+        x.mul_(2)
+    return x.sin() * v
+
+
+WRITES = (at_once, through_a_detached, by_the_other, of_parts, through_a_view, that_counts_nothing)
+GIVEN = {
+    "grad": lambda torch, f, x, v: torch.func.grad(lambda v, x: f(x, v).sum())(v, x),
+    "jvp": lambda torch, f, x, v: torch.func.jvp(f, (x, v), (v, v))[1],
+    "vmap": lambda torch, f, x, v: torch.func.vmap(f)(x, v),
+    "vmap of jvp": lambda torch, f, x, v: torch.func.jvp(torch.func.vmap(f), (x, v), (v, v))[1],
+}
+LEAVES = {
+    "a result": lambda x: x.clone(),
+    "a view": lambda x: x.clone().view(3),
+    "a leaf": lambda x: x,
+    "without history": lambda x: x.detach().clone(),
+}
+
+
+@pytest.mark.parametrize("given", LEAVES)
+@pytest.mark.parametrize("transform", GIVEN)
+@pytest.mark.parametrize("write", WRITES)
+def test_writes_inside_to_what_was_given(write, transform, given):
+    """They are made at once, and what was given has their history."""
+
+    def run(torch):
+        start, v = leaf(torch), torch.tensor([2.0, 3.0, 4.0])
+        x = LEAVES[given](start)
+        y = attempt(lambda: GIVEN[transform](torch, lambda x, v: write(torch, x, v), x, v))
+        y = str(y).replace("a view of a leaf", "a leaf") if given == "a leaf" and isinstance(y, list | tuple) else y
+        found = None
+        if isinstance(y, torch.Tensor):
+            found = attempt(lambda: torch.autograd.grad((y * y).sum() + (x * x).sum(), start, allow_unused=True))
+        found = "modified by an inplace operation" if "modified by an inplace" in str(found) else found
+        # what jvp is given is a view in PyTorch: writes to it have a node of that
+        node = None if "jvp" in transform and given == "a result" else type(x.grad_fn).__name__
+        return y, x.detach(), v, x._version, node, found
+
+    agree(run)
+
+
+def test_along_itself():
+    def run(torch):
+        x = torch.tensor([1.0, 2.0, 3.0])
+        return torch.func.jvp(lambda x: at_once(torch, x, None), (x,), (x,)), x
+
+    agree(run)
+
+
+def test_what_was_given_twice_is_written():
+    def run(torch):
+        x = torch.tensor([1.0, 2.0, 3.0])
+        return torch.func.jvp(lambda a, b: a.mul_(2) + b, (x, x), (torch.ones(3), torch.ones(3))), x
+
+    agree(run)
+
+
+def test_what_was_written_when_a_function_raises_stays_written():
+    def run(torch):
+        x, seen = torch.tensor([1.0, 2.0, 3.0]), []
+
+        def f(y):
+            y.mul_(2)
+            seen.append(x.tolist())
+            raise ValueError
+
+        return attempt(lambda: torch.func.vmap(f)(x)), seen, x
+
+    agree(run)

@@ -127,3 +127,28 @@ def test_gradients_of_two_shapes_meet():
         return x.grad, x.grad.stride()
 
     agree(program)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_a_custom_function_is_given(name, create_graph):
+    """Its backward sees the gradient as it lies, and what it makes of it goes on so."""
+
+    def program(torch):
+        account = []
+
+        class Double(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, grad):
+                account.append([grad.stride(), attempt(lambda: grad.view(-1).shape)])
+                return grad * 2
+
+        x = other(torch).requires_grad_()
+        FUNCTIONS[name](torch, Double.apply(Double.apply(x.t()).t())).backward(create_graph=create_graph)
+        return account, x.grad, x.grad.stride()
+
+    agree(program)

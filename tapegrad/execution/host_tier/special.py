@@ -187,12 +187,13 @@ def _fractions(z: np.ndarray, with_slope: bool = False) -> list[np.ndarray]:
     """
     if z.size > TOGETHER:
         parts = [(c, z + place) for place, c in enumerate(LANCZOS, 1)]
-        sums = [sum((c / part for c, part in parts), LANCZOS_BASE)]
-        return [*sums, sum(-c / (part * part) for c, part in parts)] if with_slope else sums  # type: ignore[list-item]
-    parts = np.reciprocal(np.add.outer(_PLACES, z.reshape(-1)))
-    sums = [_NUMERATORS.dot(parts) + LANCZOS_BASE]
-    sums += [-_NUMERATORS.dot(parts * parts)] if with_slope else []
-    return [one.reshape(z.shape) for one in sums]
+        sums: list[Any] = [sum((c / part for c, part in parts), LANCZOS_BASE)]
+        return [*sums, sum(-c / (part * part) for c, part in parts)] if with_slope else sums
+    shares = np.reciprocal(np.add.outer(_PLACES, z.reshape(-1)))
+    found: list[Any] = [_NUMERATORS.dot(shares) + LANCZOS_BASE]
+    found += [-_NUMERATORS.dot(shares * shares)] if with_slope else []
+    return [one.reshape(z.shape) for one in found]
+
 
 def lgamma(x: np.ndarray) -> np.ndarray:
     """The logarithm of the absolute value of the gamma function; left of 1/2 by reflection.
