@@ -11,7 +11,7 @@ from tapegrad.autograd.function_node import BackwardCFunction, call_backward, no
 from tapegrad.dispatch.levels import lift, lower
 from tapegrad.ops.kinds import broadcast_to
 from tapegrad.tensor.lifted import Level
-from tapegrad.tensor.tensor import Tensor, value_of, version_of, write
+from tapegrad.tensor.tensor import Tensor, version_of
 from tapegrad.tensor.trees import flatten, map_leaves, unflatten
 
 
