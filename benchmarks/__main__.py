@@ -11,7 +11,7 @@ import importlib.util
 import json
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ import tapegrad
 from benchmarks import cold_start, dynamic, lengths, loading, memory, plot, programs, scale, targets, under_jit
 from benchmarks.apart import case_apart
 from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, layer_cases, net_cases, operator_cases, write_cases
-from benchmarks.contest import EAGER, IMMEDIATE, JAX_EAGER, MODES, TORCH_COMPILE, cores, on_gpu
+from benchmarks.contest import COMPILED, EAGER, IMMEDIATE, JAX_EAGER, JAX_JIT, MODES, TORCH_COMPILE, cores, on_gpu
 from benchmarks.fresh import again_on_one_core, on_one_core
 from benchmarks.operators import PROGRAMS, Program
 from benchmarks.report import (
@@ -37,7 +37,7 @@ from benchmarks.report import (
     worst,
 )
 from benchmarks.timing import take_turns
-from benchmarks.workloads import workloads
+from benchmarks.workloads import HESSIAN, workloads
 
 BUDGET = 6.0
 """Seconds after which a contestant has been measured often enough, if that was three times."""
@@ -48,6 +48,10 @@ SHORT_BUDGET = 0.25
 
 MINUTES = ("long chain", "scalar MLP")
 """Workloads that take torch.compile minutes to compile: it joins in where ``--only`` asks for them."""
+
+
+REFUSED = (HESSIAN,)
+"""Workloads that torch.compile refuses: it has no double backward."""
 
 
 def arguments() -> argparse.Namespace:
@@ -72,6 +76,7 @@ def arguments() -> argparse.Namespace:
         help=f"nets at N lengths (default {lengths.COUNT}) that they have not seen, and nothing else",
     )
     parser.add_argument("--at-once", action="store_true", help="what is run at once, on one core, and nothing else")
+    parser.add_argument("--compiled", action="store_true", help="compiled steps beside jax.jit, and nothing else")
     parser.add_argument("--modules", action="store_true", help="nets of modules and of functions, and nothing else")
     parser.add_argument("--first-step", action="store_true", help="a cold start on one core, and nothing else")
     parser.add_argument("--limit", type=float, help="seconds after which what changes is not waited for")
@@ -152,6 +157,8 @@ def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str
         return of_lengths(count, limit, options.quick)
     if options.at_once:
         return of_what_runs_at_once(found, rounds, options.quick, options.only or "")
+    if options.compiled:
+        return of_compiled(rounds, options.quick, options.only or "")
     if options.first_step:
         return of_first_step(min(rounds, 3), options.quick)
     return of_workloads(options, found, rounds)
@@ -166,15 +173,28 @@ def of_lengths(count: int, limit: float, quick: bool) -> dict[str, Any]:
 
 
 def of_what_runs_at_once(found: Modules, rounds: int, quick: bool, only: str) -> dict[str, Any]:
-    """Measure a chain and steps of training on one core, operators computed at once, and print what was found."""
+    """Measure a chain and steps of training, operators computed at once, and print what was found."""
     modes = [mode for mode in (IMMEDIATE, EAGER, JAX_EAGER) if mode in available(found)]
+    return on_a_core([name for name in targets.AT_ONCE if only in name], modes, rounds, quick, targets.at_once_rows)
+
+
+def of_compiled(rounds: int, quick: bool, only: str) -> dict[str, Any]:
+    """Measure compiled steps beside the same by ``jax.jit``, and print what was found."""
+    names = [name for name in targets.REPLAYED if only in name]
+    return on_a_core(names, [COMPILED, JAX_JIT], rounds, quick, targets.compiled_rows)
+
+
+def on_a_core(
+    names: list[str], modes: list[str], rounds: int, quick: bool, promised: Callable[[dict], list[targets.Row]]
+) -> dict[str, Any]:
+    """Measure workloads on one core, each contestant in a process of its own, by the seconds of the CPU."""
     timings: dict[str, Timings] = {}
     cases = []
-    for name in [name for name in targets.AT_ONCE if only in name]:
+    for name in names:
         with on_one_core(), case_apart(name, modes, quick, cpu=not on_gpu()) as case:
             (timings[name],) = told([case], rounds)
         cases.append(case)
-    rows = [] if quick else targets.at_once_rows(timings)
+    rows = [] if quick else promised(timings)
     print(targets.lines(rows))
     return {"cases": saved(cases, list(timings.values())), "targets": rows}
 
@@ -273,7 +293,8 @@ def of_workloads(options: argparse.Namespace, found: Modules, rounds: int) -> di
     results: list[dict[str, Any]] = []
     for name in workloads(options.quick):
         if options.only is None or options.only in name:
-            contesting = fewer if name in MINUTES and options.only is None else modes
+            left_out = name in REFUSED or (name in MINUTES and options.only is None)
+            contesting = fewer if left_out else modes
             with case_apart(name, contesting, options.quick) as case:
                 (timings[name],) = told([case], rounds)
             results += saved([case], [timings[name]])

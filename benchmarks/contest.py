@@ -39,11 +39,15 @@ class Program:
 
 @dataclass(frozen=True)
 class Pure:
-    """A program in JAX: ``step(state, *arguments)`` returns the new state and a result."""
+    """A program in JAX: ``step(state, *arguments)`` returns the new state and a result.
+
+    What ``seen`` gives of the state is that of the ``Program``; there may be more that PyTorch's hides.
+    """
 
     step: Callable[..., tuple[Any, Any]]
     arguments: tuple
     state: Any
+    seen: Callable[[Any], Any] = field(default=lambda state: state)
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,10 @@ def by_jax(workload: Workload, mode: str) -> Running:
             now[:] = step(now[0], *pure.arguments)
         return jax.block_until_ready(now)
 
-    return Running(run, lambda: [np.asarray(array, "float32") for array in jax.tree.leaves((now[1], now[0]))], steps)
+    def numbers() -> list[np.ndarray]:
+        return [np.asarray(array, "float32") for array in jax.tree.leaves((now[1], pure.seen(now[0])))]
+
+    return Running(run, numbers, steps)
 
 
 MODES: dict[str, Callable[[Workload, str], Running]] = (

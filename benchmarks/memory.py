@@ -19,8 +19,8 @@ import jax
 
 from benchmarks import targets
 from benchmarks.contest import COMPILED, DEFERRED, EAGER, IMMEDIATE, JAX_JIT, MODES, Program, Pure, Workload
-from benchmarks.models import Model, mlp
-from benchmarks.workloads import arrays, jax_training, tensors, training
+from benchmarks.models import Model, arrays, mlp, tensors
+from benchmarks.workloads import jax_training, training
 
 GRADIENTS, STEP = "forward and backward, gradients kept", "a step of SGD, gradients dropped"
 CONTESTANTS = (IMMEDIATE, DEFERRED, COMPILED, EAGER, JAX_JIT)

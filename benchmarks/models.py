@@ -278,6 +278,32 @@ def _layer_norm(x: Any, scale: Any, shift: Any) -> Any:
     return (x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * scale + shift
 
 
+# -- their numbers -----------------------------------------------------------------------------------------------------
+
+
+def loaded(torch: Any, device: str, dtype: str, arrays: list[np.ndarray]) -> list:
+    """Tensors with copies of some arrays, floating-point numbers in ``dtype``, whole ones in 64 bits."""
+    tensors = [torch.tensor(array, device=device) for array in arrays]
+    return [x.to(getattr(torch, dtype)) if x.is_floating_point() else x.long() for x in tensors]
+
+
+def tensors(model: Model, torch: Any, device: str) -> tuple[list, list, list]:
+    """The parameters, buffers and data of a model as tensors."""
+    parameters, buffers, data = (
+        loaded(torch, device, model.dtype, arrays) for arrays in model.arrays(np.random.default_rng(0))
+    )
+    return [parameter.requires_grad_() for parameter in parameters], buffers, data
+
+
+def arrays(model: Model) -> tuple[list, list, list]:
+    """The parameters, buffers and data of a model as arrays of JAX."""
+
+    def converted(array: np.ndarray) -> Any:
+        return jnp.array(array, model.dtype if array.dtype.kind == "f" else None)
+
+    return jax.tree.map(converted, model.arrays(np.random.default_rng(0)))
+
+
 # -- all of them -------------------------------------------------------------------------------------------------------
 
 MLP, CONV_NET, LSTM, TRANSFORMER, SCALAR_MLP = "MLP", "conv net", "LSTM loop", "transformer block", "scalar MLP"

@@ -9,10 +9,8 @@ from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
-from benchmarks import chains
+from benchmarks import chains, second_order
 from benchmarks.contest import Program, Pure, Workload, on_gpu
 from benchmarks.models import (
     CONV_NET,
@@ -23,7 +21,9 @@ from benchmarks.models import (
     SMALL_MODELS,
     TRANSFORMER,
     Model,
+    arrays,
     scalar_mlp,
+    tensors,
     transformer,
 )
 
@@ -31,6 +31,7 @@ RATE = 0.01
 """The learning rate."""
 
 FORWARD, SHORT_CHAIN, LONG_CHAIN = "chain, forward", "chain", "long chain"
+ADAMW, HESSIAN = "transformer block with AdamW", "Hessian-vector product"
 GPT2, GPT2_HALF = "GPT-2-small blocks, float32", "GPT-2-small blocks, bfloat16"
 
 FLOOR, TWO_FLOORS = "a bare XLA call each", "two bare XLA calls each"
@@ -43,22 +44,10 @@ TITLES = {
     CONV_NET: "conv net with batch norm, batch 16",
     LSTM: "LSTM cell, loop of 50 steps",
     TRANSFORMER: "transformer block, 8 x 64 x 128",
+    ADAMW: "transformer block with AdamW, 8 x 64 x 128",
+    HESSIAN: "Hessian-vector product, MLP 784-256-256-10, batch 128",
 }
 """What the report calls the full-sized ones."""
-
-
-def loaded(torch: Any, device: str, dtype: str, arrays: list[np.ndarray]) -> list:
-    """Tensors with copies of some arrays, floating-point numbers in ``dtype``, whole ones in 64 bits."""
-    tensors = [torch.tensor(array, device=device) for array in arrays]
-    return [x.to(getattr(torch, dtype)) if x.is_floating_point() else x.long() for x in tensors]
-
-
-def tensors(model: Model, torch: Any, device: str) -> tuple[list, list, list]:
-    """The parameters, buffers and data of a model as tensors."""
-    parameters, buffers, data = (
-        loaded(torch, device, model.dtype, arrays) for arrays in model.arrays(np.random.default_rng(0))
-    )
-    return [parameter.requires_grad_() for parameter in parameters], buffers, data
 
 
 def training(model: Model, torch: Any, device: str) -> Program:
@@ -75,15 +64,6 @@ def training(model: Model, torch: Any, device: str) -> Program:
         return loss.detach()
 
     return Program(step, tuple(data), [*buffers, *parameters])
-
-
-def arrays(model: Model) -> tuple[list, list, list]:
-    """The parameters, buffers and data of a model as arrays of JAX."""
-
-    def converted(array: np.ndarray) -> Any:
-        return jnp.array(array, model.dtype if array.dtype.kind == "f" else None)
-
-    return jax.tree.map(converted, model.arrays(np.random.default_rng(0)))
 
 
 def jax_training(model: Model) -> Pure:
@@ -143,6 +123,9 @@ def workloads(small: bool = False) -> dict[str, Workload]:
     }
     for name, model in (SMALL_MODELS if small else MODELS).items():
         found[name] = of_model(name if small else TITLES[name], model, steps=STEPS[name])
+    models = SMALL_MODELS if small else MODELS
+    for name, of, model in ((ADAMW, second_order.with_adamw, TRANSFORMER), (HESSIAN, second_order.with_hessian, MLP)):
+        found[name] = of(name if small else TITLES[name], models[model], STEPS[model])
     return found | (gpu_workloads() if on_gpu() and not small else {})
 
 

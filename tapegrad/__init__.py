@@ -147,5 +147,6 @@ __getattr__, __dir__ = on_demand(
     why_none="tapegrad.viz.explanations.missing",
     xpu="tapegrad.xpu",
 )
+on_demand("tapegrad.nn.parallel.distributed", DistributedDataParallel="tapegrad.distributed.data_parallel")
 del on_demand
 __all__ = [name for name in __dir__() if not name.startswith("_")]

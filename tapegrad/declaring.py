@@ -11,19 +11,24 @@ from typing import Any
 
 from tapegrad.absent import no_attribute
 
+FEW = 50_000
+"""As many objects as a program has that has just begun, at most: Python's own, NumPy's and some of its own."""
+
 
 @contextmanager
 def nothing_collected() -> Iterator[None]:
     """No collection of garbage inside; what is there at the end counts as old, so that none is due right after, either.
 
     A collection during the import, or soon after, would find nothing, and look for it through all of JAX as well: that
-    takes as long as the rest of the import.
+    takes as long as the rest of the import. So does each full collection later on. Where the import is among the first
+    things that a program does, what is there at its end is frozen, so that none looks through it any more; elsewhere it
+    is not, for garbage might be among it.
 
     >>> with nothing_collected():
     ...     gc.isenabled()
     False
     """
-    collects = gc.isenabled()
+    collects, begins = gc.isenabled(), len(gc.get_objects()) <= FEW
     gc.disable()
     try:
         yield
@@ -31,12 +36,19 @@ def nothing_collected() -> Iterator[None]:
         if collects:
             if not gc.get_freeze_count():  # somebody else's frozen objects stay frozen
                 gc.freeze()
-                gc.unfreeze()  # into the oldest generation
+                if not begins:
+                    gc.unfreeze()  # into the oldest generation
             gc.enable()
+
+
+_homes: dict[str, dict[str, str]] = {}
+"""By packages, what is imported late, and from where."""
 
 
 def on_demand(package: str, **homes: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package, parts of which are imported when they are first asked for.
+
+    What a package shows of rooms below its own is said by one that stands below both: the same call, with its name.
 
     Args:
         package: its name.
@@ -47,13 +59,15 @@ def on_demand(package: str, **homes: str) -> tuple[Callable[[str], Any], Callabl
     >>> __getattr__("sample").__name__
     'sample'
     """
+    known = _homes.setdefault(package, {})
+    known.update(homes)
 
     def load(name: str) -> Any:
-        if name not in homes:
+        if name not in known:
             raise no_attribute(package, name)
-        module = import_module(homes[name])
+        module = import_module(known[name])
         found = module if module.__name__ == f"{package}.{name}" else getattr(module, name)
         setattr(sys.modules[package], name, found)
         return found
 
-    return load, lambda: sorted({*vars(sys.modules[package]), *homes})
+    return load, lambda: sorted({*vars(sys.modules[package]), *known})

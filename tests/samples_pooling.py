@@ -21,7 +21,6 @@ SAMPLES = [
     Sample("max_pool2d", (PLANE[:0],), {"samplings": HALVES}),
     Sample("max_pool1d", (array(2, 5),), {"samplings": (windows(3, 3, 2, low=1),)}),
     Sample("max_pool3d", (array(1, 2, 3, 4),), {"samplings": (windows(1, 2), *HALVES)[:1] + (windows(2, 2),) * 2}),
-    Sample("adaptive_max_pool1d", (array(2, 5),), {"samplings": (Sampling("adaptive", 3),)}),
     Sample("adaptive_max_pool2d", (PLANE,), {"samplings": ADAPTIVE}),
     Sample("adaptive_max_pool3d", (array(1, 2, 3, 4),), {"samplings": (Sampling("adaptive", 2),) * 3}),
     Sample("plane_scatter", (array(1, 2, 3), INDICES), {"lengths": (6,)}),

@@ -29,10 +29,7 @@ def interpolation(op, kind, *shape, size=5, **more):
 
 SAMPLES = [
     *(Sample("avg_pool2d", (PLANE,), {"samplings": samplings}) for samplings in (HALVES, PADDED, INSIDE)),
-    Sample("avg_pool1d", (array(2, 5),), {"samplings": (windows(3, 3, 2, low=1),)}),
-    Sample("avg_pool1d", (array(2, 5),), {"samplings": (Sampling("window", 2, kernel=2, stride=2, divisor=3),)}),
     Sample("avg_pool3d", (array(1, 2, 3, 4),), {"samplings": (windows(1, 2), windows(2, 2), windows(2, 2, 2))}),
-    Sample("adaptive_avg_pool1d", (array(2, 5),), {"samplings": (Sampling("adaptive", 3),)}),
     Sample("adaptive_avg_pool2d", (PLANE,), {"samplings": ADAPTIVE}),
     Sample("adaptive_avg_pool3d", (array(1, 2, 3, 4),), {"samplings": (Sampling("adaptive", 2),) * 3}),
     Sample("resample", (array(2, 5),), {"samplings": (Sampling("adaptive", 3),)}),

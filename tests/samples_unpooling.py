@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from samples import Sample, array
 
-PLACES = np.array([[[0, 5], [2, 1]]])
 START = array(1, 2, 3, low=0.05, high=0.95)
 
 SAMPLES = [
-    Sample("max_unpool1d", (array(1, 2, 2), PLACES), {"lengths": (6,)}),
     Sample("max_unpool2d", (array(1, 2, 2), np.array([[[0, 5], [2, 1]]])), {"lengths": (2, 3)}, note="one channel"),
     Sample("max_unpool3d", (array(1, 1, 1, 2), np.array([[[[7, 2]]]])), {"lengths": (2, 2, 2)}),
     Sample("fractional_max_pool2d", (array(1, 2, 4, 5), START[:, :, :2]), {"kernel": (2, 2), "sizes": (2, 3)},

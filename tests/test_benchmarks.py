@@ -40,7 +40,7 @@ from benchmarks import (
 from benchmarks.cases import TAPEGRAD, Case, workload_case
 from benchmarks.contest import COMPILED, DEFERRED, EAGER, IMMEDIATE, JAX_EAGER, JAX_JIT, MODES, OURS
 from benchmarks.models import transformer
-from benchmarks.workloads import FLOOR, FORWARD, SHORT_CHAIN, TWO_FLOORS, of_model, workloads
+from benchmarks.workloads import ADAMW, FLOOR, FORWARD, HESSIAN, SHORT_CHAIN, TWO_FLOORS, of_model, workloads
 
 pytestmark = pytest.mark.once("the benchmarks choose for themselves")
 
@@ -353,6 +353,12 @@ def test_targets_of_what_runs_at_once():
     assert (row["measured"], row["met"]) == (0.5, True)  # by the quickest rounds
 
 
+def test_targets_of_compiled_steps():
+    ours, theirs = timing.Timing("", (3.0, 2.0), 0.0), timing.Timing("", (1.0, 2.0), 0.0)
+    (row,) = targets.compiled_rows({HESSIAN: {COMPILED: ours, JAX_JIT: theirs}})
+    assert (row["measured"], row["target"], row["met"]) == (2.0, 1.03, False)
+
+
 def test_targets_of_modules():
     theirs = {f"{TAPEGRAD}, modules": fake(3.0), f"{TAPEGRAD}, functions": fake(2.0)}
     call = theirs | {f"{EAGER}, modules": fake(4.0), f"{EAGER}, functions": fake(2.0)}
@@ -462,6 +468,15 @@ def test_the_command_measures_what_runs_at_once(monkeypatch, tmp_path, capsys):
     (case,) = run_command(monkeypatch, tmp_path, "--at-once")["cases"]
     assert list(case["contestants"]) == [IMMEDIATE, JAX_EAGER, TWO_FLOORS]
     assert SMALL[SHORT_CHAIN].title in capsys.readouterr().out
+
+
+def test_the_command_measures_compiled_steps(monkeypatch, tmp_path, capsys):
+    together = lambda name, modes, small, cpu: nullcontext(workload_case(SMALL[name], modes))
+    monkeypatch.setattr(command, "case_apart", together)
+    cases = run_command(monkeypatch, tmp_path, "--compiled")["cases"]
+    assert [case["case"] for case in cases] == [SMALL[name].title for name in ("MLP", ADAMW, HESSIAN)]
+    assert all(list(case["contestants"]) == [COMPILED, JAX_JIT] for case in cases)
+    assert HESSIAN in capsys.readouterr().out
 
 
 def test_the_command_measures_modules(monkeypatch, tmp_path, capsys):

@@ -63,6 +63,29 @@ def test_the_import_leaves_the_process_as_it_was(collector):
     assert not any(name.startswith(("tapegrad.nn.modules", "tapegrad.nn.utils")) for name in modules)
 
 
+FROZEN = """
+import gc, json, sys, weakref
+others = [[] for _ in range(int(sys.argv[1]))]
+import tapegrad
+
+class Node:
+    pass
+
+node = Node()
+node.itself, gone = node, weakref.ref(node)
+del node
+gc.collect()
+print(json.dumps([gc.get_freeze_count(), gone() is None]))
+"""
+
+
+@pytest.mark.parametrize("others", [0, 100_000])
+def test_full_collections_leave_out_what_a_program_has_that_begins_with_the_import(others):
+    frozen, collected = printed(FROZEN, others)
+    assert frozen == 0 if others else frozen > 50_000
+    assert collected
+
+
 ON_DEMAND = """
 import json, sys
 import tapegrad as torch
@@ -85,6 +108,20 @@ def test_what_is_imported_on_demand_is_there_when_it_is_asked_for(order):
     listed, made, names, same, starred = printed(ON_DEMAND, order)
     assert made == [2.0, 2.0] and listed and same and starred
     assert names == ["compare", "grad", "checkpoint", "profile", "jacobian", "profile", "DeviceType", "gradcheck"]
+
+
+DISTRIBUTED = """
+import json, sys
+import tapegrad as torch
+listed = "DistributedDataParallel" in dir(torch.nn.parallel) and "tapegrad.distributed" not in sys.modules
+found = torch.nn.parallel.DistributedDataParallel
+from tapegrad.nn.parallel.distributed import DistributedDataParallel
+print(json.dumps([listed, found is DistributedDataParallel, found.__name__]))
+"""
+
+
+def test_modules_of_processes_are_found_without_an_import_of_torch_distributed():
+    assert printed(DISTRIBUTED) == [True, True, "DistributedDataParallel"]
 
 
 def test_a_name_that_nobody_declared():

@@ -13,7 +13,7 @@ import pytest
 from fake_nodes import Floats, Leaf, Scale, chain, run
 
 from tapegrad.engine import GraphTask, InputBuffer
-from tapegrad.tape.node import HIGHEST_SEQUENCE_NR
+from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, name_of
 
 pytestmark = pytest.mark.once("fake nodes, no operators")
 
@@ -40,6 +40,38 @@ def test_a_diamond_runs_its_meeting_point_once():
     run(Scale("top", [left, right], None, log))
     assert log == [("top", 1.0), ("right", 1.0), ("left", 1.0), ("bottom", 5.0)]
     assert leaf.grad == 50.0
+
+
+class Watched(Floats):
+    """A currency that notes what it runs; ``plain`` says whether it may be kept from seeing the start."""
+
+    def __init__(self, plain):
+        super().__init__()
+        self.plain, self.ran = plain, []
+
+    def run(self, node, grads, needed):
+        self.ran.append(name_of(node))
+        return node.apply_values(grads, needed)
+
+
+@pytest.mark.parametrize("accumulate", [True, False])
+def test_who_looks_at_nodes_sees_the_start_and_who_does_not_gets_the_same(accumulate):
+    found = {}
+    for plain in (True, False):
+        leaf, other = Leaf(), Leaf()
+        top = Scale("top", [Scale("left", [leaf], (2.0,)), Scale("right", [leaf, other], (3.0, 5.0)), leaf], None)
+        currency = Watched(plain)
+        captured = run(top, outputs=[leaf, other], accumulate=accumulate, currency=currency)
+        found[plain] = captured, leaf.grad, other.grad
+        assert ("GraphRoot" in currency.ran) is not plain
+    assert found[True] == found[False]
+
+
+def test_the_only_root_may_be_captured_itself():
+    leaf = Leaf()
+    root = Scale("root", [leaf], (3.0,))
+    assert run(root, outputs=[root, leaf], currency=Watched(True)) == [1.0, 3.0]
+    assert run(root, outputs=[root], currency=Watched(True)) == [1.0]
 
 
 def test_a_ladder_of_diamonds_visits_each_node_once():

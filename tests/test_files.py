@@ -470,6 +470,21 @@ def test_loaded_tensors_are_like_any_others():
     assert w.tolist() == [[0, 0, 0], [0, 0, 0]] and w.grad.tolist() == [[2, 2, 2], [2, 2, 2]]
 
 
+@pytest.mark.parametrize("mmap", [False, True])
+def test_large_tensors_that_were_loaded_are_written_to_and_compiled(tmp_path, mmap):
+    path = tmp_path / "file.pt"
+    x = torch.arange(40_000.0)
+    torch.save({"x": x, "part": x[10:]}, path)
+    before, found = path.read_bytes(), torch.load(path, mmap=mmap)
+    kept = found["x"] * 1
+    found["part"][0] = -1
+    assert found["x"][10] == -1 and kept[10] == 10 and torch.load(path)["x"][10] == 10
+    found["x"].mul_(2)
+    assert found["part"][:2].tolist() == [-2, 22] and torch.compile(torch.sum)(found["part"]) == found["part"].sum()
+    found["x"].numpy()[11] = 5
+    assert found["part"][1] == 5 and path.read_bytes() == before
+
+
 def test_files_are_read_within_transforms_and_deferred_programs():
     data = written(torch.arange(3.0))
     assert torch.func.grad(lambda w: (w * load(data)).sum())(torch.ones(3)).tolist() == [0, 1, 2]

@@ -189,6 +189,24 @@ def test_products_of_rows_are_products(shape):
     assert np.isnan(np.ravel(reductions.product_of_rows(x))[0])
 
 
+@pytest.mark.parametrize("shape", [(3, 5), (16, 64), (40, 7), (2, 40, 3), (0, 5), (20, 65), (300, 1)])
+def test_the_greatest_and_the_least_of_rows_are_those(shape):
+    x = np.random.default_rng(0).standard_normal(shape).astype("float32")
+    if x.size:
+        x.flat[1], x.flat[x.size // 2] = np.nan, -np.inf
+    for found, expected in ((reductions.greatest_of_rows, x.max(-1)), (reductions.least_of_rows, x.min(-1))):
+        assert found(x).dtype == x.dtype
+        np.testing.assert_array_equal(found(x), expected)
+    swapped = x.swapaxes(0, -1)  # not in order
+    if swapped.size:
+        np.testing.assert_array_equal(reductions.greatest_of_rows(swapped), swapped.max(-1))
+
+
+def test_rows_are_compared_in_what_is_written():
+    code = written(lambda x: x.max(1), [jax.ShapeDtypeStruct((40, 8), "float32")])
+    assert "greatest_of_rows" in code.source
+
+
 def test_the_gamma_function_of_few_and_of_many_numbers_is_the_same():
     few = np.concatenate([np.arange(-20, 40) + 0.3, [1e-3, 0.4999, 0.5, 170.5]])
     many = np.resize(few, (few.size, 2 * special.TOGETHER // few.size))

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import math
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ import tapegrad as torch
 from tapegrad.execution import programs, tiering
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.tiering import ALIGNED, Tiered, aligned, compiler, readable, settings, twin
+from tapegrad.execution.values import materialized
 from tapegrad.tensor.tensor import value_of
 
 pytestmark = pytest.mark.once("it looks at what is computed at once, and says where not")
@@ -444,6 +446,32 @@ def test_a_program_that_takes_no_time_is_not_compiled(background):
             assert (torch.ones(3) * number + 1).sum().item() == 3 * (number + 1)
     compiler.wait()
     assert torch.execution.stats().compiled == compiled
+
+
+def many_numbers():
+    """A program of 300 products, run six times; how many were compiled, and what the last one gave."""
+    numbers = [torch.tensor(float(number)) for number in range(300)]
+    compiled = torch.execution.stats().compiled
+    with torch.deferred():
+        for _ in range(6):
+            squares = [x * x for x in numbers]
+            assert squares[17].item() == 289
+            compiler.wait()
+    return torch.execution.stats().compiled - compiled, squares
+
+
+@pytest.mark.parametrize("argument, seconds, compiled", [(2000, 0, 0), (0, math.inf, 1)])
+def test_a_program_of_many_numbers_is_not_left_to_xla_where_that_is_slower(
+    background, monkeypatch, argument, seconds, compiled
+):
+    monkeypatch.setattr(programs, "SECONDS_PER_PIECE", 0)
+    monkeypatch.setattr(programs, "SECONDS_PER_TINY_INSTRUCTION", 0)
+    monkeypatch.setattr(programs, "BATCHED_ARGUMENT", argument)
+    monkeypatch.setattr(programs, "_seconds", lambda *_: seconds)
+    torch.execution.clear_caches()
+    times, squares = many_numbers()
+    assert times == compiled
+    assert all(type(materialized(value_of(one))) is np.ndarray for one in squares)
 
 
 def test_a_gradient_of_another_type_than_was_expected_is_not_taken_for_that():

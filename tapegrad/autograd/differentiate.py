@@ -36,6 +36,9 @@ from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 Root = Tensor | GradientEdge
+ROOTS = (Tensor, GradientEdge)
+LAID_OUT_VALUES = LaidOut(Values)
+"""The currency of most calls whose gradients somebody sees."""
 
 CYCLE_WARNING = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
@@ -178,7 +181,7 @@ def targets_of(inputs: Any, function: str) -> tuple:
         RuntimeError: there is nothing in it.
         TypeError: another mapping than a dict.
     """
-    if isinstance(inputs, Mapping):
+    if type(inputs) is not tuple and type(inputs) is not list and isinstance(inputs, Mapping):
         if type(inputs) is not dict:
             raise TypeError(
                 f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types "
@@ -195,7 +198,7 @@ def as_tuple(given: Any, count: int | None = None) -> tuple:
     """One thing or a sequence of them as a tuple; None as ``count`` times None."""
     if given is None and count is not None:
         return (None,) * count
-    return (given,) if isinstance(given, (Tensor, GradientEdge)) else tuple(given)
+    return (given,) if isinstance(given, ROOTS) else tuple(given)
 
 
 def spec_at(root: Root) -> Spec:
@@ -240,6 +243,9 @@ def implicit_seed(spec: Spec) -> Tensor:
 
 def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:
     """A given gradient must have its root's shape, and be complex exactly if the root is."""
+    own = seed._spec
+    if own.shape == spec.shape and own.dtype is spec.dtype and own.device is spec.device.free and not batched:
+        return
     shape = row_of(seed, 0).shape if batched else seed.shape
     if shape != spec.shape:
         shown = Size(shape[1:]) if batched else shape  # PyTorch takes the batch dimension off twice
@@ -293,7 +299,8 @@ def run_backward(
     allow_unused: bool = True,
 ) -> list[Any]:
     """Translate tensors to edges, run the engine in the right currency, and translate back."""
-    create_graph, allow_unused = flag(create_graph), flag(allow_unused)
+    create_graph = create_graph is not False and flag(create_graph)
+    allow_unused = allow_unused is not False and flag(allow_unused)
     keep_graph = create_graph if retain_graph is None else flag(retain_graph)
     root_edges = [root_edge(root, index) for index, root in enumerate(roots)]
     target_edges = [target_edge(target, accumulate_grad) for target in targets]
@@ -301,7 +308,10 @@ def run_backward(
     currency = Tensors if lifted else currency_for(create_graph)
     seen = NodeHooks.made or FunctionBase.made or (targets and not accumulate_grad)
     if seen and not lifted:  # by somebody
-        currency = LaidOutTensors if currency is Tensors else LaidOut(currency)
+        if currency is Values:
+            currency = LAID_OUT_VALUES
+        else:
+            currency = LaidOutTensors if currency is Tensors else LaidOut(currency)
     previous, hooks = thread.modes, thread.saved_hooks
     try:
         thread.modes = previous.replace(grad=create_graph)
@@ -319,10 +329,12 @@ def run_backward(
         captured = execute(
             root_edges, inputs, keep_graph, create_graph, accumulate_grad, target_edges, currency, traced
         )
-        for index, value in enumerate(captured):
+        results: list[Any] = []
+        for value in captured:
             if value is None and not allow_unused:
-                raise RuntimeError(source_lines.unused(index, targets[index], roots))
-        return [None if value is None else currency.to_hook(value) for value in captured]
+                raise RuntimeError(source_lines.unused(len(results), targets[len(results)], roots))
+            results.append(None if value is None else currency.to_hook(value))
+        return results
     finally:  # not ``switched``: an interrupt could come when its ``__exit__`` begins
         thread.modes, thread.saved_hooks = previous, hooks
 
@@ -409,9 +421,10 @@ def execute(
     The graph that is freed remembers where the call was made: Note [Positions].
     """
     outer, captured = thread.backward_call, None
-    recorded = currency is RecordedValues or getattr(currency, "values", None) is RecordedValues
-    plain = recorded and len(roots) == 1 and seeds[0] is not None and type(seeds[0]) is not Laid
-    plain = plain and not (outputs and accumulate_grad) and engine.current_task is None
+    plain = False
+    if currency is RecordedValues or getattr(currency, "values", None) is RecordedValues:
+        plain = len(roots) == 1 and seeds[0] is not None and type(seeds[0]) is not Laid
+        plain = plain and not (outputs and accumulate_grad) and engine.current_task is None
     try:
         thread.backward_call = here()
         if processes.compare is not None:
@@ -442,18 +455,23 @@ def root_edge(root: Root, index: int) -> Edge:
 
 def target_edge(target: Root, accumulate_grad: bool) -> Edge:
     """The edge at which a gradient is wanted. A non-leaf gets its ``.grad`` through ``retain_grad``."""
-    if isinstance(target, GradientEdge):
-        if not isinstance(target.node, Node):
-            kind = type(target.node).__name__
-            raise RuntimeError(f"GradientEdge's first object must be an autograd.graph.Node but got {kind}")
-        return (target.node, target.output_nr)
     if not isinstance(target, Tensor):
-        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}")
+        return edge_of_pair(target)
     if accumulate_grad:
         target.retain_grad()
     if not target._spec.requires_grad:
         raise RuntimeError(source_lines.without_grad(target))
     return gradient_edge(target) or (AccumulateGrad(target), 0)  # of a view that nothing recorded: nothing leads there
+
+
+def edge_of_pair(target: Any) -> Edge:
+    """The edge at which a gradient is wanted that was named as a pair."""
+    if not isinstance(target, GradientEdge):
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__}")
+    if not isinstance(target.node, Node):
+        kind = type(target.node).__name__
+        raise RuntimeError(f"GradientEdge's first object must be an autograd.graph.Node but got {kind}")
+    return (target.node, target.output_nr)
 
 
 def _batched(

@@ -75,8 +75,9 @@ class LaidOut:
         return laid(self.values.seed(seed), seed._spec.strides)
 
     def to_hook(self, grad: Any) -> Tensor:
-        tensor = self.values.to_hook(value_in(grad))
-        return tensor if type(grad) is not Laid else laid_out(tensor, grad.strides)
+        if type(grad) is not Laid:
+            return self.values.to_hook(grad)
+        return laid_out(self.values.to_hook(grad.value), grad.strides)
 
     def from_hook(self, given: Tensor | None, returned: Any, hook: Callable) -> Any:
         value = self.values.from_hook(given, returned, hook)

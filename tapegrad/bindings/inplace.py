@@ -80,8 +80,8 @@ def _refuse_outside(tensor: Tensor, overlapping: bool, recorded: bool) -> None:
     if found is not None:
         origin, level = found
         with level.outside():
-            of_leaf = origin._spec.requires_grad and passes_for_leaf(origin)
-            if of_leaf and tensor._view is not None and recorded and thread.modes.grad:
+            is_leaf = thread.modes.grad and passes_for_leaf(origin) and origin._spec.requires_grad
+            if tensor._view is not None and recorded and is_leaf:
                 raise RuntimeError(VIEW_OF_LEAF)
             refuse_in_place(origin, overlapping=overlapping, recorded=recorded)
 

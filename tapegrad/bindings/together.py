@@ -25,7 +25,7 @@ import numpy as np
 
 from tapegrad.execution.host import from_host, may_look, to_host
 from tapegrad.execution.modes import is_recording
-from tapegrad.execution.tiering import forget_twin, hosted
+from tapegrad.execution.tiering import forget_twins, hosted
 from tapegrad.tape.modes import alone, thread
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Counter, Storage
@@ -151,8 +151,7 @@ class Row:
             return False
         if getrefcount(self._array) != _OWN + len(parts) or list(map(getrefcount, parts)).count(_HELD) != len(parts):
             return False
-        for part in parts:
-            forget_twin(part)
+        forget_twins(parts)
         return True
 
 

@@ -19,7 +19,6 @@ from tapegrad.distributed.parts import called_with_parts, leaves
 from tapegrad.distributed.tensor.dtensor import DTensor, to_local
 from tapegrad.distributed.tensor.modules import distribute_module
 from tapegrad.errors import message
-from tapegrad.nn import parallel
 from tapegrad.nn.modules.module import Module
 
 __all__ = ["DistributedDataParallel"]
@@ -106,6 +105,3 @@ def _begin_alone(module: Module, inputs: tuple, kwargs: dict[str, Any]) -> None:
 def _end_alone(module: Module, inputs: Any, outputs: Any) -> None:
     for kept, name, tensor in _kept.pop():
         kept[name] = tensor
-
-
-parallel.DistributedDataParallel = DistributedDataParallel  # type: ignore[attr-defined]  # where PyTorch has it

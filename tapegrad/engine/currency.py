@@ -18,7 +18,8 @@ class Currency(Protocol):
     """The engine's only view of gradients. It is chosen once per backward call.
 
     tapegrad has two: raw values, when the backward is not recorded, and tensors, when it is (``create_graph``). The
-    engine's own tests use plain floats.
+    engine's own tests use plain floats. One that has an attribute ``plain``, which is true, doesn't look at the nodes
+    that it runs: the engine need not show it the node that it starts with.
     """
 
     def add(self, left: Any, right: Any) -> Any:

@@ -20,7 +20,7 @@ from itertools import count
 from typing import Any
 
 from tapegrad.engine.currency import Currency, on_values
-from tapegrad.engine.graph_task import GraphTask, InputBuffer
+from tapegrad.engine.graph_task import WHOLLY_NEEDED, GraphTask, InputBuffer
 from tapegrad.engine.threads import NESTED_PER_THREAD, EngineThread, report, run_on_stand_in
 from tapegrad.engine.workers import WorkersRun
 from tapegrad.tape.hooks import NodeHooks
@@ -127,7 +127,7 @@ class Engine:
             return run_on_stand_in(here, partial(self._complete, task, root, single_thread))
         return self._complete(task, root, single_thread)
 
-    def _complete(self, task: GraphTask, root: Node, single_thread: Callable[[], bool]) -> list[Any]:
+    def _complete(self, task: GraphTask, root: GraphRoot, single_thread: Callable[[], bool]) -> list[Any]:
         """Run the graph and the callbacks, on this thread and on those of the nodes."""
         here = self._thread
         tasks = here.tasks
@@ -144,7 +144,7 @@ class Engine:
             del tasks[task.depth :]
         return task.captured_vars
 
-    def _run_reporting(self, task: GraphTask, root: Node) -> None:
+    def _run_reporting(self, task: GraphTask, root: GraphRoot) -> None:
         """Run; if a node or one of its hooks raises, tell who watches for that."""
         try:
             self._run(task, root)
@@ -152,17 +152,22 @@ class Engine:
             report(task.node, error)
             raise
 
-    def _run(self, task: GraphTask, root: Node) -> None:
+    def _run(self, task: GraphTask, root: GraphRoot) -> None:
         """The loop: take the most urgent ready node, run it, deliver its gradients."""
         dependencies, not_ready, exec_info = task.dependencies, task.not_ready, task.exec_info
         run, release = task.currency.run, not task.keep_graph
         plain = run is on_values
+        capture = task.captured_vars
         add, add_into = task.currency.add, task.add_into
         ready = task.ready
         tick = count().__next__
         node: Node | None = root
         buffer: Any = []
         inputs: Any
+        if (plain or task.unseen) and len(root.next_edges) == 1 and root.next_edges[0] is not None:
+            node, input_nr = root.next_edges[0]
+            buffer = [None] * node.input_slots
+            buffer[input_nr] = root.seeds[0]  # nobody sees the root run
         while node is not None:
             task.node = node
             if exec_info:
@@ -195,7 +200,12 @@ class Engine:
                     del not_ready[successor]
                 else:
                     inputs = [grads[position]]
-                if not exec_info or successor in exec_info:
+                info = exec_info.get(successor) if exec_info else WHOLLY_NEEDED
+                if info is not None:
+                    if not info.needed and successor.hook_slots is None:  # it need not run
+                        for wanted in info.captures:
+                            capture[wanted.output_nr] = inputs[wanted.input_nr]
+                        continue
                     order = successor.sequence_nr
                     if order <= urgent:
                         heappush(ready, (-order, tick(), successor, inputs))

@@ -95,17 +95,20 @@ class GraphTask:
         ready: the nodes that are ready, where the call runs on one thread: a heap of order, tick, node and inputs.
         captured_vars: the gradients asked for, by position; None where nothing has arrived.
         add_into: the currency's, if it has one.
+        unseen: whether nobody sees what the currency runs: see ``plain`` in ``currency.py``.
     """
 
     __slots__ = (
         "id", "keep_graph", "create_graph", "depth", "dependencies", "not_ready", "exec_info", "captured_vars",
-        "final_callbacks", "currency", "add_into", "node", "root", "ready", "__weakref__",
+        "final_callbacks", "currency", "add_into", "unseen", "node", "root", "ready",
+        "__weakref__",
     )  # fmt: skip
 
     def __init__(self, currency: Any, *, keep_graph: bool, create_graph: bool, depth: int) -> None:
         self.id = next_task_id()
         self.currency = currency
         self.add_into = getattr(currency, "add_into", None)
+        self.unseen = getattr(currency, "plain", False)
         self.root: Node | None = None
         self.node: Node | None = None
         self.ready: list = []
@@ -146,12 +149,12 @@ class GraphTask:
         in any case: the hooks of its outputs run, even if nothing that is asked for can be reached from there.
         """
         exec_info = self.exec_info
-        exec_info[root] = ExecInfo()
+        info = exec_info[root] = ExecInfo()
         if len(root.next_edges) == 1 and root.next_edges[0] is not None:
-            exec_info[root].needed = True
+            info.needed = True
             exec_info[root.next_edges[0][0]] = ExecInfo()
         for position, (node, input_nr) in enumerate(outputs):
-            info = exec_info.setdefault(node, ExecInfo())
+            info = exec_info.get(node) or exec_info.setdefault(node, ExecInfo())
             if accumulate_grad:
                 info.needed = True
             else:
@@ -164,7 +167,8 @@ class GraphTask:
         """A node is needed if one of its successors should execute: successors are looked at before the node."""
         exec_info = self.exec_info
         look = exec_info.get
-        for node in reversed(self._in_order(root)):
+        alone = root.next_edges[0] if len(root.next_edges) == 1 else None
+        for node in reversed(self._in_order(root if alone is None else alone[0])):
             wanted = unwanted = False
             for edge in node.next_edges:
                 if edge is not None:
@@ -182,15 +186,19 @@ class GraphTask:
                 info.edges = self._wanted_edges(node) if unwanted else None
 
     def _in_order(self, root: Node) -> list[Node]:
-        """All nodes that are reachable from ``root``, each before its successors; dependencies have been counted."""
+        """The nodes that are reachable from ``root``, each before its successors, but for those where paths end.
+
+        Dependencies have been counted.
+        """
         waiting, order = dict(self.dependencies), [root]
         for node in order:  # it grows
             for edge in node.next_edges:
-                if edge is not None:
+                if edge is not None and edge[0].next_edges:
                     successor = edge[0]
-                    waiting[successor] -= 1
-                    if not waiting[successor]:
+                    if waiting[successor] == 1:
                         order.append(successor)
+                    else:
+                        waiting[successor] -= 1
         return order
 
     def _wanted_edges(self, node: Node) -> tuple[bool, ...]:

@@ -293,7 +293,8 @@ def run_recorded() -> None:
     """Compute all that this thread has recorded; what is captured belongs to who captures it."""
     if capturing.by is None:
         for program in (recording.program, *recording.others.values()):
-            run(program)
+            if program.code or program.inputs or program.waits:  # else there is nothing to run, or to count
+                run(program)
 
 
 def _lone() -> int:

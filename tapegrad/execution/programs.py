@@ -62,6 +62,12 @@ SEEN_ENOUGH = 2
 KERNEL_CALL, XLA_ARGUMENT = 500.0, 300.0
 """Nanoseconds that it takes to run one kernel after the other, and that XLA takes for each argument and result."""
 
+TRIED = 5
+"""How often what was batched is run before it is put in the place of its kernels."""
+
+BATCHED_ARGUMENT = 2_000.0
+"""Nanoseconds for each input and each result of what is batched: rows are made of them, and they of rows; measured."""
+
 PROGRAM_CALL, INSTRUCTION_CALL = 15_000.0, 700.0
 """Nanoseconds that a program takes besides what it computes, and each instruction to be recorded: measured."""
 
@@ -218,9 +224,11 @@ class CachedProgram:
         if self._is_rare():
             return self._run_by_kernels(inputs)
         if self._waits():
-            self._owed = -inf
-            compiler.add(DueBatch(self, inputs))
-            return self._run_by_kernels(inputs)
+            each, self._owed = self._owed / self.seen, -inf
+            results = self._run_by_kernels(inputs)  # then it is known what they cost
+            if self._kernels_cost() > XLA_CALL + BATCHED_ARGUMENT * (len(inputs) + len(self.slots)):
+                compiler.add(DueBatch(self, inputs, each))
+            return results
         found = self.batch(inputs)
         return self._run_pieces(inputs) if found is None else found
 
@@ -232,10 +240,14 @@ class CachedProgram:
         if self.seen < SEEN_ENOUGH:
             return False
         if self._gain is None:
-            calls = Counter(instruction[0] for instruction in self.code)
-            each = sum(count * (call.likely_cost() + KERNEL_CALL - INSTRUCTION_CALL) for call, count in calls.items())
-            self._gain = each - PROGRAM_CALL - XLA_CALL - XLA_ARGUMENT * (inputs + len(self.slots))
+            recording = PROGRAM_CALL + INSTRUCTION_CALL * len(self.code)
+            self._gain = self._kernels_cost() - recording - XLA_CALL - XLA_ARGUMENT * (inputs + len(self.slots))
         return self._gain > 0
+
+    def _kernels_cost(self) -> float:
+        """About how many nanoseconds its kernels take, one by one."""
+        calls = Counter(instruction[0] for instruction in self.code)
+        return sum(count * (call.likely_cost() + KERNEL_CALL) for call, count in calls.items())
 
     def _waits(self) -> bool:
         """Whether it is compiled in the background; not if the user has asked for it."""
@@ -254,13 +266,18 @@ class CachedProgram:
         finally:
             self._owed += perf_counter() - start
 
-    def batch(self, inputs: list[Any]) -> dict[int, Any] | None:
-        """Batch what is alike in such programs, if that can be, and give the results for these inputs."""
+    def batch(self, inputs: list[Any], most: float = inf) -> dict[int, Any] | None:
+        """Batch what is alike in such programs, if that can be, and give the results for these inputs.
+
+        Where that takes more than ``most`` seconds when it is compiled, its kernels go on running one by one.
+        """
         try:
             new = batched(self.code, self.slots, inputs)
             found = None if new is None else first_call(new.run, [inputs])
         except Exception:  # jax can't map a kernel, as a callback that says nothing of it: pieces need not
             new = found = None
+        if new is not None and most < inf and min(_seconds(new, inputs) for _ in range(TRIED)) > most:
+            return found
         self._batched, self._fine = new, new is not None
         return found
 
@@ -286,14 +303,23 @@ class CachedProgram:
 
 
 class DueBatch(NamedTuple):
-    """Programs that are to be batched in the background; ``inputs`` are those of one of them."""
+    """Programs that are to be batched in the background; ``inputs`` are those of one of them, of which the kernels
+    take so many ``seconds``, one by one."""
 
     program: CachedProgram
     inputs: list[Any]
+    seconds: float
 
     def compile(self) -> None:
-        """Batch them."""
-        self.program.batch(self.inputs)
+        """Batch them, if that pays."""
+        self.program.batch(self.inputs, self.seconds)
+
+
+def _seconds(program: Batched, inputs: list[Any]) -> float:
+    """How long a run takes, with its results."""
+    start = perf_counter()
+    jax.block_until_ready(program.run(inputs))
+    return perf_counter() - start
 
 
 def on_cpu(inputs: Iterable[Any]) -> bool:

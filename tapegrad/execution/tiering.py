@@ -57,7 +57,7 @@ import threading
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from queue import SimpleQueue
@@ -640,6 +640,16 @@ def readable(array: np.ndarray) -> np.ndarray:
     return _kept(_copies, array, aligned)
 
 
+def stays(array: np.ndarray) -> bool:
+    """Whether an array, to which nobody writes any more, is a value as it is, that every kernel reads where it lies.
+
+    >>> stays(aligned(np.arange(5000))), stays(aligned(np.arange(5000))[1:])
+    (True, False)
+    """
+    lies_well = array.flags.c_contiguous and array.ctypes.data % ALIGNED == 0
+    return lies_well and hosted()
+
+
 def aligned(array: np.ndarray) -> np.ndarray:
     """A copy of an array that XLA reads where it lies.
 
@@ -681,6 +691,13 @@ def forget_twin(array: np.ndarray) -> None:
     """An array is going to be written to, which nobody else has, but perhaps a copy of it is kept for XLA."""
     _copies.pop(id(array), None)
     _twins.pop(id(array), None)
+
+
+def forget_twins(arrays: Iterable[np.ndarray]) -> None:
+    """``forget_twin`` of many; quick where no copy is kept of any array at all."""
+    if _copies or _twins:
+        for array in arrays:
+            forget_twin(array)
 
 
 def _forget(kept: dict[int, tuple[Any, Any]], key: int, reference: Any) -> None:

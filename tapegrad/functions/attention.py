@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tapegrad.bindings.generator import Sample, next_key
+from tapegrad.bindings.layouts import both_laid_out
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution import random as sampling
@@ -16,6 +17,7 @@ from tapegrad.ops.checks import check_product_of_batches, cpp_name
 from tapegrad.ops.kinds import broadcast_shapes, broadcast_to
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import thread
+from tapegrad.tensor.geometry import preserved_strides
 from tapegrad.tensor.tensor import Tensor
 
 kernels = {"cudnn": True, "flash": True, "mem_efficient": True, "math": True, "overrideable": True}
@@ -99,9 +101,12 @@ def scaled_dot_product_attention(
         )
     operator = attention.attention if fused else attention.attention_by_parts
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale or 1.0
-    return operator(
+    result = operator(
         query, key, value, attn_mask, drawn, scale=float(factor), causal=bool(is_causal), p=float(dropout_p)
     )
+    if not fused or query._spec.strides is None or query._spec.strides[-1] != 1 or result._spec.level:
+        return result
+    return both_laid_out(result, preserved_strides(tuple(result.shape), query._spec.strides))
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> None:

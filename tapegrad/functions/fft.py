@@ -3,17 +3,23 @@
 Note [Which transform]
 Three operators do everything: complex to complex, real to complex, half complex to real. As in PyTorch a real input of
 a one-dimensional transform is not made complex first, and its backward transform is the conjugate of the forward one.
+
+Note [How transforms lie in memory]
+PyTorch's kernel for CPUs puts the dimensions that it doesn't transform first, as they lie in the input, and behind them
+those that it does, whose order is also that of the input but for the last one of a real signal. What it gives is a
+block of memory in this order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.factory import TensorOptions, checked_size, is_integer, target, type_name
+from tapegrad.bindings.layouts import both_laid_out
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import is_number, unsupported
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, get_default_dtype
@@ -23,6 +29,7 @@ from tapegrad.functions.slicing import sliced
 from tapegrad.ops import arrangement, unary
 from tapegrad.ops import fft as ops
 from tapegrad.ops.kinds import cast
+from tapegrad.tensor.geometry import Ints
 from tapegrad.tensor.tensor import Tensor
 
 # -- what all of them check --------------------------------------------------------------------------------------------
@@ -91,6 +98,48 @@ def resized(input: Tensor, axes: tuple[int, ...], lengths: tuple[int, ...]) -> T
     return arrangement.constant_pad(input, 0, widths=tuple(widths)) if any(map(any, widths)) else input
 
 
+# -- where the result lies ---------------------------------------------------------------------------------------------
+
+
+def strides_behind(shape: Ints, lies: Ints, axes: Sequence[int], last: int | None = None) -> Ints:
+    """The strides of a transform along ``axes``, and then along the ``last`` one, of what ``lies`` so.
+
+    See Note [How transforms lie in memory].
+
+    >>> strides_behind((2, 3, 4), (12, 4, 1), (0, 1))
+    (3, 1, 6)
+    """
+    others = [axis for axis in range(len(shape)) if axis not in axes and axis != last]
+    order = [axis for group in (others, axes) for axis in sorted(group, key=lambda axis: -lies[axis])]
+    strides, step = [0] * len(shape), 1
+    for axis in reversed(order if last is None else [*order, last]):
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
+
+
+def lying(result: Tensor, input: Tensor, axes: Sequence[int], last: int | None = None, real: bool = False) -> Tensor:
+    """What a transform of ``input`` gives, laid out as PyTorch's. One to ``real`` numbers is two, if need be."""
+    if not (axes or last is not None) or not result._spec.numel or result._spec.level:
+        return result
+    lies, shape = input._spec.layout, tuple(result.shape)
+    if real and axes:
+        lies, axes = strides_behind(tuple(input.shape), lies, axes), ()
+    return both_laid_out(result, strides_behind(shape, lies, axes, last))
+
+
+def fft_c2c(x: Tensor, *, axes: tuple[int, ...], norm: int, forward: bool) -> Tensor:
+    return lying(ops.fft_c2c(x, axes=axes, norm=norm, forward=forward), x, axes)
+
+
+def fft_r2c(x: Tensor, *, axes: tuple[int, ...], norm: int, onesided: bool) -> Tensor:
+    return lying(ops.fft_r2c(x, axes=axes, norm=norm, onesided=onesided), x, axes[:-1], axes[-1])
+
+
+def fft_c2r(x: Tensor, *, axes: tuple[int, ...], norm: int, length: int) -> Tensor:
+    return lying(ops.fft_c2r(x, axes=axes, norm=norm, length=length), x, axes[:-1], axes[-1], real=True)
+
+
 # -- one dimension -----------------------------------------------------------------------------------------------------
 
 
@@ -103,8 +152,8 @@ def _to_complex(function: str, input: Tensor, n: Any, dim: Any, norm: Any, forwa
     x = resized(x, (axis,), (points(x.shape[axis] if n is None else n),))
     mode = normalization(function, norm, forward)
     if x.dtype.is_complex:
-        return ops.fft_c2c(x, axes=(axis,), norm=mode, forward=forward)
-    spectrum = ops.fft_r2c(x, axes=(axis,), norm=mode, onesided=onesided)
+        return fft_c2c(x, axes=(axis,), norm=mode, forward=forward)
+    spectrum = fft_r2c(x, axes=(axis,), norm=mode, onesided=onesided)
     return spectrum if forward else conj(spectrum)
 
 
@@ -115,7 +164,7 @@ def _to_real(function: str, input: Tensor, n: Any, dim: Any, norm: Any, forward:
     length = points(2 * (x.shape[axis] - 1) if n is None else n)
     x = x if n is None else resized(x, (axis,), (length // 2 + 1,))
     mode = normalization(function, norm, forward)
-    return ops.fft_c2r(conj(x) if forward else x, axes=(axis,), norm=mode, length=length)
+    return fft_c2r(conj(x) if forward else x, axes=(axis,), norm=mode, length=length)
 
 
 def _in_one_dimension(name: str, text: str, example: str, transform: Callable, **options: bool) -> None:
@@ -232,7 +281,7 @@ def half_extent(function: str, name: str, input: Tensor, s: Any, dim: Any) -> tu
 def _fftn(function: str, input: Tensor, s: Any, dim: Any, norm: Any, forward: bool = True) -> Tensor:
     axes, lengths = extent(function, input, s, dim)
     x = resized(promoted(input, complex=True), axes, lengths)
-    return ops.fft_c2c(x, axes=axes, norm=normalization(function, norm, forward), forward=forward)
+    return fft_c2c(x, axes=axes, norm=normalization(function, norm, forward), forward=forward)
 
 
 def _rfftn(function: str, input: Tensor, s: Any, dim: Any, norm: Any) -> Tensor:
@@ -241,13 +290,13 @@ def _rfftn(function: str, input: Tensor, s: Any, dim: Any, norm: Any) -> Tensor:
     x = promoted(input, complex=False)
     axes, lengths = _some("rfftn", extent(function, x, s, dim))
     mode = normalization(function, norm, True)
-    return ops.fft_r2c(resized(x, axes, lengths), axes=axes, norm=mode, onesided=True)
+    return fft_r2c(resized(x, axes, lengths), axes=axes, norm=mode, onesided=True)
 
 
 def _irfftn(function: str, input: Tensor, s: Any, dim: Any, norm: Any) -> Tensor:
     (axes, lengths), last = half_extent(function, "irfftn", input, s, dim)
     x = resized(promoted(input, complex=True), axes, lengths)
-    return ops.fft_c2r(x, axes=axes, norm=normalization(function, norm, False), length=last)
+    return fft_c2r(x, axes=axes, norm=normalization(function, norm, False), length=last)
 
 
 def _hfftn(function: str, input: Tensor, s: Any, dim: Any, norm: Any) -> Tensor:
@@ -255,8 +304,8 @@ def _hfftn(function: str, input: Tensor, s: Any, dim: Any, norm: Any) -> Tensor:
     x = resized(promoted(input, complex=True), axes, lengths)
     mode = normalization(function, norm, True)
     if len(axes) > 1:
-        x = ops.fft_c2c(x, axes=axes[:-1], norm=mode, forward=True)
-    return ops.fft_c2r(conj(x), axes=axes[-1:], norm=mode, length=last)
+        x = fft_c2c(x, axes=axes[:-1], norm=mode, forward=True)
+    return fft_c2r(conj(x), axes=axes[-1:], norm=mode, length=last)
 
 
 def _ihfftn(function: str, input: Tensor, s: Any, dim: Any, norm: Any) -> Tensor:
@@ -265,10 +314,10 @@ def _ihfftn(function: str, input: Tensor, s: Any, dim: Any, norm: Any) -> Tensor
         raise RuntimeError(f"Only supports floating-point dtypes, but found: {input.dtype.scalar_name}")
     x = resized(promoted(input, complex=False), axes, lengths)
     mode = normalization(function, norm, False)
-    spectrum = ops.fft_r2c(x, axes=axes[-1:], norm=mode, onesided=True)
+    spectrum = fft_r2c(x, axes=axes[-1:], norm=mode, onesided=True)
     if len(axes) == 1:
         return conj(spectrum)
-    return ops.fft_c2c(unary.conj_physical(spectrum), axes=axes[:-1], norm=mode, forward=False)
+    return fft_c2c(unary.conj_physical(spectrum), axes=axes[:-1], norm=mode, forward=False)
 
 
 def _in_several_dimensions(stem: str, text: str, example: str, transform: Callable, **options: bool) -> None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tapegrad.bindings.registry import public
+from tapegrad.bindings.viewing import view_of
 from tapegrad.bindings.windows import adaptive, hashable, several, windows
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.sizes import check_size
-from tapegrad.ops import activations, arithmetic, pooling, reductions, resampling, unary
+from tapegrad.ops import activations, arithmetic, pooling, reductions, resampling, shape, unary
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.kinds import cast
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 Sizes = Any
 """An int, or one for each dimension of space."""
+
+
+LINE = resampling.Sampling("window", 1)
+"""How planes of one row are sampled along it."""
 
 
 def _kernel(function: str) -> str:
@@ -31,6 +38,21 @@ def _shape(x: Tensor) -> tuple[int, ...]:
     return tuple(x.shape)
 
 
+def in_planes(operator: Callable[..., Any], axis: int, *lines: Tensor) -> Any:
+    """What an operator gives of lines as planes that have length 1 along ``axis``: views of its results, as PyTorch's.
+
+    Args:
+        operator: of tensors with one dimension more, with one result or several.
+        axis: of their planes: -2 or -1.
+        lines: what it is given, (batch, channels, length), or without the batch.
+    """
+    axis = lines[0].ndim + 1 + axis
+    results = operator(*[view_of(line, shape.unsqueeze, axis=axis) for line in lines])
+    if isinstance(results, tuple):
+        return tuple([view_of(plane, shape.squeeze_axis, axis=axis) for plane in results])
+    return view_of(results, shape.squeeze_axis, axis=axis)
+
+
 # -- the greatest ------------------------------------------------------------------------------------------------------
 
 
@@ -41,8 +63,26 @@ def _max_pool(
     name = f"max_pool{dims}d"
     arguments = map(hashable, (kernel_size, stride, padding, dilation))
     samplings = windows(name, dims, _shape(input), *arguments, ceil_mode, "", None)
-    refuse_dtypes(_kernel(name), input._spec, bool=True, integral=dims == 1, complex=True)
-    out, indices = pooling.MAXIMA[dims](input, samplings=samplings)
+    alone = dims == 1 and not (return_indices or _differentiated(input))
+    kernel = "max_pool2d" if dims == 1 and not alone else _kernel(name)
+    refuse_dtypes(kernel, input._spec, bool=True, integral=alone, complex=True)
+    if alone:
+        return pooling.MAXIMA[1](input, samplings=samplings)[0]
+    return _greatest(pooling.MAXIMA, input, samplings, return_indices)
+
+
+def _differentiated(input: Tensor) -> bool:
+    """Whether PyTorch computes indices, though nobody wants them: for derivatives, on other devices, in transforms."""
+    spec = input._spec
+    recorded = spec.requires_grad and thread.modes.grad
+    return recorded or spec.dual or spec.overrides or bool(spec.level) or not spec.device.is_host
+
+
+def _greatest(operators: Mapping, input: Tensor, samplings: tuple[Any, ...], return_indices: bool) -> Any:
+    if len(samplings) == 1:
+        planes = (LINE, *samplings)
+        return in_planes(lambda input: _greatest(operators, input, planes, return_indices), -2, input)
+    out, indices = operators[len(samplings)](input, samplings=samplings)
     return (out, cast(indices, dtype=int64)) if return_indices else out
 
 
@@ -175,8 +215,7 @@ def _adaptive_max_pool(dims: int, input: Tensor, output_size: Any, return_indice
     samplings = adaptive(name, dims, _shape(input), hashable(output_size))
     refuse_dtypes(_kernel(name), input._spec, bool=True, integral=True, complex=True)
     _check_pooled(input, samplings)
-    out, indices = pooling.ADAPTIVE_MAXIMA[dims](input, samplings=samplings)
-    return (out, cast(indices, dtype=int64)) if return_indices else out
+    return _greatest(pooling.ADAPTIVE_MAXIMA, input, samplings, return_indices)
 
 
 @public("nn.functional")
@@ -264,7 +303,19 @@ def _avg_pool(
     counted = "padded" if count_include_pad else "inside"
     samplings = windows(name, dims, _shape(input), *arguments, 1, ceil_mode, counted, divisor_override)
     refuse_dtypes(_kernel(name), input._spec, bool=True, integral=input.dtype is not int64, complex=True)
-    return resampling.AVERAGES[dims](input, samplings=samplings)
+    return _sampled(resampling.AVERAGES, input, samplings)
+
+
+def _sampled(operators: Mapping, input: Tensor, samplings: tuple[Any, ...]) -> Tensor:
+    if len(samplings) == 1:
+        return in_planes(lambda planes: _sampled(operators, planes, (LINE, *samplings)), -2, input)
+    return operators[len(samplings)](input, samplings=samplings)
+
+
+def _mean(input: Tensor, dims: int) -> Tensor:
+    if dims == 1:
+        return in_planes(lambda planes: _mean(planes, 2), -2, input)
+    return reductions.mean(input, axis=tuple(range(input.ndim - dims, input.ndim)), keepdims=True)
 
 
 @public("nn.functional", "torch", native=True)
@@ -340,9 +391,9 @@ def _adaptive_avg_pool(dims: int, input: Tensor, output_size: Any) -> Tensor:
     samplings = adaptive(name, dims, _shape(input), hashable(output_size))
     refuse_dtypes(_kernel(name), input._spec, bool=True, integral=True, complex=True)
     _check_pooled(input, samplings)
-    if dims > 1 and all(sampling.size == 1 for sampling in samplings):
-        return reductions.mean(input, axis=tuple(range(input.ndim - dims, input.ndim)), keepdims=True)
-    return resampling.ADAPTIVE_AVERAGES[dims](input, samplings=samplings)
+    if all(sampling.size == 1 for sampling in samplings):
+        return _mean(input, dims)
+    return _sampled(resampling.ADAPTIVE_AVERAGES, input, samplings)
 
 
 @public("nn.functional", "torch", native=True)

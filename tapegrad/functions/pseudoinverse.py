@@ -7,6 +7,7 @@ from typing import Any
 
 from tapegrad.bindings import return_types
 from tapegrad.bindings.bounds import numbers
+from tapegrad.bindings.layouts import in_column_major_order
 from tapegrad.bindings.matrix_checks import check_matrices, check_square
 from tapegrad.bindings.registry import public
 from tapegrad.execution import dtypes
@@ -244,6 +245,8 @@ def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str |
         if ranks is not None and (ranks < columns).any():
             result = solved(False)
     solution, lengths, rank, values = result
+    if not (vector or solution._spec.level):
+        in_column_major_order(solution)
     return return_types.linalg_lstsq((solution, lengths, rank, values.detach()))
 
 

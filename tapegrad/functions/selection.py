@@ -61,7 +61,8 @@ _CLAMP = (
 
 
 def _refuse_complex_bounds(*values: Any) -> None:
-    if any(type(value) is complex if not isinstance(value, Tensor) else value.dtype.is_complex for value in values):
+    kinds = [value._spec.dtype.is_complex if isinstance(value, Tensor) else type(value) is complex for value in values]
+    if True in kinds:
         raise NotImplementedError("clamp is not supported for complex types")
 
 
@@ -70,8 +71,9 @@ def _bound(value: Any, x: Tensor) -> Any:
     if value is None:
         return None
     value = python_number(value)
-    within = type(value) is not complex and x.dtype.category >= FLOATING
-    return converted(value, x.dtype if within else common_dtype(x, value))
+    own = x._spec.dtype
+    within = type(value) is not complex and own.category >= FLOATING
+    return converted(value, own if within else common_dtype(x, value))
 
 
 @public("torch", "Tensor", aliases=("clip",), in_place=InPlace(check=refuse_wider(_NOT_CAST)), out=Out(_found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any
 
 from tapegrad.bindings.bounds import outside, refuse_elements
@@ -10,7 +11,7 @@ from tapegrad.bindings.registry import public
 from tapegrad.bindings.windows import several
 from tapegrad.execution.dtypes import int64
 from tapegrad.functions.losses import refuse_gradient
-from tapegrad.functions.pooling import Sizes
+from tapegrad.functions.pooling import Sizes, in_planes
 from tapegrad.functions.random import rand
 from tapegrad.ops import unpooling
 from tapegrad.ops.checks import refuse_dtypes
@@ -221,6 +222,8 @@ def _max_unpool(
         indices, outside, 0, count,
         complaint=lambda found: RuntimeError(f"Found an invalid max index: {found.number} {text}"),
     )  # fmt: skip
+    if dims == 1:
+        return in_planes(partial(unpooling.UNPOOLS[2], lengths=(*sizes, 1)), -1, input, indices)
     return unpooling.UNPOOLS[dims](input, indices, lengths=sizes)
 
 

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tapegrad.execution.host_tier.forms import on_host
 from tapegrad.ops.kinds import general, linear
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.resampling import Sampling, on_axis, taken, tapped, taps
@@ -86,31 +87,36 @@ def _lowest(dtype: Any) -> Any:
 def _greatest(x: Any, axis: int, sampling: Sampling, places: Any) -> tuple[Any, Any, Any]:
     """The greatest along one axis in each window, the position of each, and what stands in ``places`` there.
 
-    The first of equals wins, and the last nan. Padding never does: where nothing is above the lowest number there
-    is, the position is that of the window's first element.
+    ``places`` may be None. The first of equals wins, and the last nan. Padding never does: where nothing is above the
+    lowest number there is, the position is that of the window's first element.
     """
     positions, _ = taps(sampling, x.shape[axis])
+    lowest = _lowest(x.dtype)
     first = np.take_along_axis(positions, (positions >= 0).argmax(0)[None], 0)[0]
     shape = (*x.shape[:axis], sampling.size, *x.shape[axis + 1 :])
-    best = jnp.full(shape, _lowest(x.dtype), x.dtype)
+    whole = bool((positions[0] >= 0).all())  # no window begins in the padding: its first element is the best so far
+    best = tapped(x, axis, sampling, 0, lowest) if whole else jnp.full(shape, lowest, x.dtype)
     position = jnp.broadcast_to(on_axis(first.astype(np.int32), axis, x.ndim), shape)
-    carried = taken(places, axis, first, 0)
-    for tap, row in enumerate(positions):
-        value = tapped(x, axis, sampling, tap, _lowest(x.dtype))
+    carried = places
+    if places is not None:
+        carried = tapped(places, axis, sampling, 0, 0) if whole else taken(places, axis, first, 0)
+    for tap, row in enumerate(positions[whole:], whole):
+        value = tapped(x, axis, sampling, tap, lowest)
         wins = (value > best) | (value != value)
         best = jnp.where(wins, value, best)
         position = jnp.where(wins, on_axis(row.astype(np.int32), axis, x.ndim), position)
-        carried = jnp.where(wins, tapped(places, axis, sampling, tap, 0), carried)
+        if places is not None:
+            carried = jnp.where(wins, tapped(places, axis, sampling, tap, 0), carried)
     return best, position, carried
 
 
 def _max_pool(x: Any, samplings: tuple[Sampling, ...]) -> tuple[Any, Any]:
     """Values and flat indices: one axis after the other, the last first."""
     lengths = x.shape[x.ndim - len(samplings) :]
-    best, flat = x, jnp.zeros(x.shape, jnp.int32)
+    best, flat = x, None
     for i in reversed(range(len(samplings))):
         best, position, flat = _greatest(best, x.ndim - len(samplings) + i, samplings[i], flat)
-        flat = position * math.prod(lengths[i + 1 :]) + flat
+        flat = position if flat is None else position * math.prod(lengths[i + 1 :]) + flat
     return best, _found_once(flat)
 
 
@@ -120,8 +126,16 @@ def _found_once(flat: Any) -> Any:
     The gradient reads each several times, and to find it is to read all that the window's elements were computed from.
     On CPUs XLA knows no barrier against that but a branch that it can't foresee.
     """
-    if not flat.size:
-        return flat
+    return _kept(flat) if flat.size else flat
+
+
+def as_it_is(flat: np.ndarray) -> np.ndarray:
+    """What NumPy has found once: it doesn't look again."""
+    return flat
+
+
+@on_host(as_it_is)
+def _kept(flat: Any) -> Any:
     return lax.platform_dependent(flat, cpu=_behind_a_branch, default=lax.optimization_barrier)
 
 
@@ -150,14 +164,13 @@ def _declare(name: str, aten: str = "", **facts: Any) -> Operator:
 
 
 MAXIMA = {
-    1: _declare("max_pool1d", "max_pool2d_with_indices", node="SqueezeBackward1"),
+    1: _declare("max_pool1d", "max_pool2d_with_indices"),
     2: _declare("max_pool2d", "max_pool2d_with_indices"),
     3: _declare("max_pool3d", "max_pool3d_with_indices"),
 }
-"""Max pooling, by the number of dimensions of space."""
+"""Max pooling, by the number of dimensions of space; lines, where somebody asks for more than the values, as planes."""
 
 ADAPTIVE_MAXIMA = {
-    1: _declare("adaptive_max_pool1d", "adaptive_max_pool2d", node="SqueezeBackward1"),
     2: _declare("adaptive_max_pool2d"),
     3: _declare("adaptive_max_pool3d"),
 }

@@ -262,14 +262,12 @@ def _declare(name: str, formula: Callable = _by_shape, **facts: Any) -> Operator
 resample = _declare("resample", aten=None)
 
 AVERAGES = {
-    1: _declare("avg_pool1d", _by_input, aten="avg_pool2d", node="SqueezeBackward1"),
     2: _declare("avg_pool2d", _by_input),
     3: _declare("avg_pool3d", _by_input),
 }
-"""Average pooling, by the number of dimensions of space."""
+"""Average pooling, by the number of dimensions of space: lines are pooled as planes."""
 
 ADAPTIVE_AVERAGES = {
-    1: _declare("adaptive_avg_pool1d", aten="_adaptive_avg_pool2d", node="SqueezeBackward1"),
     2: _declare("adaptive_avg_pool2d", _by_input, aten="_adaptive_avg_pool2d"),
     3: _declare("adaptive_avg_pool3d", _by_input, aten="_adaptive_avg_pool3d"),
 }

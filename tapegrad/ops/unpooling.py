@@ -30,11 +30,10 @@ def _declare_unpool(name: str, **facts: Any) -> Operator:
 
 
 UNPOOLS = {
-    1: _declare_unpool("max_unpool1d", aten="max_unpool2d", profile="max_unpool2d", node="SqueezeBackward1"),
     2: _declare_unpool("max_unpool2d"),
     3: _declare_unpool("max_unpool3d"),
 }
-"""Max unpooling, by the number of dimensions of space."""
+"""Max unpooling, by the number of dimensions of space: lines are unpooled as planes."""
 
 
 # -- windows at random -------------------------------------------------------------------------------------------------

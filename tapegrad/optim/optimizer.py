@@ -388,11 +388,13 @@ class PerParameter(Optimizer):
 
     Attributes:
         counts: whether updates are counted.
+        begins: whether there is a state before the first update, for which ``begin`` has to be asked.
         is_elementwise: whether each element is updated by itself, so that parameters can be updated as one.
         states: the names of tensors that are remembered, zeros at first, of the shape of the parameter.
     """
 
     counts = True
+    begins = True
     is_elementwise = True
     states: tuple[str, ...] = ()
     refuses_sparse = "{name} does not support sparse gradients"
@@ -452,6 +454,7 @@ class PerParameter(Optimizer):
         begun = [] if all(states) else [i for i, state in enumerate(states) if not state]
         for i in begun:
             states[i] = {}
+        for i in begun if self.begins else ():
             self.begin(params[i], group, states[i])
         return Given(params, grads, states), begun
 

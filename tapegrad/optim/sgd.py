@@ -42,7 +42,7 @@ class SGD(PerParameter):
     tensor([0.8000])
     """
 
-    counts = False
+    counts = begins = False
     refuses_sparse = "sparse gradients are not supported"
 
     def __init__(

@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import PurePath
 from struct import Struct
 from typing import IO, Any
 
@@ -69,7 +68,7 @@ class ArchiveReader:
 
     def _checked_name(self, entry: zipfile.ZipInfo) -> str:
         root, _, name = entry.filename.partition("/")
-        leads_out = name.startswith("/") or "\\" in name or ".." in PurePath(entry.filename).parts
+        leads_out = name.startswith("/") or "\\" in name or ".." in entry.filename.split("/")
         if root != self.name or not name or leads_out:
             raise DamagedArchive(f"the name {entry.filename!r} leads out of the archive")
         if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1 or entry.compress_size != entry.file_size:

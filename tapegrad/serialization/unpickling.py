@@ -30,6 +30,7 @@ from tapegrad.tensor.tensor import Tensor
 
 _LONGEST_LINE = 4096
 _DEEPEST_KEY, _LARGEST_KEY = 20, 10_000
+_EMPTY = "its pickle takes more from the stack than there is"
 _INT, _UINT, _SHORT, _FLOAT = Struct("<i"), Struct("<I"), Struct("<H"), Struct(">d")
 
 
@@ -50,6 +51,7 @@ class Source:
 
     def __init__(self, file: IO[bytes], left: int) -> None:
         self.file, self.left = file, left
+        self._read = file.read
 
     def read(self, count: int = -1) -> bytes:
         """So many bytes.
@@ -57,8 +59,9 @@ class Source:
         Raises:
             DamagedPickle: there are fewer.
         """
-        count = self.left if count < 0 else count
-        data = self.file.read(count) if count <= self.left else b""
+        if count < 0:
+            count = self.left
+        data = self._read(count) if count <= self.left else b""
         if len(data) < count:
             raise DamagedPickle("its pickle is cut short")
         self.left -= count
@@ -207,7 +210,7 @@ class Unpickler:
     def pop(self) -> Any:
         """What lies on top of the stack, and lies there no more."""
         if not self.stack:
-            raise DamagedPickle("its pickle takes more from the stack than there is")
+            raise DamagedPickle(_EMPTY)
         return self.stack.pop()
 
     @property
@@ -337,8 +340,10 @@ class Unpickler:
         self.stack.append(items)
 
     def tuple_of(self, count: int) -> None:
-        items = [self.pop() for _ in range(count)]
-        self.stack.append(tuple(reversed(items)))
+        if count > len(self.stack):
+            raise DamagedPickle(_EMPTY)
+        items = tuple(self.stack[-count:])
+        self.stack[-count:] = [items]
 
     # constants, and what is remembered
 
@@ -370,8 +375,13 @@ class Unpickler:
             raise DamagedPickle("its pickle recalls what it hasn't remembered")
         self.stack.append(self.memo[index])
 
-    def remember(self, index: int) -> None:
-        self.memo[index] = self.top
+    def remember(self) -> None:
+        index = self.source.read(1)[0]
+        self.memo[index] = self.stack[-1] if self.stack else self.top
+
+    def remember_far(self) -> None:
+        index = self.number(_UINT)
+        self.memo[index] = self.stack[-1] if self.stack else self.top
 
     def protocol(self) -> None:
         version = self.byte()
@@ -441,8 +451,7 @@ INSTRUCTIONS: dict[bytes, Callable[[Unpickler], Any]] = {
     pickle.BINFLOAT: _number(_FLOAT), pickle.LONG1: Unpickler.long, pickle.BINUNICODE: Unpickler.text,
     pickle.SHORT_BINSTRING: Unpickler.old_text, pickle.BINGET: lambda machine: machine.recall(machine.byte()),
     pickle.LONG_BINGET: lambda machine: machine.recall(machine.number(_UINT)),
-    pickle.BINPUT: lambda machine: machine.remember(machine.byte()),
-    pickle.LONG_BINPUT: lambda machine: machine.remember(machine.number(_UINT)),
+    pickle.BINPUT: Unpickler.remember, pickle.LONG_BINPUT: Unpickler.remember_far,
 }  # fmt: skip
 """By their first bytes, the instructions that ``torch.save`` writes."""
 

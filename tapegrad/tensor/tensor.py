@@ -16,10 +16,13 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from numpy import ndarray
+
+from tapegrad.caches import Cache
 from tapegrad.doors import Door
 from tapegrad.errors import INFERENCE_IN_PLACE
 from tapegrad.execution.capturing import capturing
-from tapegrad.execution.devices import device, device_of
+from tapegrad.execution.devices import device, device_of, only_device
 from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.layouts import lay_out_as
@@ -233,9 +236,22 @@ def wrap(value: Any, spec: Spec, edge: Edge | None = None) -> Tensor:
 
 def describe(value: Any, *, on: device | None = None) -> Spec:
     """The spec of a value that is ``on`` a device, or wherever it says it is."""
+    if on is None and type(value) is ndarray:
+        key = value.shape, value.dtype
+        return _of_arrays.recent.get(key) or _of_arrays.get(key) or _described(value)
     if isinstance(value, Opaque) and value.spec is not None:
         return value.spec
     return Spec.of(value.shape, from_numpy(value.dtype), device_of(value) if on is None else on)
+
+
+_of_arrays = Cache("specs", nbytes=512)
+"""Specs of arrays of the host, by shape and dtype."""
+
+
+def _described(array: ndarray) -> Spec:
+    where = only_device()
+    spec = Spec.of(array.shape, from_numpy(array.dtype), where or device_of(array))
+    return spec if where is None else _of_arrays.keep((array.shape, array.dtype), spec)
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------

@@ -112,7 +112,6 @@ LEFT: list[tuple[str, str, str]] = [
         "Batching rule not implemented|could not generate a fallback",
         "PyTorch has no batching rule; every operator has one here",
     ),
-    (r"pool1d", "for 'AsStrided", "PyTorch pools in two dimensions, and gives a view of that"),
     (r"logsigmoid", "log: length", "PyTorch's kernel for the CPU saves a buffer of its own"),
     (
         r"\b0, 3|\[1:\]|det|linalg",

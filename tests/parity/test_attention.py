@@ -115,3 +115,18 @@ def test_of_nothing_no_dtype_is_refused(shapes, dtype):
         return attempt(lambda: torch.nn.functional.scaled_dot_product_attention(*given))
 
     agree(program)
+
+
+@pytest.mark.parametrize("layout", ["row-major", "heads inside", "expanded"])
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_the_result_lies_as_the_query(layout, requires_grad):
+    def program(torch):
+        x = torch.arange(48.0).view(2, 3, 2, 4).sin().requires_grad_(requires_grad)
+        rows = torch.ones(2, 2, 3, 4)
+        inside = x.transpose(1, 2)
+        query = {"row-major": rows, "heads inside": inside, "expanded": inside[:1].expand(2, 2, 3, 4)}
+        attend = torch.nn.functional.scaled_dot_product_attention
+        given = (query[layout], rows, rows), (rows, query[layout], query[layout])
+        return [(y.stride(), y.is_contiguous(), (y * 2).stride(), y) for y in (attend(*each) for each in given)]
+
+    agree(program)

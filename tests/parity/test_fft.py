@@ -230,3 +230,25 @@ def test_tangents_of_short_time_transforms():
             return [*seen, torch.autograd.forward_ad.unpack_dual(y).tangent]
 
     agree(program, rtol=1e-5, atol=1e-5)
+
+
+SEVERAL = "fft2", "ifft2", "rfft2", "irfft2", "fftn", "hfft2", "ihfft2", "hfftn", "ihfftn"
+
+
+@pytest.mark.parametrize("function", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft", *SEVERAL])
+@pytest.mark.parametrize("layout", ["row-major", "permuted", "transposed", "expanded"])
+def test_how_transforms_lie_in_memory(function, layout):
+    def program(torch):
+        x = torch.arange(24.0).view(2, 3, 4)
+        x = {
+            "row-major": x,
+            "permuted": x.permute(2, 0, 1).contiguous().permute(1, 2, 0),
+            "transposed": x.transpose(0, 1),
+            "expanded": x[:1].expand(2, 3, 4),
+        }[layout]
+        transform, halves = getattr(torch.fft, function), function.startswith(("rfft", "ihfft"))
+        given = [x] if halves else [x, x * 1j]
+        dims = [(0, 1), (-1, 0), (1, 2)] if function in SEVERAL else [-1, 0, 1]
+        return [transform(each, dim=dim).stride() for each in given for dim in dims]
+
+    agree(program)

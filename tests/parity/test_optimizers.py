@@ -1,9 +1,11 @@
 """Optimizers beside PyTorch's: the database of optimizers that its wheel brings, step for step; state dicts; errors."""
 
 import copy
+import gc
 import importlib
 import io
 import pickle
+import sys
 import warnings
 
 import numpy as np
@@ -508,6 +510,29 @@ def test_parameters_are_updated_where_they_lie():
         (gradient,) = tapegrad.autograd.grad(product.sum(), weights[1])
     assert gradient.tolist() == before != weights[0].tolist()
     assert places[-4] == places[-3] == places[-2] != places[-1]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("options", [{}, {"momentum": 0.9}], ids=str)
+def test_what_each_of_many_parameters_costs(options):
+    """Fewer than three calls of Python, when they have been put together: PyTorch's fused step takes some three."""
+
+    def calls(count):
+        weights = [tapegrad.ones(3, requires_grad=True) for _ in range(count)]
+        for weight in weights:
+            weight.grad = tapegrad.ones(3)
+        optimizer, events = tapegrad.optim.SGD(weights, **options), []
+        for _ in range(3):
+            optimizer.step()
+        gc.collect()  # now, and not while calls are counted
+        sys.setprofile(lambda frame, event, argument: events.append(event))
+        try:
+            optimizer.step()
+        finally:
+            sys.setprofile(None)
+        return events.count("call")
+
+    assert calls(60) - calls(20) < 3 * 40
 
 
 @pytest.mark.once

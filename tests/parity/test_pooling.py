@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from case_tables import case_of, of
-from harness import same, same_error
+from harness import agree, same, same_error
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 
@@ -127,3 +127,42 @@ MORE_POOL_ERRORS = {
 def test_more_pool_errors(case):
     program, x = MORE_POOL_ERRORS[case]
     same_error(lambda torch, x: program(torch.nn.functional, x), x)
+
+
+LINES = {
+    "max": lambda F, x: F.max_pool1d(x, 2),
+    "max, indices": lambda F, x: F.max_pool1d(x, 2, return_indices=True)[0],
+    "their indices": lambda F, x: F.max_pool1d(x, 2, return_indices=True)[1],
+    "mean": lambda F, x: F.avg_pool1d(x, 2),
+    "adaptive mean": lambda F, x: F.adaptive_avg_pool1d(x, 2),
+    "mean of all": lambda F, x: F.adaptive_avg_pool1d(x, 1),
+    "adaptive max": lambda F, x: F.adaptive_max_pool1d(x, 2),
+    "adaptive indices": lambda F, x: F.adaptive_max_pool1d(x, 2, return_indices=True)[1],
+    "unpooled": lambda F, x: F.max_unpool1d(x, (x.detach() * 0).long(), 2),
+    "norm": lambda F, x: F.lp_pool1d(x, 2.0, 2),
+    "max of integers": lambda F, x: F.max_pool1d(x.detach().long(), 2, return_indices=True)[0],
+}
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (3, 4)])
+@pytest.mark.parametrize("requires_grad", [True, False])
+@pytest.mark.parametrize("name", LINES)
+def test_lines_are_pooled_as_planes(name, requires_grad, shape):
+    """Where PyTorch does so the result is a view of planes, with their node behind it."""
+
+    def program(torch):
+        x = torch.arange(24.0)[: 24 if len(shape) == 3 else 12].view(shape).requires_grad_(requires_grad)
+        y = LINES[name](torch.nn.functional, x)
+        base = y._base
+        account = [y._is_view(), None if base is None else (base.shape, base.stride())]
+        node = y.grad_fn
+        while node is not None:
+            account.append(node.name())
+            node = node.next_functions[0][0] if node.next_functions else None
+        y.mul_(2)
+        account += [y.grad_fn and y.grad_fn.name(), base is not None and base.tolist()]
+        if y.requires_grad:
+            account += [torch.autograd.grad(y.sum(), x)[0]]
+        return account
+
+    agree(program)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from expressions import expression
-from harness import same
+from harness import agree, same
 from matrices import BATCH, POSITIVE, POSITIVE_Z, TALL, TALL_Z, WIDE, WIDE_Z, A, Z
 
 import tapegrad
@@ -62,3 +62,13 @@ def test_condition_by_the_inverse_has_a_gradient():
     whole, parts = tapegrad.linalg.cond(x, 1), tapegrad.linalg.norm(x, 1) * tapegrad.linalg.norm(tapegrad.inverse(x), 1)
     gradients = [tapegrad.autograd.grad(one, x)[0].numpy() for one in (whole, parts)]
     np.testing.assert_allclose(*gradients)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 2, 4)])
+def test_solutions_lie_in_columns(shape):
+    def program(torch):
+        a = torch.arange(1.0 * np.prod(shape)).view(shape).sin().requires_grad_()
+        x = torch.linalg.lstsq(a, torch.ones(*shape[:-1], 2)).solution
+        return x.stride(), x.is_contiguous(), x.mT.is_contiguous(), (x * 2).stride()
+
+    agree(program)

@@ -42,10 +42,9 @@ OTHERWISE = {
 SHOWN_OTHERWISE = (
     "__rmatmul__", "linalg.pinv.singular", "matmul", "nn.functional.bilinear", "nn.functional.linear",
     "nn.functional.linear_cross_entropy.chunked", "nn.functional.linear_cross_entropy.chunked_none",
-    "nn.functional.max_unpool1d", "nn.functional.max_unpool1d.grad", "nn.functional.multi_head_attention_forward",
-    "pca_lowrank", "svd_lowrank", "nn.functional.adaptive_max_pool1d", "nn.functional.avg_pool1d",
-    "nn.functional.max_pool1d", "index_reduce.mean", "index_reduce.prod", "index_reduce.amin", "index_reduce.amax",
-    "take_along_dim", "einsum", "tensordot", "nn.functional.linear_cross_entropy",
+    "nn.functional.multi_head_attention_forward", "pca_lowrank", "svd_lowrank", "index_reduce.mean",
+    "index_reduce.prod", "index_reduce.amin", "index_reduce.amax", "take_along_dim", "einsum", "tensordot",
+    "nn.functional.linear_cross_entropy",
 )  # fmt: skip
 """Entries that keep a reshaped view of the tensor where PyTorch keeps the tensor, or the other way round."""
 

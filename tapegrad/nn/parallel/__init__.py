@@ -1,9 +1,13 @@
 """``torch.nn.parallel``: a module on the one device that there is, or on those of all processes.
 
-``DistributedDataParallel`` comes with ``torch.distributed``, which is imported when somebody asks for it.
+``DistributedDataParallel`` is of ``torch.distributed``, which is imported when somebody asks for it.
 """
 
+from tapegrad.declaring import on_demand
+from tapegrad.nn.parallel import distributed as distributed
 from tapegrad.nn.parallel.data_parallel import DataParallel, data_parallel
 from tapegrad.nn.parallel.scatter_gather import gather, scatter
+
+__getattr__, __dir__ = on_demand(__name__, DistributedDataParallel="tapegrad.nn.parallel.distributed")
 
 __all__ = ["DataParallel", "data_parallel", "gather", "scatter"]
