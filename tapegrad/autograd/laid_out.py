@@ -10,7 +10,7 @@ from tapegrad.autograd.function_node import BackwardCFunction, as_tensors, gradi
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.engine.currency import on_values
 from tapegrad.tape.node import Node
-from tapegrad.tensor.geometry import Ints, contiguous_strides, elementwise_strides
+from tapegrad.tensor.geometry import Ints, contiguous_strides, elementwise_strides, is_dense, preserved_strides
 from tapegrad.tensor.spec import named_strides
 from tapegrad.tensor.tensor import Tensor, value_of
 
@@ -130,6 +130,19 @@ class LaidOutTensors(Tensors):
 
 
 def laid_out(tensor: Tensor, strides: Ints | None) -> Tensor:
-    """A tensor that nobody has seen, which lies so from now on."""
+    """A tensor that nobody has seen, which lies so from now on; gaps are closed, for its memory has none."""
+    shape = tuple(tensor._spec.shape)
+    if strides is not None and has_gaps(shape, strides):
+        strides = named_strides(shape, preserved_strides(shape, strides))
     tensor._spec = tensor._spec.replace(strides=strides)
     return tensor
+
+
+def has_gaps(shape: Ints, strides: Ints) -> bool:
+    """Whether there is memory between the elements that do not show it.
+
+    >>> has_gaps((2, 3), (3, 1)), has_gaps((2, 3), (0, 1)), has_gaps((2, 3), (6, 2))
+    (False, False, True)
+    """
+    kept = [axis for axis, stride in enumerate(strides) if stride]
+    return not is_dense(tuple(shape[axis] for axis in kept), tuple(strides[axis] for axis in kept))

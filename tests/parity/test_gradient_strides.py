@@ -152,3 +152,18 @@ def test_what_a_custom_function_is_given(name, create_graph):
         return account, x.grad, x.grad.stride()
 
     agree(program)
+
+
+@pytest.mark.parametrize("how", ["grad of itself", "functional.vjp"])
+def test_a_gradient_given_with_gaps_can_be_read(how):
+    """It is the window itself in PyTorch; here it has memory of its own, without gaps."""
+
+    def program(lib):
+        x = lib.tensor([[0.0, 1.25], [0.75, 0.5]])[:, ::2].requires_grad_()
+        if how == "functional.vjp":
+            found = lib.autograd.functional.vjp(lambda x: x, (x,), x)[1][0]
+        else:
+            (found,) = lib.autograd.grad(x, x, x.detach())
+        return found.numpy().tolist(), (found * 2).tolist(), found.t().tolist()
+
+    agree(program)
