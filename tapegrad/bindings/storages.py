@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -459,6 +460,13 @@ class _Legacy(type):
         return TypedStorage(memory, cls.dtype)
 
 
+def legacy(name: str) -> Any:
+    """The class of that name."""
+    return NAMESPACES["torch"][name]
+
+
+copyreg.pickle(_Legacy, lambda cls: (legacy, (cls.__name__,)))  # type: ignore[arg-type, return-value]
 NAMESPACES.setdefault("torch", {}).update(UntypedStorage=UntypedStorage, TypedStorage=TypedStorage)
 for _name, _dtype in LEGACY_DTYPES.items():
-    NAMESPACES["torch"][f"{_name}Storage"] = _Legacy(f"{_name}Storage", (), {"dtype": _dtype, "__module__": "torch"})
+    _says = {"dtype": _dtype, "__module__": "torch", "__doc__": f"The typed storages of {_dtype}: deprecated."}
+    NAMESPACES["torch"][f"{_name}Storage"] = _Legacy(f"{_name}Storage", (), _says)

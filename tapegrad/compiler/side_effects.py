@@ -323,6 +323,8 @@ def _new_alone(capture: Capture, tensor: Tensor, what: str, sharers: tuple[Tenso
     members = [] if storage is None else list(storage.living())
     if any(member is not tensor and all(member is not other for other in sharers) for member in members):
         raise Unaccounted(f"others share the memory of {what}")
+    if storage is not None and not (sharers or storage.written) and tuple(storage.value.shape) == tuple(tensor.shape):
+        storage.value = value_of(tensor)  # not what it is an alias of, of which nobody is left
     return NewTensor(slot, tensor._spec.replace(plain=True), 0 if storage is None else counter_of(tensor).version)
 
 
