@@ -465,7 +465,7 @@ def legacy(name: str) -> Any:
     return NAMESPACES["torch"][name]
 
 
-copyreg.pickle(_Legacy, lambda cls: (legacy, (cls.__name__,)))  # type: ignore[arg-type, return-value]
+copyreg.pickle(_Legacy, lambda cls: (legacy, (cls.__name__,)))
 NAMESPACES.setdefault("torch", {}).update(UntypedStorage=UntypedStorage, TypedStorage=TypedStorage)
 for _name, _dtype in LEGACY_DTYPES.items():
     _says = {"dtype": _dtype, "__module__": "torch", "__doc__": f"The typed storages of {_dtype}: deprecated."}
