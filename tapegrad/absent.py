@@ -6,7 +6,7 @@ A name that comes to exist is found before anybody asks here; its entry is then 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 SPARSE = "there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same"
 QUANTIZED = "there are no quantized tensors; float16 and bfloat16 are the small dtypes that compute"
@@ -136,3 +136,18 @@ def refusing(module: str) -> Callable[[str], Any]:
         raise no_attribute(module, name)
 
     return refuse
+
+
+class RefusedClass:
+    """What libraries ask for when they are imported; it is refused when it is used.
+
+    Raises:
+        NotImplementedError: always; it says what to do instead.
+    """
+
+    refusal: ClassVar[tuple[str, str]]
+    """Its name, and what to do."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        name, advice = self.refusal
+        raise NotImplementedError(f"{name} is not in tapegrad (yet): {advice}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from tapegrad.absent import RefusedClass
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 
@@ -15,15 +15,15 @@ class JoinHook:
     """What a process that has no more data does meanwhile, in PyTorch."""
 
 
-class Join:
+class Join(RefusedClass):
     """Processes with unequal numbers of batches, in PyTorch.
 
     Raises:
         NotImplementedError: always; it says what to do instead.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(
-            "torch.distributed.algorithms.join.Join is not in tapegrad (yet): XLA sums gradients within the step, "
-            "which all processes must take; give each as many batches, as DistributedSampler and drop_last do"
-        )
+    refusal = (
+        "torch.distributed.algorithms.join.Join",
+        "XLA sums gradients within the step, "
+        "which all processes must take; give each as many batches, as DistributedSampler and drop_last do",
+    )
