@@ -27,6 +27,11 @@ from tapegrad.tensor.tensor import Tensor
 HALVES = frozenset((np.dtype("float16"), np.dtype(jnp.bfloat16)))
 
 
+def widened(x: Any) -> Any:
+    """``x`` in the type that PyTorch's kernels compute in: float32 for the half types; its own otherwise."""
+    return x.astype(jnp.float32) if getattr(x, "dtype", None) in HALVES else x
+
+
 class General(Operator):
     """Any function: its gradients are its formulas, in the dtypes of its inputs; its tangents those of its ``jvp=``."""
 
@@ -41,7 +46,7 @@ class General(Operator):
         (``rounds_once``), the formulas of a backward kernel are given halves as float32, and what they find is rounded.
         In others, and in a backward that is recorded, each operation of a formula rounds.
         """
-        return [jnp.asarray(x, jnp.float32) if getattr(x, "dtype", None) in HALVES else x for x in values]
+        return list(map(widened, values))
 
     def materialize(self, grads: Sequence, out_specs: Sequence[Spec]) -> Sequence:
         """Zeros for the undefined among the gradients of several outputs, where there can be a gradient."""

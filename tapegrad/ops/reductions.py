@@ -22,18 +22,11 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.sizes import as_number, at_most, exceeds
 from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq
-from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear
+from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear, widened
 from tapegrad.ops.selection import masked, where
 from tapegrad.ops.unary import real
 from tapegrad.tensor.geometry import Geometry, elementwise_strides, expanded, unsqueezed
 from tapegrad.tensor.spec import Spec
-
-HALVES = (jnp.dtype(jnp.float16), jnp.dtype(jnp.bfloat16))
-
-
-def widened(x):
-    """``x`` in the type that PyTorch computes reductions in: float32 for the half types, its own otherwise."""
-    return x.astype(jnp.float32) if x.dtype in HALVES else x
 
 
 def axes_of(axis, ndim):
