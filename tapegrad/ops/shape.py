@@ -53,6 +53,7 @@ def clone(x):
 @linear(
     x=lambda g, axes: permute(g, axes=inverse_permutation(axes)),
     gradient_lies=lambda place, x, axes: permuted(place, inverse_permutation(axes)),
+    uniform=True,
 )
 def permute(x, *, axes):
     """``x`` with its dimensions in the order ``axes``."""
@@ -70,7 +71,7 @@ def inverse_permutation(axes: Sequence[int]) -> Shape:
 
 @linear(
     x=lambda g, axis0, axis1: transpose(g, axis0=axis0, axis1=axis1), aten=".int",
-    gradient_lies=lambda place, x, axis0, axis1: transposed(place, axis0, axis1),
+    gradient_lies=lambda place, x, axis0, axis1: transposed(place, axis0, axis1), uniform=True,
 )  # fmt: skip
 def transpose(x, *, axis0, axis1):
     """``x`` with two dimensions exchanged; of a 0-dim array, the array."""
