@@ -44,7 +44,7 @@ def alias(x):
     return x
 
 
-@linear(x=lambda g: g, keeps_layout=True)
+@linear(x=lambda g: g, keeps_layout=True, uniform=True)
 def clone(x):
     """A copy of ``x``."""
     return jnp.asarray(x)
@@ -113,7 +113,7 @@ def without_ones(shape: Shape, axes: Sequence[int]) -> Shape:
     return tuple(length for axis, length in enumerate(shape) if axis not in axes or length != 1)
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), gradient_lies=_viewed_back)
+@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), gradient_lies=_viewed_back, uniform=True)
 def unsqueeze(x, *, axis):
     """``x`` with a dimension of length 1 inserted before ``axis``."""
     return jnp.expand_dims(x, axis)
