@@ -10,13 +10,14 @@ from samples import all_samples
 
 import tapegrad as torch
 from tapegrad import ops
-from tapegrad.dispatch import kernels, moulds, structures
+from tapegrad.dispatch import kernels, moulds, plan, structures
 from tapegrad.dispatch.patterns import pattern_of
 from tapegrad.dispatch.structures import Structure
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import written
+from tapegrad.execution.kernel import Kernel
 from tapegrad.ops.operator import TABLE, forget_plans
 from tapegrad.tensor.spec import Spec
 
@@ -123,6 +124,29 @@ def test_a_length_that_is_new_writes_no_function(monkeypatch):
         expected = (n - 2) * (1 - np.tanh(0.73) ** 2)
         np.testing.assert_allclose(w.grad.numpy(), np.full((23, 29), expected), rtol=1e-5)
         w.grad = None
+    assert made and len(made) == before
+
+
+def test_large_arrays_of_new_lengths_have_no_kernels_of_their_own(monkeypatch):
+    forget_plans()
+    made = []
+
+    class Noted(Kernel):
+        __slots__ = ()
+
+        def __init__(self, function, **settings):
+            made.append(settings["name"])
+            super().__init__(function, **settings)
+
+    for module in (kernels, plan):
+        monkeypatch.setattr(module, "Kernel", Noted)
+    x = torch.linspace(0, 1, 20_000).requires_grad_()
+    for n in (9000, 9100, 9300, 9400, 12_000, 9500):
+        before, x.grad = len(made), None
+        y = x[:n].exp()
+        y.sum().backward()
+        np.testing.assert_allclose(x.grad.numpy()[:n], y.detach().numpy())
+        assert not x.grad.numpy()[n:].any()
     assert made and len(made) == before
 
 

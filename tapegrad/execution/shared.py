@@ -31,7 +31,7 @@ import numpy as np
 
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.symbolic import GeneralTrace
-from tapegrad.execution.tiering import Nothing, awaiting_decisions, hosted, quietly, separated, settings
+from tapegrad.execution.tiering import Nothing, awaiting_decisions, hosted, is_concrete, quietly, separated, settings
 from tapegrad.tape.sources import defined
 
 asarray = np.asarray
@@ -64,7 +64,7 @@ class SharedKernel:
         self._floats = [place for place, name in enumerate(names) if name[0] == "p"]
         self.key_names = [f"k{i}" for i in range(checked + len(self._places) + len(self._floats))]
         self.run = defined(shared_lines(examples, self.key_names, checked, self.counts), "run", {
-            "quietly": quietly, "body": self._body(), "array": np.array,
+            "quietly": quietly, "body": self._body(), "array": np.array, "asarray": asarray, "is_concrete": is_concrete,
             **{f"dtype{i}": dtype for i, dtype in enumerate(general.dtypes)},
             **{example.__name__: example for example in examples if isinstance(example, type)},
         })  # fmt: skip
@@ -81,23 +81,20 @@ class SharedKernel:
         floats = [asarray(numbers[place]) for place in self._floats]
         return [*shapes[: self._checked], *[numbers[place] for place in self._places], *floats]
 
-    def pays(self, growth: float) -> bool:
-        """Whether the host runs it where there are ``growth`` times as many results as when it was made."""
-        least, cost = self._general.least, self._general.cost
-        return least.host + (cost.host - least.host) * growth <= least.xla + (cost.xla - least.xla) * growth
-
     def cold_calls(self, growth: float) -> float:
         """How many calls the host runs before it is worth to have XLA compile it."""
-        host, xla, compiling = self._general.cost_at(growth)
-        return math.inf if host <= xla else compiling / (host - xla)
+        least, cost = self._general.least, self._general.cost
+        lost = least.host - least.xla + (cost.host - least.host - cost.xla + least.xla) * growth
+        return math.inf if lost <= 0 else (least.compile + (cost.compile - least.compile) * growth) / lost
 
     def fitting(self, growth: float, small: bool) -> SharedKernel | None:
         """Itself, if the host runs it whatever comes; what counts calls, if that runs the first of them."""
-        if small and self.pays(growth):
+        cold = self.cold_calls(growth)
+        if small and cold == math.inf:
             return self
         if isinstance(self._counted, partial):
             self._counted = self._counted()
-        return self._counted if self.cold_calls(growth) >= FEW else None
+        return self._counted if cold >= FEW else None
 
     def reset(self) -> None:
         """See to it that the host runs nothing where all is XLA's."""
@@ -113,7 +110,10 @@ FEW, MANY = 4, 8
 
 
 class CountedKernel(SharedKernel):
-    """The same for large arrays: calls have one key more, which counts those that are left to it."""
+    """The same for large arrays: calls have one key more, which counts those that are left to it.
+
+    What XLA has computed is read where it lies.
+    """
 
     __slots__ = ()
     counts = True
@@ -189,11 +189,13 @@ def shared_lines(examples: Sequence[Any], keys: Sequence[str], checked: int, cou
         dtype += 1
     checks.sort(key=lambda check: not check.endswith("ndarray"))
     checks += [f"{arguments[i]}.dtype is dtype{i} and {arguments[i]}.shape == k{i}" for i in range(checked)]
-    counting = ["left"] if counts else []
+    arrays = [x for x, example in zip(arguments, examples, strict=True) if not isinstance(example, type)]
+    counting = ["    if left[0] < 1:", "        return None", "    left[0] -= 1"] if counts else []
+    reading = [f"    {x} = {x} if type({x}) is ndarray or not is_concrete({x}) else asarray({x})" for x in arrays]
     return [
-        f"def run({', '.join([*counting, *keys, *arguments])}):",
-        f"    if {' and '.join([*(f'{left}[0] >= 1' for left in counting), *checks])}:",
-        *(f"        {left}[0] -= 1" for left in counting),
+        f"def run({', '.join([*(['left'] if counts else []), *keys, *arguments])}):",
+        *(counting + reading if counts else []),
+        f"    if {' and '.join(checks)}:",
         "        try:",
         f"            return quietly({', '.join(['body', *keys[checked:], *given])})",
         "        except Exception:",

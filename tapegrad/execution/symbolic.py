@@ -37,10 +37,6 @@ class GeneralTrace(NamedTuple):
     results: Results
     shapes: Callable
 
-    def cost_at(self, growth: float) -> Cost:
-        """What a call costs where results have ``growth`` times as many elements."""
-        return Cost(*(least + (cost - least) * growth for least, cost in zip(self.least, self.cost, strict=True)))
-
     def at(self, growth: float, numbers: dict[str, Any], floats: bool = True) -> HostFunction:
         """The function for other numbers, by their names, where results have ``growth`` times as many elements.
 
@@ -49,11 +45,12 @@ class GeneralTrace(NamedTuple):
         given = [np.asarray(number) for name, number in numbers.items() if name[0] == "p"] if floats else []
         first = [*map(numbers.get, self.free), *given]
         body = partial(self.body, *first) if first else self.body
+        cost = Cost(*(least + (cost - least) * growth for least, cost in zip(self.least, self.cost, strict=True)))
         results, single = self.results
         shapes = iter(self.shapes(*numbers.values()))
         sizes = [None if result is None else (next(shapes), result[1]) for result in results]
         others = 0 if floats else sum(name[0] == "p" for name in numbers)
-        return HostFunction(body, self.cost_at(growth), (np.dtype(float),) * others + self.dtypes, (sizes, single))
+        return HostFunction(body, cost, (np.dtype(float),) * others + self.dtypes, (sizes, single))
 
 
 def symbols(names: Sequence[str], constraints: Sequence[str]) -> dict[str, Any]:
