@@ -4,12 +4,6 @@ from tapegrad.autograd.profiling.events import DeviceType, EventList, FunctionEv
 from tapegrad.autograd.profiling.profile import _profiler_enabled, kineto_available, profile, record_function
 
 __all__ = [
-    "DeviceType",
-    "EventList",
-    "FunctionEvent",
-    "FunctionEventAvg",
-    "_profiler_enabled",
-    "kineto_available",
-    "profile",
+    "DeviceType", "EventList", "FunctionEvent", "FunctionEventAvg", "_profiler_enabled", "kineto_available", "profile",
     "record_function",
-]
+]  # fmt: skip

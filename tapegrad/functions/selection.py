@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.bindings.bounds import numbers
-from tapegrad.bindings.declarations import (
-    ARITHMETIC,
-    FOUND,
-    InPlace,
-    Out,
-    refuse_wider,
-)
+from tapegrad.bindings.declarations import ARITHMETIC, FOUND, InPlace, Out, refuse_wider
 from tapegrad.bindings.inplace import not_of_integers
 from tapegrad.bindings.inplace_fast_path import two_operands
 from tapegrad.bindings.layouts import in_row_major_order

@@ -28,19 +28,6 @@ __getattr__, __dir__ = on_demand(
 )
 del on_demand
 __all__ = [
-    "TapeGraph",
-    "diff",
-    "explain",
-    "explain_nan",
-    "graph",
-    "histogram",
-    "image",
-    "page_of",
-    "record",
-    "saved",
-    "walk",
-    "watch",
-    "who_holds",
-    "why_no_grad",
-    "why_none",
-]
+    "TapeGraph", "diff", "explain", "explain_nan", "graph", "histogram", "image", "page_of", "record", "saved", "walk",
+    "watch", "who_holds", "why_no_grad", "why_none",
+]  # fmt: skip

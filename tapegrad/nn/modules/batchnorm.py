@@ -25,14 +25,9 @@ from tapegrad.nn.parameter import Parameter, UninitializedBuffer, UninitializedP
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "LazyBatchNorm1d",
-    "LazyBatchNorm2d",
-    "LazyBatchNorm3d",
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
     "SyncBatchNorm",
-]
+]  # fmt: skip
 
 
 class _NormBase(Module):

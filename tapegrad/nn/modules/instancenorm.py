@@ -14,13 +14,9 @@ from tapegrad.nn.modules.batchnorm import _LazyNormBase, _NormBase
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "LazyInstanceNorm1d",
-    "LazyInstanceNorm2d",
+    "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
     "LazyInstanceNorm3d",
-]
+]  # fmt: skip
 
 
 class _InstanceNorm(_NormBase):
