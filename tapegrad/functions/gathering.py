@@ -34,11 +34,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def check_range(index: Tensor, axis: int, length: int) -> None:
-    """Refuse an index that is not in [0, length).
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse an index that is not in [0, length). Raises RuntimeError: PyTorch's message."""
     text = f"is out of bounds for dimension {axis} with size {length}"
     refuse_elements(index, outside, 0, length, complaint=lambda found: RuntimeError(f"index {found.number} {text}"))
 

@@ -24,11 +24,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def resolve_reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
-    """``reduction``, or what the deprecated flags say.
-
-    Raises:
-        ValueError: not ``"none"``, ``"mean"`` or ``"sum"``.
-    """
+    """``reduction``, or what the deprecated flags say. Raises ValueError: not ``"none"``, ``"mean"`` or ``"sum"``."""
     if size_average is not None or reduce is not None:
         average, kept = (True if flag is None else flag for flag in (size_average, reduce))
         reduction = ("mean" if average else "sum") if kept else "none"

@@ -46,11 +46,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 
 def check_norm_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
-    """Refuse integers, and a ``dtype`` in which the norm can't be taken.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse integers, and a ``dtype`` in which the norm can't be taken. Raises RuntimeError: PyTorch's messages."""
     own = input.dtype
     if own.category < FLOATING:
         raise RuntimeError(

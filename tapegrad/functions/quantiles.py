@@ -108,11 +108,7 @@ def _with_last(input: Tensor, axis: int) -> Tensor:
 
 
 def _checked(name: str, input: Tensor, q: Any, dim: Any, interpolation: Any) -> Tensor:
-    """The quantiles as a tensor of the dtype of ``input``.
-
-    Raises:
-        TypeError, RuntimeError: PyTorch's messages.
-    """
+    """The quantiles as a tensor of the dtype of ``input``. Raises TypeError, RuntimeError: PyTorch's messages."""
     if not (isinstance(q, Tensor) or is_number(q)) or not (dim is None or type(dim) is int):
         raise no_overload(name, (input, q) if dim is None else (input, q, dim), _OVERLOADS)
     if isinstance(q, Tensor):

@@ -28,32 +28,19 @@ def invalid(name: str, *arguments: Any) -> TypeError:
 
 
 def check_flag(name: str, argument: str, value: Any) -> None:
-    """Refuse anything but a bool.
-
-    Raises:
-        TypeError: naming the argument.
-    """
+    """Refuse anything but a bool. Raises TypeError: naming the argument."""
     if not isinstance(value, bool):
         raise TypeError(f"{name}(): argument '{argument}' must be bool, not {type(value).__name__}")
 
 
 def check_dtype(name: str, value: Any) -> None:
-    """Refuse anything but a dtype or None.
-
-    Raises:
-        TypeError: naming the argument.
-    """
+    """Refuse anything but a dtype or None. Raises TypeError: naming the argument."""
     if value is not None and not isinstance(value, dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(value).__name__}")
 
 
 def one_dim(name: str, dim: Any, ndim: int) -> int:
-    """A single dimension as a non-negative number.
-
-    Raises:
-        TypeError: not an int.
-        IndexError: out of range.
-    """
+    """A single dimension as a non-negative number. Raises TypeError: not an int. IndexError: out of range."""
     if isinstance(dim, (bool, float, str, tuple, list)) or dim is None:
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
     return wrap_dim(dim, ndim)
@@ -73,32 +60,20 @@ def several_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def refuse_complex(kernel: str, input: Tensor) -> None:
-    """Refuse a complex tensor as PyTorch's CPU kernels do.
-
-    Raises:
-        NotImplementedError: naming the kernel.
-    """
+    """Refuse a complex tensor as PyTorch's CPU kernels do. Raises NotImplementedError: naming the kernel."""
     if input.dtype.is_complex:
         raise not_implemented(kernel, input.dtype)
 
 
 def check_nonempty(name: str, input: Tensor, axes: Sequence[int], prefix: str = "(): ") -> None:
-    """Refuse to look for an extremum along a dimension of length 0.
-
-    Raises:
-        IndexError: naming the dimension.
-    """
+    """Refuse to look for an extremum along a dimension of length 0. Raises IndexError: naming the dimension."""
     for axis in axes if input.ndim else ():
         if input.shape[axis] == 0:
             raise IndexError(f"{name}{prefix}Expected reduction dim {axis} to have non-zero size.")
 
 
 def check_differentiable_dtype(input: Tensor, wanted: dtype | None) -> None:
-    """Refuse to sum what requires grad in a type that can't.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse to sum what requires grad in a type that can't. Raises RuntimeError: PyTorch's message."""
     if wanted is not None and wanted.category < FLOATING and input._spec.requires_grad and thread.modes.grad:
         raise RuntimeError(f"Autograd not support dtype: {wanted.scalar_name}")
 
@@ -160,11 +135,7 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 
 
 def check_mean_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
-    """Refuse a mean of integers, or in integers.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse a mean of integers, or in integers. Raises RuntimeError: PyTorch's message."""
     which, found = ("Input", input.dtype) if wanted is None else ("Optional", wanted)
     if found.category < FLOATING:
         raise RuntimeError(
@@ -336,11 +307,7 @@ def _extremum(name: str, input: Tensor, dim: Any, keepdim: Any, other: Any) -> A
 
 
 def check_any_elements(name: str, input: Tensor) -> None:
-    """Refuse to look for an extremum of nothing.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse to look for an extremum of nothing. Raises RuntimeError: PyTorch's message."""
     if input._spec.numel == 0:
         raise RuntimeError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "

@@ -45,11 +45,7 @@ def on_host(input: Tensor) -> np.ndarray:
 
 
 def check_sortable(name: str, input: Tensor) -> None:
-    """Refuse what has no order.
-
-    Raises:
-        RuntimeError: complex elements.
-    """
+    """Refuse what has no order. Raises RuntimeError: complex elements."""
     if input.dtype.is_complex:
         raise RuntimeError(f" {name} does not support complex dtypes on CPU")
 

@@ -102,11 +102,7 @@ class ArchiveReader:
         return begin, entry.file_size
 
     def read(self, name: str) -> np.ndarray:
-        """The bytes of a record.
-
-        Raises:
-            DamagedArchive: they aren't those that were written.
-        """
+        """The bytes of a record. Raises DamagedArchive: they aren't those that were written."""
         data = self.read_unchecked(name)
         self.check(name, data)
         return data

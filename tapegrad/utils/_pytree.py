@@ -276,11 +276,7 @@ def tree_map_(func: Callable, tree: Any, *rests: Any, is_leaf: Leafness = None) 
 
 
 def _wanted(types_or_pred: Any) -> Callable[[Any], bool]:
-    """Whether a leaf is one of these types, or fulfils this.
-
-    Raises:
-        TypeError: it is neither.
-    """
+    """Whether a leaf is one of these types, or fulfils this. Raises TypeError: it is neither."""
     if isinstance(types_or_pred, (type, tuple, types.UnionType)):
         return lambda leaf: isinstance(leaf, types_or_pred)
     if callable(types_or_pred):
@@ -340,11 +336,7 @@ def _paths(tree: Any, path: tuple, is_leaf: Leafness) -> Iterator[tuple[tuple, A
 
 
 def _keys(tree: Any, spec: TreeSpec) -> list:
-    """The keys of a node's children.
-
-    Raises:
-        ValueError: its class was registered without them.
-    """
+    """The keys of a node's children. Raises ValueError: its class was registered without them."""
     kind = spec.kind
     if kind in MAPPINGS:
         return [MappingKey(key) for key in tree]

@@ -53,11 +53,7 @@ def length_of(x: Tensor, batch_first: bool) -> int:
 
 
 def activation_of(activation: Activation) -> Callable[[Tensor], Tensor]:
-    """An activation by its name, or as it is.
-
-    Raises:
-        RuntimeError: another name than ``"relu"`` and ``"gelu"``.
-    """
+    """An activation by its name, or as it is. Raises RuntimeError: another name than ``"relu"`` and ``"gelu"``."""
     if not isinstance(activation, str):
         return activation
     if activation not in ("relu", "gelu"):

@@ -156,11 +156,7 @@ class CheckpointFunction(Function):
 
 
 def _backward_through(outputs: Iterable[Any], grads: tuple) -> None:
-    """Run backward from those outputs that require grad.
-
-    Raises:
-        RuntimeError: there are none.
-    """
+    """Run backward from those outputs that require grad. Raises RuntimeError: there are none."""
     roots = [
         (out, grads[position])
         for position, out in enumerate(outputs)

@@ -371,11 +371,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 def _parts(loader: DataLoader) -> bytes:
-    """What workers need of a loader.
-
-    Raises:
-        TypeError, AttributeError, PicklingError: it can't be pickled.
-    """
+    """What workers need of a loader. Raises TypeError, AttributeError, PicklingError: it can't be pickled."""
     try:
         return bytes(ForkingPickler.dumps((loader.dataset, loader.collate_fn, loader.worker_init_fn)))
     except (TypeError, AttributeError, PicklingError) as error:
