@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from inspect import cleandoc
 from typing import Any
 
 from tapegrad.absent import no_attribute
@@ -39,6 +40,18 @@ def nothing_collected() -> Iterator[None]:
                 if not begins:
                     gc.unfreeze()  # into the oldest generation
             gc.enable()
+
+
+def explained(doc: str | None, *paragraphs: str) -> str | None:
+    """A docstring with what many of a kind have in theirs, before its example.
+
+    >>> explained("How many.", "Raises:\\n    RuntimeError: none.").splitlines()
+    ['How many.', '', 'Raises:', '    RuntimeError: none.']
+    """
+    if doc is None:  # as in ``python -OO``
+        return None
+    text, *example = cleandoc(doc).split("\n\n>>>", 1)
+    return "\n\n>>>".join(("\n\n".join((text, *paragraphs)), *example))
 
 
 _homes: dict[str, dict[str, str]] = {}
