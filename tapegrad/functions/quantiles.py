@@ -36,9 +36,6 @@ def quantile(
     ``q``, in [0, 1], is a number or a tensor with at most one dimension, which then comes first in the result. Between
     two elements ``interpolation`` decides: "linear", "lower", "higher", "midpoint" or "nearest".
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     Raises:
         RuntimeError: no elements; not float32 or float64; ``q`` out of range or of another dtype.
 

@@ -89,7 +89,6 @@ def sum(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype 
 
     Args:
         dim: an int, or ints; None, () or nothing stands for all dimensions.
-        keepdim: whether the dimensions that are summed over stay, with length 1.
         dtype: what the elements are cast to first, and the result is.
 
     Raises:
@@ -155,7 +154,6 @@ def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype
 
     Args:
         dim: an int, or ints; None, () or nothing stands for all dimensions.
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         RuntimeError: integers, without a floating ``dtype``.
@@ -179,9 +177,6 @@ def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The sum over ``dim`` (or of all) of the elements that are not nan.
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     Raises:
         RuntimeError: complex elements.
 
@@ -197,9 +192,6 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
 @public("torch", "Tensor", out=Out(computes=FLOATING, kernel="nansum_cpu", real=True))
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The mean over ``dim`` (or of all) of the elements that are not nan.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         RuntimeError: integers, or complex elements.
@@ -250,9 +242,6 @@ def _truth(name: str, operator: Callable, input: Tensor, dim: Any, keepdim: bool
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements, or all over ``dim``, are nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     >>> torch.all(torch.tensor([[True, True], [True, False]]), 1)
     tensor([ True, False])
     """
@@ -262,9 +251,6 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 @public("torch", "Tensor", out=Out("any only supports bool tensor for result, got: {O}", derivative=False))
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element, or any over ``dim``, is nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     >>> torch.any(torch.tensor([[False, True], [False, False]]), 1)
     tensor([ True, False])
@@ -332,7 +318,6 @@ def max(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = 
 
     Args:
         dim: the dimension to look along; in its place another tensor, which may be given as ``other``, too.
-        keepdim: whether ``dim`` stays, with length 1.
 
     Raises:
         RuntimeError: no elements, and no ``dim``.
@@ -351,7 +336,6 @@ def min(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = 
 
     Args:
         dim: the dimension to look along; in its place another tensor, which may be given as ``other``, too.
-        keepdim: whether ``dim`` stays, with length 1.
 
     >>> torch.tensor([3.0, 1.0, 1.0]).min(0).indices
     tensor(1)
@@ -373,9 +357,6 @@ def _extreme_values(name: str, kernel: str, operator: Callable, input: Tensor, d
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The largest elements over ``dim`` (all if it is empty); equal ones share the gradient.
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     Raises:
         IndexError, RuntimeError: nothing to reduce.
 
@@ -389,9 +370,6 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The smallest elements over ``dim`` (all if it is empty); equal ones share the gradient.
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     Raises:
         IndexError, RuntimeError: nothing to reduce.
 
@@ -404,9 +382,6 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
 @public("torch", "Tensor")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest elements, of all or over ``dim``: a named tuple ``(min, max)``.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         IndexError, RuntimeError: nothing to reduce.
@@ -442,9 +417,6 @@ def _position(name: str, operator: Callable, input: Tensor, dim: Any, keepdim: b
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first largest element over ``dim``, or in the flattened tensor; nan is the largest.
 
-    Args:
-        keepdim: whether ``dim`` stays, with length 1.
-
     Raises:
         IndexError: nothing to reduce.
         RuntimeError: bool or complex elements.
@@ -458,9 +430,6 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 @public("torch", "Tensor", out=Out(EXPECTED, derivative=False))
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first smallest element over ``dim``, or in the flattened tensor; nan is the smallest.
-
-    Args:
-        keepdim: whether ``dim`` stays, with length 1.
 
     Raises:
         IndexError: nothing to reduce.
@@ -517,7 +486,6 @@ def std(
     Args:
         dim: an int, or ints; None for all.
         unbiased, correction: what the sum of squares is divided by, as in ``var``.
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         RuntimeError: integers.
@@ -537,7 +505,6 @@ def var(
 
     Args:
         dim: an int, or ints; None for all.
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         RuntimeError: integers.
@@ -557,7 +524,6 @@ def std_mean(
     Args:
         dim: an int, or ints; None for all.
         unbiased, correction: what the sum of squares is divided by, as in ``var``.
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
@@ -574,7 +540,6 @@ def var_mean(
     Args:
         dim: an int, or ints; None for all.
         unbiased, correction: what the sum of squares is divided by, as in ``var``.
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
@@ -607,9 +572,6 @@ def median(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET) -> Any:
 
     Of an even number of elements it is the lower one of the two in the middle; nan if there is one.
 
-    Args:
-        keepdim: whether ``dim`` stays, with length 1.
-
     Raises:
         NotImplementedError: bool or complex elements.
 
@@ -625,7 +587,6 @@ def nanmedian(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET) -> Any:
 
     Args:
         dim: the dimension to reduce; without it, the median of all elements.
-        keepdim: whether ``dim`` stays, with length 1.
 
     >>> torch.nanmedian(torch.tensor([4.0, torch.nan, 3.0]))
     tensor(3.)

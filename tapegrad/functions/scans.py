@@ -28,7 +28,6 @@ def prod(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET, *, dtype: dtype
 
     Args:
         dim: an int; without it, all elements are multiplied.
-        keepdim: whether ``dim`` stays, with length 1.
 
     Raises:
         TypeError: ``keepdim`` without ``dim``; several dimensions.
