@@ -81,7 +81,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 @public("nn.functional", native=True)
 def hardtanh_(input: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor:
-    """In-place version of ``hardtanh``: ``input`` limited to ``[min_val, max_val]``. Crossed bounds give the upper one."""
+    """In-place version of ``hardtanh``: ``input`` limited to ``[min_val, max_val]``. Crossed bounds give the upper one.
+    """
     return _hardtanh(input, True, min_val, max_val)
 
 

@@ -173,7 +173,8 @@ def upsample(
 
 @public("nn.functional")
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """``interpolate`` of ``input`` to a ``size`` or by a ``scale_factor`` with ``mode="nearest"``, under its old name."""
+    """``interpolate`` of ``input`` to a ``size`` or by a ``scale_factor`` with ``mode="nearest"``, under its old name.
+    """
     warnings.warn(
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3
     )
