@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Literal, Self, SupportsIndex, overload
 import jax
 import numpy as np
 
-from tapegrad.bindings import return_types as return_types
-from tapegrad.bindings.generator import Generator as Generator
-from tapegrad.bindings.storages import TypedStorage, UntypedStorage
 from tapegrad.execution.devices import device as _device
 from tapegrad.execution.dtypes import dtype as _dtype
+from tapegrad.bindings.generator import Generator as Generator
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage
+from tapegrad.bindings import return_types as return_types
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tape.node import Node
 from tapegrad.tensor.layout import layout as _layout
@@ -28,64 +28,56 @@ _Number = _int | _float | _complex
 _Scalar = _int | _float | _complex | Tensor
 
 from tapegrad import AcceleratorError as AcceleratorError
-from tapegrad import OutOfMemoryError as OutOfMemoryError
+from tapegrad.futures import Future as Future
 from tapegrad.amp.grad_scaler import GradScaler as GradScaler
+from tapegrad import OutOfMemoryError as OutOfMemoryError
 from tapegrad.bindings.symbolic import SymBool as SymBool
 from tapegrad.bindings.symbolic import SymFloat as SymFloat
 from tapegrad.bindings.symbolic import SymInt as SymInt
-from tapegrad.futures import Future as Future
-
 __version__: _str
 from tapegrad import absent as absent
 from tapegrad import accelerator as accelerator
 from tapegrad import amp as amp
-from tapegrad import autograd as autograd
-from tapegrad import backends as backends
 from tapegrad.amp.autocast_mode import autocast as autocast
 from tapegrad.amp.autocast_mode import autocast_decrement_nesting as autocast_decrement_nesting
 from tapegrad.amp.autocast_mode import autocast_increment_nesting as autocast_increment_nesting
-
+from tapegrad import autograd as autograd
+from tapegrad import backends as backends
 bfloat16: _dtype
 from tapegrad import bindings as bindings
-
 bool: _dtype
 from tapegrad import caches as caches
 from tapegrad.execution.promotion import can_cast as can_cast
-
 cdouble: _dtype
 cfloat: _dtype
 chalf: _dtype
-from tapegrad import compiler as compiler
 from tapegrad.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
-from tapegrad.compiler.step import compile as compile
 from tapegrad.interop.compare import compare as compare
-
+from tapegrad.compiler.step import compile as compile
+from tapegrad import compiler as compiler
 complex128: _dtype
 complex32: _dtype
 complex64: _dtype
 from tapegrad import cpu as cpu
 from tapegrad import cuda as cuda
 from tapegrad import declaring as declaring
+from tapegrad.execution.modes import deferred as deferred
+from tapegrad.execution.devices import device as device
 from tapegrad import dispatch as dispatch
 from tapegrad import distributed as distributed
 from tapegrad import distributions as distributions
 from tapegrad import doors as doors
-from tapegrad.execution.devices import device as device
-from tapegrad.execution.modes import deferred as deferred
-
 double: _dtype
 from tapegrad.execution.dtypes import dtype as dtype
-
 e: _float
+from tapegrad.autograd.grad_mode import enable_grad as enable_grad
 from tapegrad import engine as engine
 from tapegrad import errors as errors
 from tapegrad import execution as execution
-from tapegrad import fft as fft
-from tapegrad.autograd.grad_mode import enable_grad as enable_grad
-from tapegrad.execution.dtypes import finfo as finfo
 from tapegrad.viz.explanations.costs import explain as explain
 from tapegrad.viz.explanations.nonfinite import explain_nan as explain_nan
-
+from tapegrad import fft as fft
+from tapegrad.execution.dtypes import finfo as finfo
 float: _dtype
 float16: _dtype
 float32: _dtype
@@ -94,6 +86,7 @@ float8_e4m3fn: _dtype
 float8_e4m3fnuz: _dtype
 float8_e5m2: _dtype
 float8_e5m2fnuz: _dtype
+from tapegrad.interop.arrays import from_jax_array as from_jax_array
 from tapegrad import func as func
 from tapegrad import functional as functional
 from tapegrad import functions as functions
@@ -102,87 +95,78 @@ from tapegrad import fx as fx
 from tapegrad.amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from tapegrad.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
 from tapegrad.amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
-from tapegrad.autograd.subgradient import get_subgradient as get_subgradient
 from tapegrad.execution.devices import get_default_device as get_default_device
 from tapegrad.execution.dtypes import get_default_dtype as get_default_dtype
 from tapegrad.execution.modes import get_execution as get_execution
-from tapegrad.interop.arrays import from_jax_array as from_jax_array
 from tapegrad.tensor.printing import get_printoptions as get_printoptions
-
+from tapegrad.autograd.subgradient import get_subgradient as get_subgradient
 half: _dtype
 from tapegrad import hub as hub
 from tapegrad.execution.dtypes import iinfo as iinfo
-
 inf: _float
-from tapegrad.as_torch.standing import install as install
 from tapegrad.autograd.grad_mode import inference_mode as inference_mode
-
+from tapegrad.as_torch.standing import install as install
 int: _dtype
 int16: _dtype
 int32: _dtype
 int64: _dtype
 int8: _dtype
 from tapegrad import interop as interop
-from tapegrad import jit as jit
-from tapegrad import library as library
-from tapegrad import linalg as linalg
+from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from tapegrad.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from tapegrad.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
 from tapegrad.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from tapegrad.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
-from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
-from tapegrad.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from tapegrad.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from tapegrad.errors import is_warn_always_enabled as is_warn_always_enabled
+from tapegrad import jit as jit
+from tapegrad import library as library
+from tapegrad import linalg as linalg
 from tapegrad.serialization.loading import load as load
-
 long: _dtype
 from tapegrad import masked as masked
 from tapegrad import mps as mps
 from tapegrad import mtia as mtia
 from tapegrad import multiprocessing as multiprocessing
-
 nan: _float
 newaxis: None
 from tapegrad import nn as nn
+from tapegrad.autograd.grad_mode import no_grad as no_grad
 from tapegrad import onnx as onnx
 from tapegrad import ops as ops
 from tapegrad import optim as optim
 from tapegrad import overrides as overrides
-from tapegrad.autograd.grad_mode import no_grad as no_grad
-
 pi: _float
 from tapegrad import profiler as profiler
 from tapegrad import progress as progress
+from tapegrad.execution.promotion import promote_types as promote_types
 from tapegrad import quasirandom as quasirandom
 from tapegrad import random as random
+from tapegrad.serialization.saving import save as save
 from tapegrad import serialization as serialization
+from tapegrad.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from tapegrad.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
 from tapegrad.amp.autocast_mode import set_autocast_cpu_dtype as set_autocast_cpu_dtype
 from tapegrad.amp.autocast_mode import set_autocast_cpu_enabled as set_autocast_cpu_enabled
 from tapegrad.amp.autocast_mode import set_autocast_dtype as set_autocast_dtype
 from tapegrad.amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from tapegrad.amp.autocast_mode import set_autocast_gpu_dtype as set_autocast_gpu_dtype
-from tapegrad.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
-from tapegrad.autograd.grad_mode import set_grad_enabled as set_grad_enabled
-from tapegrad.errors import set_warn_always as set_warn_always
 from tapegrad.execution.devices import set_default_device as set_default_device
 from tapegrad.execution.dtypes import set_default_dtype as set_default_dtype
 from tapegrad.execution.modes import set_execution as set_execution
-from tapegrad.execution.promotion import promote_types as promote_types
-from tapegrad.serialization.saving import save as save
+from tapegrad.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from tapegrad.tensor.printing import set_printoptions as set_printoptions
-
+from tapegrad.errors import set_warn_always as set_warn_always
 short: _dtype
 from tapegrad import signal as signal
 from tapegrad import special as special
 from tapegrad import storage as storage
 from tapegrad import streams as streams
+from tapegrad.autograd.subgradient import subgradient as subgradient
 from tapegrad import tape as tape
 from tapegrad import testing as testing
 from tapegrad import torch_version as torch_version
 from tapegrad import types as types
-from tapegrad.autograd.subgradient import subgradient as subgradient
-
 uint16: _dtype
 uint32: _dtype
 uint64: _dtype
@@ -190,14 +174,13 @@ uint8: _dtype
 from tapegrad import utils as utils
 from tapegrad import version as version
 from tapegrad import viz as viz
-from tapegrad import xpu as xpu
 from tapegrad.func.mapping import vmap as vmap
+from tapegrad.viz.explanations.walking import walk as walk
+from tapegrad.viz.explanations.watching import watch as watch
 from tapegrad.viz.explanations.keeping import who_holds as who_holds
 from tapegrad.viz.explanations.missing import why_no_grad as why_no_grad
 from tapegrad.viz.explanations.missing import why_none as why_none
-from tapegrad.viz.explanations.walking import walk as walk
-from tapegrad.viz.explanations.watching import watch as watch
-
+from tapegrad import xpu as xpu
 BFloat16Storage: _type[Tensor]
 BFloat16Tensor: _type[Tensor]
 BoolStorage: _type[Tensor]
@@ -222,7 +205,6 @@ ShortStorage: _type[Tensor]
 ShortTensor: _type[Tensor]
 from tapegrad.bindings.storages import TypedStorage as TypedStorage
 from tapegrad.bindings.storages import UntypedStorage as UntypedStorage
-
 def _amp_foreach_non_finite_check_and_unscale_(self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
     """Multiply tensors by a number, and write 1 into another if one was not finite."""
 def _amp_update_scale_(input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float | Tensor, scale_backoff_factor: _float | Tensor, growth_interval: _int) -> Tensor:
@@ -1523,7 +1505,6 @@ def kthvalue(input: Tensor, k: _int | Tensor, dim: _int = ..., keepdim: _bool = 
 def layer_norm(input: Tensor, normalized_shape: Sequence[_int], weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float | Tensor = ..., cudnn_enable: _bool = ...) -> Tensor:
     """See ``torch.nn.functional.layer_norm``."""
 from tapegrad.tensor.layout import layout as layout
-
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The least common multiple of integers. Broadcast."""
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
@@ -1696,7 +1677,6 @@ def median(input: Tensor) -> Tensor:
 def median(input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.median:
     """The median of all elements, or over ``dim`` a named tuple of the medians and their ``indices``."""
 from tapegrad.tensor.layout import memory_format as memory_format
-
 def meshgrid(*tensors: Any, indexing: _str | None = ...) -> tuple[Tensor, ...]:
     """The coordinates of the points of a grid: one tensor for each vector, all of the grid's shape."""
 @overload

@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Literal, Self, SupportsIndex, overload
 import jax
 import numpy as np
 
-from tapegrad.bindings import return_types
-from tapegrad.bindings.generator import Generator
-from tapegrad.bindings.storages import TypedStorage, UntypedStorage
 from tapegrad.execution.devices import device as _device
 from tapegrad.execution.dtypes import dtype as _dtype
+from tapegrad.bindings.generator import Generator
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage
+from tapegrad.bindings import return_types
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tape.node import Node
 from tapegrad.tensor.layout import layout as _layout

@@ -58,22 +58,23 @@ _homes: dict[str, dict[str, str]] = {}
 """By packages, what is imported late, and from where."""
 
 
-def on_demand(package: str, **homes: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def on_demand(package: str, homes: dict[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package, parts of which are imported when they are first asked for.
 
     What a package shows of rooms below its own is said by one that stands below both: the same call, with its name.
 
     Args:
         package: its name.
-        homes: what is imported late, and from which module; a module of the package is its own home. It mustn't have
-            the name of another module of the package, whose import would put that in its place.
+        homes: what is imported late, by the module that has it: names with blanks between; what the package has are its
+            modules. Nothing else may have the name of one of these, whose import would put that in its place.
 
-    >>> __getattr__, __dir__ = on_demand("tapegrad", sample="random")
+    >>> __getattr__, __dir__ = on_demand("tapegrad", {"random": "sample"})
     >>> __getattr__("sample").__name__
     'sample'
     """
     known = _homes.setdefault(package, {})
-    known.update(homes)
+    for home, names in homes.items():
+        known.update((name, f"{package}.{name}" if home == package else home) for name in names.split())
 
     def load(name: str) -> Any:
         if name not in known:

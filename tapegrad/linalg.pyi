@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Literal, Self, SupportsIndex, overload
 import jax
 import numpy as np
 
-from tapegrad.bindings import return_types
-from tapegrad.bindings.generator import Generator
-from tapegrad.bindings.storages import TypedStorage, UntypedStorage
 from tapegrad.execution.devices import device as _device
 from tapegrad.execution.dtypes import dtype as _dtype
+from tapegrad.bindings.generator import Generator
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage
+from tapegrad.bindings import return_types
 from tapegrad.tape.hooks import RemovableHandle
 from tapegrad.tape.node import Node
 from tapegrad.tensor.layout import layout as _layout
@@ -28,7 +28,6 @@ _Number = _int | _float | _complex
 _Scalar = _int | _float | _complex | Tensor
 
 from tapegrad._C import _LinAlgError as LinAlgError
-
 def cholesky(input: Tensor, *, upper: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """The lower triangular ``L`` with ``input = L @ L.mH`` of positive definite matrices; its adjoint, if ``upper``."""
 def cholesky_ex(input: Tensor, *, upper: _bool = ..., check_errors: _bool = ..., out: Sequence[Tensor] | None = ...) -> return_types.linalg_cholesky_ex:

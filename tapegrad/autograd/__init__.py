@@ -21,16 +21,12 @@ from tapegrad.autograd.variable import Variable, variable
 from tapegrad.declaring import on_demand
 from tapegrad.dispatch import SavedTensor
 
-__getattr__, __dir__ = on_demand(
-    __name__,
-    DeviceType="tapegrad.autograd.profiling.events",
-    ProfilerActivity="tapegrad.autograd.profiling.session",
-    _profiler_enabled="tapegrad.autograd.profiler",
-    functional="tapegrad.autograd.functional",
-    kineto_available="tapegrad.autograd.profiler",
-    profiler="tapegrad.autograd.profiler",
-    profiler_util="tapegrad.autograd.profiler_util",
-)
+__getattr__, __dir__ = on_demand(__name__, {
+    __name__: "functional profiler profiler_util",
+    "tapegrad.autograd.profiler": "_profiler_enabled kineto_available",
+    "tapegrad.autograd.profiling.events": "DeviceType",
+    "tapegrad.autograd.profiling.session": "ProfilerActivity",
+})
 del on_demand
 
 __all__ = [

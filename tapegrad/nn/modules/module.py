@@ -39,7 +39,7 @@ from tapegrad.tape.showing import shown_in_html
 from tapegrad.tensor.paths import note_module, owners
 from tapegrad.tensor.tensor import Tensor
 
-__getattr__, _ = on_demand(__name__, compile="tapegrad.compiler.step")
+__getattr__, _ = on_demand(__name__, {"tapegrad.compiler.step": "compile"})
 
 __all__ = [
     "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
