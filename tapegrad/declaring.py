@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from inspect import cleandoc
-from typing import Any
+from typing import Any, TypeVar
 
 from tapegrad.absent import no_attribute
+
+F = TypeVar("F", bound=Callable)
 
 FEW = 50_000
 """As many objects as a program has that has just begun, at most: Python's own, NumPy's and some of its own."""
@@ -52,6 +54,16 @@ def explained(doc: str | None, *paragraphs: str) -> str | None:
         return None
     text, *example = cleandoc(doc).split("\n\n>>>", 1)
     return "\n\n>>>".join(("\n\n".join((text, *paragraphs)), *example))
+
+
+def sharing(*paragraphs: str) -> Callable[[F], F]:
+    """A decorator: the docstring of a function also has these paragraphs, as those of others have."""
+
+    def decorate(function: F) -> F:
+        function.__doc__ = explained(function.__doc__, *paragraphs)
+        return function
+
+    return decorate
 
 
 _homes: dict[str, dict[str, str]] = {}
