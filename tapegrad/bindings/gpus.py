@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
-from tapegrad.absent import STREAMS
+from tapegrad.absent import STREAMS, RefusedClass
 from tapegrad.bindings.accelerator import NO_NEW_PEAK
 from tapegrad.bindings.cuda import device_count, gpu, init, is_available
 from tapegrad.bindings.generator import get_rng_state as default_state
@@ -45,16 +45,10 @@ class CUDAGraph:
         raise RuntimeError("Tried to instantiate dummy base class CUDAGraph")
 
 
-class graph:
-    """What records a GPU's work in a ``with`` block, in PyTorch. What is compiled is one program here.
+class graph(RefusedClass):
+    """What records a GPU's work in a ``with`` block, in PyTorch. What is compiled is one program here. Refused."""
 
-    Raises:
-        NotImplementedError: always.
-    """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Refuse."""
-        raise NotImplementedError(f"torch.cuda.graph is not in tapegrad (yet): {STREAMS}")
+    refusal = "torch.cuda.", STREAMS
 
 
 # -- what it is --------------------------------------------------------------------------------------------------------

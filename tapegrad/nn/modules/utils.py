@@ -53,19 +53,18 @@ SIDES = {"1": "(left, right)", "2": "(left, right, top, bottom)", "3": "(left, r
 
 
 class Explained:
-    """What layers share that come for one, two and three dimensions: each docstring also says ``_about``.
+    """What layers share that come in several kinds: each docstring also says ``_about``, before its example.
 
-    That stands before the example. ``{sizes}`` and ``{sides}`` in it are how sizes and paddings are given in as many
-    ``{dims}`` as the name of the class has.
+    ``{sizes}`` and ``{sides}`` in it are how sizes and paddings are given in as many ``{dims}`` as its name has.
     """
 
     _about: ClassVar[str] = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        dims = cls.__name__[-2:-1]
-        if dims in SIZES and cls._about and cls.__doc__ and cls.__module__.startswith(__package__):
-            about = textwrap.fill(cls._about.format(dims=dims, sizes=SIZES[dims], sides=SIDES[dims]), 116)
+        if cls._about and not cls.__name__.startswith("_") and cls.__doc__ and cls.__module__.startswith(__package__):
+            dims = cls.__name__[-2]
+            about = textwrap.fill(cls._about.format(dims=dims, sizes=SIZES.get(dims), sides=SIDES.get(dims)), 116)
             cls.__doc__ = explained(cls.__doc__, about)
 
 
