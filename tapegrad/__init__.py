@@ -25,43 +25,9 @@ from tapegrad.bindings.attach import attach
 from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.bindings.symbolic import SymBool, SymFloat, SymInt
 from tapegrad.errors import AcceleratorError, OutOfMemoryError, is_warn_always_enabled, set_warn_always
+from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device, get_default_device, set_default_device
-from tapegrad.execution.dtypes import (
-    bfloat16,
-    bool,
-    cdouble,
-    cfloat,
-    chalf,
-    complex32,
-    complex64,
-    complex128,
-    double,
-    dtype,
-    finfo,
-    float,
-    float8_e4m3fn,
-    float8_e4m3fnuz,
-    float8_e5m2,
-    float8_e5m2fnuz,
-    float16,
-    float32,
-    float64,
-    get_default_dtype,
-    half,
-    iinfo,
-    int,
-    int8,
-    int16,
-    int32,
-    int64,
-    long,
-    set_default_dtype,
-    short,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from tapegrad.execution.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from tapegrad.execution.modes import deferred, get_execution, set_execution
 from tapegrad.execution.promotion import can_cast, promote_types
 from tapegrad.interop.arrays import from_jax_array  # declares Tensor.jax
@@ -72,10 +38,11 @@ from tapegrad.version import __version__
 from tapegrad.viz import showing  # declares Tensor.graph
 
 newaxis = None
+globals().update({name: item for name, item in vars(dtypes).items() if isinstance(item, dtype)})
 
 attach()
 globals().update(NAMESPACES["torch"])
-del attach, nothing_collected, showing, tensor_methods, NAMESPACES
+del attach, dtypes, nothing_collected, showing, tensor_methods, NAMESPACES
 
 # these name what the families declared, or need the methods that were just attached
 from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked, nn, overrides, random, signal, special  # noqa: E402
