@@ -75,6 +75,7 @@ SPLIT_WITH_SIZES = Pieces(
     xs=lambda g, xs_shapes, xs_dtypes, i, axis: _part(g, xs_shapes, xs_dtypes[i], i, axis),
     promote="common",
     pieces=CAT,
+    uniform=True,
 )
 def cat(*xs, axis):
     """Arrays one after another along a dimension; arrays of shape (0,) don't count, whatever the others' shape."""
@@ -89,7 +90,7 @@ def _part(g: Any, shapes: Sequence[Shape], dtype: Any, i: int, axis: int) -> Any
     return slice_(g, start, axis=axis, length=shapes[i][axis], step=1)
 
 
-@linear(xs=lambda g, i, axis: select(g, i, axis=axis), promote="common", pieces=STACK)
+@linear(xs=lambda g, i, axis: select(g, i, axis=axis), promote="common", pieces=STACK, uniform=True)
 def stack(*xs, axis):
     """Arrays of one shape side by side along a new dimension."""
     shape = xs[0].shape

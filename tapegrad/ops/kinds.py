@@ -129,7 +129,7 @@ class Elementwise(General):
     """Acts on each element by itself, after broadcasting."""
 
     kind = "elementwise"
-    broadcasts = True
+    broadcasts = uniform = True
 
     def check(self, specs: Sequence, settings: dict) -> None:
         broadcast_shapes([spec.shape for spec in specs if isinstance(spec, Spec)])
@@ -325,7 +325,7 @@ def cast(x, *, dtype):
     return x.astype(dtype.numpy) if hasattr(x, "astype") else jnp.asarray(x, dtype.numpy)
 
 
-@linear(x=lambda g, x_shape: sum_to(g, shape=tuple(x_shape)), aten="expand", shows=True)
+@linear(x=lambda g, x_shape: sum_to(g, shape=tuple(x_shape)), aten="expand", shows=True, uniform=True)
 def broadcast_to(x, *, shape):
     """``x`` repeated along new dimensions in front, and along those of length 1."""
     return jnp.broadcast_to(x, shape)

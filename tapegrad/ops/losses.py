@@ -292,6 +292,7 @@ def _declare_nll(name: str, aten: str, **facts: Any) -> Operator:
         aten=aten,
         family="nll_loss",
         real=True,
+        uniform=True,
         **facts,
     )
     def loss(x, target, weight=None, *, axis, reduction, ignore_index):

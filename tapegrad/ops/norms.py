@@ -71,6 +71,7 @@ def _declare_norm(name: str, **facts: Any) -> Operator:
         jvp=lambda t_x, x, out, ord, axis, keepdims: norm_tangent(t_x, x, out, ord, axis, keepdims),
         name=name,
         convention=conventions.ORIGIN,
+        uniform=True,
         **facts,
     )
     def operator(x, *, ord, axis, keepdims=False, dtype=None):

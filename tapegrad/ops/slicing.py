@@ -15,7 +15,7 @@ from tapegrad.ops.shape import Shape
 
 @linear(
     x=lambda g, index, x_shape, axis: select_adjoint(g, index, axis=axis, length=x_shape[axis]), aten=".int",
-    plain_inputs=("index",),
+    plain_inputs=("index",), uniform=True,
 )  # fmt: skip
 def select(x, index, *, axis):
     """The slice of ``x`` at one ``index`` (a number in range, not negative) of a dimension, without the dimension."""

@@ -255,7 +255,7 @@ def no_derivative(what):
     return formula
 
 
-@general(x=no_derivative("_unique2"), aten="_unique2", profile="_unique2")
+@general(x=no_derivative("_unique2"), aten="_unique2", profile="_unique2", uniform=True)
 def unique(x, places):
     """The elements of the flattened ``x`` at ``places``, which are those of its distinct elements."""
     return _distinct(x, places, None)
