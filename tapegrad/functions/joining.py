@@ -49,6 +49,9 @@ def joined(tensors: Sequence[Tensor], dim: int) -> Tensor:
     Raises:
         RuntimeError: their shapes differ in another dimension.
     """
+    shape = tensors[0]._spec.shape
+    if shape != (0,) and shape and all([tensor._spec.shape == shape for tensor in tensors]):
+        return ops.cat(*tensors, axis=wrap_dim(dim, len(shape)))
     for position, tensor in enumerate(tensors):
         if tensor.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
