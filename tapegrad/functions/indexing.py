@@ -336,6 +336,8 @@ def __getitem__(self: Tensor, index: Any) -> Tensor:
     result = chosen.view()
     if chosen.indexed:
         places = chosen.places()
+        if len(chosen.indexed) == 1 and chosen.indexed[0][1]._spec.dtype is bool_ and places[-1] is not None:
+            return picked(result, places, places[-1]._spec.shape)  # the places of a mask are within it
         return picked(result, places, check_places(places, chosen.shape))
     return result if chosen.steps else view_of(self, shape_ops.alias)
 
