@@ -477,15 +477,16 @@ def nll_loss(
 
 
 def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
-    ndim = input.ndim
+    shape, given = input._spec.shape, target._spec.shape
+    ndim = len(shape)
     if ndim == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if ndim > 1 and (not target.ndim or input.shape[0] != target.shape[0]):
-        got = target.shape[0] if target.ndim else 0
-        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({got}).")
-    if ndim <= 2 and target.ndim > 1:
+    if ndim > 1 and (not given or shape[0] != given[0]):
+        got = given[0] if given else 0
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({got}).")
+    if ndim <= 2 and len(given) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if ndim == 1 and target.ndim == 1:
+    if ndim == 1 and len(given) == 1:
         target = view(target, shape=()) if reduction != "none" and target.shape[0] == 1 else target
     axis = 0 if ndim == 1 else 1
     refuse_gradient("nll_loss_forward" if ndim <= 2 else "nll_loss2d_forward", "weight", weight)
@@ -494,7 +495,7 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index
         operator = losses.nll_loss_of_any
     result = operator(input, target, weight, axis=axis, reduction=reduction, ignore_index=ignore_index)
     refuse_elements(  # after what is refused for its shape
-        target, outside, 0, input.shape[axis], ignore_index,
+        target, outside, 0, shape[axis], ignore_index,
         complaint=lambda found: IndexError(f"Target {found.number} is out of bounds."),
     )  # fmt: skip
     return result

@@ -81,6 +81,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     >>> torch.clamp(torch.tensor([-1.0, 0.5, 2.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    own = input._spec.dtype
+    if own.category == FLOATING and type(min) in (float, int) and type(max) in (float, int):
+        return selection.clamp.with_numbers(input, (converted(min, own), converted(max, own)), {})
     bounds = [bound for bound in (min, max) if bound is not None]
     if not bounds:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")

@@ -151,7 +151,8 @@ def _ranked(x, axis, keepdims, rank):
         return values, indices.astype(jnp.int64)
     numbers = jnp.sum(x == x, axis=axis, keepdims=True, dtype=jnp.int32)
     place = jnp.broadcast_to(rank(numbers, x.shape[axis]), numbers.shape)
-    return _reduced(_at(values, place, axis), _at(indices, place, axis), axis, keepdims)
+    found = _at(indices, place, axis)
+    return _reduced(_at(x, found, axis), found, axis, keepdims)
 
 
 @choosing(aten=".dim", node=1)
