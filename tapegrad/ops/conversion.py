@@ -6,9 +6,10 @@ import jax.numpy as jnp
 
 from tapegrad.execution.dtypes import int32, int64
 from tapegrad.ops.kinds import general
+from tapegrad.ops.memory_formats import as_input
 
 
-@general(aten=None, keeps_layout=True)
+@general(aten=None, lies=as_input)
 def truncate(x, *, dtype):
     """A floating or complex ``x`` in an integral dtype: towards zero, and out of range as processors do it.
 
