@@ -182,9 +182,14 @@ def _share_outside(input: Tensor, result: Tensor, further: int) -> None:
         front = outer._spec.layout[: whole.batched]
         if outer._spec.layout == (*front, *input._spec.layout) and inner._storage is None:
             strides = named_strides(inner.shape, (*front, *result._spec.layout))
-            inner._spec = inner._spec.replace(strides=strides)
-            _share_outside(outer, inner, further)
-            share(inner, outer, outer._offset + further)
+            known = outer if whole.origin is None else whole.origin
+            if known is outer and outer._view is None:
+                inner._spec = inner._spec.replace(strides=strides)
+                _share_outside(outer, inner, further)
+                share(inner, outer, outer._offset + further)
+                return
+            with whole.level.reading():
+                as_view(known, inner, strides, outer._offset + further)
 
 
 def sharing(tensor: Tensor, requires_grad: bool = False) -> Tensor:

@@ -35,6 +35,7 @@ from tapegrad.doors import Door
 from tapegrad.execution.host import array_of
 from tapegrad.execution.opaque import Opaque
 from tapegrad.tape.modes import Modes, thread
+from tapegrad.tensor.dual import set_tangent
 from tapegrad.tensor.level_messages import (
     ESCAPED,
     NO_HOOKS,
@@ -46,7 +47,7 @@ from tapegrad.tensor.level_messages import (
     RANDOM_IN_BATCH,
 )
 from tapegrad.tensor.spec import Spec, named_strides
-from tapegrad.tensor.tensor import Tensor, sharing_handle, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, edge_of, sharing_handle, value_of, wrap
 
 
 class Level:
@@ -138,18 +139,19 @@ class Lifted(Opaque):
         tensor: the one outside, which nobody writes to.
         level: where it has been lifted to.
         batched: whether the first dimension of ``tensor`` is the one that the level maps over.
-        origin: what was lifted and shares its memory with ``tensor``: who writes over this value writes there.
+        origin: what was lifted and shares its memory with ``tensor``: who writes over this value writes there, and who
+            reads it finds the history that came of writes there, from wherever.
         shape, dtype: what is seen at the level; the dtype as NumPy's.
         spec: of a tensor that has this value, and nothing else.
     """
 
-    __slots__ = ("tensor", "level", "batched", "origin", "shape", "dtype", "spec")
+    __slots__ = ("_tensor", "level", "batched", "origin", "shape", "dtype", "spec")
 
     nbytes = 0
     """Nothing of it can be written over."""
 
     def __init__(self, tensor: Tensor, level: Level, batched: bool, origin: Tensor | None = None) -> None:
-        self.tensor, self.level, self.batched, self.origin = tensor, level, batched, origin
+        self._tensor, self.level, self.batched, self.origin = tensor, level, batched, origin
         outside = tensor._spec
         self.shape = tuple(outside.shape[1:] if batched else outside.shape)
         self.dtype = outside.dtype.numpy
@@ -157,6 +159,19 @@ class Lifted(Opaque):
         if strides is not None:
             strides = named_strides(self.shape, strides[1:] if batched else strides)
         self.spec = Spec.of(self.shape, outside.dtype, outside.device, level=level.depth, strides=strides).fresh
+
+    @property
+    def tensor(self) -> Tensor:
+        origin, tensor = self.origin, self._tensor
+        if origin is None or origin._spec.plain:
+            return tensor
+        with self.level.reading():
+            edge = edge_of(origin) or tensor._edge
+            if edge is not tensor._edge or origin._spec.dual is not tensor._spec.dual:
+                self._tensor = tensor = sharing_handle(origin, edge)
+                if origin._spec.dual:
+                    set_tangent(tensor, origin._tangent)
+        return tensor
 
     @property
     def below(self) -> Any:

@@ -189,10 +189,39 @@ def test_along_itself():
     agree(run)
 
 
-def test_what_was_given_twice_is_written():
+TWICE = {
+    "a": lambda a, b: a.mul_(2) * b,
+    "b alone": lambda a, b: (a.mul_(2), b * 3)[1],
+    "both": lambda a, b: (a.mul_(2), b.mul_(3), a * b)[2],
+    "through a view": lambda a, b: (a.view(-1).mul_(2), a * b)[1],
+    "a view from before": lambda a, b: (b.view(-1), a.mul_(2))[0].sin(),
+    "a view of a view": lambda a, b: (b.view(-1)[:1], a.mul_(2))[0].sin(),
+    "a transposed view": lambda a, b: (b.unsqueeze(0).mT, a.mul_(2))[0].sin(),
+}
+TO_BOTH = {
+    "vmap": lambda torch, f, x: torch.vmap(f)(x, x),
+    "vmap of a view": lambda torch, f, x: torch.vmap(f)(x, x[:]),
+    "vmap of one": lambda torch, f, x: torch.vmap(f, in_dims=(0, None))(x, x[0]),
+    "vjp": lambda torch, f, x: torch.func.vjp(lambda y: f(x, y), x)[0],
+    "jvp": lambda torch, f, x: torch.func.jvp(f, (x, x), (torch.ones(2, 3), torch.ones(2, 3))),
+    "jvp along itself": lambda torch, f, x: torch.func.jvp(f, (x, x), (x, x)),
+    "vmap of jvp": lambda torch, f, x: torch.vmap(lambda a, b: torch.func.jvp(f, (a, b), (a, b)))(x, x),
+}
+
+
+@pytest.mark.parametrize("function", TWICE)
+@pytest.mark.parametrize("transform", TO_BOTH)
+def test_what_was_given_twice_is_written(transform, function):
+    """Who else shows the memory has the history of the write."""
+
     def run(torch):
-        x = torch.tensor([1.0, 2.0, 3.0])
-        return torch.func.jvp(lambda a, b: a.mul_(2) + b, (x, x), (torch.ones(3), torch.ones(3))), x
+        start = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+        x = start * 1
+        y = attempt(lambda: TO_BOTH[transform](torch, TWICE[function], x))
+        y = y if isinstance(y, tuple) else (y,)
+        found = [part for part in y if isinstance(part, torch.Tensor)]
+        grads = attempt(lambda: torch.autograd.grad(sum(((part * part).sum() for part in (*found, x))), start))
+        return [part.detach() for part in found] or y, x.detach(), x._version, grads
 
     agree(run)
 
