@@ -226,6 +226,49 @@ def test_what_was_given_twice_is_written(transform, function):
     agree(run)
 
 
+RETURNED = {
+    "vjp": lambda torch, f, x: torch.func.vjp(f, x)[0],
+    "jvp": lambda torch, f, x: torch.func.jvp(f, (x,), (torch.ones_like(x),))[0],
+    "besides": lambda torch, f, x: torch.func.grad(lambda x: (x.abs().sum(), f(x)), has_aux=True)(x)[1],
+    "vmap": lambda torch, f, x: torch.vmap(f)(x),
+    "vmap to another place": lambda torch, f, x: torch.vmap(f, out_dims=-1)(x),
+    "vmap of vjp": lambda torch, f, x: torch.vmap(lambda x: torch.func.vjp(f, x)[0])(x),
+}
+VIEWS = {
+    "itself": lambda x: x,
+    "view": lambda x: x.view(-1),
+    "transposed": lambda x: x.unsqueeze(0).mT,
+    "part of a view": lambda x: x.view(-1)[1:],
+    "one of several": lambda x: x.unbind()[0],
+    "detached": lambda x: x.detach(),
+    "conjugate": lambda x: x.conj(),
+    "adjoint": lambda x: x.unsqueeze(0).mH,
+    "imaginary": lambda x: x.imag,
+    "as real": lambda x: x.view_as(x).real,
+    "result": lambda x: x * 2,
+}
+
+
+@pytest.mark.parametrize("write", ("none", "to the view", "to what was given"))
+@pytest.mark.parametrize("function", VIEWS)
+@pytest.mark.parametrize("transform", RETURNED)
+def test_what_is_returned_is_a_view(transform, function, write):
+    """Of what was given, if it is one inside: who writes to one of the two gives the other its history."""
+
+    def run(torch):
+        start = torch.tensor([[1 + 2j, 3 - 1j], [2 - 1j, 4 + 3j]], requires_grad=True)
+        x = start * 1
+        y = RETURNED[transform](torch, VIEWS[function], x)
+        seen = [y is x, y._is_view(), y._base is x, y.stride(), y.storage_offset(), y.is_conj(), y.requires_grad]
+        target = {"none": None, "to the view": y, "to what was given": x}[write]
+        failed = None if target is None else str(attempt(lambda: target.mul_(2).shape))[:90].replace("Alias", "Unbind")
+        loss = lambda: sum((part * part.conj()).real.sum() for part in (x, y))
+        grads = str(attempt(lambda: torch.autograd.grad(loss(), start)[0].tolist())).replace("Alias", "Unbind")
+        return seen, failed, grads.partition(", which is output")[0], x.detach(), attempt(y.detach)
+
+    agree(run)
+
+
 def test_what_was_written_when_a_function_raises_stays_written():
     def run(torch):
         x, seen = torch.tensor([1.0, 2.0, 3.0]), []
