@@ -197,7 +197,14 @@ def _view_outside(
             mask = (whole.batched, *(False for _ in made.numbers))
             op = level_operators.content.vmapped(made.op, mask) if whole.batched and made.op is not None else made.op
             made = made._replace(origin=known, op=op)
-        as_view(known, inner, strides, offset + places[-2] + places[-1], creation, view_bits, made)
+        offset += places[-2] + places[-1]
+        as_view(known, inner, strides, offset, creation, view_bits, made)
+        shown, tangent = tangent_of(known), tangent_of(inner)
+        if shown is not None and tangent is not None:
+            inner._tangent = tangent = wrap(value_of(tangent), tangent._spec.fresh, tangent._edge)
+            made = None if made is None else made._replace(origin=shown)
+            further = (shown._offset - known._offset) * before // after
+            as_view(shown, tangent, strides, offset + further, creation, view_bits, made)
 
 
 def sharing(tensor: Tensor, requires_grad: bool = False) -> Tensor:

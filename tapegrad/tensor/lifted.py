@@ -206,8 +206,30 @@ class Lifted(Opaque):
         origin = before.origin if isinstance(before, Lifted) and self.level.alive else None
         if origin is None or self.batched is not before.batched or thread.levels[-1] is not self.level:
             return self.continuing(before)
+        return self._written_to(origin, before, writer)
+
+    def written_through(self, writer: Tensor, before: Any) -> Lifted | None:
+        """The value of a whole memory after this one is written to the part that ``writer`` shows.
+
+        None if the part is no view further out: then there is nothing to write through.
+        """
+        part = writer._value
+        if writer._severed or not (isinstance(part, Lifted) and part.is_part_of(before)):
+            return None
+        if self.batched is not part.batched or thread.levels[-1:] != (self.level,):
+            return None
+        return self._written_to(part.tensor, before, writer)
+
+    def _written_to(self, target: Tensor, before: Lifted, writer: Tensor) -> Lifted:
+        assert before.origin is not None
         with self.level.outside():
-            return Lifted(write_outside.content(origin, self.tensor, writer), self.level, self.batched, origin)
+            whole = write_outside.content(before.origin, target, self.tensor, writer)
+        return Lifted(whole, self.level, before.batched, before.origin)
+
+    def is_part_of(self, whole: Any) -> bool:
+        """Whether this is a view further out of what was lifted, and so shows what is written there."""
+        origin = whole.origin if isinstance(whole, Lifted) else None
+        return origin is not None and self._tensor._view is not None and self._tensor._storage is origin._storage
 
     def continuing(self, before: Any) -> Any:
         """This value with the history of the one that it is written over, where the write was not recorded."""
@@ -241,7 +263,7 @@ lifted_runner: Door[Callable[[Callable, tuple, Level], Any]] = Door("lifted_runn
 """How a kernel is run on lifted values."""
 
 
-write_outside: Door[Callable[[Tensor, Tensor, Tensor], Tensor]] = Door("write_outside", filled_by="bindings/inplace.py")
+write_outside: Door[Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = Door("write_outside", filled_by="bindings/inplace.py")
 """How what a value was lifted from is given another one, that is written at the level through some tensor."""
 
 
