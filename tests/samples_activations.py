@@ -16,7 +16,7 @@ SAMPLES = [
     Sample("relu", (np.array([[1, -2, 3]]),)),
     Sample("silu", (Z,)),
     *(Sample("hardtanh", (A,), {"min_val": low, "max_val": high}) for low, high in ((-1.0, 1.0), (0.0, 6.0))),
-    *(Sample(name, (x,), {"negative_slope": 0.1}) for x in (A, POINT) for name in ("leaky_relu", "leaky_relu_in_place")),
+    *(Sample(op, (x,), {"negative_slope": 0.1}) for op in ("leaky_relu", "leaky_relu_in_place") for x in (A, POINT)),
     *(Sample("prelu", args) for args in ((A, V), (A, POINT), (A, np.asarray([[0.25]])))),
     *(
         Sample(name, (x,), {"alpha": alpha, "scale": scale, "input_scale": inner})
