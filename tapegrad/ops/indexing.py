@@ -12,7 +12,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad.ops.kinds import linear, sum_to, zeros_of
+from tapegrad.ops.kinds import linear, retyped, sum_to, zeros_of
 from tapegrad.ops.memory_formats import as_input
 
 
@@ -59,7 +59,7 @@ def index(x, *indices):
 )  # fmt: skip
 def index_put(x, value, *indices, accumulate):
     """``x`` with ``value`` (broadcast) put, or added, where ``index`` reads. See ``index`` for the indices."""
-    value = jnp.asarray(value).astype(x.dtype)
+    value = retyped(jnp.asarray(value), x.dtype)
     if accumulate:
         return update_at(wide(x).at[_key(indices)], "add", value).astype(x.dtype)
     return update_at(x.at[_key(indices)], "set", value)

@@ -330,9 +330,28 @@ def _cast_back(place: Geometry, x: Spec, dtype: dtypes.dtype) -> Geometry:
 @linear(x=lambda g, x_dtype: cast(g, dtype=x_dtype), aten="_to_copy", lies=as_input, gradient_lies=_cast_back)
 def cast(x, *, dtype):
     """``x`` in another dtype; from complex to real the imaginary part is dropped."""
-    if jnp.iscomplexobj(x) and dtype.category != 3:
-        x = jnp.real(x) if dtype is not dtypes.bool else x
-    return x.astype(dtype.numpy) if hasattr(x, "astype") else jnp.asarray(x, dtype.numpy)
+    return retyped(x, dtype.numpy) if hasattr(x, "astype") else jnp.asarray(x, dtype.numpy)
+
+
+def retyped(x: Any, dtype: Any) -> Any:
+    """An array in another dtype of NumPy's: complex numbers lose their imaginary part, floating ones go towards zero to
+    integers, and out of range as processors do it.
+
+    The narrow types keep the low bits of an int32, as in PyTorch. What an integer of 32 or 64 bits can't hold, nan
+    among it, becomes the least one.
+    """
+    dtype = np.dtype(dtype)
+    if jnp.iscomplexobj(x) and dtype.kind not in "cb":
+        x = jnp.real(x)
+    if dtype.kind not in "iu" or not jnp.issubdtype(x.dtype, jnp.floating):
+        return x.astype(dtype)
+    if x.dtype.itemsize < 4:
+        x = x.astype(jnp.float32)
+    if dtype == jnp.uint32:
+        return jnp.where(x < 0, x.astype(jnp.int32).astype(dtype), x.astype(dtype))
+    limit = 2.0 ** (63 if dtype.itemsize == 8 else 31)
+    via = jnp.int64 if dtype.itemsize == 8 else jnp.int32
+    return jnp.where((x >= -limit) & (x < limit), x, -limit).astype(via).astype(dtype)
 
 
 @linear(x=lambda g, x_shape: sum_to(g, shape=tuple(x_shape)), aten="expand", shows=True, uniform=True)

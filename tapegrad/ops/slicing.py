@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 
 from tapegrad.execution.sizes import places_along
-from tapegrad.ops.kinds import linear, sum_to, zeros_of
+from tapegrad.ops.kinds import linear, retyped, sum_to, zeros_of
 from tapegrad.ops.memory_formats import as_input
 from tapegrad.ops.shape import Shape
 
@@ -42,9 +42,7 @@ def select_scatter(x, source, index, *, axis):
 
 
 def as_part(source: Any, shape: Shape, dtype: Any) -> Any:
-    if jnp.iscomplexobj(source) and not jnp.issubdtype(dtype, jnp.complexfloating):
-        source = jnp.real(source)
-    return jnp.broadcast_to(jnp.asarray(source).astype(dtype), shape)
+    return jnp.broadcast_to(retyped(jnp.asarray(source), dtype), shape)
 
 
 @linear(
