@@ -85,6 +85,9 @@ __getattr__, __dir__ = on_demand(
     __name__,
     Future="tapegrad.futures",
     GradScaler="tapegrad.amp.grad_scaler",
+    PyTorchFileReader="tapegrad.serialization.archive",
+    ScriptFunction="tapegrad.jit",
+    ScriptModule="tapegrad.jit",
     __config__="tapegrad.__config__",
     __future__="tapegrad.__future__",
     _dynamo="tapegrad._dynamo",
@@ -148,5 +151,6 @@ __getattr__, __dir__ = on_demand(
     xpu="tapegrad.xpu",
 )
 on_demand("tapegrad.nn.parallel.distributed", DistributedDataParallel="tapegrad.distributed.data_parallel")
+on_demand("tapegrad.utils.flop_counter", FlopCounterMode="tapegrad.viz.explanations.flops")
 del on_demand
 __all__ = [name for name in __dir__() if not name.startswith("_")]

@@ -10,16 +10,18 @@ What a tree is, is said in ``tensor/trees.py``: the function transforms, checkpo
 from __future__ import annotations
 
 import types
-from collections import OrderedDict, defaultdict, deque
+from collections import ChainMap, OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from tapegrad.bindings import return_types
-from tapegrad.tensor.trees import BUILT_IN, LEAF, Registration, TreeSpec, flatten, is_named_tuple, registered
+from tapegrad.tensor.trees import BUILT_IN, LEAF, Registration, TreeSpec, flatten, is_named_tuple, registered, unflatten
 
 __all__ = [
+    "SUPPORTED_NODES",
     "GetAttrKey",
+    "LeafSpec",
     "MappingKey",
     "PyTree",
     "SequenceKey",
@@ -186,6 +188,32 @@ def is_structseq_class(cls: Any) -> bool:
 def is_structseq_instance(obj: Any) -> bool:
     """Whether this is an instance of a class of ``torch.return_types``."""
     return is_structseq_class(type(obj))
+
+
+def LeafSpec() -> TreeSpec:
+    """The structure of a leaf.
+
+    >>> tree_structure(3) == LeafSpec()
+    True
+    """
+    return LEAF
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The class of a node, as ``SUPPORTED_NODES`` has it."""
+    return namedtuple if is_namedtuple_instance(tree) else type(tree)
+
+
+def _built_in(kind: Any) -> Registration:
+    """How a class that need not be registered is taken apart, and put together."""
+    return Registration(
+        lambda tree: ((taken := _one_level(tree))[0], taken[1].context),
+        lambda parts, context: unflatten(list(parts), TreeSpec(kind, context, (LEAF,) * len(parts))),
+    )
+
+
+SUPPORTED_NODES = ChainMap(registered, {kind: _built_in(kind) for kind in (*BUILT_IN, namedtuple)})
+"""How each class of nodes is taken apart and put together."""
 
 
 def tree_is_leaf(tree: Any, is_leaf: Leafness = None) -> bool:
@@ -375,7 +403,7 @@ def _keys(tree: Any, spec: TreeSpec) -> list:
     if kind in MAPPINGS:
         return [MappingKey(key) for key in tree]
     if kind in registered:
-        with_keys = registered[kind].flatten_with_keys
+        with_keys = registered[kind].flatten_with_keys_fn
         if with_keys is None:
             raise ValueError(
                 f"Did not find a flatten_with_keys_fn for type: {kind}. Please pass a flatten_with_keys_fn argument to "
