@@ -47,12 +47,12 @@ class Facts:
     flowing: int | None = None
     """How many of its outputs take gradients, if only the first of those that could do so."""
     gradient_lies: Callable[..., Any] | None = None
-    """Where a gradient lies that PyTorch gives as a view: a function of the geometry of the output's gradient, the spec
-    of the input, and the settings. See Note [Gradients as views]."""
+    """Where gradients lie, if not where those of such operators do. See Note [Gradients as views]."""
     keeps_order: bool = False
     """Whether gradients lie in memory in the order in which inputs do, as those of matrix products."""
-    keeps_layout: bool = False
-    """Whether an output lies in memory as the first input does."""
+    lies: Callable[..., Any] | None = None
+    """Where outputs lie in memory: one of the rules of ``memory_formats.py``, which tells strides from a shape and the
+    specs of the inputs."""
     looks: bool = False
     """Whether its formulas look at the numbers of tensors, and so can't be run in one piece at a level."""
     moves: bool = False

@@ -13,8 +13,11 @@ from jax import lax
 from tapegrad.dispatch.pieces import Pieces
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general, linear, zeros_of
+from tapegrad.ops.memory_formats import as_all_images
 from tapegrad.ops.shape import Shape
 from tapegrad.ops.slicing import select, slice_
+from tapegrad.tensor.geometry import Geometry, sliced
+from tapegrad.tensor.spec import Spec
 
 
 def _together(arrays: Sequence[np.ndarray], axis: int) -> list[np.ndarray]:
@@ -71,10 +74,16 @@ SPLIT_WITH_SIZES = Pieces(
 )
 
 
+def _part_lies(place: Geometry, x: Spec, axis: int) -> Geometry | None:
+    return sliced(place, axis, 0, x.shape[axis], 1) if x.ndim == len(place.shape) else None
+
+
 @linear(
     xs=lambda g, xs_shapes, xs_dtypes, i, axis: _part(g, xs_shapes, xs_dtypes[i], i, axis),
     promote="common",
     pieces=CAT,
+    lies=as_all_images,
+    gradient_lies=_part_lies,
     uniform=True,
 )
 def cat(*xs, axis):

@@ -335,18 +335,22 @@ def _linear_weight(g, x, weight_shape):
     return mm(permute(g2, axes=(1, 0)), conj(view(x, shape=(rows, weight_shape[1]))))
 
 
+def _expect_dtype_of_mat2(name: str, spec: Any, mat2: Any) -> None:
+    if spec.dtype is not mat2.dtype:
+        names = f"{spec.dtype.scalar_name} and {mat2.dtype.scalar_name}"
+        raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {names}")
+
+
 def _check_linear(specs: Sequence, settings: dict) -> None:
     x, weight, bias = specs
     if weight.ndim != 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
     rows = _count(x.shape[:-1])
     out, inner = weight.shape
+    for name, spec in () if bias is None else (("self", bias), ("mat1", x)):
+        _expect_dtype_of_mat2(name, spec, weight)
     if x.shape[-1] != inner:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x.shape[-1]} and {inner}x{out})")
-    if bias is not None and bias.dtype is not weight.dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {bias.dtype.scalar_name} and {weight.dtype.scalar_name}"
-        )
     if x.dtype is not weight.dtype:
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {cpp_name(x.dtype)} != {cpp_name(weight.dtype)}"
@@ -388,9 +392,8 @@ linear_1d_without_bias = _declare_linear("linear_1d_without_bias", "mv", node="S
 def _check_addmm(specs: Sequence, settings: dict) -> None:
     addend, x, y = specs
     for name, spec in (("self", addend), ("mat1", x)):
-        if spec is not None and spec.dtype is not y.dtype:
-            names = f"{spec.dtype.scalar_name} and {y.dtype.scalar_name}"
-            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {names}")
+        if spec is not None:
+            _expect_dtype_of_mat2(name, spec, y)
     for name, spec in (("mat1", x), ("mat2", y)):
         if spec.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {spec.ndim}-D tensor")

@@ -13,6 +13,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.ops.kinds import linear
+from tapegrad.ops.memory_formats import as_input
 from tapegrad.tensor.geometry import Geometry, permuted, transposed, viewed
 from tapegrad.tensor.spec import Spec
 
@@ -44,7 +45,7 @@ def alias(x):
     return x
 
 
-@linear(x=lambda g: g, keeps_layout=True, uniform=True)
+@linear(x=lambda g: g, lies=as_input, uniform=True)
 def clone(x):
     """A copy of ``x``."""
     return jnp.asarray(x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from tapegrad.ops.kinds import conj, general
-from tapegrad.ops.reductions import axes_of, spread, sum, widened
+from tapegrad.ops.reductions import axes_of, spread, sum, weighed, widened
 from tapegrad.ops.unary import exp
 
 
@@ -48,6 +48,7 @@ def weights(x, out, axis):
     x=lambda g, x, out, axis: spread(g, shape=x.shape, axis=axis) * conj(weights(x, out, axis)),
     jvp=lambda t_x, x, out, axis, keepdims: sum(t_x * weights(x, out, axis), axis=axis, keepdims=keepdims),
     promote="float",
+    gradient_lies=weighed,
 )
 def logsumexp(x, *, axis, keepdims=False):
     """The logarithm of the sum over ``axis`` of ``exp(x)``; -inf of nothing."""

@@ -25,6 +25,9 @@ from tapegrad.execution.sizes import check_size
 from tapegrad.tensor.geometry import contiguous_strides, is_dense
 
 
+_item = tuple.__getitem__
+
+
 class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple that prints as ``torch.Size([2, 3])`` and knows its ``numel()``.
 
@@ -48,7 +51,9 @@ class Size(tuple[int, ...]):
     def __getitem__(self, index: slice) -> Size: ...
 
     def __getitem__(self, index: Any) -> Any:
-        item = tuple.__getitem__(self, index)
+        if type(index) is int:
+            return _item(self, index)
+        item = _item(self, index)
         return Size(item) if isinstance(index, slice) else item
 
     def __add__(self, other: tuple) -> Size:
