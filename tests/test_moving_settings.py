@@ -62,6 +62,7 @@ def test_numbers_at_which_another_formula_holds_are_told_from_those_that_move():
     numbers = x.detach().double().numpy()
     for p in (2.5, 3.5, 2.0, 1.0, float("inf"), 0.0, 4.5, 0.5, -1.5, float("-inf"), 1.5):
         norm = torch.linalg.vector_norm(x, p)
+        assert torch.dist(x, torch.zeros(4), p).item() == norm.item()
         with np.errstate(divide="ignore"):
             np.testing.assert_allclose(norm.item(), np.linalg.norm(numbers, p), rtol=1e-5)
         if p not in (0.0, -1.5, float("-inf")):
