@@ -15,7 +15,13 @@ if that doesn't help there is no structure, and each shape is traced as it comes
 nobody knows to be equal count as different. So symbols of one structure, and what is computed from them, stand for
 lengths that differ from each other, and from its other lengths. Of operators that are ``uniform``, elementwise ones
 among them, it is known that neither matters: what is traced with lengths that are two or more, and differ, is right for
-all but 0.
+all but 0. Floats at which another formula holds (``special``: a norm's 0, 1 and 2) are no symbols either.
+
+Traced anew at each length are still: resampling and pooling, where the images' lengths change (which elements a window
+has is worked out in NumPy while it is traced); convolutions and recurrent layers of other widths (the lengths choose
+the algorithm); ``split`` and ``unbind`` along such a length (it is the number of results), and ``glu``; products
+of prefixes and ``recurrence`` (an associative scan has a known length); gradients of real transforms, pixel shuffles
+and ``ctc_loss``; ``pdist``, and factorizations of matrices with what is made of them.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class SharedKernel:
 
     def __init__(self, general: GeneralTrace, names: Sequence[str], examples: Sequence[Any], checked: int = 0) -> None:
         self._general, self._checked = general, checked
-        self._counted = partial(CountedKernel, general, names, examples, checked)
+        self._counted: Any = partial(CountedKernel, general, names, examples, checked)
         self._places = [names.index(name) for name in general.free]
         self._floats = [place for place, name in enumerate(names) if name[0] == "p"]
         self.key_names = [f"k{i}" for i in range(checked + len(self._places) + len(self._floats))]

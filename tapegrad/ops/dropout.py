@@ -6,7 +6,6 @@ adjoint; nothing but the key is saved, and the backward pass draws the same mask
 
 from __future__ import annotations
 
-
 import jax.numpy as jnp
 
 from tapegrad.execution import random
