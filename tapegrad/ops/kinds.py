@@ -109,9 +109,7 @@ class General(Operator):
 
     def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
         """The tangent of the output, on arrays or tensors. ``tangents`` has None where an input has none.
-
-        Raises:
-            NotDifferentiableError: naming the operator, where forward mode has no formula.
+        Raises NotDifferentiableError: naming the operator, where forward mode has no formula.
         """
         if self.jvp_formula is None:
             raise NotDifferentiableError(NO_FORWARD.format(self.name))

@@ -103,10 +103,8 @@ def check_settings(
     in_channels: int, out_channels: int, stride: Sequence[int], padding: Any, groups: int, padding_mode: str
 ) -> None:
     """Refuse what no convolution can be made with.
-
-    Raises:
-        ValueError: channels that can't be shared out among the groups; an unknown padding or mode of padding; padding
-            to the same length with a stride.
+    Raises ValueError: channels that can't be shared out among the groups; an unknown padding or mode of padding;
+    padding to the same length with a stride.
     """
     if groups <= 0:
         raise ValueError("groups must be a positive integer")
@@ -243,9 +241,7 @@ class _ConvTransposeNd(_ConvNd):
         kernel_size: Sequence[int], num_spatial_dims: int, dilation: Sequence[int] | None = None,
     ) -> Sequence[int]:  # fmt: skip
         """How much longer the output has to be than it would be, to be of a given size.
-
-        Raises:
-            ValueError: a size with another number of dimensions, or one that no padding makes.
+        Raises ValueError: a size with another number of dimensions, or one that no padding makes.
         """
         if output_size is None:
             return self.output_padding
