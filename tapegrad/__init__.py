@@ -63,6 +63,8 @@ __getattr__, __dir__ = on_demand(__name__, {
     "tapegrad.func.mapping": "vmap",
     "tapegrad.futures": "Future",
     "tapegrad.interop.compare": "compare",
+    "tapegrad.jit": "ScriptFunction ScriptModule",
+    "tapegrad.serialization.archive": "PyTorchFileReader",
     "tapegrad.serialization.loading": "load",
     "tapegrad.serialization.saving": "save",
     "tapegrad.viz.explanations.costs": "explain",
@@ -73,5 +75,6 @@ __getattr__, __dir__ = on_demand(__name__, {
     "tapegrad.viz.explanations.watching": "watch",
 })
 on_demand("tapegrad.nn.parallel.distributed", {"tapegrad.distributed.data_parallel": "DistributedDataParallel"})
+on_demand("tapegrad.utils.flop_counter", {"tapegrad.viz.explanations.flops": "FlopCounterMode"})
 del on_demand
 __all__ = [name for name in __dir__() if not name.startswith("_")]

@@ -47,8 +47,8 @@ FLOORS = [
 """From the top of the house down. A module may import from floors above its own, and from its own room."""
 
 OPS = [
-    "facts", "overloads", "signatures", "saved_fields", "fallbacks", "operator", "kinds", "foreign", "conventions",
-    "assignment", "checks", "comparison", "conversion", "random", "dropout", "formulas", "selection", "unary",
+    "facts", "memory_formats", "overloads", "signatures", "saved_fields", "fallbacks", "operator", "kinds", "foreign",
+    "conventions", "assignment", "checks", "comparison", "conversion", "random", "dropout", "formulas", "selection", "unary",
     "arithmetic", "special", "retyping", "shape", "slicing", "arrangement", "strided", "reductions", "norms",
     "softmax", "indexing", "gathering", "joining", "sorting", "scans", "matmul", "einsum", "activations", "losses",
     "convolving", "convolution", "resampling", "pooling", "patches", "normalization", "embedding", "attention",

@@ -18,6 +18,8 @@ def wrap_dim(dim: Any, ndim: int) -> int:
     >>> wrap_dim(-1, 3)
     2
     """
+    if type(dim) is int and 0 <= dim < ndim:
+        return dim
     dim = operator.index(dim)
     span = max(ndim, 1)
     if not -span <= dim < span:

@@ -41,7 +41,7 @@ def check_dtype(name: str, value: Any) -> None:
 
 def one_dim(name: str, dim: Any, ndim: int) -> int:
     """A single dimension as a non-negative number. Raises TypeError: not an int. IndexError: out of range."""
-    if isinstance(dim, (bool, float, str, tuple, list)) or dim is None:
+    if type(dim) is not int and (isinstance(dim, (bool, float, str, tuple, list)) or dim is None):
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
     return wrap_dim(dim, ndim)
 
