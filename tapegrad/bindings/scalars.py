@@ -130,9 +130,7 @@ def converted(value: Any, to: dtype) -> Any:
 
 def element(value: Any, to: dtype, shape: Sequence[int] = ()) -> Any:
     """``converted``, where a tensor of this shape is filled: a half that is alone takes all, as infinity if need be.
-
-    Raises:
-        RuntimeError: as ``converted``.
+    Raises RuntimeError: as ``converted``.
     """
     if to.category == FLOATING and to.itemsize < 4 and math.prod(shape) == 1:
         return cast_number(converted(value, float64) if isinstance(value, complex) else value, to)
