@@ -158,9 +158,9 @@ class _Convolution(OfDimensions, _ConvNd):
     """
 
     _about = (
-        "``kernel_size``, ``stride`` and ``dilation`` are {sizes}, and so is ``padding``, which may be ``\"same\"`` or "
-        "``\"valid\"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one. "
-        "``padding_mode``, if not ``\"zeros\"``, is ``\"reflect\"``, ``\"replicate\"`` or ``\"circular\"``."
+        "``kernel_size``, ``stride`` and ``dilation`` are {sizes}, and so is ``padding``, which may\n"
+        "be ``\"same\"`` or ``\"valid\"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there\n"
+        "is one. ``padding_mode``, if not ``\"zeros\"``, is ``\"reflect\"``, ``\"replicate\"`` or ``\"circular\"``."
     )
     _convolve: ClassVar[Callable]
 
@@ -284,8 +284,8 @@ class _Transposed(OfDimensions, _ConvTransposeNd):
     """
 
     _about = (
-        "``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is "
-        "longer at one side) and ``dilation`` are {sizes}. ``groups`` is into how many groups channels are cut, "
+        "``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is\n"
+        "longer at one side) and ``dilation`` are {sizes}. ``groups`` is into how many groups channels are cut,\n"
         "``bias`` whether there is one. ``padding_mode`` is ``\"zeros\"``."
     )
     _convolve: ClassVar[Callable]
