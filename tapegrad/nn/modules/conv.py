@@ -159,8 +159,9 @@ class _Convolution(OfDimensions, _ConvNd):
 
     _about = (
         "``kernel_size``, ``stride`` and ``dilation`` are {sizes}, and so is ``padding``, which may\n"
-        "be ``\"same\"`` or ``\"valid\"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there\n"
-        "is one. ``padding_mode``, if not ``\"zeros\"``, is ``\"reflect\"``, ``\"replicate\"`` or ``\"circular\"``."
+        "be ``\"same\"`` or ``\"valid\"`` too. ``groups`` is into how many groups channels are cut,\n"
+        "``bias`` whether there is one. ``padding_mode``, if not ``\"zeros\"``, is\n"
+        "``\"reflect\"``, ``\"replicate\"`` or ``\"circular\"``."
     )
     _convolve: ClassVar[Callable]
 

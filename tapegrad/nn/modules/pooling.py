@@ -47,8 +47,8 @@ class _MaxPoolNd(Explained, Module):
 
     _about = (
         "``kernel_size``, ``stride`` (by default the same), ``padding`` and ``dilation`` (from one element of a\n"
-        "window to the next) are {sizes}. ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives (values,\n"
-        "indices), as ``MaxUnpool{dims}d`` takes them."
+        "window to the next) are {sizes}. ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives\n"
+        "(values, indices), as ``MaxUnpool{dims}d`` takes them."
     )
     __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
     _pool: ClassVar[Callable]
