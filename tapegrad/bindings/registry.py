@@ -500,7 +500,14 @@ def _flat(args: tuple) -> list[Any]:
 def asked(args: tuple, kwargs: dict) -> bool:
     """Whether a mode, or the class of one of these arguments, gets a call."""
     modes = thread.modes
-    return modes.function_modes or (modes.torch_function and bool(overriders(args, kwargs)))
+    if modes.function_modes or not modes.torch_function:
+        return modes.function_modes
+    others = [arg for arg in (*args, *kwargs.values()) if type(arg) not in ASK_NOBODY]
+    return bool(others) and bool(overriders(tuple(others), {}))
+
+
+ASK_NOBODY = frozenset((Tensor, bool, int, float, str, type(None)))
+"""The classes of most arguments, none of which overrides functions."""
 
 
 @contextmanager

@@ -209,9 +209,14 @@ def _amp_foreach_non_finite_check_and_unscale_(
     for name, number in (("inv_scale", inv_scale), ("found_inf", found_inf)):
         if number.numel() != 1:
             raise RuntimeError(f"{name} must be a 1-element tensor.")
+    scales = {dtype: inv_scale.to(dtype).reshape(()) for dtype in {tensor.dtype for tensor in self}}
+    finite = None
     for tensor in self:
-        found_inf.masked_fill_(tensor.isfinite().all().logical_not(), 1.0)
-        tensor.mul_(inv_scale.to(tensor.dtype).reshape(()))
+        found = tensor.isfinite().all()
+        finite = found if finite is None else finite & found
+        tensor.mul_(scales[tensor.dtype])
+    if finite is not None:
+        found_inf.masked_fill_(finite.logical_not(), 1.0)
 
 
 @public("torch")

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad.ops.kinds import elementwise
+from tapegrad.ops.kinds import elementwise, same
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.overloads import by_second
 
@@ -57,13 +57,13 @@ def signbit(x):
     return jnp.signbit(x) if not integral(x) else x < 0
 
 
-@elementwise()
+@elementwise(special=(0,))
 def isclose(x, y, *, rtol, atol, equal_nan):
     """Whether ``|x - y| <= atol + rtol * |y|``; infinities must be equal, and nan too with ``equal_nan``."""
     close = x == y
     if equal_nan:
         close |= jnp.isnan(x) & jnp.isnan(y)
-    if rtol == 0 and atol == 0:
+    if same(rtol, 0) and same(atol, 0):
         return close
     if x.dtype == bool:
         x, y = x.astype("int8"), y.astype("int8")
