@@ -359,11 +359,7 @@ def made_spec(root: Tensor, edge: Edge, index: int) -> Spec:
 
 
 def flag(given: Any) -> bool:
-    """An argument that says yes or no.
-
-    Raises:
-        TypeError: neither a bool nor an integer.
-    """
+    """An argument that says yes or no. Raises TypeError: neither a bool nor an integer."""
     return operator.index(given) != 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.bindings.bounds import negative, outside, refuse_elements
+from tapegrad.bindings.bounds import negative, outside, refuse_elements, refuse_unfitting
 from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
 from tapegrad.bindings.inplace import not_of_integers
 from tapegrad.bindings.naming import NO_DERIVATIVE, renamed, underivable
@@ -34,11 +34,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def check_range(index: Tensor, axis: int, length: int) -> None:
-    """Refuse an index that is not in [0, length).
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse an index that is not in [0, length). Raises RuntimeError: PyTorch's message."""
     text = "is out of bounds for dimension"
     refuse_elements(
         index, outside, 0, length,
@@ -485,6 +481,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     text = f"is out of bounds for dimension {axis} with size {length}"
     refuse_elements(index, outside, -length, length, complaint=lambda found: IndexError(f"index {found.number} {text}"))
     if isinstance(value, Tensor):
+        refuse_unfitting(value, input.dtype)
         return gathering.index_fill_tensor(input, index, value, axis=axis)
     return gathering.index_fill(input, index, converted(value, input.dtype), axis=axis)
 

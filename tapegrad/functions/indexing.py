@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.bounds import outside, refuse_elements
+from tapegrad.bindings.bounds import outside, refuse_elements, refuse_unfitting
 from tapegrad.bindings.declarations import InPlace
 from tapegrad.bindings.inplace import become, before_write, not_of_integers, refuse_in_place
 from tapegrad.bindings.inplace_memory import last_written, refuse_shared_parts
@@ -444,8 +444,8 @@ def _check_fill(chosen: Selection, value: Any, part: Tensor) -> None:
     """Refuse what PyTorch's ``masked_fill_`` does: a mask of bytes, an element that the dtype can't hold."""
     if chosen.indexed[0][1].dtype is uint8:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
-    if isinstance(value, Tensor) and value.dtype is not part.dtype:
-        converted(value.item(), part.dtype)
+    if isinstance(value, Tensor):
+        refuse_unfitting(value, part.dtype)
 
 
 def indexed_shape(places: Sequence[Tensor | None], shape: Sequence[int], common: tuple[int, ...]) -> list[int]:
