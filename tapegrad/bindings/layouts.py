@@ -25,11 +25,7 @@ RANKS = {channels_last: 4, channels_last_3d: 5}
 
 
 def checked_format(function: str, given: Any, default: memory_format = preserve_format) -> memory_format:
-    """A memory format given to a function.
-
-    Raises:
-        TypeError: PyTorch's message, for anything else.
-    """
+    """A memory format given to a function. Raises TypeError: PyTorch's message, for anything else."""
     if given is None:
         return default
     if not isinstance(given, memory_format):

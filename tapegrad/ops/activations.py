@@ -80,6 +80,15 @@ def leaky_relu(x, *, negative_slope):
 
 
 @elementwise(
+    x=lambda g, out, negative_slope: leaky_relu_backward(g, out, negative_slope=negative_slope), real=True,
+    rounds_once=True, family="leaky_relu", node=1,
+)  # fmt: skip
+def leaky_relu_in_place(x, *, negative_slope):
+    """``leaky_relu`` with a slope that is not negative, whose gradient is computed from the result."""
+    return jnp.where(x > 0, x, x * negative_slope)
+
+
+@elementwise(
     grad=lambda g, x, negative_slope: leaky_relu_backward(g, x, negative_slope=negative_slope), x=_flat,
     real=True,
 )  # fmt: skip
@@ -116,6 +125,16 @@ def _elu_gradient(g, x, alpha, scale, input_scale):
 @elementwise(x=_elu_gradient, real=True, rounds_once=True)
 def elu(x, *, alpha, scale, input_scale):
     """``scale * x`` where positive, else ``scale * alpha * (exp(input_scale * x) - 1)``."""
+    return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) * input_scale))
+
+
+def _elu_gradient_of_result(g, out, alpha, scale, input_scale):
+    return g * where(out <= 0, (where(out < 0, out, 0) + alpha * scale) * input_scale, scale)
+
+
+@elementwise(x=_elu_gradient_of_result, real=True, rounds_once=True, family="elu", node=1)
+def elu_in_place(x, *, alpha, scale, input_scale):
+    """``elu`` with an ``alpha`` that is not negative, whose gradient is computed from the result."""
     return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) * input_scale))
 
 

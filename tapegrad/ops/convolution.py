@@ -23,7 +23,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.dispatch.plan import Plan
-from tapegrad.execution.dtypes import float64
+from tapegrad.execution.dtypes import FLOATING, float64
 from tapegrad.ops.checks import checked, cpp_name, refuse_dtypes
 from tapegrad.ops.convolving import Pairs, convolved, transposed, weight_between
 from tapegrad.ops.kinds import broadcast_to, conj, declaration, multilinear
@@ -33,6 +33,7 @@ from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import view
 from tapegrad.tensor.geometry import Geometry, Ints, seems_channels_last, unsqueezed
+from tapegrad.tensor.spec import core_type_name
 
 
 def _with_bias(y, bias):
@@ -66,12 +67,17 @@ class Convolution(Affine):
 
 def _check_dtypes(specs: Sequence, settings: dict) -> None:
     x, weight, bias = specs
-    if x.dtype is not weight.dtype:
-        raise RuntimeError(f"expected scalar type {x.dtype.scalar_name} but found {weight.dtype.scalar_name}")
-    if bias is not None and bias.dtype is not x.dtype:
+    if bias is not None and bias.dtype is not x.dtype and (x.dtype is weight.dtype or "output_size" not in settings):
         raise RuntimeError(
             f"Input type ({cpp_name(x.dtype)}) and bias type ({cpp_name(bias.dtype)}) should be the same"
         )
+    if x.dtype is not weight.dtype:
+        names = f"Input type ({core_type_name(x)}) and weight type ({core_type_name(weight)}) should be the same"
+        if x.dtype.is_complex:
+            raise RuntimeError(names)
+        if x.dtype.category == FLOATING and x.dtype.itemsize == 2:
+            raise RuntimeError(f"{names} or input should be a MKLDNN tensor and weight is a dense tensor")
+        raise RuntimeError(f"expected scalar type {x.dtype.scalar_name} but found {weight.dtype.scalar_name}")
     refuse_dtypes(f"slow_conv{x.ndim - 2}d_cpu", x, bool=True)
 
 

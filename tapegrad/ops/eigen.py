@@ -138,11 +138,7 @@ class Phased(General):
         return super().node_class(PhasedNode, num_outputs)
 
     def refuse_phases(self, grads: Sequence, outputs: Sequence) -> None:
-        """Check the gradients that have arrived.
-
-        Raises:
-            RuntimeError: PyTorch's message.
-        """
+        """Check the gradients that have arrived. Raises RuntimeError: PyTorch's message."""
         defined = tuple(grad is not None for grad in grads)
         if not any(defined[position] for position in self.vectors):
             return

@@ -69,6 +69,8 @@ class Facts:
     """Whether the result shows its input's memory in a shape that may have more elements."""
     undefined: bool = False
     """Whether formulas get None for a gradient of one of several outputs that is not there, where others get zeros."""
+    uniform: bool = False
+    """Whether it is computed in the same way where lengths are one, or equal by chance. See Note [Structures]."""
     wraps_numbers: bool = False
     """Whether a Python number among the inputs is shown, and freed, as a tensor that was saved."""
 

@@ -225,7 +225,7 @@ def _slices(x: Any, index: Any, axis: int) -> Any:
 @linear(
     x=lambda g, index, x_shape, x_dtype, axis: index_add(
         zeros_of(g, shape=tuple(x_shape), dtype=x_dtype), index, g, axis=axis
-    )
+    ), uniform=True
 )
 def index_select(x, index, *, axis):
     """The slices of a dimension that a vector names; a 0-dim array counts as a vector of one element."""

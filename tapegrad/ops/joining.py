@@ -84,6 +84,7 @@ def _part_lies(place: Geometry, x: Spec, axis: int) -> Geometry | None:
     pieces=CAT,
     lies=as_all_images,
     gradient_lies=_part_lies,
+    uniform=True,
 )
 def cat(*xs, axis):
     """Arrays one after another along a dimension; arrays of shape (0,) don't count, whatever the others' shape."""
@@ -98,7 +99,7 @@ def _part(g: Any, shapes: Sequence[Shape], dtype: Any, i: int, axis: int) -> Any
     return slice_(g, start, axis=axis, length=shapes[i][axis], step=1)
 
 
-@linear(xs=lambda g, i, axis: select(g, i, axis=axis), promote="common", pieces=STACK)
+@linear(xs=lambda g, i, axis: select(g, i, axis=axis), promote="common", pieces=STACK, uniform=True)
 def stack(*xs, axis):
     """Arrays of one shape side by side along a new dimension."""
     shape = xs[0].shape

@@ -134,7 +134,7 @@ class Elementwise(General):
     """Acts on each element by itself, after broadcasting."""
 
     kind = "elementwise"
-    broadcasts = True
+    broadcasts = uniform = True
 
     def check(self, specs: Sequence, settings: dict) -> None:
         broadcast_shapes([spec.shape for spec in specs if isinstance(spec, Spec)])
@@ -329,12 +329,31 @@ def _cast_back(place: Geometry, x: Spec, dtype: dtypes.dtype) -> Geometry | None
 @linear(x=lambda g, x_dtype: cast(g, dtype=x_dtype), aten="_to_copy", lies=as_input, gradient_lies=_cast_back)
 def cast(x, *, dtype):
     """``x`` in another dtype; from complex to real the imaginary part is dropped."""
-    if jnp.iscomplexobj(x) and dtype.category != 3:
-        x = jnp.real(x) if dtype is not dtypes.bool else x
-    return x.astype(dtype.numpy) if hasattr(x, "astype") else jnp.asarray(x, dtype.numpy)
+    return retyped(x, dtype.numpy) if hasattr(x, "astype") else jnp.asarray(x, dtype.numpy)
 
 
-@linear(x=lambda g, x_shape: sum_to(g, shape=tuple(x_shape)), aten="expand", shows=True)
+def retyped(x: Any, dtype: Any) -> Any:
+    """An array in another dtype of NumPy's: complex numbers lose their imaginary part, floating ones go towards zero to
+    integers, and out of range as processors do it.
+
+    The narrow types keep the low bits of an int32, as in PyTorch. What an integer of 32 or 64 bits can't hold, nan
+    among it, becomes the least one.
+    """
+    dtype = np.dtype(dtype)
+    if jnp.iscomplexobj(x) and dtype.kind not in "cb":
+        x = jnp.real(x)
+    if dtype.kind not in "iu" or not jnp.issubdtype(x.dtype, jnp.floating):
+        return x.astype(dtype)
+    if x.dtype.itemsize < 4:
+        x = x.astype(jnp.float32)
+    if dtype == jnp.uint32:
+        return jnp.where(x < 0, x.astype(jnp.int32).astype(dtype), x.astype(dtype))
+    limit = 2.0 ** (63 if dtype.itemsize == 8 else 31)
+    via = jnp.int64 if dtype.itemsize == 8 else jnp.int32
+    return jnp.where((x >= -limit) & (x < limit), x, -limit).astype(via).astype(dtype)
+
+
+@linear(x=lambda g, x_shape: sum_to(g, shape=tuple(x_shape)), aten="expand", shows=True, uniform=True)
 def broadcast_to(x, *, shape):
     """``x`` repeated along new dimensions in front, and along those of length 1."""
     return jnp.broadcast_to(x, shape)

@@ -260,6 +260,8 @@ def _check_nll(specs: Sequence, settings: dict) -> None:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
     if x.ndim > 2:
         _check_spatial_targets(x, target)
+        if not target.dtype.is_64bit:
+            raise RuntimeError("expected scalar type Long but found Byte")
     classes = x.shape[settings["axis"]]
     if weight is not None and (weight.ndim != 1 or weight.shape[0] != classes):
         if x.ndim > 2:
@@ -293,6 +295,7 @@ def _declare_nll(name: str, aten: str, **facts: Any) -> Operator:
         aten=aten,
         family="nll_loss",
         real=True,
+        uniform=True,
         **facts,
     )
     def loss(x, target, weight=None, *, axis, reduction, ignore_index):

@@ -73,6 +73,7 @@ def _declare_norm(name: str, **facts: Any) -> Operator:
         name=name,
         convention=conventions.ORIGIN,
         gradient_lies=weighed,
+        uniform=True,
         **facts,
     )
     def operator(x, *, ord, axis, keepdims=False, dtype=None):

@@ -144,7 +144,7 @@ class Operator(SavedFields):
 
     def __call__(self, *args: Any, **settings: Any) -> Any:
         try:
-            run = self.plans[thread.modes, *[arg._spec for arg in args], *settings.items()]
+            run = self.plans[thread.modes, *[None if arg is None else arg._spec for arg in args], *settings.items()]
         except (KeyError, AttributeError):
             return self._call(args, settings)
         return run(*args)

@@ -92,7 +92,7 @@ def _sum(x, axis, keepdims, dtype):
 
 @linear(
     x=lambda g, x_shape, axis: spread(g, shape=x_shape, axis=axis), aten=".dim_IntList", node=1, spoilt="difference",
-    gradient_lies=_shown_everywhere,
+    gradient_lies=_shown_everywhere, uniform=True,
 )  # fmt: skip
 def sum(x, *, axis, keepdims=False, dtype=None):
     """The sum over ``axis``; of booleans and integers in int64, unless ``dtype`` says otherwise."""
@@ -101,7 +101,7 @@ def sum(x, *, axis, keepdims=False, dtype=None):
 
 @linear(
     x=lambda g, x_shape: broadcast_to(g, shape=x_shape), family="sum", spoilt="difference",
-    gradient_lies=_shown_everywhere,
+    gradient_lies=_shown_everywhere, uniform=True,
 )  # fmt: skip
 def sum_all(x, *, dtype=None):
     """The sum of all elements."""
@@ -139,7 +139,7 @@ def _mean(x, axis, keepdims, dtype=None):
 
 @linear(
     x=lambda g, x_shape, axis: over(spread(g, shape=x_shape, axis=axis), count=length(x_shape, axis)), aten=".dim",
-    node=1, saved={"self_sym_numel": _numel}, spoilt="mean", gradient_lies=_divided,
+    node=1, saved={"self_sym_numel": _numel}, spoilt="mean", gradient_lies=_divided, uniform=True,
 )  # fmt: skip
 def mean(x, *, axis, keepdims=False, dtype=None):
     """The arithmetic mean over ``axis``; nan of nothing."""
@@ -148,7 +148,7 @@ def mean(x, *, axis, keepdims=False, dtype=None):
 
 @linear(
     x=lambda g, x_shape: over(broadcast_to(g, shape=x_shape), count=math.prod(x_shape)), family="mean",
-    saved={"self_sym_numel": _numel}, spoilt="mean",
+    saved={"self_sym_numel": _numel}, spoilt="mean", uniform=True,
 )  # fmt: skip
 def mean_all(x, *, dtype=None):
     """The arithmetic mean of all elements."""

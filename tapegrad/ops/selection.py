@@ -187,7 +187,7 @@ def addcmul(x, tensor1, tensor2, value):
 
 
 @elementwise(
-    x=lambda g: g,
+    x=lambda g, tensor2: g,  # PyTorch keeps the divisor, whoever asks
     tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
     tensor2=lambda g, tensor1, tensor2, value: -g * conj((value * tensor1) / (tensor2 * tensor2)),
     promote="float",

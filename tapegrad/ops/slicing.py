@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 
 from tapegrad.execution.sizes import places_along
-from tapegrad.ops.kinds import linear, sum_to, zeros_of
+from tapegrad.ops.kinds import linear, retyped, sum_to, zeros_of
 from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.shape import Shape
 from tapegrad.tensor.geometry import selected, sliced
@@ -17,7 +17,7 @@ from tapegrad.tensor.geometry import selected, sliced
 
 @linear(
     x=lambda g, index, x_shape, axis: select_adjoint(g, index, axis=axis, length=x_shape[axis]), aten=".int",
-    plain_inputs=("index",),
+    plain_inputs=("index",), uniform=True,
 )  # fmt: skip
 def select(x, index, *, axis):
     """The slice of ``x`` at one ``index`` (a number in range, not negative) of a dimension, without the dimension."""
@@ -44,9 +44,7 @@ def select_scatter(x, source, index, *, axis):
 
 
 def as_part(source: Any, shape: Shape, dtype: Any) -> Any:
-    if jnp.iscomplexobj(source) and not jnp.issubdtype(dtype, jnp.complexfloating):
-        source = jnp.real(source)
-    return jnp.broadcast_to(jnp.asarray(source).astype(dtype), shape)
+    return jnp.broadcast_to(retyped(jnp.asarray(source), dtype), shape)
 
 
 @linear(

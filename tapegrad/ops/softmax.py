@@ -18,7 +18,7 @@ def _shifted(x, axes):
 @general(
     x=lambda g, out, axis: out * (g - sum(g * out, axis=axis, keepdims=True)),
     jvp=lambda t_x, out, axis: out * (t_x - sum(t_x * out, axis=axis, keepdims=True)),
-    real=True, aten="_softmax", spoilt="softmax", rounds_once=True,
+    real=True, aten="_softmax", spoilt="softmax", rounds_once=True, uniform=True,
 )  # fmt: skip
 def softmax(x, *, axis):
     """``exp(x)`` over its sum along ``axis``; nan where all are -inf."""
@@ -30,7 +30,7 @@ def softmax(x, *, axis):
 @general(
     x=lambda g, out, axis: g - exp(out) * sum(g, axis=axis, keepdims=True),
     jvp=lambda t_x, out, axis: t_x - sum(exp(out) * t_x, axis=axis, keepdims=True),
-    real=True, aten="_log_softmax", spoilt="softmax", rounds_once=True,
+    real=True, aten="_log_softmax", spoilt="softmax", rounds_once=True, uniform=True,
 )  # fmt: skip
 def log_softmax(x, *, axis):
     """The logarithm of ``softmax``, without forming it."""

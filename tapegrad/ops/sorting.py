@@ -152,7 +152,8 @@ def _ranked(x, axis, keepdims, rank):
         return values, indices.astype(jnp.int64)
     numbers = jnp.sum(x == x, axis=axis, keepdims=True, dtype=jnp.int32)
     place = jnp.broadcast_to(rank(numbers, x.shape[axis]), numbers.shape)
-    return _reduced(_at(values, place, axis), _at(indices, place, axis), axis, keepdims)
+    found = _at(indices, place, axis)
+    return _reduced(_at(x, found, axis), found, axis, keepdims)
 
 
 @choosing(aten=".dim", node=1)
@@ -256,7 +257,7 @@ def no_derivative(what):
     return formula
 
 
-@general(x=no_derivative("_unique2"), aten="_unique2", profile="_unique2")
+@general(x=no_derivative("_unique2"), aten="_unique2", profile="_unique2", uniform=True)
 def unique(x, places):
     """The elements of the flattened ``x`` at ``places``, which are those of its distinct elements."""
     return _distinct(x, places, None)
