@@ -158,7 +158,7 @@ class Lifted(Opaque):
         strides = outside.strides
         if strides is not None:
             strides = named_strides(self.shape, strides[1:] if batched else strides)
-        self.spec = Spec.of(self.shape, outside.dtype, outside.device, level=level.depth, strides=strides).fresh
+        self.spec = Spec.of(self.shape, outside.dtype, outside.device, level=level.depth, strides=strides)
 
     @property
     def tensor(self) -> Tensor:

@@ -354,7 +354,7 @@ def _new_storage(tensor: Tensor) -> Storage:
     with making:
         if tensor._storage is None:
             edge, value, strides = tensor._edge, tensor._value, tensor._spec.strides
-            if strides is not None and overlaps_itself(tensor._spec.shape, strides):
+            if strides is not None and not tensor._spec.level and overlaps_itself(tensor._spec.shape, strides):
                 edge, value = None, _shown_once(value, strides)
             if edge is not None:
                 storage = storage_made_by(edge, value, strides)
