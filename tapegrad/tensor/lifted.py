@@ -263,8 +263,10 @@ lifted_runner: Door[Callable[[Callable, tuple, Level], Any]] = Door("lifted_runn
 """How a kernel is run on lifted values."""
 
 
-write_outside: Door[Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = Door("write_outside", filled_by="bindings/inplace.py")
-"""How what a value was lifted from is given another one, that is written at the level through some tensor."""
+write_outside: Door[Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = Door(
+    "write_outside", filled_by="bindings/inplace.py"
+)
+"""How what was lifted, or a view of it, is given another value, that is written at the level through some tensor."""
 
 
 def origin_of(tensor: Tensor) -> tuple[Tensor, Level] | None:

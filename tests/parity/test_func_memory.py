@@ -253,7 +253,7 @@ def test_what_was_given_twice_is_written(transform, function):
         y = attempt(lambda: TO_BOTH[transform](torch, TWICE[function], x))
         y = y if isinstance(y, tuple) else (y,)
         found = [part for part in y if isinstance(part, torch.Tensor)]
-        grads = attempt(lambda: torch.autograd.grad(sum(((part * part).sum() for part in (*found, x))), start))
+        grads = attempt(lambda: torch.autograd.grad(sum((part * part).sum() for part in (*found, x)), start))
         said = str(y).partition(" of ")[2] if not found else [part.detach() for part in found]
         return said, x.detach(), x._version, type(x.grad_fn).__name__, grads
 
