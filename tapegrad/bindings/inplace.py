@@ -18,7 +18,7 @@ from tapegrad.bindings.inplace_memory import SHOWN_TWICE, last_written, refuse_s
 from tapegrad.bindings.naming import renamed, underivable
 from tapegrad.bindings.parser_table import FUNCTIONS
 from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, wrapped
-from tapegrad.bindings.scalars import cast_number, converted, is_number, no_overload, wrong_type
+from tapegrad.bindings.scalars import cast_number, element, is_number, no_overload, wrong_type
 from tapegrad.bindings.tangents import take_tangent, unwritten_tangent, written_tangent
 from tapegrad.dispatch.levels import handle, unreached
 from tapegrad.dispatch.views import refuse_view, take_history
@@ -36,16 +36,8 @@ from tapegrad.tensor.paths import fact_of
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import (
-    Tensor,
-    edge_of,
-    passes_for_leaf,
-    refuse_inference,
-    storage_of,
-    value_of,
-    wrap,
-    write,
-    writing,
-)
+    Tensor, edge_of, passes_for_leaf, refuse_inference, storage_of, value_of, wrap, write, writing,
+)  # fmt: skip
 
 
 def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool = True) -> None:
@@ -284,13 +276,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
         return assignment.fill(input, value)
     if not is_number(value):
         raise no_overload("fill", (input, value), ("Tensor input, Tensor value", "Tensor input, Number value"))
-    return assignment.fill_number(input, _filling(value, input))
-
-
-def _filling(value: Any, like: Tensor) -> Any:
-    """A number as an element of a tensor; narrow floating ones take all, as infinity if need be."""
-    takes_all = like.dtype.is_floating_point and like.dtype.itemsize < 4
-    return value if takes_all and isinstance(value, float) else converted(value, like.dtype)
+    return assignment.fill_number(input, element(value, input.dtype, input.shape))
 
 
 def _check_filling(value: Tensor) -> None:
@@ -306,7 +292,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         RuntimeError: ``value`` has dimensions, or is a number that the dtype can't hold.
     """
     if not isinstance(value, Tensor):
-        value = _filling(value, self)
+        value = element(value, self.dtype, self.shape)
         refuse_in_place(self, overlapping=True)
         return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"), "fill_")
     _check_filling(value)

@@ -327,11 +327,7 @@ def fresh_examples(value: Any, spec: Spec, levels: Sequence[Level]) -> Tensor:
 
 
 def mapping(tensor: Tensor) -> tuple[Level, ...]:
-    """The levels that a tensor is an example at, the outermost first.
-
-    Raises:
-        RuntimeError: one of them is over.
-    """
+    """The levels that a tensor is an example at, the outermost first. Raises RuntimeError: one of them is over."""
     found: list[Level] = []
     while tensor._spec.level:
         value = value_of(tensor)

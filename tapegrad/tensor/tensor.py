@@ -185,11 +185,7 @@ view_remaker: Door[Callable[[Tensor, View], None]] = Door("view_remaker", filled
 
 
 def version_of(tensor: Tensor) -> int:
-    """How often the data of a tensor was written to.
-
-    Raises:
-        RuntimeError: it is an inference tensor.
-    """
+    """How often the data of a tensor was written to. Raises RuntimeError: it is an inference tensor."""
     counter, storage = tensor._counter, tensor._storage
     if (counter is None and tensor._spec.inference) or (counter is not None and counter.untracked):
         raise RuntimeError("Inference tensors do not track version counter.")
