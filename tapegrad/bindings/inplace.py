@@ -36,8 +36,16 @@ from tapegrad.tensor.paths import fact_of
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import (
-    Tensor, edge_of, passes_for_leaf, refuse_inference, storage_of, value_of, wrap, write, writing,
-)  # fmt: skip
+    Tensor,
+    edge_of,
+    passes_for_leaf,
+    refuse_inference,
+    storage_of,
+    value_of,
+    wrap,
+    write,
+    writing,
+)
 
 
 def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool = True) -> None:

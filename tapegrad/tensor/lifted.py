@@ -3,11 +3,12 @@
 Note [Levels]
 A function transform runs the user's function at a *level* of its own. What is true of a tensor there (that it requires
 grad, that it is dual, that it is one example of a batch) is true at this level alone: the tensor is *lifted*, and has
-its own place in the graph, its own tangent, its own memory. Its value is no array but a ``Lifted``: a tensor of the
-level outside, which nobody writes to. So to compute with values at a level is to call operators on tensors one level
-further out (``dispatch/levels.py``), where they are recorded if that level records, and so on, until the values are
-arrays. This is how transforms nest in any order without getting into each other's way, and how gradients flow through
-to what a transformed function captured.
+its own place in the graph and its own tangent. Its value is no array but a ``Lifted``: a tensor of the level outside.
+The memory of what was lifted (the ``origin``) is that of outside: its views inside are views outside, and writes are
+made there at once; all else that is computed lies in memory of the level, and nobody writes to its tensor outside.
+So to compute with values at a level is to call operators on tensors one level further out (``dispatch/levels.py``),
+where they are recorded if that level records, and so on, until the values are arrays. This is how transforms nest in
+any order without getting into each other's way, and how gradients flow through to what a transformed function captured.
 
 At a ``vmap`` level the tensor outside has one more dimension in front, if it is ``batched``; inside, nobody sees that.
 
