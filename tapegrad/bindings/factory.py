@@ -189,11 +189,7 @@ def size_of_arguments(function: str, args: tuple, options: Any) -> tuple[int, ..
 
 
 def checked_size(function: str, size: Any, position: int = 1) -> tuple[int, ...]:
-    """A size as a tuple of non-negative ints.
-
-    Raises:
-        TypeError, RuntimeError: PyTorch's messages.
-    """
+    """A size as a tuple of non-negative ints. Raises TypeError, RuntimeError: PyTorch's messages."""
     if not isinstance(size, (tuple, list)):
         raise TypeError(
             f"{function}(): argument 'size' (position {position}) must be tuple of ints, not {type_name(size)}"

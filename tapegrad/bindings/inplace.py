@@ -35,16 +35,7 @@ from tapegrad.tensor.lifted import Lifted, origin_of, write_outside
 from tapegrad.tensor.paths import fact_of
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import (
-    Tensor,
-    edge_of,
-    passes_for_leaf,
-    refuse_inference,
-    value_of,
-    wrap,
-    write,
-    writing,
-)
+from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, refuse_inference, value_of, wrap, write, writing
 
 
 def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool = True) -> None:
@@ -126,15 +117,15 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     return tensor
 
 
-def _write_outside(origin: Tensor, result: Tensor, writer: Tensor) -> Tensor:
-    """Write to what was lifted, as it is written at a level through ``writer``, and lift it as it is then."""
+def _write_outside(origin: Tensor, target: Tensor, result: Tensor, writer: Tensor) -> Tensor:
+    """Write to what was lifted, or a view of it, as it is written at a level through ``writer``, and lift it again."""
     if result._storage is not None and result._storage is origin._storage:  # it has been written there
-        if result._edge is not None:
+        if result._edge is not None and target is origin:
             take_history(origin, result._edge)
     elif writer._severed:
-        write(origin, value_of(result))
+        write(target, value_of(result))
     else:
-        become(origin, result)
+        become(target, result)
     return handle(origin)
 
 

@@ -24,11 +24,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def resolve_reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
-    """``reduction``, or what the deprecated flags say.
-
-    Raises:
-        ValueError: not ``"none"``, ``"mean"`` or ``"sum"``.
-    """
+    """``reduction``, or what the deprecated flags say. Raises ValueError: not ``"none"``, ``"mean"`` or ``"sum"``."""
     if size_average is not None or reduce is not None:
         average, kept = (True if flag is None else flag for flag in (size_average, reduce))
         reduction = ("mean" if average else "sum") if kept else "none"
@@ -487,17 +483,18 @@ def nll_loss(
 
 
 def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
-    ndim = input.ndim
+    shape, given = input._spec.shape, target._spec.shape
+    ndim = len(shape)
     if ndim == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if ndim > 1 and (not target.ndim or input.shape[0] != target.shape[0]):
-        got = target.shape[0] if target.ndim else 0
-        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({got}).")
-    if ndim <= 2 and target.ndim > 1:
+    if ndim > 1 and (not given or shape[0] != given[0]):
+        got = given[0] if given else 0
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({got}).")
+    if ndim <= 2 and len(given) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if ndim == 1 and target.ndim == 1:
-        if target.shape[0] != 1:
-            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
+    if ndim == 1 and len(given) == 1:
+        if given[0] != 1:
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {given[0]}")
         target = view(target, shape=())
     axis = 0 if ndim == 1 else 1
     refuse_gradient("nll_loss_forward" if ndim <= 2 else "nll_loss2d_forward", "weight", weight)
@@ -506,7 +503,7 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index
         operator = losses.nll_loss_of_any
     result = operator(input, target, weight, axis=axis, reduction=reduction, ignore_index=ignore_index)
     refuse_elements(  # after what is refused for its shape
-        target, outside, 0, input.shape[axis], ignore_index,
+        target, outside, 0, shape[axis], ignore_index,
         complaint=lambda found: IndexError(f"Target {found.number} is out of bounds."),
     )  # fmt: skip
     return result

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tapegrad.ops.kinds import general, retyped
+from tapegrad.ops.memory_formats import as_input
 
 
-@general(aten=None, keeps_layout=True)
+@general(aten=None, lies=as_input)
 def truncate(x, *, dtype):
     """A floating or complex ``x`` in an integral dtype: see ``retyped``. It has no derivative."""
     return retyped(x, dtype.numpy)

@@ -208,7 +208,7 @@ def _expandable(shape: Sequence[int], target: tuple[int, ...]) -> None:
 @checked(_matrices)
 @multilinear(
     x=lambda g, y: mm(g, adjoint(y)), y=lambda g, x: mm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product",
-    keeps_order=True,
+    keeps_order=True, uniform=True,
 )  # fmt: skip
 def mm(x, y):
     """The product of two matrices."""
@@ -232,6 +232,7 @@ def rows_product(x, y):
 @checked(lambda specs, settings: check_bmm(*specs))
 @multilinear(
     x=lambda g, y: bmm(g, adjoint(y)), y=lambda g, x: bmm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product",
+    uniform=True,
 )  # fmt: skip
 def bmm(x, y):
     """The products of two batches of matrices, of as many each."""
@@ -241,6 +242,7 @@ def bmm(x, y):
 @checked(_matrix_and_vector)
 @multilinear(
     x=lambda g, y: columns(g) * conj(y), y=lambda g, x: mv(adjoint(x), g), saved={"vec": "y"}, spoilt="product",
+    uniform=True,
 )  # fmt: skip
 def mv(x, y):
     """A matrix times a vector."""
@@ -248,14 +250,16 @@ def mv(x, y):
 
 
 @checked(check_dot)
-@multilinear(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x), saved={"tensor": "y"}, spoilt="product")
+@multilinear(
+    x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x), saved={"tensor": "y"}, spoilt="product", uniform=True
+)
 def dot(x, y):
     """The sum of the products of two vectors' elements; neither is conjugated."""
     return jnp.dot(x, y, precision=FULL)
 
 
 @checked(check_dot)
-@multilinear(x=lambda g, y: conj(g) * y, y=lambda g, x: g * x)
+@multilinear(x=lambda g, y: conj(g) * y, y=lambda g, x: g * x, uniform=True)
 def vdot(x, y):
     """The same with ``x`` conjugated; antilinear in ``x``, so its gradient is not conjugated but ``g`` is."""
     return jnp.dot(jnp.conj(x), y, precision=FULL)
@@ -305,6 +309,7 @@ def _declare_matmul(name: str, **facts: Any) -> Operator:
         x=lambda g, y, x_shape: _left_gradient(g, y, x_shape),
         y=lambda g, x, y_shape: _right_gradient(g, x, y_shape),
         name=name,
+        uniform=True,
         **facts,
     )
     def product(x, y):
@@ -365,6 +370,7 @@ def _declare_linear(name: str, aten: str, **facts: Any) -> Operator:
         name=name,
         aten=aten,
         family="linear_2d",
+        uniform=True,
         **facts,
     )
     def product(x, weight, bias=None):
