@@ -88,7 +88,8 @@ def advanced(w: Writer, x: Any) -> str:
         picked = [w.number(-1, most) for _ in range(2)]
         items.append(w.choice((
             str(picked[0]), ":", "1:", "::2", "None", str(picked), f"torch.tensor({picked})",
-            f"torch.tensor({picked[:1]})", f"torch.tensor({[picked, picked]})", f"torch.tensor({picked[0]})", str([i % 2 > 0 for i in range(length)]),
+            f"torch.tensor({picked[:1]})", f"torch.tensor({[picked, picked]})", f"torch.tensor({picked[0]})",
+            str([i % 2 > 0 for i in range(length)]),
             f"torch.tensor({[i % 2 == 0 for i in range(length)]})", "True", "[]", "slice(None, None, 2)",
         )))  # fmt: skip
     if w.chance(15):
