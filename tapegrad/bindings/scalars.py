@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.bounds import numbers
 from tapegrad.bindings.parser_table import NUMBERS_AS_TENSORS
 from tapegrad.bindings.registry import public
 from tapegrad.execution.devices import get_default_device
@@ -126,6 +127,13 @@ def converted(value: Any, to: dtype) -> Any:
     if to.category == INTEGRAL:
         return int(value) if to.is_signed else int(value) % 2 ** (8 * to.itemsize)
     return float(value) if type(value) is int else value
+
+
+def refuse_unfitting(value: Tensor, to: dtype) -> None:
+    """Refuse a 0-dim tensor whose number can't be converted to a dtype: see ``converted``."""
+    found = numbers(value) if value.dtype is not to else None
+    for number in () if found is None else found.ravel():
+        converted(number.item(), to)
 
 
 def element(value: Any, to: dtype, shape: Sequence[int] = ()) -> Any:

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.bounds import outside, refuse_elements, refuse_unfitting
+from tapegrad.bindings.bounds import outside, refuse_elements
 from tapegrad.bindings.declarations import InPlace
 from tapegrad.bindings.inplace import become, before_write, not_of_integers, refuse_in_place
 from tapegrad.bindings.inplace_memory import last_written, refuse_shared_parts
 from tapegrad.bindings.inplace_parts import can_write_part, overwrite, write_part
 from tapegrad.bindings.layouts import both_laid_out
 from tapegrad.bindings.registry import public
-from tapegrad.bindings.scalars import converted
+from tapegrad.bindings.scalars import converted, refuse_unfitting
 from tapegrad.bindings.viewing import geometry_of, view_of
 from tapegrad.errors import warn_once
 from tapegrad.execution.devices import META
