@@ -21,6 +21,7 @@ MEMORY = "XLA keeps its own pool of memory; jax.local_devices()[0].memory_stats(
 NO_SUCH_DEVICE = "jax has no such device; torch.accelerator tells what there is"
 SYSTEM = "what it does for PyTorch's own machinery has no counterpart here"
 EXPORTS = "jax.export and jax.make_jaxpr do the like for functions on arrays: see tapegrad.interop.to_jax"
+MARKS = "jax.profiler.trace marks what XLA runs; torch.profiler tells of operators"
 REMOVED = "PyTorch has removed it, too; use torch.linalg"
 
 ABSENT: dict[str, list[tuple[str, str]]] = {
@@ -146,8 +147,9 @@ class RefusedClass:
     """
 
     refusal: ClassVar[tuple[str, str]]
-    """Its name, and what to do."""
+    """Its name, or that of its module and a dot, behind which that of the class comes; and what to do."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         name, advice = self.refusal
-        raise NotImplementedError(f"{name} is not in tapegrad (yet): {advice}")
+        own = type(self).__name__ if name.endswith(".") else ""
+        raise NotImplementedError(f"{name}{own} is not in tapegrad (yet): {advice}")

@@ -25,6 +25,7 @@ from tapegrad.bindings.registry import caster
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.dtypes import bfloat16, dtype, float16, float32, float64
 from tapegrad.functions.einsum import explicit
+from tapegrad.functions.recurrent import is_whole
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -88,20 +89,13 @@ def widest(low: dtype, tensors: Iterable[Tensor]) -> dtype:
     return found
 
 
-def like_state(low: dtype, tensors: Iterable[Tensor]) -> dtype:
-    """The dtype to cast to in a function whose second tensor is a state."""
-    given: list[Tensor | None] = [*tensors, None, None]
-    state = given[1]
-    return float32 if state is not None and state.dtype is float32 else low
-
-
 Policy = Callable[[dtype, Iterable[Tensor]], dtype]
 
 LISTS: list[tuple[str, Policy, str]] = [
     ("cpu", lower, """
         addbmm addmm baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
         conv_transpose3d linalg_matmul linalg_multi_dot linalg_vecdot linear matmul mm prelu
-        scaled_dot_product_attention corrcoef cov lstm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
+        scaled_dot_product_attention corrcoef cov rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
     """),
     ("cpu", to_float32, """
         adaptive_avg_pool3d adaptive_max_pool3d adaptive_max_pool3d_with_indices avg_pool3d binary_cross_entropy
@@ -119,7 +113,6 @@ LISTS: list[tuple[str, Policy, str]] = [
         svd trace triangular_solve triplet_margin_loss view_as_complex
     """),
     ("cpu", widest, "cat concat concatenate stack index_copy hstack vstack row_stack dstack column_stack"),
-    ("cpu", like_state, "gru gru_cell lstm_cell"),
     ("cuda", lower, """
         addbmm addmm addmv addr baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc conv_transpose1d
         conv_transpose2d conv_transpose3d einsum gru gru_cell linalg_matmul linalg_multi_dot linalg_vecdot linear lstm
@@ -181,8 +174,13 @@ def _of_multi_dot(tensors: Any, **kwargs: Any) -> Policy | None:
     return lower if len({tensor.dtype for tensor in tensors}) == 1 else None
 
 
+def _of_lstm(*args: Any, **kwargs: Any) -> Policy | None:
+    """What another library computes for PyTorch is cast; otherwise products are. See Note [States of other dtypes]."""
+    return lower if is_whole(args, kwargs) else None
+
+
 DEPENDING: dict[str, Callable[..., Policy | None]] = {
-    "pad": _of_pad, "max_pool3d": _of_pool, "einsum": _of_einsum, "linalg_multi_dot": _of_multi_dot,
+    "pad": _of_pad, "max_pool3d": _of_pool, "einsum": _of_einsum, "linalg_multi_dot": _of_multi_dot, "lstm": _of_lstm,
 }  # fmt: skip
 """Functions for which it depends on the arguments."""
 

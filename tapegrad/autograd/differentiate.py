@@ -359,11 +359,7 @@ def made_spec(root: Tensor, edge: Edge, index: int) -> Spec:
 
 
 def flag(given: Any) -> bool:
-    """An argument that says yes or no.
-
-    Raises:
-        TypeError: neither a bool nor an integer.
-    """
+    """An argument that says yes or no. Raises TypeError: neither a bool nor an integer."""
     return operator.index(given) != 0
 
 
@@ -384,7 +380,7 @@ def currency_for(create_graph: bool) -> Any:
 
 def are_lifted(roots: Sequence[Root]) -> bool:
     """Whether a backward call from there runs at a level: operators compute its gradients then, Note [Levels]."""
-    return bool(thread.modes.level) or any(spec_at(root).level for root in roots)
+    return bool(thread.modes.level) or any([spec_at(root).level for root in roots])
 
 
 def are_traced(roots: Sequence[Root], seeds: Sequence[Tensor | None]) -> bool:

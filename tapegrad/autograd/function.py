@@ -19,14 +19,9 @@ from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "BackwardCFunction",
-    "Function",
-    "FunctionCtx",
-    "FunctionMeta",
-    "InplaceFunction",
-    "NestedIOFunction",
+    "BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "NestedIOFunction",
     "once_differentiable",
-]
+]  # fmt: skip
 
 
 class FunctionMeta(type):

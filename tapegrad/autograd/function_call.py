@@ -132,11 +132,7 @@ def run_forward(cls: Any, node: BackwardCFunction, args: tuple, with_setup: bool
 
 
 def save(node: BackwardCFunction) -> None:
-    """Keep what forward asked to save.
-
-    Raises:
-        TypeError: it is no tensor.
-    """
+    """Keep what forward asked to save. Raises TypeError: it is no tensor."""
     saved, dirty = [], dirty_tensors(node)
     for position, tensor in enumerate(marked(node, "to_save")):
         if isinstance(tensor, Tensor):

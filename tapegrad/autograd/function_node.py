@@ -284,11 +284,7 @@ def run_backward(node: BackwardCFunction, grads: Sequence) -> Any:
 
 
 def call_backward(function: Any, ctx: Any, grads: Sequence) -> Any:
-    """Call the ``backward`` of a function, or its ``vjp``.
-
-    Raises:
-        RuntimeError: it has both.
-    """
+    """Call the ``backward`` of a function, or its ``vjp``. Raises RuntimeError: it has both."""
     backward, vjp = function.backward, function.vjp
     if vjp is not no_backward:
         if backward is not no_backward:
@@ -353,11 +349,7 @@ def counted(node: BackwardCFunction, results: Any) -> tuple:
 
 
 def marked(node: BackwardCFunction, name: str) -> tuple:
-    """What the author has put into one of the attributes of ctx.
-
-    Raises:
-        RuntimeError: no tuple.
-    """
+    """What the author has put into one of the attributes of ctx. Raises RuntimeError: no tuple."""
     value = getattr(node, name, None)
     if not (value is None or isinstance(value, tuple)):
         raise RuntimeError(f"autograd internal error: {name} attribute is expected to be a tuple but is ")

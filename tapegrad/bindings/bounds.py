@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.scalars import converted
 from tapegrad.execution.devices import META
+from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.host import innermost, is_readable, is_traced, may_look, to_host
 from tapegrad.execution.late import Complaint, check_later, found_in
 from tapegrad.tensor.lifted import all_elements
@@ -25,6 +27,13 @@ def numbers(tensor: Tensor) -> np.ndarray | None:
     """
     value = all_elements(tensor)
     return to_host(value) if tensor.device.is_host and is_readable(value) else None
+
+
+def refuse_unfitting(value: Tensor, to: dtype) -> None:
+    """Refuse a 0-dim tensor whose number can't be converted to a dtype: see ``converted``."""
+    found = numbers(value) if value.dtype is not to else None
+    for number in () if found is None else found.ravel():
+        converted(number.item(), to)
 
 
 def refuse_elements(
@@ -44,13 +53,15 @@ def refuse_elements(
         ...
     IndexError: no 3
     """
-    if not tensor._spec.numel or tensor.device is META or not (anywhere or tensor.device.is_host):
+    if not tensor._spec.numel:
         return
     value = innermost(value_of(tensor))
-    if type(value) is np.ndarray and value.flags.c_contiguous and may_look():
+    if type(value) is np.ndarray and may_look():
         found = found_in(value, bad, settings)
         if found is not None:
             raise complaint(found)
+        return
+    if tensor.device is META or not (anywhere or tensor.device.is_host):
         return
     if not may_look():
         if not is_traced(value):
@@ -82,10 +93,16 @@ def refuse_unless(valid: Tensor, told: str, more: Callable[[], str]) -> None:
         raise ValueError(more())
 
 
+FEW = 1 << 30
+"""Bounds below it can be added to 32-bit integers, if those are within them."""
+
+
 def outside(x: Any, low: int, high: int, ignored: int | None = None) -> Any:
     """Which indices are not in [low, high), and are not ``ignored``."""
-    if type(x) is np.ndarray and x.size and np.minimum.reduce(x, None) >= low and np.maximum.reduce(x, None) < high:
-        return np.False_  # none, which is quick to tell
+    if type(x) is np.ndarray and x.size and x.dtype.char in "il" and low < high < FEW:
+        steps = x - low if low else x
+        if np.maximum.reduce(steps.view(f"u{x.itemsize}"), None) < high - low:  # those below are beyond all others
+            return np.False_  # none, which is quick to tell
     bad = (x < low) | (x >= high)
     return bad if ignored is None else bad & (x != ignored)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from tapegrad.bindings.scalars import CPP_NAMES, converted, python_number
+from tapegrad.bindings.scalars import python_number
 from tapegrad.execution.capturing import moves
 from tapegrad.execution.devices import device, get_default_device
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, complex32, dtype, get_default_dtype, require_dtype
@@ -189,11 +189,7 @@ def size_of_arguments(function: str, args: tuple, options: Any) -> tuple[int, ..
 
 
 def checked_size(function: str, size: Any, position: int = 1) -> tuple[int, ...]:
-    """A size as a tuple of non-negative ints.
-
-    Raises:
-        TypeError, RuntimeError: PyTorch's messages.
-    """
+    """A size as a tuple of non-negative ints. Raises TypeError, RuntimeError: PyTorch's messages."""
     if not isinstance(size, (tuple, list)):
         raise TypeError(
             f"{function}(): argument 'size' (position {position}) must be tuple of ints, not {type_name(size)}"
@@ -249,25 +245,3 @@ def filling(function: str, value: Any, position: int = 2) -> Any:
     if isinstance(value, (int, float, complex, np.generic)):
         return python_number(value)
     raise TypeError(f"{function}(): argument 'fill_value' (position {position}) must be Number, not {type_name(value)}")
-
-
-def element(number: Any, of: dtype) -> Any:
-    """A number as an element of a new tensor of this dtype: a negative int wraps around in an unsigned one.
-
-    Raises:
-        RuntimeError: PyTorch's message, if the dtype can't hold it; the halves take anything, as infinity if need be.
-        OverflowError: an int of more than 64 bits.
-    """
-    if of.category == FLOATING and of.itemsize < 4 and isinstance(number, float):
-        return cast_array(np.asarray(float(number)), of)
-    overflow = RuntimeError(f"value cannot be converted to type {CPP_NAMES.get(of.name, of.name)} without overflow")
-    if of.category == COMPLEX and np.isfinite(number):
-        parts = np.array([number.real, number.imag])
-        if (abs(parts) > np.finfo(of.numpy).max).any():
-            raise overflow
-    if of.category == 1 and not of.is_signed and not isinstance(number, complex) and number < 0:
-        limit = 2 ** (8 * of.itemsize)
-        if not isinstance(number, int) or number <= -limit:
-            raise overflow
-        return number % limit
-    return converted(number, of)

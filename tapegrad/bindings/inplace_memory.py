@@ -91,11 +91,7 @@ def _bytes_of(place: Geometry, tensor: Tensor) -> tuple[int, int]:
 
 
 def refuse_shown_twice(place: Geometry) -> None:
-    """Refuse to write to what shows one place several times.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse to write to what shows one place several times. Raises RuntimeError: PyTorch's message."""
     if overlaps_itself(place.shape, place.strides):
         raise RuntimeError(SHOWN_TWICE)
 

@@ -281,11 +281,7 @@ def lies_as_outside(tensor: Tensor, from_the_beginning: bool) -> bool:
 
 
 def check_extent(place: Geometry, itemsize: int) -> None:
-    """Refuse a shape, strides and an offset that no memory can have.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse a shape, strides and an offset that no memory can have. Raises RuntimeError: PyTorch's messages."""
     if any(length < 0 for length in place.shape) or any(step < 0 for step in place.strides):
         raise RuntimeError(
             f"Storage size calculation overflowed with sizes={list(place.shape)} and strides={list(place.strides)}"
@@ -295,11 +291,7 @@ def check_extent(place: Geometry, itemsize: int) -> None:
 
 
 def int_tuple(function: str, name: str, given: Any) -> Ints:
-    """A sequence of ints given to a function.
-
-    Raises:
-        TypeError: PyTorch's message, for anything else.
-    """
+    """A sequence of ints given to a function. Raises TypeError: PyTorch's message, for anything else."""
     position = {"size": 1, "stride": 2}[name]
     if not isinstance(given, (tuple, list)):
         raise TypeError(

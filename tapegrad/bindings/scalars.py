@@ -17,7 +17,7 @@ import numpy as np
 from tapegrad.bindings.parser_table import NUMBERS_AS_TENSORS
 from tapegrad.bindings.registry import public
 from tapegrad.execution.devices import get_default_device
-from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype, float32
+from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype, float32, float64
 from tapegrad.execution.host import filled
 from tapegrad.execution.promotion import inferred_dtype, result_dtype
 from tapegrad.tensor.spec import Spec
@@ -123,13 +123,26 @@ def converted(value: Any, to: dtype) -> Any:
     value = python_number(value)
     if type(value) is int:
         check_64_bits(value)
+    if type(value) is complex and not to.is_complex and not value.imag:
+        value = value.real
     if not _fits(value, to):
         raise RuntimeError(f"value cannot be converted to type {CPP_NAMES[to.name]} without overflow")
     if to.category == BOOL:
         return bool(value)
     if to.category == INTEGRAL:
-        return int(value) % 256 if to.name == "uint8" else int(value)
+        return int(value) if to.is_signed else int(value) % 2 ** (8 * to.itemsize)
     return float(value) if type(value) is int else value
+
+
+def element(value: Any, to: dtype, shape: Sequence[int] = ()) -> Any:
+    """``converted``, where a tensor of this shape is filled: a half that is alone takes all, as infinity if need be.
+
+    Raises:
+        RuntimeError: as ``converted``.
+    """
+    if to.category == FLOATING and to.itemsize < 4 and math.prod(shape) == 1:
+        return cast_number(converted(value, float64) if isinstance(value, complex) else value, to)
+    return converted(value, to)
 
 
 def computed_with(value: Any, beside: dtype) -> Any:
@@ -144,6 +157,10 @@ def computed_with(value: Any, beside: dtype) -> Any:
 def cast_number(value: Any, to: dtype) -> Any:
     """A number as copying it into a tensor of this dtype makes it: integers wrap around, floats become infinite."""
     value = python_number(value)
+    if type(value) is int:
+        check_64_bits(value)
+    if type(value) is complex and not to.is_complex:
+        value = value.real
     if type(value) is complex or _fits(value, to):
         return converted(value, to)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -154,11 +171,11 @@ def _fits(value: Any, to: dtype) -> bool:
     if to.category == BOOL:
         return True
     if type(value) is complex:
-        return to.is_complex
+        return to.is_complex and _fits(value.real, to) and _fits(value.imag, to)
     if to.category >= FLOATING:
         return not math.isfinite(value) or abs(value) <= _LARGEST.get(to.to_real().name, math.inf)
     limits = np.iinfo(to.numpy)
-    low = -limits.max if to.name == "uint8" else limits.min
+    low = limits.min if to.is_signed or type(value) is float else -limits.max  # a negative int wraps around
     return math.isfinite(value) and int(low) <= value <= int(limits.max)
 
 

@@ -69,11 +69,7 @@ def _program(compute: Callable, settings: tuple, ranks: tuple[int, ...], split: 
 
 
 def checked(tensor: Any) -> Tensor:
-    """A tensor that a collective was given.
-
-    Raises:
-        TypeError: it is none.
-    """
+    """A tensor that a collective was given. Raises TypeError: it is none."""
     if not isinstance(tensor, Tensor):
         raise TypeError(
             f"Invalid function argument. Expected parameter `tensor` of type torch.Tensor\n"

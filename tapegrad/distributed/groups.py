@@ -136,11 +136,7 @@ def work(result: Any, async_op: bool) -> Work | None:
 
 
 def the_store() -> TCPStore:
-    """What the processes share.
-
-    Raises:
-        ValueError: they have not met.
-    """
+    """What the processes share. Raises ValueError: they have not met."""
     if world.store is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     return world.store

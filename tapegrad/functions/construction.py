@@ -18,9 +18,9 @@ from typing import Any, NoReturn, Unpack
 
 import numpy as np
 
-from tapegrad.bindings.factory import Target, TensorOptions, cast_array, element, named_device, target, type_name
+from tapegrad.bindings.factory import Target, TensorOptions, cast_array, named_device, target, type_name
 from tapegrad.bindings.registry import public
-from tapegrad.bindings.scalars import python_number
+from tapegrad.bindings.scalars import element, python_number
 from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, get_default_dtype

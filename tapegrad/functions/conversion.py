@@ -366,6 +366,19 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(only_element(input))
 
 
+@public("torch")
+def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:
+    """Refuse a tensor whose only element is zero.
+
+    Raises:
+        RuntimeError: it is; with ``assert_msg``, if that is given.
+    """
+    if not is_nonzero(input):
+        raise RuntimeError(
+            "Expected Tensor with single nonzero value, but got zero" if assert_msg is None else assert_msg
+        )
+
+
 @public("Tensor")
 def __bool__(self: Tensor) -> bool:
     """Whether the only element is not zero."""

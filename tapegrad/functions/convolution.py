@@ -80,11 +80,7 @@ def _check_channels(
 
 
 def _dimensions(x: Sequence[int], weight: Sequence[int], same: bool = False) -> int:
-    """How many dimensions a weight is moved along.
-
-    Raises:
-        RuntimeError: too few, or other than the input has.
-    """
+    """How many dimensions a weight is moved along. Raises RuntimeError: too few, or other than the input has."""
     if len(weight) < 3:
         raise RuntimeError("weight should have at least three dimensions")
     if len(weight) != len(x):

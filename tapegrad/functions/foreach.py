@@ -88,11 +88,7 @@ def _sum(name: str, run: Callable) -> Callable:
 
 
 def _factor(other: Any) -> Any:
-    """An operand, which must have no dimensions if it is one tensor for all.
-
-    Raises:
-        RuntimeError: it has.
-    """
+    """An operand, which must have no dimensions if it is one tensor for all. Raises RuntimeError: it has."""
     if isinstance(other, Tensor) and (other.ndim or other.numel() != 1):
         raise RuntimeError(
             f"scalar tensor expected to be 0 dim but it has {other.ndim} dimensions and {other.numel()} elements."
@@ -128,11 +124,7 @@ def _product_added(name: str, run: Callable) -> Callable:
 
 
 def _unpacked(scalars: Tensor, length: int) -> list[Any]:
-    """The numbers in a tensor.
-
-    Raises:
-        RuntimeError: not one for each tensor.
-    """
+    """The numbers in a tensor. Raises RuntimeError: not one for each tensor."""
     if scalars.ndim != 1:
         raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {scalars.ndim} instead.")
     if len(scalars) != length:

@@ -26,11 +26,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def _check_points(points: Sequence[int], input: Tensor, weight: Tensor | None) -> None:
-    """Refuse weights that don't fit points of a shape.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse weights that don't fit points of a shape. Raises RuntimeError: PyTorch's messages."""
     if len(points) < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     if weight is None:
@@ -50,11 +46,7 @@ def _check_points(points: Sequence[int], input: Tensor, weight: Tensor | None) -
 
 
 def _check_edges(input: Tensor, edges: Sequence[Tensor], dimensions: int) -> None:
-    """Refuse edges that don't fit.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse edges that don't fit. Raises RuntimeError: PyTorch's messages."""
     if len(edges) != dimensions:
         raise RuntimeError(
             f"torch.histogramdd: expected {dimensions} sequences of bin edges for a {dimensions}-dimensional histogram "

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.bounds import outside, refuse_elements
+from tapegrad.bindings.bounds import outside, refuse_elements, refuse_unfitting
 from tapegrad.bindings.declarations import InPlace
 from tapegrad.bindings.inplace import become, before_write, not_of_integers, refuse_in_place
 from tapegrad.bindings.inplace_memory import last_written, refuse_shared_parts
@@ -81,10 +81,7 @@ class Selection:
     def add_slice(self, item: slice, always: bool) -> None:
         """A slice of a dimension; one of everything that begins at 0 counts only when it is asked for ``always``."""
         length = self.shape[self.axis]
-        step = 1 if item.step is None else operator.index(item.step)
-        if step <= 0:
-            raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
-        first, count = slice_bounds(length, item.start, item.stop, step)
+        first, count, step = _bounds(item, length)
         if always or step != 1 or not is_whole(item, length):
             self.steps.append(("slice", self.axis, first, count, step))
             self.shape[self.axis] = count
@@ -244,6 +241,14 @@ def selection(x: Tensor, index: Any, writing: bool = False) -> Selection:
     return result
 
 
+def _bounds(item: slice, length: int) -> tuple[int, int, int]:
+    """The first item of a slice of a dimension, how many there are, and how far apart."""
+    step = 1 if item.step is None else operator.index(item.step)
+    if step <= 0:
+        raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
+    return *slice_bounds(length, item.start, item.stop, step), step
+
+
 def _dimensions(item: Any) -> int:
     """How many dimensions an item of an index uses up."""
     if item is None or item is Ellipsis or isinstance(item, bool):
@@ -280,6 +285,10 @@ def check_places(places: Sequence[Tensor | None], shape: Sequence[int]) -> tuple
     Raises:
         IndexError: PyTorch's messages.
     """
+    if len(places) == 1 and places[0] is not None and 0 not in shape:
+        length = shape[0]
+        refuse_elements(places[0], outside, -length, length, complaint=partial(_out_of_bounds, 0, length))
+        return places[0]._spec.shape
     tensors = [(tensor, length) for tensor, length in zip(places, shape, strict=False) if tensor is not None]
     try:
         common = broadcast_shapes([tensor.shape for tensor, _ in tensors])
@@ -294,13 +303,12 @@ def check_places(places: Sequence[Tensor | None], shape: Sequence[int]) -> tuple
     if any(length == 0 for axis, length in enumerate(shape) if axis not in indexed):
         return common  # nothing is read or written: PyTorch looks at no index
     for position, (tensor, length) in enumerate(tensors):
-        text = f"is out of bounds for dimension {position} with size {length}"
-        refuse_elements(tensor, outside, -length, length, complaint=partial(_out_of_bounds, text))
+        refuse_elements(tensor, outside, -length, length, complaint=partial(_out_of_bounds, position, length))
     return common
 
 
-def _out_of_bounds(text: str, found: Finding) -> IndexError:
-    return IndexError(f"index {found.number} {text}")
+def _out_of_bounds(position: int, length: int, found: Finding) -> IndexError:
+    return IndexError(f"index {found.number} is out of bounds for dimension {position} with size {length}")
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -314,14 +322,22 @@ def __getitem__(self: Tensor, index: Any) -> Tensor:
         IndexError: out of range, too many, or no index at all.
         ValueError: a slice with a step that is not positive.
     """
-    if type(index) is int and self.ndim:
-        length = self.shape[0]
+    kind, spec = type(index), self._spec
+    if kind is Tensor and spec.ndim and index._spec.ndim and index._spec.dtype in (int64, int32):
+        if index._spec.device is spec.device:
+            return picked(self, (index,), check_places((index,), spec.shape))
+    elif spec.ndim and (kind is int or kind is slice):
+        length = tuple.__getitem__(spec.shape, 0)
+        if kind is slice:
+            return sliced(self, 0, *_bounds(index, length))
         if -length <= index < length:
             return selected(self, 0, index % length)
     chosen = selection(self, index)
     result = chosen.view()
     if chosen.indexed:
         places = chosen.places()
+        if len(chosen.indexed) == 1 and chosen.indexed[0][1]._spec.dtype is bool_ and places[-1] is not None:
+            return picked(result, places, places[-1]._spec.shape)  # the places of a mask are within it
         return picked(result, places, check_places(places, chosen.shape))
     return result if chosen.steps else view_of(self, shape_ops.alias)
 
@@ -428,8 +444,8 @@ def _check_fill(chosen: Selection, value: Any, part: Tensor) -> None:
     """Refuse what PyTorch's ``masked_fill_`` does: a mask of bytes, an element that the dtype can't hold."""
     if chosen.indexed[0][1].dtype is uint8:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
-    if isinstance(value, Tensor) and value.dtype is not part.dtype:
-        converted(value.item(), part.dtype)
+    if isinstance(value, Tensor):
+        refuse_unfitting(value, part.dtype)
 
 
 def indexed_shape(places: Sequence[Tensor | None], shape: Sequence[int], common: tuple[int, ...]) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tapegrad.bindings.layouts import format_strides, laid_out, suggested_format
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.viewing import view_of
 from tapegrad.bindings.windows import adaptive, hashable, several, windows
@@ -392,7 +393,8 @@ def _adaptive_avg_pool(dims: int, input: Tensor, output_size: Any) -> Tensor:
     refuse_dtypes(_kernel(name), input._spec, bool=True, integral=True, complex=True)
     _check_pooled(input, samplings)
     if all(sampling.size == 1 for sampling in samplings):
-        return _mean(input, dims)
+        mean = _mean(input, dims)
+        return mean if dims == 1 else laid_out(mean, format_strides(suggested_format(input), tuple(mean.shape)))
     return _sampled(resampling.ADAPTIVE_AVERAGES, input, samplings)
 
 

@@ -153,11 +153,7 @@ def matrix_rank(
 
 
 def check_finfo(input: Tensor) -> None:
-    """Refuse dtypes of which PyTorch doesn't know the rounding.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse dtypes of which PyTorch doesn't know the rounding. Raises RuntimeError: PyTorch's message."""
     if input.dtype.category < FLOATING or input.dtype.itemsize < 4 or input.dtype is dtypes.complex32:
         raise RuntimeError("This function doesn't handle types other than float and double")
 

@@ -14,7 +14,6 @@ from tapegrad.bindings.factory import (
     Target,
     TensorOptions,
     checked_size,
-    element,
     is_integer,
     no_overload,
     place_like,
@@ -25,7 +24,7 @@ from tapegrad.bindings.factory import (
 from tapegrad.bindings.generator import Sample, next_key, one_by_one, sampled, stream_of
 from tapegrad.bindings.layouts import copy_strides, laid_out
 from tapegrad.bindings.registry import public
-from tapegrad.bindings.scalars import is_number, unsupported
+from tapegrad.bindings.scalars import element, is_number, unsupported
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, float32, float64, int64, uint32
 from tapegrad.ops import random as ops

@@ -1,12 +1,19 @@
-"""Recurrent layers and cells, of one operator for each layer and direction. See Note [Recurrence] in ``ops``."""
+"""Recurrent layers and cells, of one operator for each layer and direction. See Note [Recurrence] in ``ops``.
+
+Note [States of other dtypes]
+What is added to a state meets it at the wider dtype: the cell of an LSTM; under autocast, where products alone are
+cast, the state of a GRU, too. The kernel computes all of it in that dtype then. So a state that is handed over in
+float32, as the first one is, stays in float32.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.bindings.registry import public
-from tapegrad.execution.dtypes import int64
+from tapegrad.bindings.registry import caster, public
+from tapegrad.execution.dtypes import bfloat16, float32, int64
+from tapegrad.execution.promotion import promote_types
 from tapegrad.functions.dropout import torch_dropout
 from tapegrad.functions.packing import Packing, checked_sizes
 from tapegrad.functions.shape import transpose
@@ -15,6 +22,7 @@ from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.joining import cat, stack
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.slicing import select
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -39,11 +47,7 @@ class Weights(NamedTuple):
 
 
 def _weights(params: Sequence[Tensor], has_biases: bool, projected: bool) -> list[Weights]:
-    """The parameters of all layers.
-
-    Raises:
-        RuntimeError: their number is wrong.
-    """
+    """The parameters of all layers. Raises RuntimeError: their number is wrong."""
     count = 2 + 2 * has_biases + projected
     if len(params) % count:
         raise RuntimeError("got an incorrect number of RNN parameters")
@@ -62,11 +66,7 @@ def _check_counts(layers: Layers, states: int, weights: int) -> None:
 
 
 def _check_product(x: Tensor, weight: Tensor, rows: int) -> None:
-    """Refuse what can't be multiplied by a transposed weight.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse what can't be multiplied by a transposed weight. Raises RuntimeError: PyTorch's messages."""
     if x.dtype is not weight.dtype:
         names = (x.dtype.scalar_name, weight.dtype.scalar_name)
         raise RuntimeError("mat1 and mat2 must have the same dtype, but got {} and {}".format(*names))
@@ -99,9 +99,36 @@ def _check_layer(x: Tensor, states: Sequence[Tensor], weights: Weights) -> None:
                 f"The size of tensor a ({state.shape[0]}) must match the size of tensor b ({batch}) at non-singleton "
                 "dimension 0"
             )
-        if state.dtype is not x.dtype:
-            raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {cpp_name(state.dtype)} != "
-                               f"{cpp_name(x.dtype)}")  # fmt: skip
+
+
+def _for_products(*tensors: Any) -> tuple[Any, ...]:
+    """What is multiplied by weights, and these, as autocast has them."""
+    cast = caster.content("linear", tensors, {}) if thread.modes.autocast else None
+    return tensors if cast is None else cast[0]
+
+
+def _check_meeting(x: Tensor, state: Tensor, projected: bool) -> None:
+    """Refuse a cell that makes a state wider than the weights that it is multiplied by in the next step."""
+    wide = promote_types(x.dtype, state.dtype)
+    if projected and wide is not x.dtype:
+        names = f"{cpp_name(wide)} != {cpp_name(x.dtype)}"
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names}")
+    if x.shape[0] > 1 and wide is not x.dtype:
+        names = f"{wide.scalar_name} and {x.dtype.scalar_name}"
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {names}")
+
+
+def _computed(
+    operator: Operator, x: Tensor, states: Sequence[Tensor], weights: Weights, *more: Any, **settings: Any
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """What the operator of a layer or a cell gives, at the dtype at which the last state is met.
+
+    See Note [States of other dtypes].
+    """
+    *products, cell = states
+    wide = promote_types(x.dtype, cell.dtype)
+    given = (x, *products, cell, *weights[: 5 if products and more else 4])
+    return operator(*[one if one is None or one.dtype is wide else one.to(wide) for one in given], *more, **settings)
 
 
 def _run(
@@ -127,18 +154,21 @@ def _run(
         x = packing.padded(x)
     if not x.shape[0]:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-    more = [None] if len(states) == 2 else []
     active = None if packing is None else packing.active
     last: list[list[Tensor]] = [[] for _ in states]
     for number in range(layers.num_layers):
         results = []
         for reverse in (False, True)[: 1 + layers.bidirectional]:
             place = number * (1 + layers.bidirectional) + reverse
-            *own, w_hr = weights[place]
-            begin = [select(state, place, axis=0) for state in states]
-            _check_layer(x, begin, weights[place])
-            given = [w_hr] if more else []
-            y, *found = operator(x, *begin, *own, *given, active, reverse=reverse)
+            h, *cells = (select(state, place, axis=0) for state in states)
+            low, shown, *own = _for_products(x, h, *weights[place])
+            _check_layer(low, [shown, *cells], Weights(*own))
+            if not thread.modes.autocast:
+                _check_meeting(low, [h, *cells][-1], projected)
+            y, *found = _computed(operator, low, [shown, *cells] if cells else [h], Weights(*own), active,
+                                  reverse=reverse)  # fmt: skip
+            if projected:
+                y, found[0] = y.to(low.dtype), found[0].to(low.dtype)
             results.append(y)
             for kept, state in zip(last, found, strict=False):
                 kept.append(state)
@@ -184,6 +214,15 @@ def _is_packed(args: tuple, kwargs: dict[str, Any]) -> bool:
     """Whether a call is one of packed sequences: the third argument is the state then, and no list of parameters."""
     return "data" in kwargs or "batch_sizes" in kwargs or (len(args) > 2 and isinstance(args[1], Tensor) and (
         isinstance(args[2], Tensor) or not isinstance(args[3] if len(args) > 3 else True, bool)))  # fmt: skip
+
+
+def is_whole(args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether a call of ``lstm`` is one that PyTorch leaves to another library, with all its layers."""
+    if _is_packed(args, kwargs):
+        return False
+    given = _named(args, kwargs, False)
+    h, c = given["hx"]
+    return given["input"].dtype in (float32, bfloat16) and h.shape[-1] == c.shape[-1]
 
 
 @public("torch")
@@ -236,11 +275,7 @@ def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
 
 
 def _check_cell(x: Tensor, states: Sequence[Tensor], weights: Weights, gates: int) -> None:
-    """Refuse what a cell of so many gates can't take.
-
-    Raises:
-        IndexError, RuntimeError: PyTorch's messages.
-    """
+    """Refuse what a cell of so many gates can't take. Raises IndexError, RuntimeError: PyTorch's messages."""
     w_ih, w_hh = weights[:2]
     if x.size(1) != w_ih.shape[1]:
         raise RuntimeError(f"input has inconsistent input_size: got {x.shape[1]} expected {w_ih.shape[1]}")
@@ -260,8 +295,7 @@ def _check_cell(x: Tensor, states: Sequence[Tensor], weights: Weights, gates: in
                     f"{name} first dim must be {gates} * hidden_size = {length}, but got {weight.shape[0]}"
                 )
     _check_product(x, w_ih, x.shape[0])
-    for state in states:
-        _check_product(state, w_hh, state.shape[0])
+    _check_product(states[0], w_hh, x.shape[0])
     _check_biases(weights, x.shape[0])
 
 
@@ -287,8 +321,9 @@ def lstm_cell(
     """
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
-    _check_cell(input, hx, Weights(w_ih, w_hh, b_ih, b_hh), 4)
-    h, c, *_ = recurrent.lstm_cell(input, *hx, w_ih, w_hh, b_ih, b_hh)
+    low, h, *weights = _for_products(input, hx[0], w_ih, w_hh, b_ih, b_hh)
+    _check_cell(low, (h, hx[1]), Weights(*weights), 4)
+    h, c, *_ = _computed(recurrent.lstm_cell, low, (h, hx[1]), Weights(*weights))
     return h, c
 
 
@@ -309,8 +344,9 @@ def gru_cell(
     >>> torch.gru_cell(torch.ones(2, 3), torch.zeros(2, 1), torch.ones(3, 3), torch.ones(3, 1)).shape
     torch.Size([2, 1])
     """
-    _check_cell(input, [hx], Weights(w_ih, w_hh, b_ih, b_hh), 3)
-    return recurrent.gru_cell(input, hx, w_ih, w_hh, b_ih, b_hh)[0]
+    low, h, *weights = _for_products(input, hx, w_ih, w_hh, b_ih, b_hh)
+    _check_cell(low, [h], Weights(*weights), 3)
+    return _computed(recurrent.gru_cell, low, [hx], Weights(*weights))[0]
 
 
 @public("torch")

@@ -13,13 +13,7 @@ from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
 from tapegrad.functions.creation import zeros
-from tapegrad.functions.reductions import (
-    check_differentiable_dtype,
-    check_dtype,
-    check_flag,
-    invalid,
-    one_dim,
-)
+from tapegrad.functions.reductions import check_differentiable_dtype, check_dtype, check_flag, invalid, one_dim
 from tapegrad.functions.slicing import sliced
 from tapegrad.ops import arithmetic, comparison, joining, scans, shape
 from tapegrad.tape.modes import thread
@@ -34,7 +28,6 @@ def prod(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET, *, dtype: dtype
 
     Args:
         dim: an int; without it, all elements are multiplied.
-        keepdim: whether ``dim`` stays, with length 1.
 
     Raises:
         TypeError: ``keepdim`` without ``dim``; several dimensions.

@@ -37,21 +37,13 @@ def refuse_failure(info: Tensor, complaint: Callable[[str, int], Exception]) -> 
 
 
 def check_solved(name: str, info: Tensor) -> None:
-    """Refuse the solution of an equation with a singular matrix.
-
-    Raises:
-        LinAlgError: PyTorch's message.
-    """
+    """Refuse the solution of an equation with a singular matrix. Raises LinAlgError: PyTorch's message."""
     what = "The solver failed because the input matrix is singular."
     refuse_failure(info, lambda where, _: LinAlgError(f"{name}: {where}{what}"))
 
 
 def check_inverted(name: str, info: Tensor) -> None:
-    """Refuse the inverse of a singular matrix.
-
-    Raises:
-        LinAlgError: PyTorch's message.
-    """
+    """Refuse the inverse of a singular matrix. Raises LinAlgError: PyTorch's message."""
     refuse_failure(
         info,
         lambda where, number: LinAlgError(
@@ -75,11 +67,7 @@ def check_equation(name: str, A: Tensor, rows: int, columns: int, left: bool) ->
 
 
 def check_low_precision(name: str, A: Tensor) -> None:
-    """Refuse integers and the half types.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse integers and the half types. Raises RuntimeError: PyTorch's messages."""
     check_floating(name, A)
     if A.dtype.itemsize < 4:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {A.dtype.scalar_name}")

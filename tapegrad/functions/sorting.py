@@ -45,11 +45,7 @@ def on_host(input: Tensor) -> np.ndarray:
 
 
 def check_sortable(name: str, input: Tensor) -> None:
-    """Refuse what has no order.
-
-    Raises:
-        RuntimeError: complex elements.
-    """
+    """Refuse what has no order. Raises RuntimeError: complex elements."""
     if input.dtype.is_complex:
         raise RuntimeError(f" {name} does not support complex dtypes on CPU")
 
@@ -132,9 +128,6 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest elements over ``dim``, counted from 1: a named tuple of ``values`` and ``indices``.
 
-    Args:
-        keepdim: whether ``dim`` stays, with length 1.
-
     Raises:
         RuntimeError: fewer than ``k`` elements.
         NotImplementedError: bool or complex elements.
@@ -154,9 +147,6 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 @public("torch", "Tensor")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent elements over ``dim``, the smallest of several: a named tuple of ``values`` and ``indices``.
-
-    Args:
-        keepdim: whether ``dim`` stays, with length 1.
 
     Raises:
         NotImplementedError: complex elements.

@@ -35,7 +35,6 @@ class Vmapped(General):
         self.op, self.mask = op, mask
         self.remember_nothing()
         self.singles = Cache("plans", PLAN)
-        self.keeps_layout = False
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -208,7 +208,7 @@ def _expandable(shape: Sequence[int], target: tuple[int, ...]) -> None:
 @checked(_matrices)
 @multilinear(
     x=lambda g, y: mm(g, adjoint(y)), y=lambda g, x: mm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product",
-    keeps_order=True,
+    keeps_order=True, uniform=True,
 )  # fmt: skip
 def mm(x, y):
     """The product of two matrices."""
@@ -232,6 +232,7 @@ def rows_product(x, y):
 @checked(lambda specs, settings: check_bmm(*specs))
 @multilinear(
     x=lambda g, y: bmm(g, adjoint(y)), y=lambda g, x: bmm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product",
+    uniform=True,
 )  # fmt: skip
 def bmm(x, y):
     """The products of two batches of matrices, of as many each."""
@@ -241,6 +242,7 @@ def bmm(x, y):
 @checked(_matrix_and_vector)
 @multilinear(
     x=lambda g, y: columns(g) * conj(y), y=lambda g, x: mv(adjoint(x), g), saved={"vec": "y"}, spoilt="product",
+    uniform=True,
 )  # fmt: skip
 def mv(x, y):
     """A matrix times a vector."""
@@ -248,14 +250,16 @@ def mv(x, y):
 
 
 @checked(check_dot)
-@multilinear(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x), saved={"tensor": "y"}, spoilt="product")
+@multilinear(
+    x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x), saved={"tensor": "y"}, spoilt="product", uniform=True
+)
 def dot(x, y):
     """The sum of the products of two vectors' elements; neither is conjugated."""
     return jnp.dot(x, y, precision=FULL)
 
 
 @checked(check_dot)
-@multilinear(x=lambda g, y: conj(g) * y, y=lambda g, x: g * x)
+@multilinear(x=lambda g, y: conj(g) * y, y=lambda g, x: g * x, uniform=True)
 def vdot(x, y):
     """The same with ``x`` conjugated; antilinear in ``x``, so its gradient is not conjugated but ``g`` is."""
     return jnp.dot(jnp.conj(x), y, precision=FULL)
@@ -305,6 +309,7 @@ def _declare_matmul(name: str, **facts: Any) -> Operator:
         x=lambda g, y, x_shape: _left_gradient(g, y, x_shape),
         y=lambda g, x, y_shape: _right_gradient(g, x, y_shape),
         name=name,
+        uniform=True,
         **facts,
     )
     def product(x, y):
@@ -330,18 +335,22 @@ def _linear_weight(g, x, weight_shape):
     return mm(permute(g2, axes=(1, 0)), conj(view(x, shape=(rows, weight_shape[1]))))
 
 
+def _expect_dtype_of_mat2(name: str, spec: Any, mat2: Any) -> None:
+    if spec.dtype is not mat2.dtype:
+        names = f"{spec.dtype.scalar_name} and {mat2.dtype.scalar_name}"
+        raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {names}")
+
+
 def _check_linear(specs: Sequence, settings: dict) -> None:
     x, weight, bias = specs
     if weight.ndim != 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
     rows = _count(x.shape[:-1])
     out, inner = weight.shape
+    for name, spec in () if bias is None else (("self", bias), ("mat1", x)):
+        _expect_dtype_of_mat2(name, spec, weight)
     if x.shape[-1] != inner:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x.shape[-1]} and {inner}x{out})")
-    if bias is not None and bias.dtype is not weight.dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {bias.dtype.scalar_name} and {weight.dtype.scalar_name}"
-        )
     if x.dtype is not weight.dtype:
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {cpp_name(x.dtype)} != {cpp_name(weight.dtype)}"
@@ -361,6 +370,7 @@ def _declare_linear(name: str, aten: str, **facts: Any) -> Operator:
         name=name,
         aten=aten,
         family="linear_2d",
+        uniform=True,
         **facts,
     )
     def product(x, weight, bias=None):
@@ -382,9 +392,8 @@ linear_1d_without_bias = _declare_linear("linear_1d_without_bias", "mv", node="S
 def _check_addmm(specs: Sequence, settings: dict) -> None:
     addend, x, y = specs
     for name, spec in (("self", addend), ("mat1", x)):
-        if spec is not None and spec.dtype is not y.dtype:
-            names = f"{spec.dtype.scalar_name} and {y.dtype.scalar_name}"
-            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {names}")
+        if spec is not None:
+            _expect_dtype_of_mat2(name, spec, y)
     for name, spec in (("mat1", x), ("mat2", y)):
         if spec.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {spec.ndim}-D tensor")

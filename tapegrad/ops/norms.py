@@ -11,8 +11,9 @@ from tapegrad.execution import dtypes
 from tapegrad.ops import conventions
 from tapegrad.ops.conventions import kink
 from tapegrad.ops.kinds import cast, general, sum_to
+from tapegrad.ops.memory_formats import gradient_in_order
 from tapegrad.ops.operator import Operator
-from tapegrad.ops.reductions import along, axes_of, everything, real_dtype, share, spread, widened
+from tapegrad.ops.reductions import along, axes_of, everything, real_dtype, share, spread, weighed, widened
 from tapegrad.ops.selection import where
 from tapegrad.ops.unary import abs, power, sgn
 
@@ -71,6 +72,8 @@ def _declare_norm(name: str, **facts: Any) -> Operator:
         jvp=lambda t_x, x, out, ord, axis, keepdims: norm_tangent(t_x, x, out, ord, axis, keepdims),
         name=name,
         convention=conventions.ORIGIN,
+        gradient_lies=weighed,
+        uniform=True,
         **facts,
     )
     def operator(x, *, ord, axis, keepdims=False, dtype=None):
@@ -119,6 +122,7 @@ def renorm_tangent(t, x, ord, axis, limit):
     x=lambda g, x, ord, axis, limit: renorm_gradient(g, x, ord, axis, limit),
     jvp=lambda t_x, x, ord, axis, limit: renorm_tangent(t_x, x, ord, axis, limit),
     convention=kink("where an element is 0, for ord=1", "0 for the norm", "1 for the norm"),
+    gradient_lies=gradient_in_order,
 )  # fmt: skip
 def renorm(x, *, ord, axis, limit):
     """``x`` with those parts shrunk whose p-norm over ``axis``, p = ``ord`` > 0, is larger than a limit."""

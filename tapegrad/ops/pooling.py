@@ -16,6 +16,7 @@ from jax import lax
 
 from tapegrad.execution.host_tier.forms import on_host
 from tapegrad.ops.kinds import general, linear
+from tapegrad.ops.memory_formats import IMAGES, gradient_in_order
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.resampling import Sampling, on_axis, taken, tapped, taps
 
@@ -203,12 +204,12 @@ def _declare(name: str, aten: str = "", **facts: Any) -> Operator:
 
 MAXIMA = {
     1: _declare("max_pool1d", "max_pool2d_with_indices"),
-    2: _declare("max_pool2d", "max_pool2d_with_indices"),
-    3: _declare("max_pool3d", "max_pool3d_with_indices"),
+    2: _declare("max_pool2d", "max_pool2d_with_indices", **IMAGES),
+    3: _declare("max_pool3d", "max_pool3d_with_indices", **IMAGES),
 }
 """Max pooling, by the number of dimensions of space; lines, where somebody asks for more than the values, as planes."""
 
 ADAPTIVE_MAXIMA = {
-    2: _declare("adaptive_max_pool2d"),
-    3: _declare("adaptive_max_pool3d"),
+    2: _declare("adaptive_max_pool2d", **IMAGES),
+    3: _declare("adaptive_max_pool3d", gradient_lies=gradient_in_order),
 }

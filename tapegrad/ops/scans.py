@@ -20,7 +20,8 @@ from jax import lax
 from tapegrad.execution import dtypes
 from tapegrad.ops import conventions
 from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear
-from tapegrad.ops.reductions import accumulated, axes_of, spread, sum, sum_all, widened
+from tapegrad.ops.memory_formats import gradient_in_order
+from tapegrad.ops.reductions import accumulated, axes_of, scaled, spread, sum, sum_all, widened
 from tapegrad.ops.selection import where
 from tapegrad.ops.shape import view
 from tapegrad.ops.sorting import chosen, unchosen
@@ -132,6 +133,7 @@ def cumprod_tangent(t, x, axis):
 @general(
     x=lambda g, x, out, axis, dtype: cumprod_gradient(g, in_type(x, dtype), axis),
     jvp=lambda t_x, x, axis, dtype: cumprod_tangent(in_type(t_x, dtype), in_type(x, dtype), axis),
+    gradient_lies=gradient_in_order,
 )
 def cumprod(x, *, axis, dtype=None):
     """The products of all elements up to each along ``axis``; of integers in int64."""
@@ -169,7 +171,7 @@ def _prod(x, axis, keepdims, dtype):
     jvp=lambda t_x, x, axis, keepdims, dtype: sum(
         in_type(t_x, dtype) * others(in_type(x, dtype), axis), axis=axis, keepdims=keepdims
     ),
-    aten=".dim_int", node=1,
+    aten=".dim_int", node=1, gradient_lies=scaled,
 )  # fmt: skip
 def prod(x, *, axis, keepdims=False, dtype=None):
     """The product over ``axis``; of booleans and integers in int64, unless ``dtype`` says otherwise."""
@@ -214,6 +216,7 @@ def weighted(g, before, after, axis, reverse):
 @general(
     x=lambda g, x, out, axis, reverse: weighted(g, -conj(out), conj(x), axis, not reverse) if x.ndim else g,
     jvp=lambda t_x, x, out, axis, reverse: weighted(t_x, x, -out, axis, reverse) if x.ndim else t_x,
+    gradient_lies=gradient_in_order,
 )
 def logcumsumexp(x, *, axis, reverse=False):
     """The logarithms of the cumulative sums of ``exp(x)`` along ``axis``."""
@@ -240,7 +243,7 @@ def _extrema(find, x, axis):
 @general(
     x=lambda g_values, x, indices, axis: unchosen(g_values, indices, x.shape, axis),
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
-    outputs=("values", "indices"), real=True, convention=conventions.RUNNING,
+    outputs=("values", "indices"), real=True, convention=conventions.RUNNING, gradient_lies=gradient_in_order,
 )  # fmt: skip
 def cummax(x, *, axis):
     """The largest elements so far along ``axis``, and their indices (int64; the latest of equals)."""
@@ -250,7 +253,7 @@ def cummax(x, *, axis):
 @general(
     x=lambda g_values, x, indices, axis: unchosen(g_values, indices, x.shape, axis),
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
-    outputs=("values", "indices"), real=True, convention=conventions.RUNNING,
+    outputs=("values", "indices"), real=True, convention=conventions.RUNNING, gradient_lies=gradient_in_order,
 )  # fmt: skip
 def cummin(x, *, axis):
     """The smallest elements so far along ``axis``, and their indices (int64; the latest of equals)."""

@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.ops.kinds import general, linear
+from tapegrad.ops.memory_formats import as_images, gradient_in_order
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.pooling import plane_gather, plane_scatter
 
@@ -30,7 +31,7 @@ def _declare_unpool(name: str, **facts: Any) -> Operator:
 
 
 UNPOOLS = {
-    2: _declare_unpool("max_unpool2d"),
+    2: _declare_unpool("max_unpool2d", lies=as_images),
     3: _declare_unpool("max_unpool3d"),
 }
 """Max unpooling, by the number of dimensions of space: lines are unpooled as planes."""
@@ -73,7 +74,7 @@ def _declare_fractional(name: str) -> Operator:
             g_out, indices, lengths=tuple(x.shape[x.ndim - len(sizes) :])
         ),
         jvp=lambda t_x, indices, sizes: (plane_gather(t_x, indices, dims=len(sizes)), None),
-        outputs=("out", "indices"), real=True, name=name,
+        outputs=("out", "indices"), real=True, name=name, gradient_lies=gradient_in_order,
         saved={"result1": "indices", "kernel_size": "kernel", "output_size": "sizes"},
     )  # fmt: skip
     def operator(x, samples, *, kernel, sizes):

@@ -95,7 +95,7 @@ class Optimizer:
         self.defaults = defaults
         for kind in HOOKS:
             setattr(self, f"_optimizer_{kind}_hooks", OrderedDict())
-        self._hook_step()
+        self._patch_step_function()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -116,7 +116,7 @@ class Optimizer:
         self.__dict__.update(state)
         for kind in HOOKS:
             self.__dict__.setdefault(f"_optimizer_{kind}_hooks", OrderedDict())
-        self._hook_step()
+        self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:
@@ -179,7 +179,7 @@ class Optimizer:
 
         return step  # type: ignore[return-value]
 
-    def _hook_step(self) -> None:
+    def _patch_step_function(self) -> None:
         """See that the ``step`` of this class calls the hooks, once for each class."""
         cls = type(self)
         if not getattr(cls.step, "hooked", False):

@@ -102,11 +102,7 @@ class ArchiveReader:
         return begin, entry.file_size
 
     def read(self, name: str) -> np.ndarray:
-        """The bytes of a record.
-
-        Raises:
-            DamagedArchive: they aren't those that were written.
-        """
+        """The bytes of a record. Raises DamagedArchive: they aren't those that were written."""
         data = self.read_unchecked(name)
         self.check(name, data)
         return data
@@ -133,6 +129,37 @@ class ArchiveReader:
         written = self.entries[name].CRC
         if written != _NO_CRC and zlib.crc32(data) != written:
             raise DamagedArchive(f"the checksum of the record {name!r} is wrong")
+
+
+class PyTorchFileReader:
+    """The records of a file in PyTorch's format, for libraries that read them one by one.
+
+    Args:
+        name_or_buffer: the path of the file, or a seekable binary file.
+
+    Raises:
+        DamagedArchive: it is no such file.
+    """
+
+    def __init__(self, name_or_buffer: str | IO[bytes]) -> None:
+        self._opened = open(name_or_buffer, "rb") if isinstance(name_or_buffer, str) else None  # noqa: SIM115
+        self._archive = ArchiveReader(self._opened or name_or_buffer)  # type: ignore[arg-type]
+
+    def __del__(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+
+    def get_record(self, name: str) -> bytes:
+        """The bytes of a record; an error if there is none, or they aren't those that were written."""
+        return self._archive.read(name).tobytes()
+
+    def has_record(self, name: str) -> bool:
+        """Whether there is one of this name."""
+        return name in self._archive
+
+    def get_all_records(self) -> list[str]:
+        """The names of all."""
+        return list(self._archive.entries)
 
 
 class ChecksumChecks:

@@ -93,11 +93,7 @@ def full_name(thing: Any) -> str:
 
 
 def find(module: str, name: str) -> Any:
-    """What a file that is trusted means by a name of PyTorch's: ours.
-
-    Raises:
-        AttributeError: we have none.
-    """
+    """What a file that is trusted means by a name of PyTorch's: ours. Raises AttributeError: we have none."""
     full = f"{module}.{name}"
     if full in NAMED:
         return NAMED[full]

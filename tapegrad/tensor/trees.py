@@ -30,8 +30,8 @@ class TreeSpec(NamedTuple):
         return namedtuple if self.is_named() else self.kind
 
     def is_named(self) -> bool:
-        """Whether the node is a named tuple."""
-        return self.kind is not None and self.context is self.kind
+        """Whether the node is a named tuple; libraries that make such a spec say ``namedtuple`` for its class."""
+        return self.kind is not None and (self.context is self.kind or self.kind is namedtuple)
 
     @property
     def num_leaves(self) -> int:
@@ -94,9 +94,9 @@ BUILT_IN: tuple[type, ...] = (tuple, list, dict, OrderedDict, defaultdict, deque
 class Registration(NamedTuple):
     """How a class is taken apart and put together; the first gives children and what else has to be known."""
 
-    flatten: Callable[[Any], tuple[Iterable, Any]]
-    unflatten: Callable[[list, Any], Any]
-    flatten_with_keys: Callable[[Any], tuple[Iterable, Any]] | None = None
+    flatten_fn: Callable[[Any], tuple[Iterable, Any]]
+    unflatten_fn: Callable[[list, Any], Any]
+    flatten_with_keys_fn: Callable[[Any], tuple[Iterable, Any]] | None = None
 
 
 registered: dict[type, Registration] = {}
@@ -120,7 +120,7 @@ def _taken_apart(tree: Any) -> tuple[Any, Sequence] | None:
     if kind is deque:
         return tree.maxlen, list(tree)
     if kind in registered:
-        children, context = registered[kind].flatten(tree)
+        children, context = registered[kind].flatten_fn(tree)
         return context, list(children)
     return (kind, tree) if is_named_tuple(kind) else None
 
@@ -160,8 +160,8 @@ def _put_together(leaves: Iterator, spec: TreeSpec) -> Any:
     if kind is deque:
         return deque(children, maxlen=spec.context)
     if kind in registered:
-        return registered[kind].unflatten(children, spec.context)
-    return kind(*children) if is_named_tuple(kind) else kind(children)
+        return registered[kind].unflatten_fn(children, spec.context)
+    return spec.context(*children) if spec.is_named() else kind(children)
 
 
 def map_leaves(function: Callable, tree: Any) -> Any:

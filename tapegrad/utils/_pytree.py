@@ -10,48 +10,22 @@ What a tree is, is said in ``tensor/trees.py``: the function transforms, checkpo
 from __future__ import annotations
 
 import types
-from collections import OrderedDict, defaultdict, deque
+from collections import ChainMap, OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from tapegrad.bindings import return_types
-from tapegrad.tensor.trees import BUILT_IN, LEAF, Registration, TreeSpec, flatten, is_named_tuple, registered
+from tapegrad.tensor.trees import BUILT_IN, LEAF, Registration, TreeSpec, flatten, is_named_tuple, registered, unflatten
 
 __all__ = [
-    "GetAttrKey",
-    "MappingKey",
-    "PyTree",
-    "SequenceKey",
-    "TreeSpec",
-    "is_namedtuple",
-    "is_namedtuple_class",
-    "is_namedtuple_instance",
-    "is_structseq",
-    "is_structseq_class",
-    "is_structseq_instance",
-    "key_get",
-    "keystr",
-    "register_pytree_node",
-    "tree_all",
-    "tree_all_only",
-    "tree_any",
-    "tree_any_only",
-    "tree_flatten",
-    "tree_flatten_with_path",
-    "tree_is_leaf",
-    "tree_iter",
-    "tree_leaves",
-    "tree_leaves_with_path",
-    "tree_map",
-    "tree_map_",
-    "tree_map_only",
-    "tree_map_only_",
-    "tree_map_with_path",
-    "tree_structure",
-    "tree_unflatten",
-    "treespec_pprint",
-]
+    "SUPPORTED_NODES", "GetAttrKey", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec", "is_namedtuple",
+    "is_namedtuple_class", "is_namedtuple_instance", "is_structseq", "is_structseq_class", "is_structseq_instance",
+    "key_get", "keystr", "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only",
+    "tree_flatten", "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path",
+    "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure",
+    "tree_unflatten", "treespec_pprint",
+]  # fmt: skip
 
 PyTree = Any
 MAPPINGS = {dict, OrderedDict, defaultdict}
@@ -188,6 +162,32 @@ def is_structseq_instance(obj: Any) -> bool:
     return is_structseq_class(type(obj))
 
 
+def LeafSpec() -> TreeSpec:
+    """The structure of a leaf.
+
+    >>> tree_structure(3) == LeafSpec()
+    True
+    """
+    return LEAF
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The class of a node, as ``SUPPORTED_NODES`` has it."""
+    return namedtuple if is_namedtuple_instance(tree) else type(tree)
+
+
+def _built_in(kind: Any) -> Registration:
+    """How a class that need not be registered is taken apart, and put together."""
+    return Registration(
+        lambda tree: ((taken := _one_level(tree))[0], taken[1].context),
+        lambda parts, context: unflatten(list(parts), TreeSpec(kind, context, (LEAF,) * len(parts))),
+    )
+
+
+SUPPORTED_NODES = ChainMap(registered, {kind: _built_in(kind) for kind in (*BUILT_IN, namedtuple)})
+"""How each class of nodes is taken apart and put together."""
+
+
 def tree_is_leaf(tree: Any, is_leaf: Leafness = None) -> bool:
     """Whether a tree is but a leaf."""
     return tree_structure(tree, is_leaf).is_leaf()
@@ -302,11 +302,7 @@ def tree_map_(func: Callable, tree: Any, *rests: Any, is_leaf: Leafness = None) 
 
 
 def _wanted(types_or_pred: Any) -> Callable[[Any], bool]:
-    """Whether a leaf is one of these types, or fulfils this.
-
-    Raises:
-        TypeError: it is neither.
-    """
+    """Whether a leaf is one of these types, or fulfils this. Raises TypeError: it is neither."""
     if isinstance(types_or_pred, (type, tuple, types.UnionType)):
         return lambda leaf: isinstance(leaf, types_or_pred)
     if callable(types_or_pred):
@@ -366,16 +362,12 @@ def _paths(tree: Any, path: tuple, is_leaf: Leafness) -> Iterator[tuple[tuple, A
 
 
 def _keys(tree: Any, spec: TreeSpec) -> list:
-    """The keys of a node's children.
-
-    Raises:
-        ValueError: its class was registered without them.
-    """
+    """The keys of a node's children. Raises ValueError: its class was registered without them."""
     kind = spec.kind
     if kind in MAPPINGS:
         return [MappingKey(key) for key in tree]
     if kind in registered:
-        with_keys = registered[kind].flatten_with_keys
+        with_keys = registered[kind].flatten_with_keys_fn
         if with_keys is None:
             raise ValueError(
                 f"Did not find a flatten_with_keys_fn for type: {kind}. Please pass a flatten_with_keys_fn argument to "

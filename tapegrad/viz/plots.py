@@ -38,11 +38,7 @@ class ElementsPicture:
         return f'<div>{escape(self.caption)}</div><img style="{style}" src="data:image/png;base64,{data}">'
 
     def save(self, path: str | Path) -> Path:
-        """Write it to a file: ``.svg`` of a histogram, ``.png`` of an image.
-
-        Raises:
-            ValueError: another suffix.
-        """
+        """Write it to a file: ``.svg`` of a histogram, ``.png`` of an image. Raises ValueError: another suffix."""
         path, suffix = Path(path), ".svg" if isinstance(self.content, str) else ".png"
         if path.suffix.lower() != suffix:
             raise ValueError(message("save(): what kind of file?", expected=suffix, got=repr(path.suffix)))

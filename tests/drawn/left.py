@@ -48,11 +48,6 @@ LEFT: list[tuple[str, str, str]] = [
         "before inside other transforms; here its derivative has derivatives",
     ),
     (
-        r"(?<!grad)_\([\s\S]*(dual|jvp|jacfwd|hessian)|(dual|jvp)[\s\S]*(?<!grad)_\(",
-        "numbers",
-        "PyTorch's tangent of a write of a tensor to itself reads what was written",
-    ),
-    (
         r"",
         "raised NotImplementedError.*Complex.* for RuntimeError: .*complex dtype",
         "both refuse it, one for another reason",
@@ -66,11 +61,6 @@ LEFT: list[tuple[str, str, str]] = [
         r"multi_grad_hook[\s\S]*checkpoint|checkpoint[\s\S]*multi_grad_hook",
         "log: length",
         "in PyTorch a backward inside a backward changes how many gradients such a hook of the outer one waits for",
-    ),
-    (
-        r"(func\.|functional\.|vmap)[\s\S]*(?<!grad)_\(|(?<!grad)_\([\s\S]*(func\.|functional\.|vmap)",
-        "raised nothing for .*modified (by an )?in-?place",
-        "what a transform writes to what it was given is written when it is over",
     ),
     (r"dual|jvp", "graph a second time", "PyTorch's tangent is a sum with zeros, whose node saves nothing"),
     (r"vmap[\s\S]*checkpoint|checkpoint[\s\S]*vmap", "nothing for .*escaped", "PyTorch's checkpoint lets examples out"),
@@ -165,16 +155,6 @@ LEFT: list[tuple[str, str, str]] = [
         "both refuse it, one for another reason",
     ),
     (
-        r"vmap",
-        "raised (nothing|IndexError.*) for IndexError: Dimension out of range",
-        "PyTorch's batching rules count the dimension of examples that have none",
-    ),
-    (
-        r"vmap[\s\S]*@|@[\s\S]*vmap",
-        "log: length",
-        "one node here, where PyTorch has several",
-    ),
-    (
         r"retain_grad\(\)[\s\S]*is_grads_batched",
         "escaped from inside",
         "what is retained of a batch of gradients escapes; PyTorch lets it where it is empty",
@@ -188,11 +168,6 @@ LEFT: list[tuple[str, str, str]] = [
         r"make_dual[\s\S]*complex|\dj\b[\s\S]*make_dual",
         "dtype: 'complex#' for 'float#'",
         "PyTorch drops the imaginary part of a tangent of a real number by some functions",
-    ),
-    (
-        r"(func|functional)\.jvp",
-        "for 'torch::autograd::Copy(Slices|Backwards)",
-        "in PyTorch a function that writes to its input writes to the tangents that were given, too",
     ),
     (
         r"jacfwd[\s\S]*\.apply\(",

@@ -138,6 +138,58 @@ def test_layers(layer):
     assert mine == theirs
 
 
+RECURRENT = [("LSTM", {}), ("LSTM", {"proj_size": 2}), ("LSTM", {"bidirectional": True, "num_layers": 2}), ("GRU", {}),
+             ("RNN", {}), ("LSTMCell", {}), ("GRUCell", {}), ("RNNCell", {})]  # fmt: skip
+
+
+def recurrent(lib, name, options, dtypes_of, packed, low):
+    """Results, and gradients of all that is given, of a recurrent layer under autocast; or the error."""
+    weights, x, *states = [getattr(lib, dtype) for dtype in dtypes_of]
+    lib.manual_seed(0)
+    layer, lead = getattr(lib.nn, name)(3, 4, dtype=weights, **options), () if "Cell" in name else (5,)
+    for place, weight in enumerate(layer.parameters()):
+        weight.data = (matrix(lib, 1, weight.numel()).reshape(weight.shape) * (place + 1) / 9).to(weights)
+    input = matrix(lib, 1, 6 * 5 ** len(lead)).reshape(*lead, 2, 3).to(x).requires_grad_()
+    depth = () if "Cell" in name else (4,) if options.get("num_layers") else (1,)
+    widths = options.get("proj_size", 4), 4
+    given = [matrix(lib, 1, 2 * width * (*depth, 1)[0]).reshape(*depth, 2, width).to(dtype).requires_grad_()
+             for width, dtype in zip(widths, states, strict=False)]  # fmt: skip
+    x = lib.nn.utils.rnn.pack_padded_sequence(input, lib.tensor([5, 3])) if packed else input
+    hidden = () if not states else (tuple(given),) if "LSTM" in name else (given[0],)
+    try:
+        with lib.autocast("cpu", dtype=getattr(lib, low)):
+            found = layer(x, *hidden)
+        results = [one for one in flat_outputs(found) if one.is_floating_point()]
+        sum(one.double().sum() for one in results).backward()
+    except RuntimeError as error:
+        return str(error)
+    grads = [one.grad for one in (*layer.parameters(), input, *given) if one.grad is not None]
+    return [(str(one.dtype)[-8:], one.detach().double().numpy()) for one in (*results, *grads)]
+
+
+@pytest.mark.filterwarnings("ignore:LSTM with projections:UserWarning")
+@pytest.mark.parametrize(("name", "options"), RECURRENT, ids=str)
+def test_recurrent_states_of_other_dtypes(name, options):
+    """Products are cast, and what is added to a state meets it at the wider dtype."""
+    mixtures = [("float32", "float32", *states) for states in (
+        (), ("float16",) * 2, ("bfloat16", "float32"), ("float32", "bfloat16"), ("float64",) * 2)]
+    mixtures += [("bfloat16", "float16", "float16", "float16"), ("float64",) * 4, ("float32", "float64"),
+                 ("float64", "float32")]  # fmt: skip
+    for dtypes_of in mixtures:
+        for packed in (False, True)[: 1 + ("Cell" not in name)]:
+            for low in ("bfloat16", "float16")[: 1 + (dtypes_of[2:] == ("float16",) * 2)]:
+                mine, theirs = (recurrent(lib, name, options, dtypes_of, packed, low) for lib in (tapegrad, torch))
+                if isinstance(theirs, str) and ("mkldnn" in theirs or "primitive" in theirs):
+                    continue  # what another library has no kernel for
+                assert isinstance(mine, list) == isinstance(theirs, list), (mine, theirs)
+                if isinstance(theirs, str):
+                    assert mine == theirs
+                    continue
+                assert [one[0] for one in mine] == [one[0] for one in theirs], (dtypes_of, packed, low)
+                for (_, own), (_, other) in zip(mine, theirs, strict=True):
+                    np.testing.assert_allclose(own, other, rtol=0.05, atol=0.05)
+
+
 # -- gradients, nesting, weights ---------------------------------------------------------------------------------------
 
 

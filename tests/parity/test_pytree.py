@@ -126,3 +126,20 @@ def test_transforms_know_registered_nodes():
     assert made.left.shape == (2, 3) and made.right["sum"].tolist() == [3, 3]
     step = torch.compile(lambda pair: Pair(pair.left * 2, pair.right))
     assert [step(Pair(torch.ones(1), torch.zeros(1))).left.item() for _ in range(3)] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("tree", [(1, 2), [1], {"a": 1}, OrderedDict(a=2), deque([1], maxlen=3), defaultdict(int, a=1),
+                                  Point(1, (2, 3))], ids=repr)  # fmt: skip
+def test_nodes_by_class(tree):
+    """Libraries take single nodes apart, and put together specs of their own."""
+
+    def program(lib):
+        node = lib.SUPPORTED_NODES[lib._get_node_type(tree)]
+        parts, context = node.flatten_fn(tree)
+        spec = lib.TreeSpec(lib._get_node_type(tree), context, [lib.LeafSpec()] * len(list(parts)))
+        again = [node.unflatten_fn(list(parts), context), lib.tree_unflatten(list(parts), spec)]
+        return list(parts), context, [type(one) for one in again], again, repr(spec)
+
+    with pytest.warns(FutureWarning, match="LeafSpec"):
+        expected = program(theirs)
+    assert program(ours) == expected

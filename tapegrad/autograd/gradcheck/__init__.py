@@ -28,13 +28,9 @@ from tapegrad.tape.modes import switched
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "GradcheckError",
-    "get_analytical_jacobian",
-    "get_numerical_jacobian",
-    "get_numerical_jacobian_wrt_specific_input",
-    "gradcheck",
-    "gradgradcheck",
-]
+    "GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian", "get_numerical_jacobian_wrt_specific_input",
+    "gradcheck", "gradgradcheck",
+]  # fmt: skip
 
 # The public functions -----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,8 @@
+"""``torch.utils.flop_counter``: see ``viz/explanations/flops.py``, which stands further down.
+
+The package itself says where it is.
+"""
+
+from tapegrad.declaring import on_demand
+
+__getattr__, __dir__ = on_demand(__name__, {})
