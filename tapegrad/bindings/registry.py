@@ -403,9 +403,7 @@ class Signature:
 
     def checked(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments that are given by name, by the names that PyTorch has for NumPy's.
-
-        Raises:
-            TypeError: one that should be a tensor and is none.
+        Raises TypeError: one that should be a tensor and is none.
         """
         renamed, tensors = self.by_name or self.known_by_name()
         kwargs = dict(kwargs)

@@ -49,10 +49,8 @@ class Facts:
     """Where its derivative is infinite: what it saved, the number that this must not be (None: inf), and the advice."""
     flowing: int | None = None
     """How many of its outputs take gradients, if only the first of those that could do so."""
-    gradient_lies: Callable[..., Any] | None = None
+    gradient_lies: Any = None
     """Where gradients lie, if not where those of such operators do. See Note [Gradients as views]."""
-    keeps_order: bool = False
-    """Whether gradients lie in memory in the order in which inputs do, as those of matrix products."""
     lies: Callable[..., Any] | None = None
     """Where outputs lie in memory: one of the rules of ``memory_formats.py``, which tells strides from a shape and the
     specs of the inputs."""

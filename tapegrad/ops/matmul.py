@@ -14,6 +14,7 @@ import jax.numpy as jnp
 
 from tapegrad.ops.checks import check_product_of_batches, checked, cpp_name, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.kinds import General, broadcast_shapes, broadcast_to, conj, declaration, multilinear, same, sum_to
+from tapegrad.ops.memory_formats import gradient_as_input, gradient_as_matrix, gradient_kept
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.saved_fields import size, sizes
@@ -208,7 +209,7 @@ def _expandable(shape: Sequence[int], target: tuple[int, ...]) -> None:
 @checked(_matrices)
 @multilinear(
     x=lambda g, y: mm(g, adjoint(y)), y=lambda g, x: mm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product",
-    keeps_order=True, uniform=True,
+    gradient_lies=gradient_as_input, uniform=True,
 )  # fmt: skip
 def mm(x, y):
     """The product of two matrices."""
@@ -309,6 +310,7 @@ def _declare_matmul(name: str, **facts: Any) -> Operator:
         x=lambda g, y, x_shape: _left_gradient(g, y, x_shape),
         y=lambda g, x, y_shape: _right_gradient(g, x, y_shape),
         name=name,
+        gradient_lies=gradient_as_matrix,
         uniform=True,
         **facts,
     )
@@ -370,6 +372,7 @@ def _declare_linear(name: str, aten: str, **facts: Any) -> Operator:
         name=name,
         aten=aten,
         family="linear_2d",
+        gradient_lies=gradient_as_matrix,
         uniform=True,
         **facts,
     )
@@ -409,7 +412,7 @@ def _check_addmm(specs: Sequence, settings: dict) -> None:
     y=lambda g, x, alpha: mm(adjoint(x), g) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     saved={"mat1": "x", "mat2": "y", "mat1_sym_sizes": sizes(1), "mat2_sym_sizes": sizes(2)}, spoilt="product",
-    keeps_order=True,
+    gradient_lies={"addend": gradient_kept, "x": gradient_as_input, "y": gradient_as_input},
 )  # fmt: skip
 def addmm(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * (x @ y)``, of matrices; where ``beta`` is 0 the addend is not read."""

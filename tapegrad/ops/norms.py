@@ -12,7 +12,7 @@ from tapegrad.execution import dtypes
 from tapegrad.ops import conventions
 from tapegrad.ops.conventions import kink
 from tapegrad.ops.kinds import cast, general, same, sum_to
-from tapegrad.ops.memory_formats import gradient_in_order
+from tapegrad.ops.memory_formats import gradient_as_input
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import along, axes_of, everything, real_dtype, share, spread, weighed, widened
 from tapegrad.ops.selection import where
@@ -127,7 +127,7 @@ def renorm_tangent(t, x, ord, axis, limit):
     x=lambda g, x, ord, axis, limit: renorm_gradient(g, x, ord, axis, limit),
     jvp=lambda t_x, x, ord, axis, limit: renorm_tangent(t_x, x, ord, axis, limit),
     convention=kink("where an element is 0, for ord=1", "0 for the norm", "1 for the norm"),
-    gradient_lies=gradient_in_order, special=(0, 1, 2),
+    special=(0, 1, 2),
 )  # fmt: skip
 def renorm(x, *, ord, axis, limit):
     """``x`` with those parts shrunk whose p-norm over ``axis``, p = ``ord`` > 0, is larger than a limit."""
@@ -152,7 +152,7 @@ def to_shape(grad, shape):
     jvp=lambda t_x, t_y, x, y, out, ord: norm_tangent(
         difference_of(t_x, t_y), x - y, out, ord, everything((x - y).ndim), False
     ),
-    promote="common", convention=conventions.COINCIDENT, special=(0, 1, 2),
+    promote="common", convention=conventions.COINCIDENT, gradient_lies=gradient_as_input, special=(0, 1, 2),
 )  # fmt: skip
 def dist(x, y, *, ord):
     """The p-norm of all of ``x - y``, which may broadcast."""

@@ -247,9 +247,7 @@ def _distinct(x, places, axis):
 
 def no_derivative(what):
     """The formula of an operator that PyTorch records and can't differentiate.
-
-    Raises:
-        NotImplementedError: when backward reaches it, with PyTorch's message.
+    Raises NotImplementedError: when backward reaches it, with PyTorch's message.
     """
 
     def formula(g):
