@@ -375,7 +375,7 @@ def currency_for(create_graph: bool) -> Any:
 
 def are_lifted(roots: Sequence[Root]) -> bool:
     """Whether a backward call from there runs at a level: operators compute its gradients then, Note [Levels]."""
-    return bool(thread.modes.level) or any([spec_at(root).level for root in roots])
+    return bool(thread.modes.level or max([spec_at(root).level for root in roots], default=0))
 
 
 def are_traced(roots: Sequence[Root], seeds: Sequence[Tensor | None]) -> bool:

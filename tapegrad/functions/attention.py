@@ -133,7 +133,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropo
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{cpp_name(mask.dtype)} and  query.dtype: {cpp_name(query.dtype)} instead."
         )
-    if all([one._spec.numel for one in tensors]):
+    if 0 not in [one._spec.numel for one in tensors]:
         _check_dtype(query)
     if not 0 <= dropout_p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")

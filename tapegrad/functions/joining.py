@@ -42,7 +42,7 @@ def tensor_list(function: str, tensors: Any, argument: str = "tensors") -> tuple
 def joined(tensors: Sequence[Tensor], dim: int) -> Tensor:
     """Tensors one after another along a dimension. Raises RuntimeError: their shapes differ in another dimension."""
     shape = tensors[0]._spec.shape
-    if shape != (0,) and shape and all([tensor._spec.shape == shape for tensor in tensors]):
+    if shape != (0,) and shape and {tensor._spec.shape for tensor in tensors} == {shape}:
         return ops.cat(*tensors, axis=wrap_dim(dim, len(shape)))
     for position, tensor in enumerate(tensors):
         if tensor.ndim == 0:

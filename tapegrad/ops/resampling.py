@@ -209,7 +209,7 @@ def _spread(g: Any, axis: int, sampling: Sampling, length: int) -> Any:
     if sampling.kind == "window" and parts:
         ends = [window_ends(sampling, tap, length) for tap in range(len(parts))]
         widths = [[one if i == axis else (0, 0, 0) for i in range(g.ndim)] for one in ends]
-        return reduce(add, [lax.pad(part, jnp.zeros((), g.dtype), one) for part, one in zip(parts, widths, strict=True)])
+        return reduce(add, map(lax.pad, parts, [jnp.zeros((), g.dtype)] * len(parts), widths))
     total = jnp.zeros((*g.shape[:axis], length, *g.shape[axis + 1 :]), g.dtype)
     for part, row in zip(parts, positions, strict=True):
         places = np.where(row < 0, length, row)
