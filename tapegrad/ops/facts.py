@@ -40,6 +40,9 @@ class Facts:
     on_host: str = ""
     """The platforms of which XLA has no such algorithm: there its kernel runs on the host. See Note [Kernels on the
     host]."""
+    special: tuple[float, ...] = ()
+    """The numbers at which another formula holds for a float setting, as it does where that is not finite: see ``same``
+    in ``kinds.py``."""
     spoilt: str = ""
     """What it usually is that makes a nan or inf of finite operands: one of the causes of ``nonfinite_report.py``."""
     edge: tuple[str, int | None, str] | None = None

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -31,6 +32,14 @@ HALVES = frozenset((np.dtype("float16"), np.dtype(jnp.bfloat16)))
 def widened(x: Any) -> Any:
     """``x`` in the type that PyTorch's kernels compute in: float32 for the half types; its own otherwise."""
     return x.astype(jnp.float32) if getattr(x, "dtype", None) in HALVES else x
+
+
+def same(setting: Any, number: float) -> bool:
+    """Whether a float setting is a number that is ``special``, for which another formula holds.
+
+    A setting that moves is an argument of the kernel (Note [Structures]): it is none of these.
+    """
+    return not isinstance(setting, jax.core.Tracer) and setting == number
 
 
 class General(Operator):
@@ -114,9 +123,7 @@ class General(Operator):
 
     def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
         """The tangent of the output, on arrays or tensors. ``tangents`` has None where an input has none.
-
-        Raises:
-            NotDifferentiableError: naming the operator, where forward mode has no formula.
+        Raises NotDifferentiableError: naming the operator, where forward mode has no formula.
         """
         if self.jvp_formula is None:
             raise NotDifferentiableError(NO_FORWARD.format(self.name))

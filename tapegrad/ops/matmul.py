@@ -13,7 +13,17 @@ import jax
 import jax.numpy as jnp
 
 from tapegrad.ops.checks import check_product_of_batches, checked, cpp_name, expect_same_scalar_type, refuse_dtypes
-from tapegrad.ops.kinds import General, broadcast_shapes, broadcast_to, conj, declaration, multilinear, sum_to, widened
+from tapegrad.ops.kinds import (
+    General,
+    broadcast_shapes,
+    broadcast_to,
+    conj,
+    declaration,
+    multilinear,
+    same,
+    sum_to,
+    widened,
+)
 from tapegrad.ops.memory_formats import gradient_as_input, gradient_as_matrix, gradient_kept
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
@@ -46,12 +56,12 @@ class Affine(General):
         return total
 
 
-affine = declaration(Affine)
+affine = declaration(Affine, special=(0, 1))
 
 
 def _scaled(x, scale):
     """``x`` times a Python number, which is rounded to an integer where PyTorch does so."""
-    if scale == 1:
+    if same(scale, 1):
         return x
     return x * (int(scale) if jnp.issubdtype(x.dtype, jnp.integer) else scale)
 
@@ -65,8 +75,8 @@ def _times(g, factor):
 
 def _added(addend, product, beta, alpha):
     """``beta * addend + alpha * product``; a factor of 0 means that its term is not even looked at."""
-    total = _scaled(product, alpha) if alpha != 0 else jnp.zeros_like(product)
-    return total if addend is None or beta == 0 else total + _scaled(addend.astype(product.dtype), beta)
+    total = _scaled(product, alpha) if not same(alpha, 0) else jnp.zeros_like(product)
+    return total if addend is None or same(beta, 0) else total + _scaled(addend.astype(product.dtype), beta)
 
 
 def _wide(x):
@@ -529,4 +539,4 @@ def addr(addend, x, y, *, beta, alpha):
     product = x[:, None] * y
     if product.dtype == bool:
         return (product & (alpha != 0)) | (addend & (beta != 0))
-    return _added(addend, product, beta, alpha) if alpha != 0 else _added(addend, product * 0, beta, 1)
+    return _added(addend, product * 0, beta, 1) if same(alpha, 0) else _added(addend, product, beta, alpha)
