@@ -15,6 +15,7 @@ from tapegrad.ops import activations, arithmetic, pooling, reductions, resamplin
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.kinds import cast
 from tapegrad.tape.modes import thread
+from tapegrad.tensor.layout import contiguous_format
 from tapegrad.tensor.tensor import Tensor
 
 Sizes = Any
@@ -317,7 +318,8 @@ def _mean(input: Tensor, dims: int) -> Tensor:
     if dims == 1:
         return in_planes(lambda planes: _mean(planes, 2), -2, input)
     mean = reductions.mean(input, axis=tuple(range(input.ndim - dims, input.ndim)), keepdims=True)
-    return laid_out(mean, format_strides(suggested_format(input), tuple(mean.shape)))
+    chosen = suggested_format(input)
+    return mean if chosen is contiguous_format else laid_out(mean, format_strides(chosen, tuple(mean.shape)))
 
 
 @public("nn.functional", "torch", native=True)

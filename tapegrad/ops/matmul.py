@@ -13,12 +13,23 @@ import jax
 import jax.numpy as jnp
 
 from tapegrad.ops.checks import check_product_of_batches, checked, cpp_name, expect_same_scalar_type, refuse_dtypes
-from tapegrad.ops.kinds import General, broadcast_shapes, broadcast_to, conj, declaration, multilinear, same, sum_to
+from tapegrad.ops.kinds import (
+    General,
+    broadcast_shapes,
+    broadcast_to,
+    conj,
+    declaration,
+    multilinear,
+    same,
+    sum_to,
+    widened,
+)
 from tapegrad.ops.memory_formats import gradient_as_input, gradient_as_matrix, gradient_kept
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.saved_fields import size, sizes
 from tapegrad.ops.shape import permute, view
+from tapegrad.tensor.tensor import Tensor
 
 FULL = jax.lax.Precision.HIGHEST
 """See Note [Products in full precision]."""
@@ -53,6 +64,13 @@ def _scaled(x, scale):
     if same(scale, 1):
         return x
     return x * (int(scale) if jnp.issubdtype(x.dtype, jnp.integer) else scale)
+
+
+def _times(g, factor):
+    """A gradient times the conjugate of a number, which is not rounded before they meet: Note [Halves]."""
+    if isinstance(g, Tensor):
+        return g * factor.conjugate()
+    return (widened(g) * factor.conjugate()).astype(g.dtype)
 
 
 def _added(addend, product, beta, alpha):
@@ -407,9 +425,9 @@ def _check_addmm(specs: Sequence, settings: dict) -> None:
 
 @checked(_check_addmm)
 @affine(
-    addend=lambda g, beta, addend_shape: sum_to(g * beta.conjugate(), shape=tuple(addend_shape)),
-    x=lambda g, y, alpha: mm(g, adjoint(y)) * alpha.conjugate(),
-    y=lambda g, x, alpha: mm(adjoint(x), g) * alpha.conjugate(),
+    addend=lambda g, beta, addend_shape: sum_to(_times(g, beta), shape=tuple(addend_shape)),
+    x=lambda g, y, alpha: _times(mm(g, adjoint(y)), alpha),
+    y=lambda g, x, alpha: _times(mm(adjoint(x), g), alpha),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     saved={"mat1": "x", "mat2": "y", "mat1_sym_sizes": sizes(1), "mat2_sym_sizes": sizes(2)}, spoilt="product",
     gradient_lies={"addend": gradient_kept, "x": gradient_as_input, "y": gradient_as_input},
@@ -436,9 +454,9 @@ def _check_addmv(specs: Sequence, settings: dict) -> None:
 
 @checked(_check_addmv)
 @affine(
-    addend=lambda g, beta, addend_shape: sum_to(g * beta.conjugate(), shape=tuple(addend_shape)),
-    x=lambda g, y, alpha: columns(g) * conj(y) * alpha.conjugate(),
-    y=lambda g, x, alpha: mv(adjoint(x), g) * alpha.conjugate(),
+    addend=lambda g, beta, addend_shape: sum_to(_times(g, beta), shape=tuple(addend_shape)),
+    x=lambda g, y, alpha: _times(columns(g) * conj(y), alpha),
+    y=lambda g, x, alpha: _times(mv(adjoint(x), g), alpha),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     saved={"mat": "x", "vec": "y"},
 )  # fmt: skip
@@ -468,9 +486,9 @@ def _check_batched_addend(specs: Sequence, settings: dict, *, summed: bool) -> N
 
 @checked(lambda specs, settings: _check_batched_addend(specs, settings, summed=False))
 @affine(
-    addend=lambda g, beta, addend_shape: sum_to(g * beta.conjugate(), shape=tuple(addend_shape)),
-    x=lambda g, y, alpha: bmm(g, adjoint(y)) * alpha.conjugate(),
-    y=lambda g, x, alpha: bmm(adjoint(x), g) * alpha.conjugate(),
+    addend=lambda g, beta, addend_shape: sum_to(_times(g, beta), shape=tuple(addend_shape)),
+    x=lambda g, y, alpha: _times(bmm(g, adjoint(y)), alpha),
+    y=lambda g, x, alpha: _times(bmm(adjoint(x), g), alpha),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     saved={"batch1": "x", "batch2": "y"},
 )  # fmt: skip
@@ -481,9 +499,9 @@ def baddbmm(addend, x, y, *, beta, alpha):
 
 @checked(lambda specs, settings: _check_batched_addend(specs, settings, summed=True))
 @affine(
-    addend=lambda g, beta, addend_shape: sum_to(g * beta.conjugate(), shape=tuple(addend_shape)),
-    x=lambda g, y, alpha: matmul(g, adjoint(y)) * alpha.conjugate(),
-    y=lambda g, x, alpha: matmul(adjoint(x), g) * alpha.conjugate(),
+    addend=lambda g, beta, addend_shape: sum_to(_times(g, beta), shape=tuple(addend_shape)),
+    x=lambda g, y, alpha: _times(matmul(g, adjoint(y)), alpha),
+    y=lambda g, x, alpha: _times(matmul(adjoint(x), g), alpha),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     saved={"batch1": "x", "batch2": "y", "batch1_sym_argsize_0": size(1, 0), "batch1_sym_argsize_1": size(1, 1),
            "batch2_sym_argsize_2": size(2, 2)},
@@ -510,9 +528,9 @@ def _check_addr(specs: Sequence, settings: dict) -> None:
 
 @checked(_check_addr)
 @affine(
-    addend=lambda g, beta, addend_shape: sum_to(g * beta.conjugate(), shape=tuple(addend_shape)),
-    x=lambda g, y, alpha: sum(g * conj(y), axis=(1,)) * alpha.conjugate(),
-    y=lambda g, x, alpha: sum(g * columns(conj(x)), axis=(0,)) * alpha.conjugate(),
+    addend=lambda g, beta, addend_shape: sum_to(_times(g, beta), shape=tuple(addend_shape)),
+    x=lambda g, y, alpha: _times(sum(widened(g) * conj(y), axis=(1,)), alpha),
+    y=lambda g, x, alpha: _times(sum(widened(g) * columns(conj(x)), axis=(0,)), alpha),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     promote="common", saved={"vec1": "x", "vec2": "y"},
 )  # fmt: skip

@@ -17,6 +17,12 @@ ONE_KERNEL = [
 BFLOAT16_TOO = [
     "x.sigmoid()", "F.gelu(x)", "F.gelu(x, approximate='tanh')", "F.silu(x)", "F.mish(x)", "x.view(64, -1).softmax(1)",
 ]  # fmt: skip
+PRODUCTS = [
+    "x.view(32, 32).addmm(x.view(32, 32), x.view(32, 32), beta=0.3, alpha=0.7)",
+    "x.addmv(x.view(1024, 1), x[:1], beta=0.3, alpha=0.7)",
+    "x.view(4, 16, 16).baddbmm(x.view(4, 16, 16), x.view(4, 16, 16), beta=0.3, alpha=0.7)",
+    "x.view(32, 32).addr(x[:32], x[32:64])",
+]
 COMPOSED = ["x ** 3", "x.sin()", "x.rsqrt()", "x.reciprocal()", "x.atan2(x + 1)", "F.softsign(x)", "x / (x + 4)"]
 
 
@@ -31,7 +37,7 @@ def gradient(lib, text, dtype):
 @pytest.mark.parametrize(
     ("text", "dtype"),
     [(text, dtype) for dtype in ("float16", "bfloat16") for text in ONE_KERNEL]
-    + [(text, "bfloat16") for text in BFLOAT16_TOO + COMPOSED],
+    + [(text, "bfloat16") for text in BFLOAT16_TOO + PRODUCTS + COMPOSED],
 )
 def test_gradients_are_rounded_as_pytorchs(text, dtype):
     """Once, where PyTorch has one kernel for a gradient; after each operation, where it composes it."""
@@ -42,7 +48,8 @@ def test_gradients_are_rounded_as_pytorchs(text, dtype):
 @pytest.mark.once("numbers of one kernel")
 @pytest.mark.parametrize(
     "text",
-    ["x + 0.3", "x.add(x * 2, alpha=0.3)", "x.sub(x * 2, alpha=0.3)", "x.fmod(0.3)", "x ** 3"],
+    ["x + 0.3", "x.add(x * 2, alpha=0.3)", "x.sub(x * 2, alpha=0.3)", "x.fmod(0.3)", "x ** 3",
+     "x[:64].view(8, 8).addbmm(x.view(16, 8, 8), x.view(16, 8, 8))"],
 )
 def test_results_that_pytorch_rounds_twice(text):
     """Computed in float32 and rounded once: nearer to the exact result than PyTorch's."""
