@@ -315,8 +315,8 @@ def test_parts_that_count_their_own_writes(name):
             return part * y
 
         y = torch.vmap(f)(x)
-        found = attempt(lambda: torch.autograd.grad(y.sum() + (x * x).sum(), start)[0])
-        return y.detach(), x.detach(), x._version, type(x.grad_fn).__name__, str(found).partition(", which is output")[0]
+        found = str(attempt(lambda: torch.autograd.grad(y.sum() + (x * x).sum(), start)[0]))
+        return y.detach(), x.detach(), x._version, type(x.grad_fn).__name__, found.partition(", which is output")[0]
 
     agree(run)
 
