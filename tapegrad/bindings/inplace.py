@@ -193,9 +193,9 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
     overlapping, apart, recorded, first = bool(variant.overlapping), variant.apart, variant.recorded, variant.first
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if first is not None:
             first(self, *args, **kwargs)
-        refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if apart and (strict or self._storage is not None):
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
         before = before_write(self)
@@ -303,8 +303,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         value = element(value, self.dtype, self.shape)
         refuse_in_place(self, overlapping=True)
         return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"), "fill_")
-    _check_filling(value)
     refuse_in_place(self)
+    _check_filling(value)
     return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"), "fill_")
 
 

@@ -233,10 +233,8 @@ def window_settings(input: Tensor, place: Geometry, size: int) -> dict[str, Any]
 
 def checked_place(input: Tensor, size: Any, stride: Any, offset: Any, function: str = "as_strided") -> Geometry:
     """Where a view by strides lies.
-
-    Raises:
-        TypeError, RuntimeError: PyTorch's messages.
-        NotImplementedError: a function transform got a part of the memory, and what is asked of is all of it.
+    Raises TypeError, RuntimeError: PyTorch's messages. NotImplementedError: a function transform got a part of the
+    memory, and what is asked of is all of it.
     """
     if input._spec.level and not lies_as_outside(input, offset is not None):
         raise NotImplementedError(OF_A_PART.format(function))
