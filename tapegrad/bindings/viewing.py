@@ -140,13 +140,22 @@ def parts_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor
     """
     results = views_of(input, op, axis, **settings)
     for result in results:
-        result._counter = Counter()
-        if result._view is not None and thread.modes.inference:
-            result._view.version = 0
-        else:
-            result._view = None
-            result._spec = result._spec.replace(requires_grad=result._edge is not None)
+        _count_apart(result)
     return results
+
+
+def _count_apart(part: Tensor) -> None:
+    """Let a view count its own writes, and be none for autograd; also what it was lifted from."""
+    value = part._value
+    if isinstance(value, Lifted) and value.tensor._view is not None:
+        with value.level.reading():
+            _count_apart(value.tensor)
+    part._counter = Counter()
+    if part._view is not None and thread.modes.inference:
+        part._view.version = 0
+    else:
+        part._view = None
+        part._spec = part._spec.replace(requires_grad=part._edge is not None)
 
 
 def as_view(

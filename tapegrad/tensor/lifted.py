@@ -230,7 +230,9 @@ class Lifted(Opaque):
     def is_part_of(self, whole: Any) -> bool:
         """Whether this is a view further out of what was lifted, and so shows what is written there."""
         origin = whole.origin if isinstance(whole, Lifted) else None
-        return origin is not None and self._tensor._view is not None and self._tensor._storage is origin._storage
+        tensor = self._tensor
+        apart = tensor._view is not None or tensor._counter is not None  # a part that counts its own writes
+        return origin is not None and apart and tensor._storage is origin._storage
 
     def continuing(self, before: Any) -> Any:
         """This value with the history of the one that it is written over, where the write was not recorded."""

@@ -303,6 +303,24 @@ def test_what_is_returned_is_a_view(transform, function, write):
     agree(run)
 
 
+@pytest.mark.parametrize("name", ("unsafe_chunk", "unsafe_split"))
+def test_parts_that_count_their_own_writes(name):
+    def run(torch):
+        start = torch.tensor([[1.5, 2.0], [0.25, 1.0]], requires_grad=True)
+        x = start * 1
+
+        def f(y):
+            part = getattr(y, name)(1, 0)[0]
+            part.add_(0.5)
+            return part * y
+
+        y = torch.vmap(f)(x)
+        found = str(attempt(lambda: torch.autograd.grad(y.sum() + (x * x).sum(), start)[0]))
+        return y.detach(), x.detach(), x._version, type(x.grad_fn).__name__, found.partition(", which is output")[0]
+
+    agree(run)
+
+
 def test_what_was_written_when_a_function_raises_stays_written():
     def run(torch):
         x, seen = torch.tensor([1.0, 2.0, 3.0]), []
