@@ -237,6 +237,17 @@ def test_rows_are_compared_in_what_is_written():
     assert "greatest_of_rows" in code.source
 
 
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns", "copied"),
+    [(32, 64, 256, "x0.copy('F')"), (128, 256, 10, "x1.T.copy()"), (32, 32, 32, ""), (2, 128, 256, ""), (0, 64, 256, "")],
+)
+def test_of_a_small_product_along_rows_the_smaller_matrix_is_turned(rows, depth, columns, copied):
+    x, y = (np.arange(n * depth, dtype="float32").reshape(n, depth) % 7 for n in (rows, columns))
+    code = written(lambda x, y: x @ y.T, [x, y])
+    assert copied in code.source and ("copy" in code.source) == bool(copied)
+    assert (code.body(x, y) == x @ y.T).all()
+
+
 def test_the_gamma_function_of_few_and_of_many_numbers_is_the_same():
     few = np.concatenate([np.arange(-20, 40) + 0.3, [1e-3, 0.4999, 0.5, 170.5]])
     many = np.resize(few, (few.size, 2 * special.TOGETHER // few.size))

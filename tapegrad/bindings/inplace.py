@@ -35,7 +35,17 @@ from tapegrad.tensor.lifted import Lifted, origin_of, write_outside
 from tapegrad.tensor.paths import fact_of
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, refuse_inference, value_of, wrap, write, writing
+from tapegrad.tensor.tensor import (
+    Tensor,
+    edge_of,
+    passes_for_leaf,
+    refuse_inference,
+    storage_of,
+    value_of,
+    wrap,
+    write,
+    writing,
+)
 
 
 def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool = True) -> None:
@@ -70,11 +80,13 @@ def _refuse_outside(tensor: Tensor, overlapping: bool, recorded: bool) -> None:
     found = origin_of(tensor)
     if found is not None:
         origin, level = found
+        value = value_of(tensor)
+        part = value.tensor if value.is_part_of(storage_of(tensor).value) else origin
         with level.outside():
             is_leaf = thread.modes.grad and passes_for_leaf(origin) and origin._spec.requires_grad
             if tensor._view is not None and recorded and is_leaf:
                 raise RuntimeError(VIEW_OF_LEAF)
-            refuse_in_place(origin, overlapping=overlapping, recorded=recorded)
+            refuse_in_place(part, overlapping=overlapping, recorded=recorded)
 
 
 def before_write(tensor: Tensor) -> Tensor:

@@ -358,7 +358,8 @@ class Tiered:
         return self._trial(*[None if one is type(None) else next(given) for one in self.examples])
 
     def _trial(self, *values: Any) -> Any:
-        """A call by the one or by the other, which is timed."""
+        """A call by the one or by the other, which is timed from when all that it is given has been computed."""
+        jax.block_until_ready(values)
         busy = compiler.is_busy
         waits = busy and self._again
         who = 0 if waits else self.turns % 2

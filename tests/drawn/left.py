@@ -21,11 +21,6 @@ LEFT: list[tuple[str, str, str]] = [
         "the gradient of nothing requires grad in PyTorch",
     ),
     (
-        r"jvp|vjp|vmap|jac|hessian|func\.|functional\.",
-        "raised nothing for RuntimeError: (view size|unsupported operation)",
-        "what has gaps in memory, and examples, lie in row-major order inside a transform here",
-    ),
-    (
         r"as_strided",
         "raised NotImplementedError: as_strided.* inside a function transform",
         "a transform has not the memory around what it is given",
@@ -43,7 +38,7 @@ LEFT: list[tuple[str, str, str]] = [
     (r"vmap[^\n]*jac", "unsupported operation|view size", "what does not depend on the example is expanded here"),
     (
         r"linearize",
-        "numbers|requires_grad|is_leaf|nothing for",
+        "numbers|float|requires_grad|is_leaf|nothing for",
         "PyTorch takes the primals of linearize for constants, and gives what was in memory "
         "before inside other transforms; here its derivative has derivatives",
     ),
@@ -61,6 +56,16 @@ LEFT: list[tuple[str, str, str]] = [
         r"multi_grad_hook[\s\S]*checkpoint|checkpoint[\s\S]*multi_grad_hook",
         "log: length",
         "in PyTorch a backward inside a backward changes how many gradients such a hook of the outer one waits for",
+    ),
+    (
+        r"(?<!grad)_\([\s\S]*make_dual\((\w+), \1\)|\b(\w+)\.\w+_\(\2\b[\s\S]*(dual|jvp|jacfwd|hessian)",
+        "numbers",
+        "PyTorch's tangent of a write of a tensor to itself, or along itself, reads what was written",
+    ),
+    (
+        r"inference_mode[\s\S]*make_dual",
+        "dict for 'NoneType'",
+        "functions of inference tensors alone lose tangents in PyTorch, without a word",
     ),
     (r"dual|jvp", "graph a second time", "PyTorch's tangent is a sum with zeros, whose node saves nothing"),
     (r"vmap[\s\S]*checkpoint|checkpoint[\s\S]*vmap", "nothing for .*escaped", "PyTorch's checkpoint lets examples out"),
@@ -140,9 +145,9 @@ LEFT: list[tuple[str, str, str]] = [
         "a checkpoint and transforms are given gradients in row-major order, and give them so",
     ),
     (
-        r"(stack|\[|@|matmul|bmm|unfold|roll)[\s\S]*autograd\.grad",
+        r"(stack|cat\(|@|matmul)[\s\S]*autograd\.grad",
         "stride|view size",
-        "gradients of stacks, slices, products of batches and unfolded tensors lie in row-major order",
+        "gradients of what was put together have no gaps here, those of products of batches lie in row-major order",
     ),
     (
         r"batch_norm[\s\S]*(dual|jvp)|(dual|jvp)[\s\S]*batch_norm",
