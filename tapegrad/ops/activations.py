@@ -110,7 +110,7 @@ def prelu(x, weight):
 @elementwise(
     grad=lambda g, x, weight: prelu_backward(g, x, weight),
     x=_flat,
-    weight=lambda g, grad, x: where(x > 0, 0, grad * g),
+    weight=lambda g, grad, x: where(x >= 0, 0, grad * g),
     real=True, aten="_prelu_kernel_backward",
 )  # fmt: skip
 def prelu_backward(grad, x, weight):

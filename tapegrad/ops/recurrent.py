@@ -586,13 +586,13 @@ def _one_step(layer: Any, x: Any, **inputs: Any) -> tuple:
     return (*outputs[:count], *(select(one, 0, axis=0) for one in outputs[count:]))
 
 
-@_layer(LSTM, node="ThnnFusedLstmCellBackward0")
+@_layer(LSTM, node="MulBackward0")
 def lstm_cell(x, h, c, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of an LSTM for ``x`` (batch, features): h and c, and what their gradients are computed from."""
     return _one_step(LSTM, x, h=h, c=c, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)
 
 
-@_layer(GRU, node="ThnnFusedGruCellBackward0")
+@_layer(GRU, node="AddBackward0")
 def gru_cell(x, h, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of gated recurrent units: h, and the gates."""
     return _one_step(GRU, x, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)

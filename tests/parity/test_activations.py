@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from harness import same, same_error
+from harness import agree, same, same_error
 from samples import array
 
 pytestmark = pytest.mark.parity
@@ -182,3 +182,12 @@ def test_what_nodes_have_saved():
         ]
 
     same(saved, A, second=False)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`")
+def test_second_derivatives_of_prelu_at_zero():
+    def program(torch):
+        x = torch.tensor([[0.0, -0.5], [0.3, 0.0]], dtype=torch.float64)
+        return torch.func.hessian(lambda x: torch.nn.functional.prelu(x, x.flatten()[:1]).sum())(x)
+
+    agree(program)

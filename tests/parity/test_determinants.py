@@ -6,6 +6,8 @@ from expressions import expression
 from harness import agree, attempt, same, same_error
 from test_solving import BATCH, COMPLEX, INTS, MIXED, SINGULAR, A
 
+import tapegrad
+
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 
 RESULTS = {
@@ -70,3 +72,17 @@ ERRORS = {
 )
 def test_errors(text, inputs):
     same_error(expression(text), inputs[0], inputs[-1])
+
+
+@pytest.mark.parametrize("name", ["det", "slogdet", "solve"])
+def test_the_gradient_of_a_tangent_is_the_derivative(name):
+    """PyTorch's is not: see the house's list of where it is inaccurate."""
+    x = tapegrad.tensor([[0.25, 1.25, 0.5], [1.0, 0.75, 0.75]], dtype=tapegrad.float64, requires_grad=True)
+
+    def function(x):
+        square = x @ x.mT + tapegrad.eye(2, dtype=x.dtype)
+        found = tapegrad.linalg.solve(square, x * x) if name == "solve" else getattr(tapegrad.linalg, name)(square)
+        return found[1] if name == "slogdet" else found.sum()
+
+    direction = x.detach().clone()
+    tapegrad.autograd.gradcheck(lambda x: tapegrad.func.jvp(function, (x,), (direction,))[1], (x,))
