@@ -32,11 +32,7 @@ from tapegrad.bindings.asked import (
     _log_api_usage_once,
 )
 from tapegrad.bindings.generator import Generator
-from tapegrad.bindings.subclass import (
-    DisableTorchFunction,
-    DisableTorchFunctionSubclass,
-    _disabled_torch_function_impl,
-)
+from tapegrad.bindings.subclass import DisableTorchFunction, DisableTorchFunctionSubclass, _disabled_torch_function_impl
 from tapegrad.dispatch import AccumulateGrad, DelayedError, Error, SavedTensor, UndefinedGrad
 from tapegrad.errors import LinAlgError as _LinAlgError
 from tapegrad.functions.conversion import _parse_to
@@ -65,36 +61,12 @@ _autograd = SimpleNamespace(
 )
 
 __all__ = [
-    "DisableTorchFunction",
-    "DisableTorchFunctionSubclass",
-    "Generator",
-    "_FunctionBase",
-    "_ImperativeEngine",
-    "_InferenceMode",
-    "_LinAlgError",
-    "_Node",
-    "_TensorMeta",
-    "_are_functorch_transforms_active",
-    "_autograd",
-    "_current_autograd_node",
-    "_current_graph_task_execution_order",
-    "_current_graph_task_id",
-    "_disabled_torch_function_impl",
-    "_functions",
-    "_get_default_device",
-    "_get_tracing_state",
-    "_increment_version",
-    "_is_fwd_grad_enabled",
-    "_is_multithreading_enabled",
-    "_is_torch_function_mode_enabled",
-    "_log_api_usage_once",
-    "_set_fwd_grad_enabled",
-    "_set_grad_enabled",
-    "_set_multithreading_enabled",
-    "_will_engine_execute_node",
-    "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "_FunctionBase", "_ImperativeEngine",
+    "_InferenceMode", "_LinAlgError", "_Node", "_TensorMeta", "_are_functorch_transforms_active", "_autograd",
+    "_current_autograd_node", "_current_graph_task_execution_order", "_current_graph_task_id",
+    "_disabled_torch_function_impl", "_functions", "_get_default_device", "_get_tracing_state", "_increment_version",
+    "_is_fwd_grad_enabled", "_is_multithreading_enabled", "_is_torch_function_mode_enabled", "_log_api_usage_once",
+    "_set_fwd_grad_enabled", "_set_grad_enabled", "_set_multithreading_enabled", "_will_engine_execute_node",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
     "set_anomaly_enabled",
-]
+]  # fmt: skip

@@ -25,43 +25,9 @@ from tapegrad.bindings.attach import attach
 from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.bindings.symbolic import SymBool, SymFloat, SymInt
 from tapegrad.errors import AcceleratorError, OutOfMemoryError, is_warn_always_enabled, set_warn_always
+from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device, get_default_device, set_default_device
-from tapegrad.execution.dtypes import (
-    bfloat16,
-    bool,
-    cdouble,
-    cfloat,
-    chalf,
-    complex32,
-    complex64,
-    complex128,
-    double,
-    dtype,
-    finfo,
-    float,
-    float8_e4m3fn,
-    float8_e4m3fnuz,
-    float8_e5m2,
-    float8_e5m2fnuz,
-    float16,
-    float32,
-    float64,
-    get_default_dtype,
-    half,
-    iinfo,
-    int,
-    int8,
-    int16,
-    int32,
-    int64,
-    long,
-    set_default_dtype,
-    short,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from tapegrad.execution.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from tapegrad.execution.modes import deferred, get_execution, set_execution
 from tapegrad.execution.promotion import can_cast, promote_types
 from tapegrad.interop.arrays import from_jax_array  # declares Tensor.jax
@@ -72,85 +38,43 @@ from tapegrad.version import __version__
 from tapegrad.viz import showing  # declares Tensor.graph
 
 newaxis = None
+globals().update({name: item for name, item in vars(dtypes).items() if isinstance(item, dtype)})
 
 attach()
 globals().update(NAMESPACES["torch"])
-del attach, nothing_collected, showing, tensor_methods, NAMESPACES
+del attach, dtypes, nothing_collected, showing, tensor_methods, NAMESPACES
 
 # these name what the families declared, or need the methods that were just attached
 from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked, nn, overrides, random, signal, special  # noqa: E402
 
 # a fifth of the package, which many programs do without
-__getattr__, __dir__ = on_demand(
-    __name__,
-    Future="tapegrad.futures",
-    GradScaler="tapegrad.amp.grad_scaler",
-    PyTorchFileReader="tapegrad.serialization.archive",
-    ScriptFunction="tapegrad.jit",
-    ScriptModule="tapegrad.jit",
-    __config__="tapegrad.__config__",
-    __future__="tapegrad.__future__",
-    _dynamo="tapegrad._dynamo",
-    _tensor_str="tapegrad._tensor_str",
-    _utils="tapegrad._utils",
-    amp="tapegrad.amp",
-    autocast="tapegrad.amp.autocast_mode",
-    autocast_decrement_nesting="tapegrad.amp.autocast_mode",
-    autocast_increment_nesting="tapegrad.amp.autocast_mode",
-    backends="tapegrad.backends",
-    clear_autocast_cache="tapegrad.amp.autocast_mode",
-    compare="tapegrad.interop.compare",
-    compile="tapegrad.compiler.step",
-    compiler="tapegrad.compiler",
-    cpu="tapegrad.cpu",
-    distributed="tapegrad.distributed",
-    distributions="tapegrad.distributions",
-    explain="tapegrad.viz.explanations.costs",
-    explain_nan="tapegrad.viz.explanations.nonfinite",
-    func="tapegrad.func",
-    futures="tapegrad.futures",
-    fx="tapegrad.fx",
-    get_autocast_cpu_dtype="tapegrad.amp.autocast_mode",
-    get_autocast_dtype="tapegrad.amp.autocast_mode",
-    get_autocast_gpu_dtype="tapegrad.amp.autocast_mode",
-    hub="tapegrad.hub",
-    install="tapegrad.as_torch",
-    is_autocast_cache_enabled="tapegrad.amp.autocast_mode",
-    is_autocast_cpu_enabled="tapegrad.amp.autocast_mode",
-    is_autocast_enabled="tapegrad.amp.autocast_mode",
-    jit="tapegrad.jit",
-    library="tapegrad.library",
-    load="tapegrad.serialization.loading",
-    mps="tapegrad.mps",
-    mtia="tapegrad.mtia",
-    multiprocessing="tapegrad.multiprocessing",
-    onnx="tapegrad.onnx",
-    optim="tapegrad.optim",
-    profiler="tapegrad.profiler",
-    quasirandom="tapegrad.quasirandom",
-    save="tapegrad.serialization.saving",
-    serialization="tapegrad.serialization",
-    set_autocast_cache_enabled="tapegrad.amp.autocast_mode",
-    set_autocast_cpu_dtype="tapegrad.amp.autocast_mode",
-    set_autocast_cpu_enabled="tapegrad.amp.autocast_mode",
-    set_autocast_dtype="tapegrad.amp.autocast_mode",
-    set_autocast_enabled="tapegrad.amp.autocast_mode",
-    set_autocast_gpu_dtype="tapegrad.amp.autocast_mode",
-    storage="tapegrad.storage",
-    testing="tapegrad.testing",
-    torch_version="tapegrad.torch_version",
-    types="tapegrad.types",
-    utils="tapegrad.utils",
-    viz="tapegrad.viz",
-    vmap="tapegrad.func.mapping",
-    walk="tapegrad.viz.explanations.walking",
-    watch="tapegrad.viz.explanations.watching",
-    who_holds="tapegrad.viz.explanations.keeping",
-    why_no_grad="tapegrad.viz.explanations.missing",
-    why_none="tapegrad.viz.explanations.missing",
-    xpu="tapegrad.xpu",
-)
-on_demand("tapegrad.nn.parallel.distributed", DistributedDataParallel="tapegrad.distributed.data_parallel")
-on_demand("tapegrad.utils.flop_counter", FlopCounterMode="tapegrad.viz.explanations.flops")
+__getattr__, __dir__ = on_demand(__name__, {
+    __name__: """__config__ __future__ _dynamo _tensor_str _utils amp backends compiler cpu distributed
+        distributions func futures fx hub jit library mps mtia multiprocessing onnx optim profiler quasirandom
+        serialization storage testing torch_version types utils viz xpu""",
+    "tapegrad.amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting
+        clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype
+        is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled
+        set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
+        set_autocast_gpu_dtype""",
+    "tapegrad.amp.grad_scaler": "GradScaler",
+    "tapegrad.as_torch": "install",
+    "tapegrad.compiler.step": "compile",
+    "tapegrad.func.mapping": "vmap",
+    "tapegrad.futures": "Future",
+    "tapegrad.interop.compare": "compare",
+    "tapegrad.jit": "ScriptFunction ScriptModule",
+    "tapegrad.serialization.archive": "PyTorchFileReader",
+    "tapegrad.serialization.loading": "load",
+    "tapegrad.serialization.saving": "save",
+    "tapegrad.viz.explanations.costs": "explain",
+    "tapegrad.viz.explanations.keeping": "who_holds",
+    "tapegrad.viz.explanations.missing": "why_no_grad why_none",
+    "tapegrad.viz.explanations.nonfinite": "explain_nan",
+    "tapegrad.viz.explanations.walking": "walk",
+    "tapegrad.viz.explanations.watching": "watch",
+})
+on_demand("tapegrad.nn.parallel.distributed", {"tapegrad.distributed.data_parallel": "DistributedDataParallel"})
+on_demand("tapegrad.utils.flop_counter", {"tapegrad.viz.explanations.flops": "FlopCounterMode"})
 del on_demand
 __all__ = [name for name in __dir__() if not name.startswith("_")]

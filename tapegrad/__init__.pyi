@@ -31,6 +31,9 @@ from tapegrad import AcceleratorError as AcceleratorError
 from tapegrad.futures import Future as Future
 from tapegrad.amp.grad_scaler import GradScaler as GradScaler
 from tapegrad import OutOfMemoryError as OutOfMemoryError
+from tapegrad.serialization.archive import PyTorchFileReader as PyTorchFileReader
+from tapegrad.bindings.scripting import ScriptFunction as ScriptFunction
+from tapegrad.bindings.scripting import ScriptModule as ScriptModule
 from tapegrad.bindings.symbolic import SymBool as SymBool
 from tapegrad.bindings.symbolic import SymFloat as SymFloat
 from tapegrad.bindings.symbolic import SymInt as SymInt
@@ -209,6 +212,8 @@ def _amp_foreach_non_finite_check_and_unscale_(self: Sequence[Tensor], found_inf
     """Multiply tensors by a number, and write 1 into another if one was not finite."""
 def _amp_update_scale_(input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float | Tensor, scale_backoff_factor: _float | Tensor, growth_interval: _int) -> Tensor:
     """Make a scale smaller where something infinite was found; larger after so many times without."""
+def _assert_async(input: Tensor, assert_msg: _str | None = ...) -> None:
+    """Refuse a tensor whose only element is zero."""
 def _chunk_cat(tensors: Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
     """Tensors, each padded with zeros at the end of dimension ``dim`` and cut into as many chunks, of which those with"""
 def _conj(input: Tensor | _Number) -> Tensor:

@@ -15,12 +15,7 @@ from tapegrad.serialization.rebuild import (
 __getattr__ = refusing(__name__)
 
 __all__ = [
-    "_rebuild_device_tensor_from_cpu_tensor",
-    "_rebuild_device_tensor_from_numpy",
-    "_rebuild_meta_tensor_no_storage",
-    "_rebuild_parameter",
-    "_rebuild_parameter_with_state",
-    "_rebuild_tensor",
-    "_rebuild_tensor_v2",
+    "_rebuild_device_tensor_from_cpu_tensor", "_rebuild_device_tensor_from_numpy", "_rebuild_meta_tensor_no_storage",
+    "_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_tensor", "_rebuild_tensor_v2",
     "_rebuild_tensor_v3",
-]
+]  # fmt: skip

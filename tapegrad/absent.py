@@ -147,8 +147,9 @@ class RefusedClass:
     """
 
     refusal: ClassVar[tuple[str, str]]
-    """Its name, and what to do."""
+    """Its name, or that of its module and a dot, behind which that of the class comes; and what to do."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         name, advice = self.refusal
-        raise NotImplementedError(f"{name} is not in tapegrad (yet): {advice}")
+        own = type(self).__name__ if name.endswith(".") else ""
+        raise NotImplementedError(f"{name}{own} is not in tapegrad (yet): {advice}")

@@ -267,9 +267,10 @@ class Memory:
     def count(self) -> None:
         """Find out how much there is."""
         caches = self.living()
-        self.entries = sum(map(len, caches))
-        weights = sum(weight.nbytes for weight in list(self._weights.values()))
-        self.bytes = sum(len(cache) * cache.nbytes for cache in caches) + weights
+        filled = [(len(one.recent) + len(one.older), one.nbytes) for one in caches if one.recent or one.older]
+        weights = sum([weight.nbytes for weight in list(self._weights.values())])
+        self.entries = sum([entries for entries, _ in filled])
+        self.bytes = sum([entries * nbytes for entries, nbytes in filled]) + weights
 
     def tend(self) -> None:
         """Forget what is too much, turn if it is time, and say when to look again."""

@@ -7,9 +7,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from inspect import cleandoc
+from typing import Any, TypeVar
 
 from tapegrad.absent import no_attribute
+
+F = TypeVar("F", bound=Callable)
 
 FEW = 50_000
 """As many objects as a program has that has just begun, at most: Python's own, NumPy's and some of its own."""
@@ -41,26 +44,49 @@ def nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
+def explained(doc: str | None, *paragraphs: str) -> str | None:
+    """A docstring with what many of a kind have in theirs, before its example.
+
+    >>> explained("How many.", "Raises:\\n    RuntimeError: none.").splitlines()
+    ['How many.', '', 'Raises:', '    RuntimeError: none.']
+    """
+    if doc is None:  # as in ``python -OO``
+        return None
+    text, *example = cleandoc(doc).split("\n\n>>>", 1)
+    return "\n\n>>>".join(("\n\n".join((text, *paragraphs)), *example))
+
+
+def sharing(*paragraphs: str) -> Callable[[F], F]:
+    """A decorator: the docstring of a function also has these paragraphs, as those of others have."""
+
+    def decorate(function: F) -> F:
+        function.__doc__ = explained(function.__doc__, *paragraphs)
+        return function
+
+    return decorate
+
+
 _homes: dict[str, dict[str, str]] = {}
 """By packages, what is imported late, and from where."""
 
 
-def on_demand(package: str, **homes: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def on_demand(package: str, homes: dict[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package, parts of which are imported when they are first asked for.
 
     What a package shows of rooms below its own is said by one that stands below both: the same call, with its name.
 
     Args:
         package: its name.
-        homes: what is imported late, and from which module; a module of the package is its own home. It mustn't have
-            the name of another module of the package, whose import would put that in its place.
+        homes: what is imported late, by the module that has it: names with blanks between; what the package has are its
+            modules. Nothing else may have the name of one of these, whose import would put that in its place.
 
-    >>> __getattr__, __dir__ = on_demand("tapegrad", sample="random")
+    >>> __getattr__, __dir__ = on_demand("tapegrad", {"random": "sample"})
     >>> __getattr__("sample").__name__
     'sample'
     """
     known = _homes.setdefault(package, {})
-    known.update(homes)
+    for home, names in homes.items():
+        known.update((name, f"{package}.{name}" if home == package else home) for name in names.split())
 
     def load(name: str) -> Any:
         if name not in known:

@@ -14,14 +14,6 @@ from tapegrad.bindings.generator import (
 )
 
 __all__ = [
-    "Generator",
-    "default_generator",
-    "fork_rng",
-    "get_rng_state",
-    "in_use",
-    "initial_seed",
-    "manual_seed",
-    "seed",
-    "set_rng_state",
-    "use",
-]
+    "Generator", "default_generator", "fork_rng", "get_rng_state", "in_use", "initial_seed", "manual_seed", "seed",
+    "set_rng_state", "use",
+]  # fmt: skip

@@ -16,10 +16,11 @@ SAMPLES = [
     Sample("relu", (np.array([[1, -2, 3]]),)),
     Sample("silu", (Z,)),
     *(Sample("hardtanh", (A,), {"min_val": low, "max_val": high}) for low, high in ((-1.0, 1.0), (0.0, 6.0))),
-    *(Sample("leaky_relu", (x,), {"negative_slope": 0.1}) for x in (A, POINT)),
+    *(Sample(op, (x,), {"negative_slope": 0.1}) for op in ("leaky_relu", "leaky_relu_in_place") for x in (A, POINT)),
     *(Sample("prelu", args) for args in ((A, V), (A, POINT), (A, np.asarray([[0.25]])))),
     *(
-        Sample("elu", (x,), {"alpha": alpha, "scale": scale, "input_scale": inner})
+        Sample(name, (x,), {"alpha": alpha, "scale": scale, "input_scale": inner})
+        for name in ("elu", "elu_in_place")
         for x in (A, WIDE)
         for alpha, scale, inner in ((1.0, 1.0, 1.0), (1.5, 1.1, 0.5))
     ),

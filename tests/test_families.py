@@ -16,8 +16,8 @@ TESTS = Path(__file__).resolve().parent
 PACKAGE = TESTS.parent / "tapegrad"
 
 HOW_OPERATORS_ARE_DECLARED = {
-    "checks", "conventions", "facts", "fallbacks", "foreign", "formulas", "levels", "operator", "overloads", "page",
-    "saved_fields", "signatures",
+    "checks", "conventions", "facts", "fallbacks", "foreign", "formulas", "levels", "memory_formats", "operator",
+    "overloads", "page", "saved_fields", "signatures",
 }  # fmt: skip
 """Files of ``ops/`` in which no operators of a family are."""
 

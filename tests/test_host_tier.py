@@ -202,9 +202,50 @@ def test_the_greatest_and_the_least_of_rows_are_those(shape):
         np.testing.assert_array_equal(reductions.greatest_of_rows(swapped), swapped.max(-1))
 
 
+ENDS = [((3, 5), (1,)), ((3, 5), (0,)), ((2, 3, 4), (0, 2)), ((2, 3, 4, 5), (2, 3)), ((1, 3, 300), (0, 2)),
+        ((2, 3, 4), (1,)), ((0, 5), (0,)), ((3, 0), (1,)), ((5000, 2), (0,))]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "axes"), ENDS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_over_the_first_and_the_last_dimensions_are_sums(shape, axes, dtype):
+    x = np.random.default_rng(0).integers(-9, 9, shape).astype(dtype)
+    if x.size > 8:
+        x.flat[1], x.flat[x.size // 2], x.flat[-1] = np.nan, np.inf, -np.inf
+    found = on_host(lambda x: x.sum(axes), [x])
+    assert found.dtype == x.dtype
+    np.testing.assert_array_equal(found, x.sum(axes))
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("unit", [True, False])
+def test_triangular_systems_are_solved_also_where_there_is_no_solution(lower, unit):
+    a = np.random.default_rng(0).standard_normal((4, 5, 5)) + 4 * np.eye(5)
+    a[1, 2, 2], a[2, 3, 3], a[3, 2, 2] = 0, np.nan, np.inf
+    b = np.random.default_rng(1).standard_normal((4, 5, 2))
+
+    def solve(a, b):
+        return jax.lax.linalg.triangular_solve(a, b, left_side=True, lower=lower, unit_diagonal=unit)
+
+    with jax.enable_x64(True):
+        expected = np.asarray(solve(a, b))
+    np.testing.assert_allclose(on_host(solve, [a, b]), expected, rtol=1e-9)
+
+
 def test_rows_are_compared_in_what_is_written():
     code = written(lambda x: x.max(1), [jax.ShapeDtypeStruct((40, 8), "float32")])
     assert "greatest_of_rows" in code.source
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns", "copied"),
+    [(32, 64, 256, "x0.copy('F')"), (128, 256, 10, "x1.T.copy()"), (32, 32, 32, ""), (2, 128, 256, ""), (0, 64, 256, "")],
+)
+def test_of_a_small_product_along_rows_the_smaller_matrix_is_turned(rows, depth, columns, copied):
+    x, y = (np.arange(n * depth, dtype="float32").reshape(n, depth) % 7 for n in (rows, columns))
+    code = written(lambda x, y: x @ y.T, [x, y])
+    assert copied in code.source and ("copy" in code.source) == bool(copied)
+    assert (code.body(x, y) == x @ y.T).all()
 
 
 def test_the_gamma_function_of_few_and_of_many_numbers_is_the_same():

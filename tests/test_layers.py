@@ -47,9 +47,9 @@ FLOORS = [
 """From the top of the house down. A module may import from floors above its own, and from its own room."""
 
 OPS = [
-    "facts", "overloads", "signatures", "saved_fields", "fallbacks", "operator", "kinds", "foreign", "conventions",
-    "assignment", "checks", "comparison", "conversion", "random", "dropout", "formulas", "selection", "unary",
-    "arithmetic", "special", "retyping", "shape", "slicing", "arrangement", "strided", "reductions", "norms",
+    "facts", "memory_formats", "overloads", "signatures", "saved_fields", "fallbacks", "operator", "kinds", "foreign",
+    "conventions", "assignment", "checks", "comparison", "conversion", "random", "dropout", "formulas", "selection",
+    "unary", "arithmetic", "special", "retyping", "shape", "slicing", "arrangement", "strided", "reductions", "norms",
     "softmax", "indexing", "gathering", "joining", "sorting", "scans", "matmul", "einsum", "activations", "losses",
     "convolving", "convolution", "resampling", "pooling", "patches", "normalization", "embedding", "attention",
     "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "samplers", "solving", "lu", "ldl",
@@ -177,7 +177,7 @@ def imports_of(name, path, modules):
             targets = [f"{base}.{alias.name}" for alias in node.names]
             targets = {target if target in modules else base for target in targets}
             found.extend(Import(name, target, node.lineno, lazy) for target in sorted(targets))
-        found.extend(Import(name, home, line) for _, home, line in on_demand(node))
+        found.extend(Import(name, home, line) for _, home, line in on_demand(node, name))
         lazy = lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         for child in ast.iter_child_nodes(node):
             visit(child, lazy)
@@ -186,10 +186,16 @@ def imports_of(name, path, modules):
     return found
 
 
-def on_demand(node):
+def on_demand(node, module):
     """If this is a call of ``on_demand``: what it names, the module that has it, and the line."""
-    is_table = isinstance(node, ast.Call) and ast.unparse(node.func) == "on_demand"
-    return [(key.arg, key.value.value, key.value.lineno) for key in node.keywords] if is_table else []
+    if not (isinstance(node, ast.Call) and ast.unparse(node.func) == "on_demand"):
+        return
+    package, homes = node.args
+    package = getattr(package, "value", module)
+    for home, names in zip(homes.keys, homes.values, strict=True):
+        home = getattr(home, "value", module)
+        for name in names.value.split():
+            yield name, f"{package}.{name}" if home == package else home, names.lineno
 
 
 def absolute(node, name, path):
@@ -407,7 +413,7 @@ def replaced_by_modules(package):
     modules = modules_of(package)
     for name, path in modules.items():
         for node in ast.walk(ast.parse(path.read_text())):
-            for given, home, line in on_demand(node):
+            for given, home, line in on_demand(node, name):
                 if f"{name}.{given}" in modules and home != f"{name}.{given}":
                     yield f"{name}:{line} gives {given}, which is a module too"
 
@@ -501,7 +507,7 @@ def house(root, **files):
         (check_direction, {"nn__utils__prune": "from house.nn import modules", "nn__modules": ""}, None),
         (check_direction, {"attic": "import house.tape", "tape": ""}, "house.attic is in no room"),
         (check_direction, {"autograd": "def f():\n    from house.nn import Module", "nn": ""}, "upward"),
-        (check_direction, {"func": "on_demand('x', a='house.nn')", "nn": ""}, "house.func:1 imports house.nn: upward"),
+        (check_direction, {"func": "on_demand('x', {'house.nn': 'a'})", "nn": ""}, "house.func:1 imports house.nn"),
         (check_cycles, {"tape__a": "import house.tape.b", "tape__b": "from house.tape import a"}, "cycle"),
         (check_cycles, {"nn__a": "from . import b", "nn__b": "from . import c", "nn__c": "from .a import x"}, "cycle"),
         (check_cycles, {"tape": "from house import tape"}, "cycle"),
@@ -551,9 +557,9 @@ def test_the_checker_finds_what_is_handed_up(tmp_path):
 
 
 def test_the_checker_finds_modules_in_the_place_of_names(tmp_path):
-    source = "on_demand('house',\n  step='house.steps',\n  scan='house.steps',\n  ops='house.ops')"
+    source = "on_demand('house', {\n  'house.steps': 'step scan',\n  'house': 'ops'})"
     package = house(tmp_path, __init__=source, steps="", scan="", ops="")
-    assert list(replaced_by_modules(package)) == ["house:3 gives scan, which is a module too"]
+    assert list(replaced_by_modules(package)) == ["house:2 gives scan, which is a module too"]
 
 
 def test_a_tidy_house_has_no_complaints(tmp_path):

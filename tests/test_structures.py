@@ -10,13 +10,14 @@ from samples import all_samples
 
 import tapegrad as torch
 from tapegrad import ops
-from tapegrad.dispatch import kernels, moulds, structures
+from tapegrad.dispatch import kernels, moulds, plan, structures
 from tapegrad.dispatch.patterns import pattern_of
 from tapegrad.dispatch.structures import Structure
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import written
+from tapegrad.execution.kernel import Kernel
 from tapegrad.ops.operator import TABLE, forget_plans
 from tapegrad.tensor.spec import Spec
 
@@ -61,8 +62,16 @@ def test_symbols_are_read_off_lengths_that_fit():
     assert structure.outputs(9) == ((9, 16),)
     assert structure.read(9, 16, 8, 1) is None
     assert structure.read(9, 17, 9, 1) is None
-    assert structure.read(1, 16, 1, 1) is None  # it would broadcast
-    assert structure.read(16, 16, 16, 1) is None  # it may be another kernel where lengths coincide
+    assert structure.read(0, 16, 0, 1) is None
+    assert structure.read(1, 16, 1, 1) == (1,)
+    assert structure.read(16, 16, 16, 1) == (16,)
+
+
+def test_lengths_are_two_and_differ_where_they_may_change_what_is_computed():
+    structure = structure_for("squeeze", ("n0", 16), (5, 16))
+    assert structure.read(9, 16) == (9,)
+    assert structure.read(1, 16) is None
+    assert structure.read(16, 16) is None
 
 
 def test_what_depends_on_more_than_is_known_has_no_structure():
@@ -118,6 +127,29 @@ def test_a_length_that_is_new_writes_no_function(monkeypatch):
     assert made and len(made) == before
 
 
+def test_large_arrays_of_new_lengths_have_no_kernels_of_their_own(monkeypatch):
+    forget_plans()
+    made = []
+
+    class Noted(Kernel):
+        __slots__ = ()
+
+        def __init__(self, function, **settings):
+            made.append(settings["name"])
+            super().__init__(function, **settings)
+
+    for module in (kernels, plan):
+        monkeypatch.setattr(module, "Kernel", Noted)
+    x = torch.linspace(0, 1, 20_000).requires_grad_()
+    for n in (9000, 9100, 9300, 9400, 12_000, 9500):
+        before, x.grad = len(made), None
+        y = x[:n].exp()
+        y.sum().backward()
+        np.testing.assert_allclose(x.grad.numpy()[:n], y.detach().numpy())
+        assert not x.grad.numpy()[n:].any()
+    assert made and len(made) == before
+
+
 def test_what_was_made_for_all_lengths_knows_each(traced):
     """Graphs of several lengths at once, a write that backward refuses, and a length for which it is left to others."""
     x = {n: torch.linspace(0, 1, n).requires_grad_() for n in (5, 6, 7, 9, 11, 5000, 13)}
@@ -158,6 +190,15 @@ def test_lengths_of_one_and_none_are_traced_by_themselves(traced):
     assert (torch.ones(0, 59) + torch.ones(0, 59)).shape == (0, 59)
     with pytest.raises(RuntimeError, match="size of tensor a"):
         torch.ones(4, 59) + torch.ones(5, 59)
+
+
+def test_searches_of_a_length_that_is_new_are_not_traced(traced):
+    for n in (20, 24, 28, 36, 44):
+        before = len(traced)
+        x = torch.as_tensor(np.arange(n, dtype="float32"))
+        assert torch.searchsorted(x, x).tolist() == list(range(n))
+        assert torch.isin(x, x + n // 2).tolist() == [i >= n // 2 for i in range(n)]
+    assert 0 < before == len(traced)
 
 
 def test_a_reshape_whose_lengths_follow_is_not_traced(traced):
@@ -316,6 +357,32 @@ def test_gradients_of_the_table_are_right_at_lengths_that_they_were_not_traced_w
         found = results_and_gradients(op, arguments, settings, positions)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.once("chooses how kernels are run")
+@pytest.mark.parametrize("name", [
+    name for name in FIRST if TABLE[name].uniform and (TABLE[name].kind != "elementwise" or len(TABLE[name].inputs) > 1)
+])  # fmt: skip
+def test_uniform_operators_are_right_at_lengths_of_one_and_at_equal_ones(name):
+    op, sample = TABLE[name], FIRST[name]
+    positions = differentiated(sample)
+    for final in (1, 6):
+        calls = [sized(sample, lambda n, k=k: n + k * n if n > 1 else n) for k in (1, 2)]
+        calls.append(sized(sample, lambda n, final=final: final if n > 1 else n))
+        found = []
+        for others in ([], calls[:2]):  # by itself, and by the structure of others
+            forget_plans()
+            for arguments, settings in (*others, calls[2]):
+                try:
+                    results = results_and_gradients(op, arguments, settings, positions)
+                except (RuntimeError, ValueError, TypeError, IndexError) as error:
+                    results = [type(error)]
+            found.append(results)
+        for one, other in zip(*found, strict=True):
+            if isinstance(one, np.ndarray):
+                np.testing.assert_allclose(other, one, rtol=1e-6, atol=1e-6)
+            else:
+                assert one is other  # None, or the error that lengths of one are refused with
 
 
 def test_lengths_that_follow_are_not_one_and_differ():

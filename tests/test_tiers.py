@@ -358,6 +358,24 @@ def test_what_has_been_compiled_is_tried_and_left_to_who_is_quicker(background, 
         np.testing.assert_allclose(one, first, rtol=1e-5)
 
 
+def test_a_trial_is_not_charged_what_its_arguments_are_waited_for(background, monkeypatch):
+    monkeypatch.setattr(tiering, "TRIALS", 2)
+    slow = jax.jit(lambda x: jax.lax.fori_loop(0, 20, lambda _, y: jnp.sin(y @ y), x))
+    tried, tiered = kernel(lambda x: jnp.tanh(x) * x + jnp.sin(x), floats(600, 600))
+    x = slow(jnp.ones((600, 600), "float32"))
+    tried.run(x)
+    tiered.owed = 1e12
+    tried.run(x)
+    compiler.wait()
+    ready, clock = [], tiering.perf_counter_ns
+    monkeypatch.setattr(tiering, "perf_counter_ns", lambda: ready.append(argument.is_ready()) or clock())
+    for _ in range(4):
+        assert tiered.tier == "tried"
+        argument = slow(x)
+        tried.run(argument)
+    assert len(ready) == 8 and all(ready)
+
+
 def test_a_failure_of_the_compiler_leaves_the_kernel_to_numpy(background, monkeypatch):
     tried, tiered = kernel(lambda x: jnp.tanh(x) + x * 3, floats(LARGE), name="unlucky")
     x = np.ones(LARGE, "float32")

@@ -21,51 +21,19 @@ from tapegrad.autograd.variable import Variable, variable
 from tapegrad.declaring import on_demand
 from tapegrad.dispatch import SavedTensor
 
-__getattr__, __dir__ = on_demand(
-    __name__,
-    DeviceType="tapegrad.autograd.profiling.events",
-    ProfilerActivity="tapegrad.autograd.profiling.session",
-    _profiler_enabled="tapegrad.autograd.profiler",
-    functional="tapegrad.autograd.functional",
-    kineto_available="tapegrad.autograd.profiler",
-    profiler="tapegrad.autograd.profiler",
-    profiler_util="tapegrad.autograd.profiler_util",
-)
+__getattr__, __dir__ = on_demand(__name__, {
+    __name__: "functional profiler profiler_util",
+    "tapegrad.autograd.profiler": "_profiler_enabled kineto_available",
+    "tapegrad.autograd.profiling.events": "DeviceType",
+    "tapegrad.autograd.profiling.session": "ProfilerActivity",
+})
 del on_demand
 
 __all__ = [
-    "DeviceType",
-    "Function",
-    "NestedIOFunction",
-    "ProfilerActivity",
-    "SavedTensor",
-    "Variable",
-    "_is_checkpoint_valid",
-    "_profiler_enabled",
-    "_unsafe_preserve_version_counter",
-    "anomaly_mode",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "engine",
-    "forward_ad",
-    "function",
-    "functional",
-    "grad",
-    "grad_mode",
-    "gradcheck",
-    "gradgradcheck",
-    "graph",
-    "inference_mode",
-    "is_grad_enabled",
-    "is_multithreading_enabled",
-    "kineto_available",
-    "no_grad",
-    "profiler",
-    "profiler_util",
-    "set_detect_anomaly",
-    "set_grad_enabled",
-    "set_multithreading_enabled",
-    "set_record_source_lines",
-    "variable",
-]
+    "DeviceType", "Function", "NestedIOFunction", "ProfilerActivity", "SavedTensor", "Variable", "_is_checkpoint_valid",
+    "_profiler_enabled", "_unsafe_preserve_version_counter", "anomaly_mode", "backward", "detect_anomaly",
+    "enable_grad", "engine", "forward_ad", "function", "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck",
+    "graph", "inference_mode", "is_grad_enabled", "is_multithreading_enabled", "kineto_available", "no_grad",
+    "profiler", "profiler_util", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
+    "set_record_source_lines", "variable",
+]  # fmt: skip

@@ -161,11 +161,7 @@ class CachedBackward:
         return values
 
     def nodes_from(self, root: Any) -> tuple[list[OperatorNode], list[AccumulateGrad]]:
-        """The nodes and leaves of a graph that is wired as the one remembered.
-
-        Raises:
-            Unlike: it is not.
-        """
+        """The nodes and leaves of a graph that is wired as the one remembered. Raises Unlike: it is not."""
         nodes = [root]
         add = nodes.append
         try:

@@ -176,10 +176,7 @@ def unused(target: Root, create_graph: bool) -> Tensor:
 
 def targets_of(inputs: Any, function: str) -> tuple:
     """What ``function`` was given as ``inputs``, as a tuple.
-
-    Raises:
-        RuntimeError: there is nothing in it.
-        TypeError: another mapping than a dict.
+    Raises RuntimeError: there is nothing in it. TypeError: another mapping than a dict.
     """
     if type(inputs) is not tuple and type(inputs) is not list and isinstance(inputs, Mapping):
         if type(inputs) is not dict:
@@ -341,9 +338,7 @@ def run_backward(
 
 def made_spec(root: Tensor, edge: Edge, index: int) -> Spec:
     """The spec of a root as its node made it: ``.data`` may have been set to something else since.
-
-    Raises:
-        RuntimeError: of another shape, which its own doesn't broadcast to.
+    Raises RuntimeError: of another shape, which its own doesn't broadcast to.
     """
     node, output_nr = edge
     metadata = getattr(node, "_input_metadata", ())
@@ -359,11 +354,7 @@ def made_spec(root: Tensor, edge: Edge, index: int) -> Spec:
 
 
 def flag(given: Any) -> bool:
-    """An argument that says yes or no.
-
-    Raises:
-        TypeError: neither a bool nor an integer.
-    """
+    """An argument that says yes or no. Raises TypeError: neither a bool nor an integer."""
     return operator.index(given) != 0
 
 
@@ -384,7 +375,7 @@ def currency_for(create_graph: bool) -> Any:
 
 def are_lifted(roots: Sequence[Root]) -> bool:
     """Whether a backward call from there runs at a level: operators compute its gradients then, Note [Levels]."""
-    return bool(thread.modes.level) or any(spec_at(root).level for root in roots)
+    return bool(thread.modes.level) or any([spec_at(root).level for root in roots])
 
 
 def are_traced(roots: Sequence[Root], seeds: Sequence[Tensor | None]) -> bool:
@@ -498,9 +489,7 @@ def row_of(batch: Any, index: int) -> Tensor:
 
 def batch_size(seeds: Sequence[Tensor]) -> int:
     """How many gradients there are in each of these batches.
-
-    Raises:
-        ValueError: one that is no batch, or batches of different sizes.
+    Raises ValueError: one that is no batch, or batches of different sizes.
     """
     if any(seed.ndim == 0 for seed in seeds):
         raise ValueError(

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from tapegrad.autograd.forward_ad import check_tangent
-from tapegrad.autograd.function_node import (
-    BackwardCFunction,
-    among,
-    constant_tensors,
-    dirty_tensors,
-    zeros,
-)
+from tapegrad.autograd.function_node import BackwardCFunction, among, constant_tensors, dirty_tensors, zeros
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent, tangent_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.autograd.function_node import BackwardCFunction, call_backward, no_backward
-from tapegrad.dispatch.levels import lift, lower
+from tapegrad.dispatch.levels import handle, lift, lower
 from tapegrad.ops.kinds import broadcast_to
 from tapegrad.tensor.lifted import Level
 from tapegrad.tensor.tensor import Tensor, version_of
@@ -149,6 +149,8 @@ class Examples:
             return pair[0]
         tensor, batched = lower(item, self.level)
         with self.level.outside():
+            if pair is not None:
+                tensor = handle(tensor)
             return tensor if batched else broadcast_to(tensor, shape=(self.level.size, *tensor.shape))
 
     def gradient(self, grad: Any, batched: bool, shape: tuple[int, ...] | None) -> Any:

@@ -284,11 +284,7 @@ def run_backward(node: BackwardCFunction, grads: Sequence) -> Any:
 
 
 def call_backward(function: Any, ctx: Any, grads: Sequence) -> Any:
-    """Call the ``backward`` of a function, or its ``vjp``.
-
-    Raises:
-        RuntimeError: it has both.
-    """
+    """Call the ``backward`` of a function, or its ``vjp``. Raises RuntimeError: it has both."""
     backward, vjp = function.backward, function.vjp
     if vjp is not no_backward:
         if backward is not no_backward:
@@ -314,9 +310,7 @@ def missing(node: BackwardCFunction, position: int) -> Tensor | None:
 
 def checked(node: BackwardCFunction, results: Any) -> list[Tensor | None]:
     """One gradient, or None, for each edge, of the shape, dtype and device of what it is a gradient of.
-
-    Raises:
-        RuntimeError: what backward returned doesn't fit.
+    Raises RuntimeError: what backward returned doesn't fit.
     """
     results = counted(node, results)
     grads: list[Tensor | None] = []
@@ -353,11 +347,7 @@ def counted(node: BackwardCFunction, results: Any) -> tuple:
 
 
 def marked(node: BackwardCFunction, name: str) -> tuple:
-    """What the author has put into one of the attributes of ctx.
-
-    Raises:
-        RuntimeError: no tuple.
-    """
+    """What the author has put into one of the attributes of ctx. Raises RuntimeError: no tuple."""
     value = getattr(node, name, None)
     if not (value is None or isinstance(value, tuple)):
         raise RuntimeError(f"autograd internal error: {name} attribute is expected to be a tuple but is ")
@@ -382,9 +372,7 @@ def constant_tensors(node: BackwardCFunction) -> tuple[Tensor, ...]:
 
 def fitted(node: Node, grad: Tensor, spec: Spec, index: int) -> Tensor:
     """A gradient as the engine wants it: summed where it was broadcast, of the input's dtype, on its device.
-
-    Raises:
-        RuntimeError: it does not fit.
+    Raises RuntimeError: it does not fit.
     """
     if grad._spec is spec.bare:
         return grad

@@ -12,16 +12,7 @@ from tapegrad.autograd.mutation import (
 from tapegrad.autograd.saved_tensors import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
 __all__ = [
-    "GradientEdge",
-    "Node",
-    "_engine_run_backward",
-    "allow_mutation_on_saved_tensors",
-    "disable_saved_tensors_hooks",
-    "get_gradient_edge",
-    "increment_version",
-    "register_multi_grad_hook",
-    "save_on_cpu",
-    "saved_tensors_hooks",
-    "saved_tensors_survive_mutation",
-    "set_saved_tensors_survive_mutation",
-]
+    "GradientEdge", "Node", "_engine_run_backward", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
+    "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+    "saved_tensors_survive_mutation", "set_saved_tensors_survive_mutation",
+]  # fmt: skip

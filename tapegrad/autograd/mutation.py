@@ -76,11 +76,7 @@ class MutationContext:
         return handle
 
     def unpack(self, handle: Handle) -> Tensor:
-        """What the tensor was when it was saved.
-
-        Raises:
-            AssertionError: in another context, or in none.
-        """
+        """What the tensor was when it was saved. Raises AssertionError: in another context, or in none."""
         kept = self.cloned if handle in self.cloned else self.original
         if MutationContext.active is None or handle not in kept:
             raise AssertionError(OUTSIDE)

@@ -18,14 +18,7 @@ class emit_nvtx(RefusedClass):
 
 
 __all__ = [
-    "DeviceType",
-    "EventList",
-    "FunctionEvent",
-    "FunctionEventAvg",
-    "_profiler_enabled",
-    "emit_itt",
-    "emit_nvtx",
-    "kineto_available",
-    "profile",
+    "DeviceType", "EventList", "FunctionEvent", "FunctionEventAvg", "_profiler_enabled", "emit_itt", "emit_nvtx",
+    "kineto_available", "profile",
     "record_function",
-]
+]  # fmt: skip

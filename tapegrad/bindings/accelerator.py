@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tapegrad.bindings.registry import public
+from tapegrad.declaring import sharing
 from tapegrad.execution.devices import accelerator, accelerator_type, device
 from tapegrad.execution.devices import device as Device
 from tapegrad.execution.devices import device_count as count_devices
@@ -19,6 +20,8 @@ NO_NEW_PEAK = (
     "XLA counts the peak of memory since the process began, and can't begin anew: max_memory_allocated() will tell "
     "that one. Measure in a process of its own."
 )
+DEVICE_INDEX = "Args:\n    device_index: an accelerator, or its index; the first by default."
+NO_ACCELERATOR = "Raises:\n    RuntimeError: there is none."
 
 
 @public("accelerator", asks="nobody")
@@ -45,12 +48,9 @@ def current_accelerator(check_available: bool = False) -> device | None:
 
 
 @public("accelerator", asks="nobody")
+@sharing(NO_ACCELERATOR)
 def current_device_index() -> int:
-    """Which accelerator a device type without an index means: always the first.
-
-    Raises:
-        RuntimeError: there is none.
-    """
+    """Which accelerator a device type without an index means: always the first."""
     accelerator()
     return 0
 
@@ -113,12 +113,9 @@ def synchronize(device: Any = None, /) -> None:
 
 
 @public("accelerator", asks="nobody")
+@sharing(NO_ACCELERATOR)
 def empty_cache() -> None:
-    """Does nothing, where there is an accelerator: XLA keeps its own pool of memory.
-
-    Raises:
-        RuntimeError: there is none.
-    """
+    """Does nothing, where there is an accelerator: XLA keeps its own pool of memory."""
     accelerator()
 
 
@@ -129,68 +126,38 @@ def _memory(device: Any) -> dict[str, int]:
 
 
 @public("accelerator", asks="nobody")
+@sharing(DEVICE_INDEX, NO_ACCELERATOR)
 def memory_stats(device_index: Any = None, /) -> OrderedDict[str, int]:
-    """What XLA counts of an accelerator's memory, in its own words: ``bytes_in_use``, ``peak_bytes_in_use``, …
-
-    Args:
-        device_index: an accelerator, or its index; the first by default.
-
-    Raises:
-        RuntimeError: there is none.
-    """
+    """What XLA counts of an accelerator's memory, in its own words: ``bytes_in_use``, ``peak_bytes_in_use``, …"""
     return OrderedDict(_memory(device_index))
 
 
 @public("accelerator", asks="nobody", aliases=("memory_reserved",))
+@sharing(DEVICE_INDEX, NO_ACCELERATOR)
 def memory_allocated(device_index: Any = None, /) -> int:
-    """The bytes that arrays take on an accelerator.
-
-    Args:
-        device_index: an accelerator, or its index; the first by default.
-
-    Raises:
-        RuntimeError: there is none.
-    """
+    """The bytes that arrays take on an accelerator."""
     return _memory(device_index).get("bytes_in_use", 0)
 
 
 @public("accelerator", asks="nobody", aliases=("max_memory_reserved",))
+@sharing(DEVICE_INDEX, NO_ACCELERATOR)
 def max_memory_allocated(device_index: Any = None, /) -> int:
-    """The most bytes that arrays have taken on an accelerator since the process began.
-
-    Args:
-        device_index: an accelerator, or its index; the first by default.
-
-    Raises:
-        RuntimeError: there is none.
-    """
+    """The most bytes that arrays have taken on an accelerator since the process began."""
     return _memory(device_index).get("peak_bytes_in_use", 0)
 
 
 @public("accelerator", asks="nobody")
+@sharing(DEVICE_INDEX, NO_ACCELERATOR)
 def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
-    """How many bytes of an accelerator's memory are free, and how many XLA may use in all.
-
-    Args:
-        device_index: an accelerator, or its index; the first by default.
-
-    Raises:
-        RuntimeError: there is none.
-    """
+    """How many bytes of an accelerator's memory are free, and how many XLA may use in all."""
     stats = _memory(device_index)
     limit = stats.get("bytes_limit", 0)
     return limit - stats.get("bytes_in_use", 0), limit
 
 
 @public("accelerator", asks="nobody")
+@sharing(DEVICE_INDEX, NO_ACCELERATOR)
 def reset_peak_memory_stats(device_index: Any = None, /) -> None:
-    """Warns that XLA's peak is that of the whole process, and can't be reset.
-
-    Args:
-        device_index: an accelerator, or its index; the first by default.
-
-    Raises:
-        RuntimeError: there is none.
-    """
+    """Warns that XLA's peak is that of the whole process, and can't be reset."""
     accelerator()
     warnings.warn(NO_NEW_PEAK, stacklevel=3)

@@ -18,6 +18,8 @@ def wrap_dim(dim: Any, ndim: int) -> int:
     >>> wrap_dim(-1, 3)
     2
     """
+    if type(dim) is int and 0 <= dim < ndim:
+        return dim
     dim = operator.index(dim)
     span = max(ndim, 1)
     if not -span <= dim < span:
@@ -26,21 +28,14 @@ def wrap_dim(dim: Any, ndim: int) -> int:
 
 
 def refuse_large(*counts: int) -> None:
-    """Refuse counts of more than 64 bits, for functions that would take any.
-
-    Raises:
-        ValueError: PyTorch's message.
-    """
+    """Refuse counts of more than 64 bits, for functions that would take any. Raises ValueError: PyTorch's message."""
     if not all(-(2**63) <= count < 2**63 for count in counts):
         raise ValueError("Overflow when unpacking long long")
 
 
 def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
     """One or several dimensions as a tuple without repetition; None or an empty sequence means all.
-
-    Raises:
-        IndexError: out of range.
-        RuntimeError: a dimension twice.
+    Raises IndexError: out of range. RuntimeError: a dimension twice.
     """
     if dims is None:
         return tuple(range(ndim))

@@ -44,13 +44,15 @@ def refuse_elements(
         ...
     IndexError: no 3
     """
-    if not tensor._spec.numel or tensor.device is META or not (anywhere or tensor.device.is_host):
+    if not tensor._spec.numel:
         return
     value = innermost(value_of(tensor))
-    if type(value) is np.ndarray and value.flags.c_contiguous and may_look():
+    if type(value) is np.ndarray and may_look():
         found = found_in(value, bad, settings)
         if found is not None:
             raise complaint(found)
+        return
+    if tensor.device is META or not (anywhere or tensor.device.is_host):
         return
     if not may_look():
         if not is_traced(value):
@@ -82,10 +84,16 @@ def refuse_unless(valid: Tensor, told: str, more: Callable[[], str]) -> None:
         raise ValueError(more())
 
 
+FEW = 1 << 30
+"""Bounds below it can be added to 32-bit integers, if those are within them."""
+
+
 def outside(x: Any, low: int, high: int, ignored: int | None = None) -> Any:
     """Which indices are not in [low, high), and are not ``ignored``."""
-    if type(x) is np.ndarray and x.size and np.minimum.reduce(x, None) >= low and np.maximum.reduce(x, None) < high:
-        return np.False_  # none, which is quick to tell
+    if type(x) is np.ndarray and x.size and x.dtype.char in "il" and low < high < FEW:
+        steps = x - low if low else x
+        if np.maximum.reduce(steps.view(f"u{x.itemsize}"), None) < high - low:  # those below are beyond all others
+            return np.False_  # none, which is quick to tell
     bad = (x < low) | (x >= high)
     return bad if ignored is None else bad & (x != ignored)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from tapegrad.bindings.scalars import CPP_NAMES, converted, python_number
+from tapegrad.bindings.scalars import python_number
 from tapegrad.execution.capturing import moves
 from tapegrad.execution.devices import device, get_default_device
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, complex32, dtype, get_default_dtype, require_dtype
@@ -82,10 +82,8 @@ def target(
     like: bool = False,
 ) -> Target:  # fmt: skip
     """Read the options of ``function``, where ``default`` and ``on`` are the dtype and the device if none is given.
-
-    Raises:
-        TypeError: an option that there is not, or of the wrong type.
-        RuntimeError: ``requires_grad`` for a dtype that can't.
+    Raises TypeError: an option that there is not, or of the wrong type. RuntimeError: ``requires_grad`` for a dtype
+    that can't.
     """
     _check_options(function, options, like)
     given = options.get("dtype")
@@ -126,9 +124,7 @@ def _check_options(function: str, options: Mapping[str, Any], like: bool) -> Non
 
 def named_dtype(function: str, given: Any) -> dtype:
     """The dtype given to a function, Python's ``float`` meaning float64.
-
-    Raises:
-        TypeError: PyTorch's message, for anything else; also for complex32, of which JAX has no arrays.
+    Raises TypeError: PyTorch's message, for anything else; also for complex32, of which JAX has no arrays.
     """
     try:
         found = require_dtype(given, function, "dtype", 1)
@@ -168,10 +164,8 @@ def no_overload(
 
 def size_of_arguments(function: str, args: tuple, options: Any) -> tuple[int, ...]:
     """The size given as ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``; ``size`` is taken out of the options.
-
-    Raises:
-        TypeError: PyTorch's messages, if there is none or it has something else than integers.
-        RuntimeError: a negative length.
+    Raises TypeError: PyTorch's messages, if there is none or it has something else than integers. RuntimeError: a
+    negative length.
     """
     if "size" in options:
         if args:
@@ -189,11 +183,7 @@ def size_of_arguments(function: str, args: tuple, options: Any) -> tuple[int, ..
 
 
 def checked_size(function: str, size: Any, position: int = 1) -> tuple[int, ...]:
-    """A size as a tuple of non-negative ints.
-
-    Raises:
-        TypeError, RuntimeError: PyTorch's messages.
-    """
+    """A size as a tuple of non-negative ints. Raises TypeError, RuntimeError: PyTorch's messages."""
     if not isinstance(size, (tuple, list)):
         raise TypeError(
             f"{function}(): argument 'size' (position {position}) must be tuple of ints, not {type_name(size)}"
@@ -240,34 +230,10 @@ def cast_array(array: np.ndarray, to: dtype) -> np.ndarray:
 
 def filling(function: str, value: Any, position: int = 2) -> Any:
     """The number given as ``fill_value``: a number, or a 0-dim tensor that does not require grad.
-
-    Raises:
-        TypeError: PyTorch's message, for anything else.
+    Raises TypeError: PyTorch's message, for anything else.
     """
     if isinstance(value, Tensor) and value.ndim == 0 and not value._spec.requires_grad:
         return value.item()
     if isinstance(value, (int, float, complex, np.generic)):
         return python_number(value)
     raise TypeError(f"{function}(): argument 'fill_value' (position {position}) must be Number, not {type_name(value)}")
-
-
-def element(number: Any, of: dtype) -> Any:
-    """A number as an element of a new tensor of this dtype: a negative int wraps around in an unsigned one.
-
-    Raises:
-        RuntimeError: PyTorch's message, if the dtype can't hold it; the halves take anything, as infinity if need be.
-        OverflowError: an int of more than 64 bits.
-    """
-    if of.category == FLOATING and of.itemsize < 4 and isinstance(number, float):
-        return cast_array(np.asarray(float(number)), of)
-    overflow = RuntimeError(f"value cannot be converted to type {CPP_NAMES.get(of.name, of.name)} without overflow")
-    if of.category == COMPLEX and np.isfinite(number):
-        parts = np.array([number.real, number.imag])
-        if (abs(parts) > np.finfo(of.numpy).max).any():
-            raise overflow
-    if of.category == 1 and not of.is_signed and not isinstance(number, complex) and number < 0:
-        limit = 2 ** (8 * of.itemsize)
-        if not isinstance(number, int) or number <= -limit:
-            raise overflow
-        return number % limit
-    return converted(number, of)

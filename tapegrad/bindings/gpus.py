@@ -16,17 +16,21 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
-from tapegrad.absent import STREAMS
+from tapegrad.absent import STREAMS, RefusedClass
 from tapegrad.bindings.accelerator import NO_NEW_PEAK
 from tapegrad.bindings.cuda import device_count, gpu, init, is_available
 from tapegrad.bindings.generator import get_rng_state as default_state
 from tapegrad.bindings.generator import initial_seed as default_seed
 from tapegrad.bindings.generator import seed as seed_default
 from tapegrad.bindings.generator import set_rng_state as set_default_state
+from tapegrad.declaring import sharing
 from tapegrad.execution.devices import device as Device
 from tapegrad.execution.devices import set_default_device
 from tapegrad.execution.hardware import memory_of, properties_of, wait_for
 from tapegrad.tensor.tensor import Tensor
+
+DEVICE = "Args:\n    device: a GPU, or its index; the first by default."
+NO_GPU = "Raises:\n    AssertionError: there is none."
 
 
 class CUDAGraph:
@@ -41,16 +45,10 @@ class CUDAGraph:
         raise RuntimeError("Tried to instantiate dummy base class CUDAGraph")
 
 
-class graph:
-    """What records a GPU's work in a ``with`` block, in PyTorch. What is compiled is one program here.
+class graph(RefusedClass):
+    """What records a GPU's work in a ``with`` block, in PyTorch. What is compiled is one program here. Refused."""
 
-    Raises:
-        NotImplementedError: always.
-    """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Refuse."""
-        raise NotImplementedError(f"torch.cuda.graph is not in tapegrad (yet): {STREAMS}")
+    refusal = "torch.cuda.", STREAMS
 
 
 # -- what it is --------------------------------------------------------------------------------------------------------
@@ -66,15 +64,9 @@ class DeviceProperties(NamedTuple):
     multi_processor_count: int
 
 
+@sharing(DEVICE, NO_GPU)
 def get_device_properties(device: Any = None) -> DeviceProperties:
-    """The name, compute capability, memory (bytes) and number of multiprocessors of a GPU.
-
-    Args:
-        device: a GPU, or its index; the first by default.
-
-    Raises:
-        AssertionError: there is none.
-    """
+    """The name, compute capability, memory (bytes) and number of multiprocessors of a GPU."""
     init()
     found = properties_of(gpu(device))
     return DeviceProperties(
@@ -82,27 +74,15 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
     )
 
 
+@sharing(DEVICE, NO_GPU)
 def get_device_name(device: Any = None) -> str:
-    """What a GPU is called.
-
-    Args:
-        device: a GPU, or its index; the first by default.
-
-    Raises:
-        AssertionError: there is none.
-    """
+    """What a GPU is called."""
     return get_device_properties(device).name
 
 
+@sharing(DEVICE, NO_GPU)
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability of a GPU, as (9, 0).
-
-    Args:
-        device: a GPU, or its index; the first by default.
-
-    Raises:
-        AssertionError: there is none.
-    """
+    """The compute capability of a GPU, as (9, 0)."""
     found = get_device_properties(device)
     return found.major, found.minor
 
@@ -120,11 +100,9 @@ def is_tf32_supported() -> bool:
 # -- its memory --------------------------------------------------------------------------------------------------------
 
 
+@sharing(DEVICE)
 def memory_stats(device: Any = None) -> OrderedDict[str, int]:
     """What XLA counts of a GPU's memory, in its own words: ``bytes_in_use``, ``peak_bytes_in_use``, ``bytes_limit``, …
-
-    Args:
-        device: a GPU, or its index; the first by default.
 
     >>> int(memory_stats().get("bytes_in_use", 0)) >= 0
     True
@@ -132,11 +110,9 @@ def memory_stats(device: Any = None) -> OrderedDict[str, int]:
     return OrderedDict(memory_of(gpu(device)) if is_available() else {})
 
 
+@sharing(DEVICE)
 def memory_allocated(device: Any = None) -> int:
     """The bytes that arrays take on a GPU; 0 where there is none.
-
-    Args:
-        device: a GPU, or its index; the first by default.
 
     >>> memory_allocated() >= 0
     True
@@ -144,11 +120,9 @@ def memory_allocated(device: Any = None) -> int:
     return memory_stats(device).get("bytes_in_use", 0)
 
 
+@sharing(DEVICE)
 def max_memory_allocated(device: Any = None) -> int:
     """The most bytes that arrays have taken on a GPU since the process began; 0 where there is none.
-
-    Args:
-        device: a GPU, or its index; the first by default.
 
     >>> max_memory_allocated() >= memory_allocated()
     True
@@ -156,61 +130,40 @@ def max_memory_allocated(device: Any = None) -> int:
     return memory_stats(device).get("peak_bytes_in_use", 0)
 
 
+@sharing(DEVICE)
 def memory_reserved(device: Any = None) -> int:
-    """The bytes of XLA's pool on a GPU, in use or not; 0 where there is none.
-
-    Args:
-        device: a GPU, or its index; the first by default.
-    """
+    """The bytes of XLA's pool on a GPU, in use or not; 0 where there is none."""
     stats = memory_stats(device)
     return stats.get("pool_bytes", stats.get("bytes_in_use", 0))
 
 
+@sharing(DEVICE)
 def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes that XLA's pool on a GPU has had; 0 where there is none.
-
-    Args:
-        device: a GPU, or its index; the first by default.
-    """
+    """The most bytes that XLA's pool on a GPU has had; 0 where there is none."""
     stats = memory_stats(device)
     return stats.get("peak_pool_bytes", stats.get("peak_bytes_in_use", 0))
 
 
+@sharing(DEVICE, NO_GPU)
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """How many bytes of a GPU's memory are free, and how many XLA may use in all.
-
-    Args:
-        device: a GPU, or its index; the first by default.
-
-    Raises:
-        AssertionError: there is none.
-    """
+    """How many bytes of a GPU's memory are free, and how many XLA may use in all."""
     init()
     stats = memory_stats(device)
     limit = stats.get("bytes_limit", 0)
     return limit - stats.get("bytes_in_use", 0), limit
 
 
+@sharing(DEVICE, NO_GPU)
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Warns that XLA's peak is that of the whole process, and can't be reset.
-
-    Args:
-        device: a GPU, or its index; the first by default.
-
-    Raises:
-        AssertionError: there is none.
-    """
+    """Warns that XLA's peak is that of the whole process, and can't be reset."""
     init()
     gpu(device)
     warnings.warn(NO_NEW_PEAK, stacklevel=2)
 
 
+@sharing(NO_GPU)
 def ipc_collect() -> None:
-    """Does nothing: no memory of a GPU is shared among processes.
-
-    Raises:
-        AssertionError: there is none.
-    """
+    """Does nothing: no memory of a GPU is shared among processes."""
     init()
 
 
@@ -452,15 +405,9 @@ class Event:
         return 1000 * (end_event.recorded - self.recorded)
 
 
+@sharing(DEVICE, NO_GPU)
 def current_stream(device: Any = None) -> Stream:
-    """The stream of a GPU.
-
-    Args:
-        device: a GPU, or its index; the first by default.
-
-    Raises:
-        AssertionError: there is none.
-    """
+    """The stream of a GPU."""
     init()
     return Stream(device)
 

@@ -18,7 +18,7 @@ from tapegrad.bindings.inplace_memory import SHOWN_TWICE, last_written, refuse_s
 from tapegrad.bindings.naming import renamed, underivable
 from tapegrad.bindings.parser_table import FUNCTIONS
 from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, wrapped
-from tapegrad.bindings.scalars import cast_number, converted, is_number, no_overload, wrong_type
+from tapegrad.bindings.scalars import cast_number, element, is_number, no_overload, wrong_type
 from tapegrad.bindings.tangents import take_tangent, unwritten_tangent, written_tangent
 from tapegrad.dispatch.levels import handle, unreached
 from tapegrad.dispatch.views import refuse_view, take_history
@@ -40,6 +40,7 @@ from tapegrad.tensor.tensor import (
     edge_of,
     passes_for_leaf,
     refuse_inference,
+    storage_of,
     value_of,
     wrap,
     write,
@@ -79,11 +80,13 @@ def _refuse_outside(tensor: Tensor, overlapping: bool, recorded: bool) -> None:
     found = origin_of(tensor)
     if found is not None:
         origin, level = found
+        value = value_of(tensor)
+        part = value.tensor if value.is_part_of(storage_of(tensor).value) else origin
         with level.outside():
             is_leaf = thread.modes.grad and passes_for_leaf(origin) and origin._spec.requires_grad
             if tensor._view is not None and recorded and is_leaf:
                 raise RuntimeError(VIEW_OF_LEAF)
-            refuse_in_place(origin, overlapping=overlapping, recorded=recorded)
+            refuse_in_place(part, overlapping=overlapping, recorded=recorded)
 
 
 def before_write(tensor: Tensor) -> Tensor:
@@ -126,15 +129,15 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     return tensor
 
 
-def _write_outside(origin: Tensor, result: Tensor, writer: Tensor) -> Tensor:
-    """Write to what was lifted, as it is written at a level through ``writer``, and lift it as it is then."""
+def _write_outside(origin: Tensor, target: Tensor, result: Tensor, writer: Tensor) -> Tensor:
+    """Write to what was lifted, or a view of it, as it is written at a level through ``writer``, and lift it again."""
     if result._storage is not None and result._storage is origin._storage:  # it has been written there
-        if result._edge is not None:
+        if result._edge is not None and target is origin:
             take_history(origin, result._edge)
     elif writer._severed:
-        write(origin, value_of(result))
+        write(target, value_of(result))
     else:
-        become(origin, result)
+        become(target, result)
     return handle(origin)
 
 
@@ -190,9 +193,9 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
     overlapping, apart, recorded, first = bool(variant.overlapping), variant.apart, variant.recorded, variant.first
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if first is not None:
             first(self, *args, **kwargs)
-        refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if apart and (strict or self._storage is not None):
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
         before = before_write(self)
@@ -281,13 +284,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
         return assignment.fill(input, value)
     if not is_number(value):
         raise no_overload("fill", (input, value), ("Tensor input, Tensor value", "Tensor input, Number value"))
-    return assignment.fill_number(input, _filling(value, input))
-
-
-def _filling(value: Any, like: Tensor) -> Any:
-    """A number as an element of a tensor; narrow floating ones take all, as infinity if need be."""
-    takes_all = like.dtype.is_floating_point and like.dtype.itemsize < 4
-    return value if takes_all and isinstance(value, float) else converted(value, like.dtype)
+    return assignment.fill_number(input, element(value, input.dtype, input.shape))
 
 
 def _check_filling(value: Tensor) -> None:
@@ -303,11 +300,11 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         RuntimeError: ``value`` has dimensions, or is a number that the dtype can't hold.
     """
     if not isinstance(value, Tensor):
-        value = _filling(value, self)
+        value = element(value, self.dtype, self.shape)
         refuse_in_place(self, overlapping=True)
         return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"), "fill_")
-    _check_filling(value)
     refuse_in_place(self)
+    _check_filling(value)
     return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"), "fill_")
 
 

@@ -8,13 +8,13 @@ from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.ops.shape import clone
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.geometry import (
-    CHANNELS_LAST,
     Ints,
     channels_last_strides,
     contiguous_strides,
     is_channels_last,
     is_contiguous,
     preserved_strides,
+    seems_channels_last,
 )
 from tapegrad.tensor.layout import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from tapegrad.tensor.spec import named_strides
@@ -25,11 +25,7 @@ RANKS = {channels_last: 4, channels_last_3d: 5}
 
 
 def checked_format(function: str, given: Any, default: memory_format = preserve_format) -> memory_format:
-    """A memory format given to a function.
-
-    Raises:
-        TypeError: PyTorch's message, for anything else.
-    """
+    """A memory format given to a function. Raises TypeError: PyTorch's message, for anything else."""
     if given is None:
         return default
     if not isinstance(given, memory_format):
@@ -40,9 +36,7 @@ def checked_format(function: str, given: Any, default: memory_format = preserve_
 
 def format_strides(given: memory_format, shape: Ints) -> Ints:
     """The strides of a new tensor in a format.
-
-    Raises:
-        RuntimeError: PyTorch's message, if there are no such of this number of dimensions.
+    Raises RuntimeError: PyTorch's message, if there are no such of this number of dimensions.
     """
     if given not in RANKS:
         return contiguous_strides(shape)
@@ -105,12 +99,6 @@ def has_format(input: Tensor, chosen: memory_format) -> bool:
 def suggested_format(input: Tensor) -> memory_format:
     """The format that a tensor counts as having: by its strides, whatever gaps there are."""
     shape, strides = tuple(input.shape), input._spec.strides
-    order = CHANNELS_LAST.get(len(shape))
-    if order is None or strides is None or not strides[1] or 0 in shape:
+    if strides is None or not seems_channels_last(shape, strides):
         return contiguous_format
-    least = 0
-    for axis in order:
-        if strides[axis] < least or (axis == 0 and least == strides[1]):
-            return contiguous_format
-        least = strides[axis] * shape[axis]
     return channels_last if len(shape) == 4 else channels_last_3d

@@ -12,21 +12,13 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def check_matrices(name: str, input: Tensor, argument: str = "A") -> None:
-    """Refuse what has fewer than two dimensions.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse what has fewer than two dimensions. Raises RuntimeError: PyTorch's message."""
     if input.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
 
 
 def check_square(name: str, input: Tensor) -> None:
-    """Refuse what are no square matrices.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse what are no square matrices. Raises RuntimeError: PyTorch's messages."""
     check_matrices(name, input)
     rows, columns = input.shape[-2:]
     if rows != columns:
@@ -34,11 +26,7 @@ def check_square(name: str, input: Tensor) -> None:
 
 
 def check_floating(name: str, input: Tensor) -> None:
-    """Refuse integers.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse integers. Raises RuntimeError: PyTorch's message."""
     if input.dtype.category < FLOATING:
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {input.dtype.scalar_name}"
@@ -46,11 +34,7 @@ def check_floating(name: str, input: Tensor) -> None:
 
 
 def check_kernel(kernel: str, input: Tensor) -> None:
-    """Refuse the dtypes that LAPACK doesn't have.
-
-    Raises:
-        NotImplementedError: PyTorch's message.
-    """
+    """Refuse the dtypes that LAPACK doesn't have. Raises NotImplementedError: PyTorch's message."""
     if input.dtype.category < FLOATING or input.dtype.itemsize < (8 if input.dtype.category == COMPLEX else 4):
         raise not_implemented(kernel, input.dtype)
 

@@ -248,11 +248,7 @@ def fits(parameter: SignatureParameter, value: Any, function: str) -> bool:
 
 
 def bound(overload: Overload, args: Sequence, kwargs: dict[str, Any]) -> dict[SignatureParameter, Any]:
-    """What each parameter of a signature is given.
-
-    Raises:
-        Refused: PyTorch's message, if the arguments don't fit.
-    """
+    """What each parameter of a signature is given. Raises Refused: PyTorch's message, if the arguments don't fit."""
     given: dict[SignatureParameter, Any] = {}
     several = overload.positional == 1 and overload.parameters[0].type in SEQUENCES  # x.view(2, 3)
     if len(args) > overload.positional and not several:

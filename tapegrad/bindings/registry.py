@@ -31,6 +31,7 @@ from tapegrad.bindings.parser import (
     type_name,
 )
 from tapegrad.bindings.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON
+from tapegrad.declaring import explained
 from tapegrad.doors import Door
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.ops.signatures import parameters_of, signature_of
@@ -100,6 +101,10 @@ PREFIXES = {"fft": "fft_", "linalg": "linalg_", "special": "special_"}
 """What PyTorch puts before the names of a namespace's functions, in messages and in ``__name__``."""
 
 
+KEEPDIM = "``keepdim``: whether the dimensions that are reduced stay, with length 1."
+"""What all functions say that have it."""
+
+
 def unprefixed(name: str) -> str:
     """The name of a function as its namespace has it.
 
@@ -128,6 +133,8 @@ def public(
 
     def decorate(function: Callable) -> Callable:
         first = name or function.__name__
+        if "keepdim" in function.__code__.co_varnames and "with length 1" not in (function.__doc__ or ""):
+            function.__doc__ = explained(function.__doc__, KEEPDIM)
         made: dict[tuple, Callable] = {}
         NATIVE_IN_NN.update((first, *aliases) if native else ())
         for home in homes:
@@ -396,9 +403,7 @@ class Signature:
 
     def checked(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments that are given by name, by the names that PyTorch has for NumPy's.
-
-        Raises:
-            TypeError: one that should be a tensor and is none.
+        Raises TypeError: one that should be a tensor and is none.
         """
         renamed, tensors = self.by_name or self.known_by_name()
         kwargs = dict(kwargs)
@@ -495,7 +500,14 @@ def _flat(args: tuple) -> list[Any]:
 def asked(args: tuple, kwargs: dict) -> bool:
     """Whether a mode, or the class of one of these arguments, gets a call."""
     modes = thread.modes
-    return modes.function_modes or (modes.torch_function and bool(overriders(args, kwargs)))
+    if modes.function_modes or not modes.torch_function:
+        return modes.function_modes
+    others = [arg for arg in (*args, *kwargs.values()) if type(arg) not in ASK_NOBODY]
+    return bool(others) and bool(overriders(tuple(others), {}))
+
+
+ASK_NOBODY = frozenset((Tensor, bool, int, float, str, type(None)))
+"""The classes of most arguments, none of which overrides functions."""
 
 
 @contextmanager

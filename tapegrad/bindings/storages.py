@@ -205,11 +205,7 @@ class UntypedStorage:
 
 
 def host_bytes(storage: UntypedStorage) -> np.ndarray:
-    """All bytes of a storage, as a read-only array on the host.
-
-    Raises:
-        NotImplementedError: it is on ``meta``.
-    """
+    """All bytes of a storage, as a read-only array on the host. Raises NotImplementedError: it is on ``meta``."""
     memory = storage.storage
     value = memory.value
     if memory.strides is not None:
@@ -272,11 +268,7 @@ def _copy_of(part: Tensor) -> UntypedStorage:
 
 
 def _position(index: int, count: int) -> int:
-    """An index into a storage, counted from the beginning.
-
-    Raises:
-        IndexError: out of range.
-    """
+    """An index into a storage, counted from the beginning. Raises IndexError: out of range."""
     if not -count <= index < count:
         raise IndexError(f"index {index} out of range for storage of size {count}")
     return index % count

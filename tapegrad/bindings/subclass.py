@@ -14,13 +14,7 @@ from typing import Any
 
 from tapegrad.bindings.attributes import as_instance, set_flag, sharing
 from tapegrad.bindings.parser import type_name
-from tapegrad.bindings.registry import (
-    NAMESPACES,
-    PROPERTIES,
-    default_torch_function,
-    overrides,
-    overriding,
-)
+from tapegrad.bindings.registry import NAMESPACES, PROPERTIES, default_torch_function, overrides, overriding
 from tapegrad.ops.shape import alias
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent

@@ -13,6 +13,7 @@ from typing import Any
 
 from tapegrad.caches import Cache
 from tapegrad.dispatch.forward_code import replay
+from tapegrad.dispatch.levels import level_operators
 from tapegrad.dispatch.views import Reinterpretation, creation_of
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops import joining
@@ -54,7 +55,7 @@ _recent_moves = _moves.recent
 
 def move_of(op: Any, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[int, ...] | None, int, int]:
     """The strides of a view (None: contiguous), how much further it begins, and how much for a step of its number."""
-    key = (op, spec.shape, spec.strides, spec.dtype, *settings.items())
+    key = (op, spec, *settings.items())
     found = _recent_moves.get(key) or _moves.get(key)
     if found is None:
         place = Geometry(tuple(spec.shape), spec.layout, 0)
@@ -73,18 +74,20 @@ def data_version_of(tensor: Tensor) -> float:
 
 def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     """The view of ``input`` that an operator gives."""
-    data_version = data_version_of(input)
-    if data_version and is_shared(input._storage) and _may_wait(input):
+    storage = input._storage
+    data_version = 0 if storage is None else storage.data_version
+    if data_version and is_shared(storage) and _may_wait(input):
         result = replay(op, (input, *numbers), settings, _unread)
     else:
         result = op.with_numbers(input, numbers, settings)
     if data_version:
         result._seen = data_version
-    strides, start, step = move_of(op, input._spec, numbers, settings)
-    if input.dtype is not result.dtype or op in VIEW_BITS:
+    spec = input._spec
+    strides, start, step = move_of(op, spec, numbers, settings)
+    if spec.dtype is not result._spec.dtype or op in VIEW_BITS:
         return _in_other_dtype(input, result, op, numbers, settings)
     as_view(input, result, strides, input._offset + start + (step * numbers[0] if numbers else 0))
-    if input._spec.dual and result._spec.dual:
+    if spec.dual and result._spec.dual:
         tangent: Any = tangent_of(input)
         set_tangent(result, tangent if op is alias else view_of(tangent, op, *numbers, **settings))
     return result
@@ -106,9 +109,8 @@ def _in_other_dtype(input: Tensor, result: Tensor, op: Any, numbers: tuple, sett
     place = MOVES[op](geometry_of(input), *numbers, **settings)
     assert place is not None
     view_bits = input._view_bits ^ VIEW_BITS.get(op, 0)
-    as_view(input, result, named_strides(place.shape, place.strides), place.offset, view_bits=view_bits)
-    if result._view is not None:
-        result._view.reinterpretation = Reinterpretation(input, op, numbers, settings)
+    made = Reinterpretation(input, op, numbers, settings)
+    as_view(input, result, named_strides(place.shape, place.strides), place.offset, None, view_bits, made)
     if input._spec.dual and result._spec.dual:
         set_tangent(result, view_of(tangent_of(input), op, *numbers, **settings))  # type: ignore[arg-type]
     return result
@@ -149,42 +151,62 @@ def parts_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor
 
 def as_view(
     input: Tensor, result: Tensor, strides: tuple[int, ...] | None, offset: int, creation: str | None = None,
-    view_bits: int | None = None,
+    view_bits: int | None = None, made: Reinterpretation | None = None,
 ) -> Tensor:  # fmt: skip
     """Put a result on the memory of ``input``, of which, or of whose base, it is a view."""
     spec, view = input._spec, input._view
-    if strides is not None:
+    if strides is not None and strides != result._spec.strides:
         result._spec = result._spec.replace(strides=strides)
     if thread.modes.inference or spec.inference or result._spec.inference:
         result._spec = result._spec.replace(inference=spec.inference)
     if not spec.inference:
         base = input if view is None else view.base
-        made = None if view is None or view.reinterpretation is None else Reinterpretation(input, None, (), {})
+        if made is None and view is not None and view.reinterpretation is not None:
+            made = Reinterpretation(input, None, (), {})
         result._view = View(base, creation_of(input, creation), counter_of(input).version, made)
         if base._spec.requires_grad and not result._spec.requires_grad and result.dtype.category >= FLOATING:
             known = base._spec.level == result._spec.level  # elsewhere it is a constant
             result._spec = result._spec.replace(requires_grad=known)
         if base is not input and base._storage is not input._storage:
             remember_astray(result, base)
-    if spec.level and result.dtype is input.dtype:
-        _share_outside(input, result, offset - input._offset)
+    if spec.level:
+        _view_outside(input, result, offset, creation, view_bits, made)
     share(result, input, offset, view_bits)
     if spec.inference:
         result._counter = None  # what was detached outside counts, but no view of it
     return result
 
 
-def _share_outside(input: Tensor, result: Tensor, further: int) -> None:
-    """Let what a view was lifted from share the memory of what its input was, which lies ``further`` ahead."""
+def _view_outside(
+    input: Tensor, result: Tensor, offset: int, creation: str | None, view_bits: int | None,
+    made: Reinterpretation | None,
+) -> None:  # fmt: skip
+    """Let what a view was lifted from be a view of what its input was, in the same place of its memory."""
     whole, part = value_of(input), result._value
-    if isinstance(whole, Lifted) and isinstance(part, Lifted) and whole.batched is part.batched:
-        outer, inner = whole.tensor, part.tensor
-        front = outer._spec.layout[: whole.batched]
-        if outer._spec.layout == (*front, *input._spec.layout) and inner._storage is None:
-            strides = named_strides(inner.shape, (*front, *result._spec.layout))
-            inner._spec = inner._spec.replace(strides=strides)
-            _share_outside(outer, inner, further)
-            share(inner, outer, outer._offset + further)
+    if not (isinstance(whole, Lifted) and isinstance(part, Lifted) and whole.batched is part.batched):
+        return
+    outer, inner, before, after = whole.tensor, part.tensor, input.dtype.itemsize, result.dtype.itemsize
+    front = outer._spec.layout[: whole.batched]
+    places = [place * before // after for place in (*front, outer._offset, -input._offset)]
+    if outer._spec.layout != (*front, *input._spec.layout) or inner._storage is not None:
+        return
+    strides = named_strides(inner.shape, (*places[:-2], *result._spec.layout))
+    with whole.level.reading():
+        known = outer if whole.origin is None else whole.origin
+        if view_bits is not None:
+            view_bits ^= input._view_bits ^ known._view_bits
+        if made is not None:
+            mask = (whole.batched, *(False for _ in made.numbers))
+            op = level_operators.content.vmapped(made.op, mask) if whole.batched and made.op is not None else made.op
+            made = made._replace(origin=known, op=op)
+        offset += places[-2] + places[-1]
+        as_view(known, inner, strides, offset, creation, view_bits, made)
+        shown, tangent = tangent_of(known), tangent_of(inner)
+        if shown is not None and tangent is not None:
+            inner._tangent = tangent = wrap(value_of(tangent), tangent._spec.fresh, tangent._edge)
+            made = None if made is None else made._replace(origin=shown)
+            further = (shown._offset - known._offset) * before // after
+            as_view(shown, tangent, strides, offset + further, creation, view_bits, made)
 
 
 def sharing(tensor: Tensor, requires_grad: bool = False) -> Tensor:

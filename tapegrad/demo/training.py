@@ -15,11 +15,7 @@ Parameters = dict[str, torch.Tensor]
 
 
 def progress_bar(total: int, description: str) -> Any:
-    """A tqdm bar.
-
-    Raises:
-        MissingExtraError: without tqdm.
-    """
+    """A tqdm bar. Raises MissingExtraError: without tqdm."""
     try:
         from tqdm import tqdm
     except ImportError as error:

@@ -48,7 +48,11 @@ def first_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
     """Stands in for the ``applier`` of a plan until its first use makes it."""
     if any(grad is None for grad in grads):
         return node.apply_some(grads, None)
-    apply = applier(node.plan, [*grads, *node.saved_values()])
+    plan = node.plan
+    apply = None if plan.mould is None or plan.moving is not None else plan.mould.applier_for(plan)
+    if apply is None:
+        apply = applier(plan, [*grads, *node.saved_values()])
+    plan.applier = apply
     with quiet_numbers():
         return apply(node, grads, saved)
 
@@ -65,9 +69,9 @@ def applier(plan: Plan, values: Sequence) -> Callable:
     if mould is not None:
         shared = mould.moving_backward(plan) if moves else mould.shared_backward(plan)
     if mould is not None and (shared is not None or plan.passes):
-        plan.applier = (None if moves else mould.apply) or sharing_applier(plan, shared)
+        plan.applier = sharing_applier(plan, shared)
         if not moves:
-            mould.apply = plan.applier
+            mould.appliers[shared] = plan.applier
         elif shared is not None:
             plan.moving[0] = plan.applier
         return plan.applier
@@ -91,7 +95,7 @@ def sharing_applier(plan: Plan, shared: Shared | None) -> Callable:
 
     def keyed(plan: Plan) -> list[Any]:
         assert shared is not None
-        plan.keys = shared.keys(plan.fit.numbers, [spec.shape for spec in plan.out_specs])
+        plan.keys = shared.keys(plan.fit.numbers, [spec.shape for spec in plan.out_specs], plan.size)
         return plan.keys
 
     names = {} if shared is None else {"shared": shared.run, "keyed": keyed}

@@ -236,8 +236,10 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
     mould = None if forward is not None else plan.mould
     shared = None if mould is None else mould.shared_forward(plan)
     if mould is not None and shared is not None:
-        run = mould.run = mould.run or sharing_runner(plan, shared)
-        return partial(run, plan, *plan.out_specs, *shared.keys(plan.fit.numbers))
+        run = mould.runs.get(shared)
+        if run is None:
+            run = mould.runs[shared] = sharing_runner(plan, shared)
+        return partial(run, plan, *plan.out_specs, *shared.keys(plan.fit.numbers, size=plan.size))
     names = {} if plan.recorded is None else recording_names(plan.recorded)
     names |= {"plan": plan, **{f"spec{i}": spec for i, spec in enumerate(plan.out_specs)}}
     if forward is not None or plan.recorded is None:

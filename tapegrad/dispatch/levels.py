@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.accumulation import AccumulateGrad, gradient_edge
+from tapegrad.dispatch.accumulation import gradient_edge
 from tapegrad.doors import Door
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.dual import set_tangent
@@ -90,22 +90,19 @@ def at(tensor: Tensor, level: Level) -> Tensor:
 
 
 def lower(tensor: Tensor, level: Level) -> tuple[Tensor, bool]:
-    """What a tensor is outside a level, as a tensor of its own, and whether its first dimension is the mapped one."""
+    """What a tensor is outside a level, and whether its first dimension is the mapped one.
+
+    It is what was lifted, or a view, or else a tensor of its own.
+    """
     tensor = live(tensor)
     value = value_of(tensor)
-    if isinstance(value, Lifted) and value.level is level:
-        tensor, batched = value.tensor, value.batched
-    else:
-        batched = False
+    if not (isinstance(value, Lifted) and value.level is level):
+        return tensor, False
+    if value.origin is not None and tensor._view is None and not tensor._severed:
+        return value.origin, value.batched
+    tensor, batched = value.tensor, value.batched
     with level.outside():
-        return handle(tensor) if (leaf := leaf_of(tensor)) is None else leaf, batched
-
-
-def leaf_of(tensor: Tensor) -> Tensor | None:
-    """The leaf that a handle without a tangent is on, if it shows what the leaf still does."""
-    node = None if tensor._edge is None or tensor._spec.dual else tensor._edge[0]
-    leaf = node.variable if isinstance(node, AccumulateGrad) else None
-    return leaf if leaf is not None and not leaf._spec.dual and value_of(leaf) is value_of(tensor) else None
+        return tensor if tensor._view is not None else handle(tensor), batched
 
 
 def tracked(tensor: Tensor, modes: Modes) -> bool:

@@ -21,7 +21,6 @@ quicker.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import CodeType
@@ -44,18 +43,18 @@ class Mould:
     """A plan without what depends on lengths, and the code of its functions.
 
     Attributes:
-        run: makes the calls of all plans whose kernel is shared, once there is one.
-        apply: does what all nodes do whose kernel is shared, or which pass gradients on as they are.
+        runs: what makes the calls of all plans that share a kernel, by that.
+        appliers: what all nodes do that share a kernel, by that; None: those that pass gradients on as they are.
         runner, applier: what makes those of a plan that has kernels of its own.
         structure: what the plans are cast by.
         last: the specs of the plan that was made last.
     """
 
-    __slots__ = ("last", "run", "apply", "runner", "applier", "structure", "_plan", "_forward", "_backward")
+    __slots__ = ("last", "runs", "appliers", "runner", "applier", "structure", "_plan", "_forward", "_backward")
 
     def __init__(self, plan: Plan) -> None:
-        self.run: Callable | None = None
-        self.apply: Callable | None = None
+        self.runs: dict[SharedKernel, Callable] = {}
+        self.appliers: dict[SharedKernel | None, Callable] = {}
         self.runner: Casting | None = None
         self.applier: Casting | None = None
         self.structure = plan.fit.structure
@@ -67,9 +66,12 @@ class Mould:
     def cast(self, specs: tuple, settings: dict, fit: Fit) -> Plan:
         """The plan for other lengths."""
         plan = self._plan.like(specs, settings, fit)
-        if self.apply is not None and (self._backward is None or _is_small(plan, self._backward)):
-            plan.applier = self.apply
+        plan.applier = self.applier_for(plan) or plan.applier
         return plan
+
+    def applier_for(self, plan: Plan) -> Callable | None:
+        """What nodes of a plan do that share a kernel or pass gradients on, if it was written for another one."""
+        return self.appliers.get(fitting(plan, self._backward)) if self.appliers else None
 
     def shared_forward(self, plan: Plan) -> SharedKernel | None:
         """The kernel that is shared, for calls of a plan; None if the plan needs one of its own."""
@@ -77,7 +79,7 @@ class Mould:
             structure = plan.fit.structure
             examples = [abstract_argument(spec) for spec in plan.specs if spec is not None]
             self._forward = _shared(structure.forward, structure.names, examples)
-        return self._forward if _is_small(plan, self._forward) else None
+        return fitting(plan, self._forward)
 
     def moving_forward(self, plan: Plan) -> SharedKernel | FloatKernel | None:
         """A kernel for all settings of calls like those of a plan.
@@ -85,16 +87,12 @@ class Mould:
         Where more than floats move XLA would compile one for each, so that the host is quicker.
         """
         shared = self.shared_forward(plan)
-        if shared is not None or _only_floats_move(plan):
-            return shared or float_forward(plan)
-        return self._forward if plan.growth is not None and plan.growth < math.inf else None
+        return _moving(plan, shared, self._forward, float_forward)
 
     def moving_backward(self, plan: Plan) -> SharedKernel | FloatKernel | None:
         """The same for gradients: see ``shared_backward``."""
         shared = self.shared_backward(plan)
-        if shared is not None or plan.passes or _only_floats_move(plan):
-            return shared or (None if plan.passes else float_backward(plan))
-        return self._backward if plan.growth is not None and plan.growth < math.inf else None
+        return None if plan.passes else _moving(plan, shared, self._backward, float_backward)
 
     def shared_backward(self, plan: Plan) -> SharedKernel | None:
         """The same for the gradients that plans of this mould compute where all are given and wanted."""
@@ -104,7 +102,7 @@ class Mould:
             passing = not any(plan.needed) or plan.passes
             general = None if passing else structure.backward(plan, plan.needed, given)
             self._backward = _shared(general, structure.names, plan.backward_arguments(given), sum(given))
-        return self._backward if _is_small(plan, self._backward) else None
+        return fitting(plan, self._backward)
 
 
 # -- kernels for all floats --------------------------------------------------------------------------------------------
@@ -170,15 +168,21 @@ def _shared(general: GeneralTrace | None, names: Sequence[str], examples: Sequen
     return None if general is None else SharedKernel(general, names, examples, checked)
 
 
-def _is_small(plan: Plan, shared: SharedKernel | None) -> bool:
-    """Whether the host runs a plan's kernel, whatever comes."""
+def _moving(plan: Plan, shared: SharedKernel | None, small: SharedKernel | None, floats: Callable) -> Any:
+    if type(shared) is not SharedKernel and _only_floats_move(plan):
+        return floats(plan)
+    return small if plan.size is not None and plan.size[1] else shared
+
+
+def fitting(plan: Plan, shared: SharedKernel | None) -> SharedKernel | None:
+    """What runs a plan's calls of a kernel that is shared, as large as they are; None if XLA does."""
     if shared is None:
-        return False
-    if plan.growth is None:
+        return None
+    if plan.size is None:
         results = [spec.numel for spec in plan.out_specs]
         small = max([*results, *[spec.numel for spec in plan.specs if isinstance(spec, Spec)]]) <= SMALL
-        plan.growth = sum(results) / plan.fit.structure.count if small else math.inf
-    return plan.growth < math.inf and shared.pays(plan.growth)
+        plan.size = sum(results) / plan.fit.structure.count, small
+    return shared.fitting(*plan.size)
 
 
 class Casting:
@@ -228,7 +232,7 @@ class MovingRunner:
         else:
             self._last, self._times = numbers, 0
         plan = self._plan.moved(settings, Fit(structure, found), self._appliers[0])
-        return partial(self._run, plan, *plan.out_specs, *self._shared.keys(found))
+        return partial(self._run, plan, *plan.out_specs, *self._shared.keys(found, size=self._plan.size))
 
 
 OFTEN = 8

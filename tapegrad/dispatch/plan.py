@@ -52,8 +52,8 @@ class Plan:
         level: at which level the arguments live; see Note [Levels] in ``tensor/lifted.py``.
         device: where it is computed; a 0-dim CPU tensor among the arguments is moved there if it is ``mixed``.
         fit: the structure, if there is one, and what its symbols are.
-        growth: how many times as many elements results have as when the structure was made; infinite if there are
-            many, None as long as nobody has asked.
+        size: how many times as many elements results have as when the structure was made, and whether all arrays are
+            small; None as long as nobody has asked.
         moving: where its applier belongs, for calls with other settings: Note [Moving settings] in ``moulds.py``.
         keys: what nodes give the kernel that they share, before its arguments, as soon as one was asked.
         mould: what it has in common with plans of other lengths, if that is known: Note [Moulds] in ``moulds.py``.
@@ -63,7 +63,7 @@ class Plan:
         "op", "settings", "given", "specs", "_kernels", "out_specs", "num_outputs", "slots", "positions", "needed",
         "saved_inputs", "saved_outputs", "saved_specs", "saved_numbers", "_sources", "applier", "node_class",
         "single", "level", "releases", "saves_inference", "device", "mixed", "modes", "recorded", "mould",
-        "fit", "growth", "moving", "keys", "layouts", "__weakref__",
+        "fit", "size", "moving", "keys", "layouts", "__weakref__",
     )  # fmt: skip
 
     def __init__(
@@ -122,7 +122,7 @@ class Plan:
             self._decide_saves()
         self.mould: Any = None
         self.fit: Any = self._kernels.fit
-        self.growth: float | None = None
+        self.size: tuple[float, bool] | None = None
         self.moving: Any = None
         self.keys: list[Any] | None = None
 
@@ -171,7 +171,7 @@ class Plan:
     def like(self, specs: tuple, settings: dict, fit: Fit) -> Plan:
         """The plan of a call that differs in numbers alone. See Note [Moulds] in ``moulds.py``."""
         op, plan = self.op, self.twin()
-        plan.specs, plan.given, plan.fit, plan.growth = specs, settings, fit, None
+        plan.specs, plan.given, plan.fit, plan.size = specs, settings, fit, None
         if settings:
             plan.settings = {**op.defaults, **settings}
         op.check(specs, settings)
@@ -215,10 +215,14 @@ class Plan:
     @property
     def passes(self) -> bool:
         """Whether each gradient that is wanted is that of the output, as it is."""
+        if self.mixed or self.level:
+            return False
+        return self.passes_at(self.specs, self.out_specs) if self.fit is None else self.fit.structure.passes(self)
+
+    def passes_at(self, specs: Sequence, out_specs: Sequence) -> bool:
+        """The same for these specs."""
         ends = zip(self.positions, self.needed, strict=True)
-        wanted = [position for position, needed in ends if needed]
-        here = not self.mixed and not self.level
-        return here and all(self.op.passes(position, self.specs[position], self.out_specs) for position in wanted)
+        return all(self.op.passes(position, specs[position], out_specs) for position, needed in ends if needed)
 
     def wanted(self, needed: tuple[bool, ...] | None) -> tuple[bool, ...]:
         """The inputs whose gradient is both possible and asked for."""

@@ -9,11 +9,13 @@ the results as functions of the symbols, and the function that the host runs (it
 ``execution/host_tier/symbols.py``). Calls that fit it later trace nothing. Floats among the settings that change, a
 dropout's ``p``, become arguments of the kernel in the same way.
 
-Lengths that never changed stay numbers, as do 0 and 1, which change what a kernel does: a symbol is two or more. jax
+Lengths that never changed stay numbers, as do 0 and 1, which change what many kernels do: a symbol is two or more. jax
 refuses to trace what depends on more than is known of a symbol. It is told then in which order the lengths were, too;
 if that doesn't help there is no structure, and each shape is traced as it comes. ``==`` is not refused: lengths that
 nobody knows to be equal count as different. So symbols of one structure, and what is computed from them, stand for
-lengths that differ from each other, and from its other lengths.
+lengths that differ from each other, and from its other lengths. Of operators that are ``uniform``, elementwise ones
+among them, it is known that neither matters: what is traced with lengths that are two or more, and differ, is right for
+all but 0.
 """
 
 from __future__ import annotations
@@ -175,11 +177,13 @@ class Family:
         """The structure that some numbers fit, made now if a call before gives reason to."""
         count = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
         for example in self.examples:
-            pattern = pattern_of(example, numbers, count)
+            pattern = pattern_of(example, numbers, count, 1 if op.uniform else 2, op.special)
             if pattern is None or self._is_full:
                 continue
             order = order_of(pattern, example, numbers)
-            if (pattern, *order) in self.tried or reader(pattern, symbols_in(pattern))(*numbers) is None:
+            if (pattern, *order) in self.tried:
+                continue
+            if reader(pattern, symbols_in(pattern), (), op.uniform, op.special)(*numbers) is None:
                 continue
             self.tried.add((pattern, *order))
             made = self._made(op, specs, settings, pattern, order)
@@ -227,13 +231,14 @@ class Structure:
         numbers: list[Any] = []
         skeleton((*specs, *settings.items()), numbers)
         self.names = symbols_in(pattern)
-        self.read = reader(pattern, self.names, order)
+        self.read = reader(pattern, self.names, order, op.uniform, op.special)
         lengths = [name for name in self.names if name[0] != "p"]
         constraints = [*(f"{name} >= 2" for name in lengths), *order]
         self._op, self._pattern, self._given, self._arity = op, pattern, (*specs, *settings.items()), len(specs)
         self._symbols = symbols(lengths, constraints)
         self._floats = [name for name in self.names if name[0] == "p"]
         self._backwards: dict[tuple, GeneralTrace | None] = {}
+        self._passing: dict[tuple[bool, ...], bool] = {}
         self._first = self.read(*numbers)
         self.moulds: dict[tuple, Any] = {}
         self.wide: bool | None = None
@@ -251,6 +256,18 @@ class Structure:
         self.always = all(isinstance(number, int) for number in pattern[:ranks])
         self.count = max(sum(map(math.prod, self.outputs(*self._first))), 1)
         self.forward = self._written(closed, tree)
+
+    def out_specs(self, plan: Any) -> tuple:
+        """The specs of a plan's results, with symbols in the shapes."""
+        pairs = zip(plan.out_specs, self.shapes, strict=True)
+        return tuple(symbolic_spec(spec.bare, shape) for spec, shape in pairs)
+
+    def passes(self, plan: Any) -> bool:
+        """As ``Plan.passes``, for all numbers: which lengths are one now, or equal by chance, does not count."""
+        found = self._passing.get(plan.needed)
+        if found is None:
+            found = self._passing[plan.needed] = plan.passes_at(self.specs, self.out_specs(plan))
+        return found
 
     def _filled(self, floats: dict[str, Any]) -> tuple[tuple, dict]:
         """Specs and settings with symbols for lengths, and with these floats."""
@@ -290,8 +307,7 @@ class Structure:
 
     def _written_backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> GeneralTrace | None:
         """A backward kernel, traced with symbols: that of the same plan for such tensors and settings."""
-        pairs = zip(plan.out_specs, self.shapes, strict=True)
-        out_specs = tuple(symbolic_spec(spec.bare, shape) for spec, shape in pairs)
+        out_specs = self.out_specs(plan)
 
         def make(specs: tuple, settings: dict) -> Callable:
             return plan.with_others(specs, settings, out_specs).backward_function(wanted, given)

@@ -69,11 +69,7 @@ def _program(compute: Callable, settings: tuple, ranks: tuple[int, ...], split: 
 
 
 def checked(tensor: Any) -> Tensor:
-    """A tensor that a collective was given.
-
-    Raises:
-        TypeError: it is none.
-    """
+    """A tensor that a collective was given. Raises TypeError: it is none."""
     if not isinstance(tensor, Tensor):
         raise TypeError(
             f"Invalid function argument. Expected parameter `tensor` of type torch.Tensor\n"
@@ -84,9 +80,7 @@ def checked(tensor: Any) -> Tensor:
 
 def collected(tensor: Tensor, group: ProcessGroup, compute: Callable, *settings: Any, split: bool = False) -> Tensor:
     """What is computed of the stack of what each process has: all of it, or this process's row.
-
-    Raises:
-        RuntimeError: the tensor lies on a mesh.
+    Raises RuntimeError: the tensor lies on a mesh.
     """
     if checked(tensor).device.spread:
         raise RuntimeError(message("a collective is of tensors that each process has", got="one on a mesh",

@@ -136,11 +136,7 @@ def work(result: Any, async_op: bool) -> Work | None:
 
 
 def the_store() -> TCPStore:
-    """What the processes share.
-
-    Raises:
-        ValueError: they have not met.
-    """
+    """What the processes share. Raises ValueError: they have not met."""
     if world.store is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     return world.store
@@ -154,10 +150,7 @@ def everybody() -> ProcessGroup:
 
 def members(group: Any) -> ProcessGroup:
     """A group that this process is in; by default that of all.
-
-    Raises:
-        ValueError: this process is not in it.
-        TypeError: it is no group.
+    Raises ValueError: this process is not in it. TypeError: it is no group.
     """
     if group is None:
         return everybody()

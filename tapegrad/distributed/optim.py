@@ -9,11 +9,7 @@ __all__ = ["ZeroRedundancyOptimizer"]
 
 
 class ZeroRedundancyOptimizer(RefusedClass, Optimizer):
-    """An optimizer whose state is divided among processes, in PyTorch.
-
-    Raises:
-        NotImplementedError: always; it says what to do instead.
-    """
+    """An optimizer whose state is divided among processes, in PyTorch. Refused."""
 
     refusal = (
         "torch.distributed.optim.ZeroRedundancyOptimizer",

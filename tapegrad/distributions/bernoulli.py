@@ -11,7 +11,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
 from tapegrad.distributions.odds import GivenByOdds
-from tapegrad.distributions.utils import broadcast_all, same_as
+from tapegrad.distributions.utils import broadcast_all, formula, same_as
 from tapegrad.functions.losses import binary_cross_entropy_with_logits
 from tapegrad.functions.random import bernoulli
 from tapegrad.functions.selection import where
@@ -41,17 +41,11 @@ class Bernoulli(GivenByOdds, ExponentialFamily):
     _mean_carrier_measure = 0
     _parts = {"probs": 0, "logits": 0}
     mean = same_as("probs")
+    mode = formula(lambda self: where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs)))
+    variance = formula(lambda self: self.probs * (1 - self.probs))
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(self._keep_odds(probs, logits), validate_args=validate_args)
-
-    @property
-    def mode(self) -> Tensor:
-        return where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs))
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         with no_grad():

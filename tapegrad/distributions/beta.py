@@ -9,7 +9,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.dirichlet import Dirichlet
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
-from tapegrad.distributions.utils import broadcast_all
+from tapegrad.distributions.utils import broadcast_all, formula
 from tapegrad.functions.joining import stack
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -33,6 +33,8 @@ class Beta(ExponentialFamily):
     support = constraints.unit_interval
     has_rsample = True
     _parts = {"_dirichlet": 0}
+    mean = formula(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
+    mode = formula(lambda self: self._dirichlet.mode[..., 0])
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         both = stack(broadcast_all(concentration1, concentration0), -1)
@@ -48,14 +50,6 @@ class Beta(ExponentialFamily):
     def concentration0(self) -> Tensor:
         """``b`` of the density."""
         return self._dirichlet.concentration[..., 1]
-
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration1 / (self.concentration1 + self.concentration0)
-
-    @property
-    def mode(self) -> Tensor:
-        return self._dirichlet.mode[..., 0]
 
     @property
     def variance(self) -> Tensor:

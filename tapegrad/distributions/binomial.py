@@ -9,6 +9,7 @@ from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.odds import GivenByOdds
+from tapegrad.distributions.utils import formula
 from tapegrad.functions.samplers import binomial
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -43,6 +44,9 @@ class Binomial(GivenByOdds):
     }
     has_enumerate_support = True
     _parts = {"total_count": 0, "probs": 0, "logits": 0}
+    mean = formula(lambda self: self.total_count * self.probs)
+    mode = formula(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
+    variance = formula(lambda self: self.total_count * self.probs * (1 - self.probs))
 
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -54,18 +58,6 @@ class Binomial(GivenByOdds):
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
         return constraints.integer_interval(0, self.total_count)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)

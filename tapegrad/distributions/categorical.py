@@ -9,7 +9,7 @@ from typing import Any
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.odds import GivenByOdds, only_one
-from tapegrad.distributions.utils import same_as
+from tapegrad.distributions.utils import formula, same_as
 from tapegrad.execution.dtypes import finfo, int64
 from tapegrad.functions.creation import full
 from tapegrad.functions.joining import broadcast_tensors
@@ -39,6 +39,7 @@ class Categorical(GivenByOdds):
     _is_binary = False
     _parts = {"probs": 1, "logits": 1}
     variance = same_as("mean")
+    mode = formula(lambda self: self.probs.argmax(dim=-1))
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         ((name, given),) = only_one(probs, logits).items()
@@ -59,10 +60,6 @@ class Categorical(GivenByOdds):
     @property
     def mean(self) -> Tensor:
         return full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.probs.argmax(dim=-1)
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         rows = self.probs.reshape(-1, self._num_events)

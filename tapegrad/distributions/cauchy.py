@@ -8,7 +8,7 @@ from typing import Any
 
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
-from tapegrad.distributions.utils import same_as
+from tapegrad.distributions.utils import formula, same_as
 from tapegrad.functions.creation import full
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -32,20 +32,14 @@ class Cauchy(Distribution):
     has_rsample = True
     _parts = {"loc": 0, "scale": 0}
     mode = same_as("loc")
+    mean = formula(lambda self: self._constant(math.nan))
+    variance = formula(lambda self: self._constant(math.inf))
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, scale=scale)
 
     def _constant(self, number: float) -> Tensor:
         return full(self._extended_shape(), number, dtype=self.loc.dtype, device=self.loc.device)
-
-    @property
-    def mean(self) -> Tensor:
-        return self._constant(math.nan)
-
-    @property
-    def variance(self) -> Tensor:
-        return self._constant(math.inf)
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         return self.loc + self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_() * self.scale

@@ -93,10 +93,6 @@ class ContinuousBernoulli(GivenByOdds, ExponentialFamily):
         return self._either(lambda p: p / (2.0 * p - 1.0) + 1.0 / ((-p).log1p() - p.log()), series)
 
     @property
-    def stddev(self) -> Tensor:
-        return self.variance.sqrt()
-
-    @property
     def variance(self) -> Tensor:
         x = (self.probs - 0.5).pow(2)
         series = 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x

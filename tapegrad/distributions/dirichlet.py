@@ -9,6 +9,7 @@ from tapegrad.autograd.function import Function, once_differentiable
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
+from tapegrad.distributions.utils import formula
 from tapegrad.functions.gathering import one_hot
 from tapegrad.functions.samplers import _dirichlet_grad, _sample_dirichlet
 from tapegrad.tensor.spec import Size
@@ -51,16 +52,13 @@ class Dirichlet(ExponentialFamily):
     support = constraints.simplex
     has_rsample = True
     _parts = {"concentration": 1}
+    mean = formula(lambda self: self.concentration / self.concentration.sum(-1, True))
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.concentration.sum(-1, True)
 
     @property
     def mode(self) -> Tensor:

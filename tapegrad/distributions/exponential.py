@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
+from tapegrad.distributions.utils import formula
 from tapegrad.functions.creation import zeros_like
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -30,25 +31,13 @@ class Exponential(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
     _parts = {"rate": 0}
+    mean = formula(lambda self: self.rate.reciprocal())
+    mode = formula(lambda self: zeros_like(self.rate))
+    stddev = formula(lambda self: self.rate.reciprocal())
+    variance = formula(lambda self: self.rate.pow(-2))
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         self._declare(validate_args, rate=rate)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    @property
-    def mode(self) -> Tensor:
-        return zeros_like(self.rate)
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate.pow(-2)
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         return self.rate.new_empty(self._extended_shape(sample_shape)).exponential_() / self.rate

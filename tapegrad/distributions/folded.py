@@ -9,7 +9,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import AbsTransform
-from tapegrad.distributions.utils import same_as
+from tapegrad.distributions.utils import formula, same_as
 from tapegrad.functions.creation import zeros_like
 from tapegrad.functions.selection import where
 from tapegrad.tensor.tensor import Tensor
@@ -26,13 +26,10 @@ class Folded(TransformedDistribution):
     support = constraints.nonnegative
     has_rsample = True
     scale = same_as("base_dist.scale", "That of ``x``.")
+    mode = formula(lambda self: zeros_like(self.scale))
 
     def __init__(self, base_distribution: Any, validate_args: bool | None = None) -> None:
         super().__init__(base_distribution, AbsTransform(), validate_args=validate_args)
-
-    @property
-    def mode(self) -> Tensor:
-        return zeros_like(self.scale)
 
     @validated
     def log_prob(self, value: Any) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
+from tapegrad.distributions.utils import formula
 from tapegrad.execution.dtypes import finfo
 from tapegrad.functions.construction import as_tensor
 from tapegrad.functions.samplers import _standard_gamma
@@ -33,21 +34,12 @@ class Gamma(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
     _parts = {"concentration": 0, "rate": 0}
+    mean = formula(lambda self: self.concentration / self.rate)
+    mode = formula(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
+    variance = formula(lambda self: self.concentration / self.rate.pow(2))
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self._declare(validate_args, concentration=concentration, rate=rate)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.concentration / self.rate.pow(2)
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)

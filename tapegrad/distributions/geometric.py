@@ -10,7 +10,7 @@ from tapegrad.bindings.bounds import refuse_unless
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.odds import GivenByOdds
-from tapegrad.distributions.utils import broadcast_all
+from tapegrad.distributions.utils import broadcast_all, formula
 from tapegrad.execution.dtypes import finfo
 from tapegrad.functions.creation import zeros_like
 from tapegrad.functions.losses import binary_cross_entropy_with_logits
@@ -37,6 +37,9 @@ class Geometric(GivenByOdds):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
     _parts = {"probs": 0, "logits": 0}
+    mean = formula(lambda self: 1.0 / self.probs - 1.0)
+    mode = formula(lambda self: zeros_like(self.probs))
+    variance = formula(lambda self: (1.0 / self.probs - 1.0) / self.probs)
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(self._keep_odds(probs, logits), validate_args=validate_args)
@@ -49,18 +52,6 @@ class Geometric(GivenByOdds):
         end = "to be positive but found invalid values"
         more = lambda: f"{begin} {self!r} {end}:\n{value.data[~is_positive]}"
         refuse_unless(is_positive, f"{begin} Geometric {end}", more)
-
-    @property
-    def mean(self) -> Tensor:
-        return 1.0 / self.probs - 1.0
-
-    @property
-    def mode(self) -> Tensor:
-        return zeros_like(self.probs)
-
-    @property
-    def variance(self) -> Tensor:
-        return (1.0 / self.probs - 1.0) / self.probs
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         with no_grad():

@@ -10,7 +10,7 @@ from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import AffineTransform, ExpTransform
 from tapegrad.distributions.uniform import Uniform
-from tapegrad.distributions.utils import euler_constant, same_as
+from tapegrad.distributions.utils import euler_constant, formula, same_as
 from tapegrad.execution.dtypes import finfo
 from tapegrad.functions.creation import full_like, ones_like
 from tapegrad.tensor.tensor import Tensor
@@ -33,6 +33,9 @@ class Gumbel(TransformedDistribution):
     support = constraints.real
     _parts = {"loc": 0, "scale": 0}
     mode = same_as("loc")
+    mean = formula(lambda self: self.loc + self.scale * euler_constant)
+    stddev = formula(lambda self: math.pi / math.sqrt(6) * self.scale)
+    variance = formula(lambda self: self.stddev.pow(2))
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self._keep(loc=loc, scale=scale)
@@ -50,18 +53,6 @@ class Gumbel(TransformedDistribution):
     def log_prob(self, value: Tensor) -> Tensor:
         z = (self.loc - value) / self.scale
         return z - z.exp() - self.scale.log()
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc + self.scale * euler_constant
-
-    @property
-    def stddev(self) -> Tensor:
-        return math.pi / math.sqrt(6) * self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        return self.stddev.pow(2)
 
     def entropy(self) -> Tensor:
         return self.scale.log() + (1 + euler_constant)

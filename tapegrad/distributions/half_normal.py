@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.distributions.folded import Folded
 from tapegrad.distributions.normal import Normal
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.distributions.utils import formula
 
 __all__ = ["HalfNormal"]
 
@@ -23,14 +23,8 @@ class HalfNormal(Folded):
     """
 
     _parts: dict[str, int] = {}
+    mean = formula(lambda self: self.scale * math.sqrt(2 / math.pi))
+    variance = formula(lambda self: self.scale.pow(2) * (1 - 2 / math.pi))
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * math.sqrt(2 / math.pi)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale.pow(2) * (1 - 2 / math.pi)

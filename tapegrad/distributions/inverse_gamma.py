@@ -9,7 +9,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.gamma import Gamma
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import PowerTransform
-from tapegrad.distributions.utils import same_as
+from tapegrad.distributions.utils import formula, same_as
 from tapegrad.functions.selection import where
 from tapegrad.tensor.tensor import Tensor
 
@@ -32,18 +32,12 @@ class InverseGamma(TransformedDistribution):
     _parts: dict[str, int] = {}
     concentration = same_as("base_dist.concentration", "That of the gamma distribution.")
     rate = same_as("base_dist.rate", "That of the gamma distribution.")
+    mean = formula(lambda self: where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf))
+    mode = formula(lambda self: self.rate / (self.concentration + 1))
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate / (self.concentration + 1)
 
     @property
     def variance(self) -> Tensor:

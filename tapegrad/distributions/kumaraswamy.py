@@ -9,7 +9,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import AffineTransform, PowerTransform
 from tapegrad.distributions.uniform import Uniform
-from tapegrad.distributions.utils import euler_constant
+from tapegrad.distributions.utils import euler_constant, formula
 from tapegrad.functions.creation import ones_like, zeros_like
 from tapegrad.tensor.tensor import Tensor
 
@@ -30,6 +30,8 @@ class Kumaraswamy(TransformedDistribution):
     support = constraints.unit_interval
     has_rsample = True
     _parts = {"concentration1": 0, "concentration0": 0}
+    mean = formula(lambda self: self._moment(1))
+    variance = formula(lambda self: self._moment(2) - self.mean.pow(2))
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self._keep(concentration1=concentration1, concentration0=concentration0)
@@ -44,18 +46,10 @@ class Kumaraswamy(TransformedDistribution):
         return b * (a.lgamma() + b.lgamma() - (a + b).lgamma()).exp()
 
     @property
-    def mean(self) -> Tensor:
-        return self._moment(1)
-
-    @property
     def mode(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         log_mode = b.reciprocal() * (-b).log1p() - (-b * a).log1p()
         return log_mode.masked_fill((b < 1) | (a < 1), math.nan).exp()
-
-    @property
-    def variance(self) -> Tensor:
-        return self._moment(2) - self.mean.pow(2)
 
     def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0

@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
-from tapegrad.distributions.utils import same_as
+from tapegrad.distributions.utils import formula, same_as
 from tapegrad.execution.dtypes import finfo
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -32,17 +32,11 @@ class Laplace(Distribution):
     _parts = {"loc": 0, "scale": 0}
     mean = same_as("loc")
     mode = same_as("loc")
+    variance = formula(lambda self: 2 * self.scale.pow(2))
+    stddev = formula(lambda self: 2**0.5 * self.scale)
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, scale=scale)
-
-    @property
-    def variance(self) -> Tensor:
-        return 2 * self.scale.pow(2)
-
-    @property
-    def stddev(self) -> Tensor:
-        return 2**0.5 * self.scale
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         eps = finfo(self.loc.dtype).eps

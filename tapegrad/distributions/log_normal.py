@@ -8,7 +8,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.normal import Normal
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import ExpTransform
-from tapegrad.distributions.utils import same_as
+from tapegrad.distributions.utils import formula, same_as
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["LogNormal"]
@@ -30,17 +30,11 @@ class LogNormal(TransformedDistribution):
     _parts: dict[str, int] = {}
     loc = same_as("base_dist.loc", "The mean of the logarithm.")
     scale = same_as("base_dist.scale", "The standard deviation of the logarithm.")
+    mean = formula(lambda self: (self.loc + self.scale.pow(2) / 2).exp())
+    mode = formula(lambda self: (self.loc - self.scale.square()).exp())
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return (self.loc + self.scale.pow(2) / 2).exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return (self.loc - self.scale.square()).exp()
 
     @property
     def variance(self) -> Tensor:

@@ -9,7 +9,7 @@ from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.categorical import Categorical
 from tapegrad.distributions.distribution import Distribution, validated
-from tapegrad.distributions.utils import same_as
+from tapegrad.distributions.utils import formula, same_as
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 
@@ -37,6 +37,7 @@ class MixtureSameFamily(Distribution):
     _parts = {"_component_distribution": 1, "_mixture_distribution": 0}
     mixture_distribution = same_as("_mixture_distribution", "How likely each component is.")
     component_distribution = same_as("_component_distribution", "The components.")
+    mean = formula(lambda self: self._averaged(self.component_distribution.mean))
 
     def __init__(
         self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
@@ -76,10 +77,6 @@ class MixtureSameFamily(Distribution):
         """The mean over components of what each of them has."""
         weights = self.mixture_distribution.probs
         return (weights.reshape(*weights.shape, *[1] * self._event_ndims) * values).sum(-1 - self._event_ndims)
-
-    @property
-    def mean(self) -> Tensor:
-        return self._averaged(self.component_distribution.mean)
 
     @property
     def variance(self) -> Tensor:

@@ -11,7 +11,7 @@ from tapegrad.distributions.binomial import Binomial
 from tapegrad.distributions.categorical import Categorical
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.one_hot_categorical import OfCategorical
-from tapegrad.distributions.utils import broadcast_all
+from tapegrad.distributions.utils import broadcast_all, formula
 from tapegrad.functions.creation import ones_like
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -37,6 +37,8 @@ class Multinomial(OfCategorical):
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     _parts = {"_categorical": 0, "_binomial": 1}
+    mean = formula(lambda self: self.probs * self.total_count)
+    variance = formula(lambda self: self.total_count * self.probs * (1 - self.probs))
 
     def __init__(
         self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -51,14 +53,6 @@ class Multinomial(OfCategorical):
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:
         return constraints.multinomial(self.total_count)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs * self.total_count
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         events = self._categorical.sample(Size((self.total_count, *sample_shape))).movedim(0, -1)

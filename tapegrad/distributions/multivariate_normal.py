@@ -8,7 +8,7 @@ from typing import Any
 
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
-from tapegrad.distributions.utils import _standard_normal, lazy_property, same_as
+from tapegrad.distributions.utils import _standard_normal, formula, lazy_property, same_as
 from tapegrad.functions.cholesky import cholesky_inverse, linalg_cholesky
 from tapegrad.functions.creation import eye
 from tapegrad.functions.shape import broadcast_shapes
@@ -84,6 +84,7 @@ class MultivariateNormal(Distribution):
     _parts = {"loc": 1, "covariance_matrix": 2, "scale_tril": 2, "precision_matrix": 2}
     mean = same_as("loc")
     mode = same_as("loc")
+    variance = formula(lambda self: self._whole(self._unbroadcasted_scale_tril.pow(2).sum(-1), 1))
 
     def __init__(
         self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
@@ -121,10 +122,6 @@ class MultivariateNormal(Distribution):
     @lazy_property
     def precision_matrix(self) -> Any:
         return self._whole(cholesky_inverse(self._unbroadcasted_scale_tril), 2)
-
-    @property
-    def variance(self) -> Tensor:
-        return self._whole(self._unbroadcasted_scale_tril.pow(2).sum(-1), 1)
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)

@@ -10,7 +10,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.gamma import Gamma
 from tapegrad.distributions.odds import GivenByOdds
-from tapegrad.distributions.utils import lazy_property
+from tapegrad.distributions.utils import formula, lazy_property
 from tapegrad.functions.activations import logsigmoid
 from tapegrad.functions.random import poisson
 from tapegrad.tensor.spec import Size
@@ -41,6 +41,9 @@ class NegativeBinomial(GivenByOdds):
     }
     support = constraints.nonnegative_integer
     _parts = {"total_count": 0, "probs": 0, "logits": 0, "_gamma": 0}
+    mean = formula(lambda self: self.total_count * self.logits.exp())
+    mode = formula(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
+    variance = formula(lambda self: self.mean / (-self.logits).sigmoid())
 
     def __init__(
         self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -48,18 +51,6 @@ class NegativeBinomial(GivenByOdds):
         shape = self._keep_odds(probs, logits, total_count=total_count)
         self.total_count: Any = vars(self)["total_count"].type_as(self._param)
         super().__init__(shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.logits.exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean / (-self.logits).sigmoid()
 
     @lazy_property
     def _gamma(self) -> Any:

@@ -10,7 +10,7 @@ from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
-from tapegrad.distributions.utils import _standard_normal, same_as
+from tapegrad.distributions.utils import _standard_normal, formula, same_as
 from tapegrad.functions.random import normal
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -37,13 +37,10 @@ class Normal(ExponentialFamily):
     mean = same_as("loc")
     mode = same_as("loc")
     stddev = same_as("scale")
+    variance = formula(lambda self: self.stddev.pow(2))
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, scale=scale)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.stddev.pow(2)
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)

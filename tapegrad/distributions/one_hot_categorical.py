@@ -8,7 +8,7 @@ from typing import Any
 from tapegrad.distributions import constraints
 from tapegrad.distributions.categorical import Categorical
 from tapegrad.distributions.distribution import Distribution, validated
-from tapegrad.distributions.utils import same_as
+from tapegrad.distributions.utils import formula, same_as
 from tapegrad.functions.creation import eye
 from tapegrad.functions.gathering import one_hot
 from tapegrad.tensor.spec import Size
@@ -49,18 +49,12 @@ class OneHotCategorical(OfCategorical):
     _parts = {"_categorical": 0}
     _param = same_as("_categorical._param")
     mean = same_as("probs")
+    mode = formula(lambda self: one_hot(self.probs.argmax(dim=-1), self.probs.shape[-1]).to(self.probs))
+    variance = formula(lambda self: self.probs * (1 - self.probs))
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._categorical = Categorical(probs, logits)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
-
-    @property
-    def mode(self) -> Tensor:
-        return one_hot(self.probs.argmax(dim=-1), self.probs.shape[-1]).to(self.probs)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         return one_hot(self._categorical.sample(sample_shape), self.probs.shape[-1]).to(self.probs)

@@ -9,7 +9,7 @@ from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
-from tapegrad.distributions.utils import broadcast_all, same_as
+from tapegrad.distributions.utils import broadcast_all, formula, same_as
 from tapegrad.functions.random import poisson
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -32,13 +32,10 @@ class Poisson(ExponentialFamily):
     _parts = {"rate": 0}
     mean = same_as("rate")
     variance = same_as("rate")
+    mode = formula(lambda self: self.rate.floor())
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         self._declare(validate_args, rate=rate)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate.floor()
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         with no_grad():

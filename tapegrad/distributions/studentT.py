@@ -9,7 +9,7 @@ from typing import Any
 from tapegrad.distributions import constraints
 from tapegrad.distributions.chi2 import Chi2
 from tapegrad.distributions.distribution import Distribution, validated
-from tapegrad.distributions.utils import _standard_normal, same_as
+from tapegrad.distributions.utils import _standard_normal, formula, same_as
 from tapegrad.functions.selection import where
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -34,15 +34,12 @@ class StudentT(Distribution):
     has_rsample = True
     _parts = {"df": 0, "loc": 0, "scale": 0, "_chi2": 0}
     mode = same_as("loc")
+    mean = formula(lambda self: where(self.df > 1, self.loc, math.nan))
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         shape = self._keep(df=df, loc=loc, scale=scale)
         self._chi2 = Chi2(self.df)
         super().__init__(shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return where(self.df > 1, self.loc, math.nan)
 
     @property
     def variance(self) -> Tensor:

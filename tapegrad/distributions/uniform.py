@@ -8,6 +8,7 @@ from typing import Any
 
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
+from tapegrad.distributions.utils import formula
 from tapegrad.functions.random import rand
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -27,6 +28,10 @@ class Uniform(Distribution):
 
     has_rsample = True
     _parts = {"low": 0, "high": 0}
+    mean = formula(lambda self: (self.high + self.low) / 2)
+    mode = formula(lambda self: math.nan * self.high)
+    stddev = formula(lambda self: (self.high - self.low) / 12**0.5)
+    variance = formula(lambda self: (self.high - self.low).pow(2) / 12)
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self._declare(validate_args, low=low, high=high)
@@ -38,22 +43,6 @@ class Uniform(Distribution):
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
         return constraints.interval(self.low, self.high)
-
-    @property
-    def mean(self) -> Tensor:
-        return (self.high + self.low) / 2
-
-    @property
-    def mode(self) -> Tensor:
-        return math.nan * self.high
-
-    @property
-    def stddev(self) -> Tensor:
-        return (self.high - self.low) / 12**0.5
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.high - self.low).pow(2) / 12
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)

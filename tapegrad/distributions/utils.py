@@ -16,14 +16,9 @@ from tapegrad.functions.random import randn
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "broadcast_all",
-    "clamp_probs",
-    "lazy_property",
-    "logits_to_probs",
-    "probs_to_logits",
-    "tril_matrix_to_vec",
+    "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
     "vec_to_tril_matrix",
-]
+]  # fmt: skip
 
 euler_constant = 0.57721566490153286060
 NUMBER = (int, float, bool)
@@ -118,6 +113,18 @@ class _lazy_property_and_property(lazy_property, property):
         property.__init__(self, wrapped)
 
 
+def formula(of: Callable[[Any], Tensor]) -> Tensor:
+    """A moment: a property that is worked out by a formula of the distribution. The class above says what it is.
+
+    >>> class Point:
+    ...     x = 1
+    ...     mean = formula(lambda self: self.x + 1)
+    >>> Point().mean
+    2
+    """
+    return _Formula(of)  # type: ignore[return-value]
+
+
 def same_as(path: str, doc: str | None = None) -> Any:
     """A property that is another one, or that of a part.
 
@@ -131,12 +138,12 @@ def same_as(path: str, doc: str | None = None) -> Any:
     >>> Point().mean
     1
     """
-    found = _Same(eval(f"lambda self: self.{path}"))
+    found = _Formula(eval(f"lambda self: self.{path}"))
     found.__doc__ = doc
     return found
 
 
-class _Same(property):
+class _Formula(property):
     def __set_name__(self, owner: type, name: str) -> None:
         """The getter has the names of a method, by which ``help`` finds what the class above says of it."""
         getter: Any = self.fget

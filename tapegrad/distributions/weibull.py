@@ -8,7 +8,7 @@ from tapegrad.distributions import constraints
 from tapegrad.distributions.exponential import Exponential
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import AffineTransform, PowerTransform
-from tapegrad.distributions.utils import euler_constant
+from tapegrad.distributions.utils import euler_constant, formula
 from tapegrad.functions.creation import ones_like
 from tapegrad.tensor.tensor import Tensor
 
@@ -29,6 +29,7 @@ class Weibull(TransformedDistribution):
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
     _parts = {"scale": 0, "concentration": 0, "concentration_reciprocal": 0}
+    mean = formula(lambda self: self.scale * (1 + self.concentration_reciprocal).lgamma().exp())
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self._keep(scale=scale, concentration=concentration)
@@ -36,10 +37,6 @@ class Weibull(TransformedDistribution):
         base = Exponential(ones_like(self.scale), validate_args=validate_args)
         transforms = [PowerTransform(self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * (1 + self.concentration_reciprocal).lgamma().exp()
 
     @property
     def mode(self) -> Tensor:

@@ -12,7 +12,7 @@ from tapegrad.distributions.chi2 import Chi2
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
 from tapegrad.distributions.multivariate_normal import _half_log_det, one_matrix, scale_tril_of
-from tapegrad.distributions.utils import NUMBER, lazy_property
+from tapegrad.distributions.utils import NUMBER, formula, lazy_property
 from tapegrad.execution.dtypes import finfo
 from tapegrad.functions.cholesky import cholesky_solve
 from tapegrad.functions.construction import tensor
@@ -58,6 +58,7 @@ class Wishart(ExponentialFamily):
         "df": 0, "covariance_matrix": 2, "scale_tril": 2, "precision_matrix": 2, "_unbroadcasted_scale_tril": 2,
         "_dist_chi2": 1,
     }  # fmt: skip
+    mean = formula(lambda self: self._times_df(self.df, self.covariance_matrix))
 
     def __init__(
         self, df: Any, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
@@ -119,10 +120,6 @@ class Wishart(ExponentialFamily):
         factor = self._unbroadcasted_scale_tril
         identity = eye(self._event_shape[-1], dtype=factor.dtype, device=factor.device)
         return self._whole(cholesky_solve(identity, factor))
-
-    @property
-    def mean(self) -> Tensor:
-        return self._times_df(self.df, self.covariance_matrix)
 
     @property
     def mode(self) -> Tensor:

@@ -170,13 +170,14 @@ class Engine:
             buffer[input_nr] = root.seeds[0]  # nobody sees the root run
         while node is not None:
             task.node = node
-            if exec_info:
+            info = exec_info[node] if exec_info else WHOLLY_NEEDED
+            if node.hook_slots is None and info.needed and not info.captures:
+                grads = node.apply_values(buffer, info.edges) if plain else run(node, buffer, info.edges)
+            elif exec_info:
                 grads = self._run_selected(task, node, buffer)
-            elif node.hook_slots is None:
-                grads = node.apply_values(buffer, None) if plain else run(node, buffer, None)
             else:
                 grads = self._run_hooked(task, node, buffer, None)
-            if release and (not exec_info or exec_info[node].needed):
+            if release and info.needed:
                 node.release_variables()
             edges, node = node.next_edges, None
             if len(edges) != len(grads):
@@ -200,10 +201,10 @@ class Engine:
                     del not_ready[successor]
                 else:
                     inputs = [grads[position]]
-                info = exec_info.get(successor) if exec_info else WHOLLY_NEEDED
-                if info is not None:
-                    if not info.needed and successor.hook_slots is None:  # it need not run
-                        for wanted in info.captures:
+                asked = exec_info.get(successor) if exec_info else WHOLLY_NEEDED
+                if asked is not None:
+                    if not asked.needed and successor.hook_slots is None:  # it need not run
+                        for wanted in asked.captures:
                             capture[wanted.output_nr] = inputs[wanted.input_nr]
                         continue
                     order = successor.sequence_nr

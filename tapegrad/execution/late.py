@@ -65,6 +65,8 @@ def found_in(array: np.ndarray, bad: Callable, settings: tuple) -> Finding | Non
     Finding(number=5, place=2, ndim=1)
     """
     given = bad(array, *settings)
+    if given is np.False_:
+        return None
     which, numbers = given if isinstance(given, tuple) else (given, array)
     if not which.any():
         return None

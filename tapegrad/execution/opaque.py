@@ -38,6 +38,14 @@ class Opaque:
         """The value that has its elements; None if nothing has."""
         raise NotImplementedError
 
+    def is_part_of(self, whole: Any) -> bool:
+        """Whether this shows by itself what is written to another value, of the whole memory."""
+        return False
+
+    def written_through(self, writer: Any, before: Any) -> Any:
+        """What a memory becomes when this is written to the part that ``writer`` shows; None if it can't say."""
+        return None
+
 
 class Meta(Opaque):
     """A value without elements. See Note [Values without data].

@@ -126,34 +126,41 @@ def is_key(data: Any) -> bool:
 # What can be drawn: functions of a key, a shape, a NumPy dtype and parameters that broadcast to the shape ------------
 
 
+def _wide(np_dtype: np.dtype) -> np.dtype:
+    """The dtype in which numbers are drawn: with the bits of a half there would be no tails, and zeros."""
+    return np.dtype(np.float32) if np_dtype.itemsize == 2 else np_dtype
+
+
 def uniform(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, low: Any, high: Any) -> Any:
     """Numbers in [low, high); for a complex dtype, both parts are."""
     if np_dtype.kind == "c":
         real_key, imag_key = jax.random.split(key)
         part = np.finfo(np_dtype).dtype
         return jax.lax.complex(uniform(real_key, shape, part, low, high), uniform(imag_key, shape, part, low, high))
-    numbers = (jax.random.uniform(key, shape, np_dtype) * (high - low) + low).astype(np_dtype)
+    numbers = (jax.random.uniform(key, shape, _wide(np_dtype)) * (high - low) + low).astype(np_dtype)
     return jnp.where(numbers >= high, low, numbers).astype(np_dtype)  # rounding may have reached high
 
 
 def normal(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, mean: Any, std: Any) -> Any:
     """Normal numbers; a complex one has the variance in both parts together."""
-    return (jax.random.normal(key, shape, np_dtype) * std + mean).astype(np_dtype)
+    return (jax.random.normal(key, shape, _wide(np_dtype)) * std + mean).astype(np_dtype)
 
 
 def log_normal(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, mean: Any, std: Any) -> Any:
     """Numbers whose logarithm is normal."""
-    return jnp.exp(normal(key, shape, np_dtype, mean, std))
+    return jnp.exp(normal(key, shape, _wide(np_dtype), mean, std)).astype(np_dtype)
 
 
 def exponential(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, rate: Any) -> Any:
-    """Exponential numbers with the mean 1 / rate."""
-    return (jax.random.exponential(key, shape, np_dtype) / rate).astype(np_dtype)
+    """Exponential numbers with the mean 1 / rate, none of them 0, as in PyTorch: logarithms are taken of them."""
+    wide = _wide(np_dtype)
+    numbers = jnp.maximum(jax.random.exponential(key, shape, wide), np.finfo(wide).eps / 2)
+    return (numbers / rate).astype(np_dtype)
 
 
 def cauchy(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, median: Any, sigma: Any) -> Any:
     """Cauchy numbers."""
-    return (jax.random.cauchy(key, shape, np_dtype) * sigma + median).astype(np_dtype)
+    return (jax.random.cauchy(key, shape, _wide(np_dtype)) * sigma + median).astype(np_dtype)
 
 
 def geometric(key: Any, shape: tuple[int, ...], np_dtype: np.dtype, p: Any) -> Any:

@@ -13,20 +13,25 @@ reads::
             except Exception:
                 return None
 
+Where arrays are large, or XLA would be quicker, it is still the host's turn while calls are cold (``CountedKernel``):
+lengths that don't come back are never compiled.
+
 ``None`` says that this call is not for it (other values than NumPy's arrays, an error, another tier): whoever called
 has a kernel made, which knows what to do (Note [Tiers] in ``tiering.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.symbolic import GeneralTrace
-from tapegrad.execution.tiering import Nothing, awaiting_decisions, hosted, quietly
+from tapegrad.execution.tiering import Nothing, awaiting_decisions, hosted, is_concrete, quietly, separated, settings
 from tapegrad.tape.sources import defined
 
 asarray = np.asarray
@@ -49,36 +54,85 @@ class SharedKernel:
         key_names: what plans call the keys.
     """
 
-    __slots__ = ("run", "key_names", "tier", "_general", "_places", "_floats", "_checked", "__weakref__")
+    __slots__ = ("run", "key_names", "tier", "_general", "_places", "_floats", "_checked", "_counted", "__weakref__")
+    counts = False
 
     def __init__(self, general: GeneralTrace, names: Sequence[str], examples: Sequence[Any], checked: int = 0) -> None:
         self._general, self._checked = general, checked
+        self._counted = partial(CountedKernel, general, names, examples, checked)
         self._places = [names.index(name) for name in general.free]
         self._floats = [place for place, name in enumerate(names) if name[0] == "p"]
         self.key_names = [f"k{i}" for i in range(checked + len(self._places) + len(self._floats))]
-        self.run = defined(shared_lines(examples, self.key_names, checked), "run", {
-            "quietly": quietly, "body": general.body, "array": np.array,
+        self.run = defined(shared_lines(examples, self.key_names, checked, self.counts), "run", {
+            "quietly": quietly, "body": self._body(), "array": np.array, "asarray": asarray, "is_concrete": is_concrete,
             **{f"dtype{i}": dtype for i, dtype in enumerate(general.dtypes)},
             **{example.__name__: example for example in examples if isinstance(example, type)},
         })  # fmt: skip
+        self.key_names = ["left", *self.key_names] if self.counts else self.key_names
         self.tier = "new"
         self.reset()
         awaiting_decisions.add(self)
 
-    def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> list[Any]:
+    def _body(self) -> Callable:
+        return self._general.body
+
+    def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = (), size: Any = None) -> list[Any]:
         """What is given before the arguments, for what symbols and floats are and the shapes of checked arguments."""
         floats = [asarray(numbers[place]) for place in self._floats]
         return [*shapes[: self._checked], *[numbers[place] for place in self._places], *floats]
 
-    def pays(self, growth: float) -> bool:
-        """Whether the host runs it where there are ``growth`` times as many results as when it was made."""
+    def cold_calls(self, growth: float) -> float:
+        """How many calls the host runs before it is worth to have XLA compile it."""
         least, cost = self._general.least, self._general.cost
-        return least.host + (cost.host - least.host) * growth <= least.xla + (cost.xla - least.xla) * growth
+        lost = least.host - least.xla + (cost.host - least.host - cost.xla + least.xla) * growth
+        return math.inf if lost <= 0 else (least.compile + (cost.compile - least.compile) * growth) / lost
+
+    def fitting(self, growth: float, small: bool) -> SharedKernel | None:
+        """Itself, if the host runs it whatever comes; what counts calls, if that runs the first of them."""
+        cold = self.cold_calls(growth)
+        if small and cold == math.inf:
+            return self
+        if isinstance(self._counted, partial):
+            self._counted = self._counted()
+        return self._counted if cold >= FEW else None
 
     def reset(self) -> None:
         """See to it that the host runs nothing where all is XLA's."""
-        self.tier = "host" if hosted() else "xla"
-        self.run.__globals__["ndarray"] = np.ndarray if hosted() else Nothing
+        self.tier = "host" if self._is_host() else "xla"
+        self.run.__globals__["ndarray"] = np.ndarray if self._is_host() else Nothing
+
+    def _is_host(self) -> bool:
+        return hosted()
+
+
+FEW, MANY = 4, 8
+"""The part of the cold calls of one length that is counted here is the ``FEW``th, of at most ``MANY`` calls."""
+
+
+class CountedKernel(SharedKernel):
+    """The same for large arrays: calls have one key more, which counts those that are left to it.
+
+    What XLA has computed is read where it lies.
+    """
+
+    __slots__ = ()
+    counts = True
+
+    def _body(self) -> Callable:
+        body = self._general.body
+
+        def run(*values: Any) -> Any:
+            return separated(body(*values), max([value.nbytes for value in values if type(value) is np.ndarray]))
+
+        return run
+
+    def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = (), size: Any = None) -> list[Any]:
+        """As above, with how many calls are left to it."""
+        cold = self.cold_calls(size[0])
+        return [[cold if cold == math.inf else min(cold / FEW, MANY)], *super().keys(numbers, shapes)]
+
+    def _is_host(self) -> bool:
+        return hosted() and not settings.deterministic
 
 
 class FloatKernel:
@@ -106,7 +160,7 @@ class FloatKernel:
         except Exception:
             return None
 
-    def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = ()) -> list[Any]:
+    def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = (), size: Any = None) -> list[Any]:
         """The floats."""
         return [numbers[place] for place in self._floats]
 
@@ -114,7 +168,7 @@ class FloatKernel:
 Shared = SharedKernel | FloatKernel
 
 
-def shared_lines(examples: Sequence[Any], keys: Sequence[str], checked: int) -> list[str]:
+def shared_lines(examples: Sequence[Any], keys: Sequence[str], checked: int, counts: bool = False) -> list[str]:
     """The source of a shared entry.
 
     >>> print("\\n".join(shared_lines([((3,), "f"), float], ["k0"], 0)[:4]))
@@ -135,8 +189,12 @@ def shared_lines(examples: Sequence[Any], keys: Sequence[str], checked: int) -> 
         dtype += 1
     checks.sort(key=lambda check: not check.endswith("ndarray"))
     checks += [f"{arguments[i]}.dtype is dtype{i} and {arguments[i]}.shape == k{i}" for i in range(checked)]
+    arrays = [x for x, example in zip(arguments, examples, strict=True) if not isinstance(example, type)]
+    counting = ["    if left[0] < 1:", "        return None", "    left[0] -= 1"] if counts else []
+    reading = [f"    {x} = {x} if type({x}) is ndarray or not is_concrete({x}) else asarray({x})" for x in arrays]
     return [
-        f"def run({', '.join([*keys, *arguments])}):",
+        f"def run({', '.join([*(['left'] if counts else []), *keys, *arguments])}):",
+        *(counting + reading if counts else []),
         f"    if {' and '.join(checks)}:",
         "        try:",
         f"            return quietly({', '.join(['body', *keys[checked:], *given])})",

@@ -358,7 +358,8 @@ class Tiered:
         return self._trial(*[None if one is type(None) else next(given) for one in self.examples])
 
     def _trial(self, *values: Any) -> Any:
-        """A call by the one or by the other, which is timed."""
+        """A call by the one or by the other, which is timed from when all that it is given has been computed."""
+        jax.block_until_ready(values)
         busy = compiler.is_busy
         waits = busy and self._again
         who = 0 if waits else self.turns % 2
@@ -536,15 +537,18 @@ def separating(body: Callable, examples: Sequence[Any]) -> Callable:
     if largest < WORTH_KEEPING_APART:
         return body
 
-    def separated(array: Any) -> Any:
-        small = array is not None and array.base is not None and 2 * array.nbytes <= largest
-        return array.copy() if small else array
-
     def run(*arrays: Any) -> Any:
-        results = body(*arrays)
-        return tuple(map(separated, results)) if type(results) is tuple else separated(results)
+        return separated(body(*arrays), largest)
 
     return run
+
+
+def separated(results: Any, largest: int) -> Any:
+    """The results of a written function, of whose arguments the largest has so many bytes."""
+    if type(results) is tuple:
+        return tuple([separated(result, largest) for result in results])
+    small = results is not None and results.base is not None and 2 * results.nbytes <= largest
+    return results.copy() if small else results
 
 
 def entry_lines(examples: Sequence[Any], checked: int = 0) -> list[str]:

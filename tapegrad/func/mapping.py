@@ -195,7 +195,7 @@ def taken_out(item: Any, level: Level, place: int | None, func: Callable) -> Any
     with level.outside():
         if not batched:
             return tensor.expand((level.size, *tensor.shape))  # type: ignore[arg-type]
-        return movedim(tensor, 0, place) if place else tensor
+        return tensor if place in (0, -tensor.dim()) else movedim(tensor, 0, place)
 
 
 def chunks_of(size: int, dims: list, leaves: list, chunk: int) -> Any:

@@ -107,7 +107,8 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     """``input`` where positive, else ``negative_slope * input``. ``inplace`` writes it to ``input``."""
     _floating_only(input, "leaky_relu_cpu")
     slope = computed_with(negative_slope, input.dtype)
-    return _apply(input, inplace, activations.leaky_relu, negative_slope=slope, node="LeakyReluBackward1")
+    operator = activations.leaky_relu_in_place if inplace and slope >= 0 else activations.leaky_relu
+    return _apply(input, inplace, operator, negative_slope=slope, node="LeakyReluBackward1")
 
 
 @public("torch")
@@ -171,10 +172,12 @@ def _rrelu(input: Tensor, inplace: bool, lower: Any, upper: Any, training: bool,
 
     def computed(x: Tensor) -> Tensor:
         if not training:
-            return renamed(activations.leaky_relu(x, negative_slope=(lower + upper) / 2), "RreluWithNoiseBackward0")
+            slope = (lower + upper) / 2
+            operator = activations.leaky_relu_in_place if inplace and slope >= 0 else activations.leaky_relu
+            return renamed(operator(x, negative_slope=slope), "RreluWithNoiseBackward0")
         slopes = one_by_one("rrelu", generator, "slopes", x.dtype, x, settings=(lower, upper))
         if slopes is None:
-            slopes = rand_like(x.detach(), generator=generator) * (upper - lower) + lower
+            slopes = rand_like(x, generator=generator) * (upper - lower) + lower
         return renamed(activations.prelu(x, slopes), "RreluWithNoiseBackward0")
 
     return _apply(input, inplace, computed, node="RreluWithNoiseBackward1")
@@ -287,11 +290,14 @@ def elu_(input: Tensor, alpha: float = 1, scale: float = 1, input_scale: float =
     return _elu(input, True, alpha, scale, input_scale)
 
 
-def _elu(input: Tensor, inplace: bool, alpha: Any, scale: Any = 1.0, input_scale: Any = 1.0) -> Tensor:
+def _elu(
+    input: Tensor, inplace: bool, alpha: Any, scale: Any = 1.0, input_scale: Any = 1.0, node: str = "EluBackward1"
+) -> Tensor:
     _floating_only(input, "elu_cpu")
     given = {"alpha": alpha, "scale": scale, "input_scale": input_scale}
     settings = {name: computed_with(number, input.dtype) for name, number in given.items()}
-    return _apply(input, inplace, activations.elu, **settings, node="EluBackward1")
+    operator = activations.elu_in_place if inplace and settings["alpha"] >= 0 else activations.elu
+    return _apply(input, inplace, operator, **settings, node=node)
 
 
 @public("torch")
@@ -307,7 +313,7 @@ def _selu(input: Tensor, inplace: bool = False) -> Tensor:
 
     ``inplace`` writes it to ``input``.
     """
-    return _apply(input, inplace, selu, node="EluBackward1")
+    return _elu(input, True, SELU["alpha"], SELU["scale"]) if inplace else selu(input)
 
 
 @public("torch")
@@ -317,11 +323,14 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     Raises:
         RuntimeError: ``alpha`` is 0.
     """
-    alpha = converted(alpha, float64)
-    if alpha == 0:
+    _check_celu(input, alpha)
+    return activations.celu(input, alpha=computed_with(alpha, input.dtype))
+
+
+def _check_celu(input: Tensor, alpha: Any) -> None:
+    if converted(alpha, float64) == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     _floating_only(input, "elu_cpu")
-    return activations.celu(input, alpha=computed_with(alpha, input.dtype))
 
 
 @public("nn.functional", name="celu")
@@ -331,7 +340,10 @@ def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     Raises:
         RuntimeError: ``alpha`` is 0.
     """
-    return _apply(input, inplace, celu, alpha, node="CeluBackward1")
+    if not inplace:
+        return celu(input, alpha)
+    _check_celu(input, alpha)
+    return _elu(input, True, alpha, 1.0, 1 / alpha, "CeluBackward1")
 
 
 @public("nn.functional", native=True)

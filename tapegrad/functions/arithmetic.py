@@ -89,11 +89,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
 
 def check_subtraction(x: Any, y: Any) -> None:
-    """Refuse what the `-` operator does not take.
-
-    Raises:
-        RuntimeError: booleans.
-    """
+    """Refuse what the `-` operator does not take. Raises RuntimeError: booleans."""
     if _is_bool(x) and _is_bool(y):
         raise RuntimeError(BOOL_FROM_BOOL)
     if _is_bool(x) or _is_bool(y):
@@ -182,11 +178,7 @@ def true_divide(input: Any, other: Any) -> Tensor:
 
 
 def _check_divisor(x: Any, y: Any) -> None:
-    """Refuse to divide integers by 0.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse to divide integers by 0. Raises RuntimeError: PyTorch's message."""
     if common_dtype(x, y).category > INTEGRAL or (isinstance(x, Tensor) and not x._spec.numel):
         return
     if isinstance(y, Tensor):

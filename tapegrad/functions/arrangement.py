@@ -209,7 +209,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if isinstance(value, complex):
         raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
     if mode == "constant":
-        return padded(input, widths, 0 if value is None else value)
+        return padded(input, widths, 0.0 if value is None else float(value))
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if len(widths) not in (1, 2, 3) or input.ndim not in (len(widths) + 1, len(widths) + 2):
@@ -231,9 +231,7 @@ def padded(input: Tensor, widths: tuple, value: Any) -> Tensor:
     for axis, (low, high) in enumerate(widths):
         if input.shape[axis] + low + high < 0 or input.shape[axis] + min(low, 0) + min(high, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
-    if type(value) is int:  # PyTorch takes it for a float; small ones stay what they are
-        value = converted(value if abs(value) < 2**53 else float(value), input.dtype)
-    return arrangement.constant_pad(input, value, widths=widths)
+    return arrangement.constant_pad(input, converted(value, input.dtype), widths=widths)
 
 
 def _check_widths(input: Tensor, widths: tuple, mode: str) -> None:

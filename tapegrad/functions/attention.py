@@ -8,6 +8,7 @@ from tapegrad.bindings.generator import Sample, next_key
 from tapegrad.bindings.layouts import both_laid_out
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import unsupported
+from tapegrad.caches import tabulated
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import FLOATING, float32, int64
 from tapegrad.execution.dtypes import bool as bool_
@@ -18,6 +19,7 @@ from tapegrad.ops.kinds import broadcast_shapes, broadcast_to
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import preserved_strides
+from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 
 kernels = {"cudnn": True, "flash": True, "mem_efficient": True, "math": True, "overrideable": True}
@@ -79,7 +81,7 @@ def scaled_dot_product_attention(
     _check(query, key, value, attn_mask, dropout_p)
     if enable_gqa:
         key, value = (_repeated_heads(query, one) for one in (key, value))
-    _check_shapes(query, key, value, attn_mask)
+    _check_shapes(query.shape, key.shape, value.shape, None if attn_mask is None else attn_mask.shape)
     if query.dtype.category != FLOATING:  # there is nothing to attend to: PyTorch looks at no dtype then
         shape = (*broadcast_shapes([query.shape[:-2], key.shape[:-2]]), query.shape[-2], value.shape[-1])
         return zeros(shape, dtype=int64 if query.dtype is bool_ else query.dtype, device=query.device)
@@ -118,7 +120,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropo
             "Expected query, key, and value to have the same dtype, but got "
             "query.dtype: {} key.dtype: {} and value.dtype: {} instead.".format(*names)
         )
-    if min(one.ndim for one in tensors) < 2:
+    if min([one.ndim for one in tensors]) < 2:
         numbers = [one.ndim for one in tensors]
         raise RuntimeError(
             "Expected query, key, and value to all be  at least 2 dimensional, but got "
@@ -131,7 +133,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropo
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{cpp_name(mask.dtype)} and  query.dtype: {cpp_name(query.dtype)} instead."
         )
-    if all(one.numel() for one in tensors):
+    if all([one._spec.numel for one in tensors]):
         _check_dtype(query)
     if not 0 <= dropout_p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
@@ -147,13 +149,14 @@ def _check_dtype(query: Tensor) -> None:
         raise RuntimeError(f"expected scalar type Float but found {query.dtype.scalar_name}")
 
 
-def _check_shapes(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
-    batch = broadcast_shapes([query.shape[:-2], key.shape[:-2], value.shape[:-2]])
-    n, d, m = query.shape[-2], query.shape[-1], key.shape[-2]
-    check_product_of_batches((n, d), (key.shape[-1], m), batch)
-    check_product_of_batches((n, m), tuple(value.shape[-2:]), batch)
+@tabulated(1024)
+def _check_shapes(query: Size, key: Size, value: Size, mask: Size | None) -> None:
+    batch = broadcast_shapes([query[:-2], key[:-2], value[:-2]])
+    n, d, m = query[-2], query[-1], key[-2]
+    check_product_of_batches((n, d), (key[-1], m), batch)
+    check_product_of_batches((n, m), tuple(value[-2:]), batch)
     if mask is not None:
-        broadcast_shapes([(*batch, n, m), mask.shape])
+        broadcast_shapes([(*batch, n, m), mask])
 
 
 def _repeated_heads(query: Tensor, other: Tensor) -> Tensor:

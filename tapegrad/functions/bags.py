@@ -20,11 +20,7 @@ MODES = ("sum", "mean", "max")
 
 
 def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, weights: Tensor | None, last: bool) -> None:
-    """Refuse what is no table, no index, no offset.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse what is no table, no index, no offset. Raises RuntimeError: PyTorch's messages."""
     for tensor in (indices, offsets):
         if tensor.dtype not in (int64, int32):
             raise _refusal("indices", "Long, Int", tensor)

@@ -18,9 +18,9 @@ from typing import Any, NoReturn, Unpack
 
 import numpy as np
 
-from tapegrad.bindings.factory import Target, TensorOptions, cast_array, element, named_device, target, type_name
+from tapegrad.bindings.factory import Target, TensorOptions, cast_array, named_device, target, type_name
 from tapegrad.bindings.registry import public
-from tapegrad.bindings.scalars import python_number
+from tapegrad.bindings.scalars import element, python_number
 from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, get_default_dtype
@@ -117,10 +117,7 @@ def _is_array(data: Any) -> bool:
 
 def checked_array(array: np.ndarray) -> np.ndarray:
     """An array that PyTorch would take.
-
-    Raises:
-        TypeError: a dtype that tensors don't have.
-        ValueError: swapped bytes, or negative strides.
+    Raises TypeError: a dtype that tensors don't have. ValueError: swapped bytes, or negative strides.
     """
     dtypes.from_numpy(array.dtype)
     if any(stride < 0 for stride in array.strides):
@@ -210,10 +207,8 @@ def _flatten(data: Any, shape: tuple[int, ...], axis: int, elements: list) -> No
 
 def _elements(numbers: list, of: dtype) -> np.ndarray:
     """Python numbers (and one-element tensors) as an array of a dtype.
-
-    Raises:
-        TypeError: something that is no number, or a complex number for a real dtype.
-        RuntimeError, ValueError, OverflowError: a number that the dtype can't hold.
+    Raises TypeError: something that is no number, or a complex number for a real dtype. RuntimeError, ValueError,
+    OverflowError: a number that the dtype can't hold.
     """
     kinds = set(map(type, numbers))
     if not kinds <= set(_SCALARS):

@@ -21,9 +21,7 @@ def _hashable(value: Any) -> Any:
 
 def expanded(value: Any, count: int, name: str) -> tuple[int, ...]:
     """An int, or a sequence of one or ``count`` of them, as a tuple of ``count``.
-
-    Raises:
-        RuntimeError: another number of them.
+    Raises RuntimeError: another number of them.
     """
     if isinstance(value, int):
         return (value,) * count
@@ -80,11 +78,7 @@ def _check_channels(
 
 
 def _dimensions(x: Sequence[int], weight: Sequence[int], same: bool = False) -> int:
-    """How many dimensions a weight is moved along.
-
-    Raises:
-        RuntimeError: too few, or other than the input has.
-    """
+    """How many dimensions a weight is moved along. Raises RuntimeError: too few, or other than the input has."""
     if len(weight) < 3:
         raise RuntimeError("weight should have at least three dimensions")
     if len(weight) != len(x):

@@ -14,11 +14,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def named(function: str, position: int, reduction: Any) -> str:
-    """The reduction that a number means: 1 the mean, 2 the sum, any other none.
-
-    Raises:
-        TypeError: it is no integer.
-    """
+    """The reduction that a number means: 1 the mean, 2 the sum, any other none. Raises TypeError: it is no integer."""
     if not isinstance(reduction, int) or isinstance(reduction, bool):
         raise wrong_type(function, "reduction", position, reduction, "int")
     return {1: "mean", 2: "sum"}.get(reduction, "none")

@@ -20,7 +20,6 @@ from tapegrad.bindings.factory import (
     TensorOptions,
     cast_array,
     checked_size,
-    element,
     filling,
     is_integer,
     no_overload,
@@ -31,7 +30,7 @@ from tapegrad.bindings.factory import (
 )
 from tapegrad.bindings.layouts import checked_format, copy_strides, format_strides, laid_out
 from tapegrad.bindings.registry import public
-from tapegrad.bindings.scalars import converted, python_number, unsupported
+from tapegrad.bindings.scalars import converted, element, python_number, unsupported
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, INTEGRAL, dtype, float32, float64, get_default_dtype, int64
 from tapegrad.execution.equal_steps import equal_steps
 from tapegrad.execution.promotion import inferred_dtype
@@ -90,13 +89,13 @@ def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor
     number = filling("full", fill_value)
     kind = fill_value.dtype if isinstance(fill_value, Tensor) else inferred_dtype(number.__class__)
     made = target("full", options, kind)
-    return made.full(shape, element(number, made.dtype))
+    return made.full(shape, element(number, made.dtype, shape))
 
 
 def _like(function: str, input: Tensor, options: TensorOptions, number: Any) -> Tensor:
     made = target(function, options, input.dtype, place_like(input), like=True)
     strides = copy_strides(function, input, options.get("memory_format"))
-    return laid_out(made.full(tuple(input.shape), element(number, made.dtype), input), strides)
+    return laid_out(made.full(tuple(input.shape), element(number, made.dtype, input.shape), input), strides)
 
 
 @public("torch")
@@ -153,7 +152,7 @@ def new_full(self: Tensor, size: Any, fill_value: Any, **options: Unpack[TensorO
     """
     shape = checked_size("new_full", size)
     made = target("new_full", options, self.dtype, place_like(self, shape))
-    return made.full(shape, element(filling("new_full", fill_value), made.dtype), self)
+    return made.full(shape, element(filling("new_full", fill_value), made.dtype, shape), self)
 
 
 # Ranges -------------------------------------------------------------------------------------------------------------

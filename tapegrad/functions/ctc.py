@@ -26,11 +26,7 @@ WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
 def _lengths(given: Any, name: str, device: Any) -> Tensor:
-    """Lengths as a tensor of integers.
-
-    Raises:
-        RuntimeError: other numbers.
-    """
+    """Lengths as a tensor of integers. Raises RuntimeError: other numbers."""
     if isinstance(given, Tensor):
         if given.dtype.category > 1:
             raise RuntimeError(f"{name} must be integral")
@@ -41,11 +37,7 @@ def _lengths(given: Any, name: str, device: Any) -> Tensor:
 
 
 def _check(log_probs: Tensor, targets: Tensor, steps: Tensor, lengths: Tensor, blank: int) -> int:
-    """Refuse what doesn't fit; the greatest number of labels.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse what doesn't fit; the greatest number of labels. Raises RuntimeError: PyTorch's messages."""
     refuse_dtypes("ctc_loss_cpu", log_probs._spec, bool=True, integral=True, complex=True)
     if log_probs.dtype.itemsize == 2:
         raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{log_probs.dtype.scalar_name}'")

@@ -68,11 +68,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = MODES[0]) 
 
 
 def refuse_halves(kernel: str, x: Tensor) -> None:
-    """Refuse the half types.
-
-    Raises:
-        NotImplementedError: PyTorch's message.
-    """
+    """Refuse the half types. Raises NotImplementedError: PyTorch's message."""
     if x.dtype.itemsize < 4:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.scalar_name}'")
 

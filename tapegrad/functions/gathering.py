@@ -13,7 +13,7 @@ from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
 from tapegrad.bindings.inplace import not_of_integers
 from tapegrad.bindings.naming import NO_DERIVATIVE, renamed, underivable
 from tapegrad.bindings.registry import UNSET, public
-from tapegrad.bindings.scalars import converted, is_number, no_overload, unsupported
+from tapegrad.bindings.scalars import converted, is_number, no_overload, refuse_unfitting, unsupported
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import BOOL, COMPLEX, int32, int64
 from tapegrad.execution.dtypes import bool as bool_
@@ -34,13 +34,12 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def check_range(index: Tensor, axis: int, length: int) -> None:
-    """Refuse an index that is not in [0, length).
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
-    text = f"is out of bounds for dimension {axis} with size {length}"
-    refuse_elements(index, outside, 0, length, complaint=lambda found: RuntimeError(f"index {found.number} {text}"))
+    """Refuse an index that is not in [0, length). Raises RuntimeError: PyTorch's message."""
+    text = "is out of bounds for dimension"
+    refuse_elements(
+        index, outside, 0, length,
+        complaint=lambda found: RuntimeError(f"index {found.number} {text} {axis} with size {length}"),
+    )  # fmt: skip
 
 
 def _length(x: Tensor, axis: int) -> int:
@@ -52,11 +51,12 @@ def _length(x: Tensor, axis: int) -> int:
 
 def _check_index(function: str, x: Tensor, index: Tensor, name: str) -> None:
     """Refuse an index tensor of the wrong dtype or number of dimensions; an empty one may have any."""
-    if not index._spec.numel:
+    spec = index._spec
+    if not spec.numel:
         return
-    if index.dtype not in (int64, int32):
+    if spec.dtype not in (int64, int32):
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
-    if max(index.ndim, 1) != max(x.ndim, 1):
+    if spec.ndim != x._spec.ndim and max(spec.ndim, 1) != max(x.ndim, 1):
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
 
 
@@ -78,7 +78,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """
     axis = wrap_dim(dim, input.ndim)
     _check_index("gather", input, index, "input")
-    for other in range(input.ndim if index.ndim and index._spec.numel else 0):
+    apart = index._spec.shape != input._spec.shape
+    for other in range(input.ndim if apart and index.ndim and index._spec.numel else 0):
         if other != axis and index.shape[other] > input.shape[other]:
             raise RuntimeError(
                 f"Size does not match at dimension {other} expected index {list(index.shape)} to be no larger than "
@@ -96,7 +97,9 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | None) -
             raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
         if index._spec.numel and max(src.ndim, 1) != max(index.ndim, 1):
             raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    for other in range(index.ndim if input.ndim and index._spec.numel else 0):
+    shape = index._spec.shape
+    apart = shape != input._spec.shape or (src is not None and shape != src._spec.shape)
+    for other in range(index.ndim if apart and input.ndim and index._spec.numel else 0):
         too_long = other != axis and index.shape[other] > input.shape[other]
         if src is not None and src.ndim and index.shape[other] > src.shape[other]:
             too_long = True
@@ -112,7 +115,7 @@ def _check_scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | None) -
 
 def _part(src: Tensor, index: Tensor) -> Tensor:
     """As much of a source as there are indices for."""
-    if src.shape == index.shape:
+    if src._spec.shape == index._spec.shape:
         return src
     if not index._spec.numel:
         src, index_shape = shape_ops.view(src, shape=(-1,)), tuple(index.shape)
@@ -478,6 +481,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     text = f"is out of bounds for dimension {axis} with size {length}"
     refuse_elements(index, outside, -length, length, complaint=lambda found: IndexError(f"index {found.number} {text}"))
     if isinstance(value, Tensor):
+        refuse_unfitting(value, input.dtype)
         return gathering.index_fill_tensor(input, index, value, axis=axis)
     return gathering.index_fill(input, index, converted(value, input.dtype), axis=axis)
 

@@ -26,11 +26,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def _check_points(points: Sequence[int], input: Tensor, weight: Tensor | None) -> None:
-    """Refuse weights that don't fit points of a shape.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse weights that don't fit points of a shape. Raises RuntimeError: PyTorch's messages."""
     if len(points) < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     if weight is None:
@@ -50,11 +46,7 @@ def _check_points(points: Sequence[int], input: Tensor, weight: Tensor | None) -
 
 
 def _check_edges(input: Tensor, edges: Sequence[Tensor], dimensions: int) -> None:
-    """Refuse edges that don't fit.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse edges that don't fit. Raises RuntimeError: PyTorch's messages."""
     if len(edges) != dimensions:
         raise RuntimeError(
             f"torch.histogramdd: expected {dimensions} sequences of bin edges for a {dimensions}-dimensional histogram "
@@ -94,9 +86,7 @@ def _check_dtype(input: Tensor) -> None:
 
 def _extents(points: Tensor, dimensions: int, range: Sequence[float] | None) -> Tensor:
     """The lower and the upper ends along each dimension, of shape (2, dimensions); those given, or the data's.
-
-    Raises:
-        RuntimeError: they are not as many, not in order or not finite.
+    Raises RuntimeError: they are not as many, not in order or not finite.
     """
     if range is not None and len(range) != 2 * dimensions:
         raise RuntimeError(

@@ -24,7 +24,7 @@ from tapegrad.bindings.inplace_memory import last_written, refuse_shared_parts
 from tapegrad.bindings.inplace_parts import can_write_part, overwrite, write_part
 from tapegrad.bindings.layouts import both_laid_out
 from tapegrad.bindings.registry import public
-from tapegrad.bindings.scalars import converted
+from tapegrad.bindings.scalars import converted, refuse_unfitting
 from tapegrad.bindings.viewing import geometry_of, view_of
 from tapegrad.errors import warn_once
 from tapegrad.execution.devices import META
@@ -81,10 +81,7 @@ class Selection:
     def add_slice(self, item: slice, always: bool) -> None:
         """A slice of a dimension; one of everything that begins at 0 counts only when it is asked for ``always``."""
         length = self.shape[self.axis]
-        step = 1 if item.step is None else operator.index(item.step)
-        if step <= 0:
-            raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
-        first, count = slice_bounds(length, item.start, item.stop, step)
+        first, count, step = _bounds(item, length)
         if always or step != 1 or not is_whole(item, length):
             self.steps.append(("slice", self.axis, first, count, step))
             self.shape[self.axis] = count
@@ -177,9 +174,7 @@ def items_of(index: Any) -> tuple:
 
 def simplified(item: Any, of: Tensor) -> Any:
     """An item of an index as one of: bool, int, slice, None, Ellipsis, or an index tensor that is no 0-dim integer.
-
-    Raises:
-        IndexError, TypeError: PyTorch's messages, for anything else.
+    Raises IndexError, TypeError: PyTorch's messages, for anything else.
     """
     if type(item) is int or item is None or item is Ellipsis or isinstance(item, (bool, slice)):
         return item
@@ -222,10 +217,8 @@ def _tensor_of(sequence: Any, of: Tensor) -> Tensor:
 
 def selection(x: Tensor, index: Any, writing: bool = False) -> Selection:
     """What ``index`` means for ``x``.
-
-    Raises:
-        IndexError: out of range, too many, or no index at all; PyTorch's messages.
-        ValueError: a slice with a step that is not positive.
+    Raises IndexError: out of range, too many, or no index at all; PyTorch's messages. ValueError: a slice with a step
+    that is not positive.
     """
     if x.ndim == 0 and type(index) is int:
         raise IndexError(f"index {index} is out of bounds for dimension 0 with size 0" if index else _SCALAR_INDEXED)
@@ -242,6 +235,14 @@ def selection(x: Tensor, index: Any, writing: bool = False) -> Selection:
         else:
             result.read(item, always=index is item and not writing)
     return result
+
+
+def _bounds(item: slice, length: int) -> tuple[int, int, int]:
+    """The first item of a slice of a dimension, how many there are, and how far apart."""
+    step = 1 if item.step is None else operator.index(item.step)
+    if step <= 0:
+        raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
+    return *slice_bounds(length, item.start, item.stop, step), step
 
 
 def _dimensions(item: Any) -> int:
@@ -276,10 +277,12 @@ def as_places(tensor: Tensor, axis: int, shape: Sequence[int], counted: bool = T
 
 def check_places(places: Sequence[Tensor | None], shape: Sequence[int]) -> tuple[int, ...]:
     """Refuse index tensors that don't broadcast or are out of range; give their common shape.
-
-    Raises:
-        IndexError: PyTorch's messages.
+    Raises IndexError: PyTorch's messages.
     """
+    if len(places) == 1 and places[0] is not None and 0 not in shape:
+        length = shape[0]
+        refuse_elements(places[0], outside, -length, length, complaint=partial(_out_of_bounds, 0, length))
+        return places[0]._spec.shape
     tensors = [(tensor, length) for tensor, length in zip(places, shape, strict=False) if tensor is not None]
     try:
         common = broadcast_shapes([tensor.shape for tensor, _ in tensors])
@@ -294,13 +297,12 @@ def check_places(places: Sequence[Tensor | None], shape: Sequence[int]) -> tuple
     if any(length == 0 for axis, length in enumerate(shape) if axis not in indexed):
         return common  # nothing is read or written: PyTorch looks at no index
     for position, (tensor, length) in enumerate(tensors):
-        text = f"is out of bounds for dimension {position} with size {length}"
-        refuse_elements(tensor, outside, -length, length, complaint=partial(_out_of_bounds, text))
+        refuse_elements(tensor, outside, -length, length, complaint=partial(_out_of_bounds, position, length))
     return common
 
 
-def _out_of_bounds(text: str, found: Finding) -> IndexError:
-    return IndexError(f"index {found.number} {text}")
+def _out_of_bounds(position: int, length: int, found: Finding) -> IndexError:
+    return IndexError(f"index {found.number} is out of bounds for dimension {position} with size {length}")
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -314,14 +316,22 @@ def __getitem__(self: Tensor, index: Any) -> Tensor:
         IndexError: out of range, too many, or no index at all.
         ValueError: a slice with a step that is not positive.
     """
-    if type(index) is int and self.ndim:
-        length = self.shape[0]
+    kind, spec = type(index), self._spec
+    if kind is Tensor and spec.ndim and index._spec.ndim and index._spec.dtype in (int64, int32):
+        if index._spec.device is spec.device:
+            return picked(self, (index,), check_places((index,), spec.shape))
+    elif spec.ndim and (kind is int or kind is slice):
+        length = tuple.__getitem__(spec.shape, 0)
+        if kind is slice:
+            return sliced(self, 0, *_bounds(index, length))
         if -length <= index < length:
             return selected(self, 0, index % length)
     chosen = selection(self, index)
     result = chosen.view()
     if chosen.indexed:
         places = chosen.places()
+        if len(chosen.indexed) == 1 and chosen.indexed[0][1]._spec.dtype is bool_ and places[-1] is not None:
+            return picked(result, places, places[-1]._spec.shape)  # the places of a mask are within it
         return picked(result, places, check_places(places, chosen.shape))
     return result if chosen.steps else view_of(self, shape_ops.alias)
 
@@ -428,8 +438,8 @@ def _check_fill(chosen: Selection, value: Any, part: Tensor) -> None:
     """Refuse what PyTorch's ``masked_fill_`` does: a mask of bytes, an element that the dtype can't hold."""
     if chosen.indexed[0][1].dtype is uint8:
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
-    if isinstance(value, Tensor) and value.dtype is not part.dtype:
-        converted(value.item(), part.dtype)
+    if isinstance(value, Tensor):
+        refuse_unfitting(value, part.dtype)
 
 
 def indexed_shape(places: Sequence[Tensor | None], shape: Sequence[int], common: tuple[int, ...]) -> list[int]:
@@ -466,9 +476,7 @@ def _check_expandable(value: Tensor, target: Sequence[int]) -> None:
 
 def check_put(value: Tensor, x: Tensor, target: Sequence[int]) -> None:
     """Refuse a value that can't be put at places of ``x`` of this shape.
-
-    Raises:
-        RuntimeError: another dtype, or a shape that doesn't broadcast.
+    Raises RuntimeError: another dtype, or a shape that doesn't broadcast.
     """
     if value.dtype is not x.dtype:
         raise RuntimeError(

@@ -25,11 +25,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def tensor_list(function: str, tensors: Any, argument: str = "tensors") -> tuple[Tensor, ...]:
-    """A sequence of tensors as a tuple.
-
-    Raises:
-        TypeError: PyTorch's messages, when it is none.
-    """
+    """A sequence of tensors as a tuple. Raises TypeError: PyTorch's messages, when it is none."""
     if not isinstance(tensors, (tuple, list)):
         raise TypeError(
             f"{function}(): argument '{argument}' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
@@ -44,11 +40,10 @@ def tensor_list(function: str, tensors: Any, argument: str = "tensors") -> tuple
 
 
 def joined(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    """Tensors one after another along a dimension.
-
-    Raises:
-        RuntimeError: their shapes differ in another dimension.
-    """
+    """Tensors one after another along a dimension. Raises RuntimeError: their shapes differ in another dimension."""
+    shape = tensors[0]._spec.shape
+    if shape != (0,) and shape and all([tensor._spec.shape == shape for tensor in tensors]):
+        return ops.cat(*tensors, axis=wrap_dim(dim, len(shape)))
     for position, tensor in enumerate(tensors):
         if tensor.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
@@ -495,11 +490,7 @@ def _cut(input: Tensor, where: Any, dim: int) -> tuple[Tensor, ...]:
 
 
 def _check_cuts(name: str, input: Tensor, where: Any) -> None:
-    """Refuse what is neither a number of pieces nor a sequence of indices.
-
-    Raises:
-        TypeError: PyTorch's messages.
-    """
+    """Refuse what is neither a number of pieces nor a sequence of indices. Raises TypeError: PyTorch's messages."""
     if isinstance(where, bool) or not isinstance(where, (int, tuple, list)):
         overloads = [f"Tensor input, {kind}" for kind in ("int sections", "tuple of ints indices")]
         raise no_overload(name, (input, where), overloads)

@@ -30,11 +30,7 @@ _SIGNATURES = """\
 
 
 def _made(d: dtype, args: tuple, options: dict[str, Any], on: Any = None) -> Tensor:
-    """What the legacy constructor of a dtype gives for these arguments.
-
-    Raises:
-        TypeError: PyTorch's messages.
-    """
+    """What the legacy constructor of a dtype gives for these arguments. Raises TypeError: PyTorch's messages."""
     where = options.pop("device", None) or on
     if "data" in options and not args:
         args = (options.pop("data"),)

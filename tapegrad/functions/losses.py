@@ -10,13 +10,13 @@ from typing import Any
 from tapegrad.bindings.arguments import not_implemented
 from tapegrad.bindings.bounds import negative, not_in_unit_interval, outside, refuse_elements
 from tapegrad.bindings.registry import public
-from tapegrad.execution.dtypes import dtype
+from tapegrad.execution.dtypes import BOOL, dtype
 from tapegrad.execution.promotion import result_dtype
-from tapegrad.functions.arithmetic import check_subtraction
+from tapegrad.functions.arithmetic import BOOL_FROM_BOOL, check_subtraction
 from tapegrad.ops import arithmetic, losses, reductions, selection, softmax, special, unary
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.comparison import eq, lt, ne
-from tapegrad.ops.kinds import broadcast_to, cast, zeros_of
+from tapegrad.ops.kinds import broadcast_shapes, broadcast_to, cast, zeros_of
 from tapegrad.ops.shape import view
 from tapegrad.ops.special import times
 from tapegrad.tape.modes import thread
@@ -24,11 +24,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def resolve_reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
-    """``reduction``, or what the deprecated flags say.
-
-    Raises:
-        ValueError: not ``"none"``, ``"mean"`` or ``"sum"``.
-    """
+    """``reduction``, or what the deprecated flags say. Raises ValueError: not ``"none"``, ``"mean"`` or ``"sum"``."""
     if size_average is not None or reduce is not None:
         average, kept = (True if flag is None else flag for flag in (size_average, reduce))
         reduction = ("mean" if average else "sum") if kept else "none"
@@ -66,6 +62,7 @@ def together(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             stacklevel=4,
         )
+        broadcast_shapes([input.shape, target.shape])  # what doesn't fit is refused before dtypes are
         if input.dtype is not target.dtype and not (input.ndim and target.ndim):
             shape = tuple(target.shape if target.ndim else input.shape)
             return tuple(x if x.ndim else broadcast_to(x, shape=shape) for x in (input, target))  # type: ignore[return-value]
@@ -81,9 +78,7 @@ def no_cast(result: dtype, wanted: dtype) -> RuntimeError:
 
 def refuse_gradient(function: str, argument: str, tensor: Tensor | None) -> None:
     """Refuse an argument that requires grad, where PyTorch has no derivative for it.
-
-    Raises:
-        RuntimeError: PyTorch's message.
+    Raises RuntimeError: PyTorch's message.
     """
     if tensor is not None and tensor.requires_grad and thread.modes.grad:
         raise RuntimeError(
@@ -182,6 +177,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
+        check_subtraction(input, target)
         return reduced(unary.abs(arithmetic.sub(input, target)), reduction)
     return losses.smooth_l1_loss(input, target, beta=float(beta), reduction=reduction)
 
@@ -308,7 +304,11 @@ def binary_cross_entropy_with_logits(
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     refuse_gradient("binary_cross_entropy_with_logits", "weight", weight)
     refuse_gradient("binary_cross_entropy_with_logits", "pos_weight", pos_weight)
-    if input.dtype.category == 2 and target.dtype.category < 2:
+    if input.dtype.category < 2:
+        raise not_implemented("log_sigmoid_cpu", input.dtype)
+    if target.dtype.category == BOOL:
+        raise RuntimeError(BOOL_FROM_BOOL)  # from the number 1 targets are subtracted
+    if target.dtype.category < 2:
         raise no_cast(input.dtype, target.dtype)
     result = losses.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction=reduction)
     return result if result.dtype is target.dtype else cast(result, dtype=target.dtype)
@@ -481,16 +481,19 @@ def nll_loss(
 
 
 def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
-    ndim = input.ndim
+    shape, given = input._spec.shape, target._spec.shape
+    ndim = len(shape)
     if ndim == 0:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if ndim > 1 and (not target.ndim or input.shape[0] != target.shape[0]):
-        got = target.shape[0] if target.ndim else 0
-        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({got}).")
-    if ndim <= 2 and target.ndim > 1:
+    if ndim > 1 and (not given or shape[0] != given[0]):
+        got = given[0] if given else 0
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({got}).")
+    if ndim <= 2 and len(given) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if ndim == 1 and target.ndim == 1:
-        target = view(target, shape=()) if reduction != "none" and target.shape[0] == 1 else target
+    if ndim == 1 and len(given) == 1:
+        if given[0] != 1:
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {given[0]}")
+        target = view(target, shape=())
     axis = 0 if ndim == 1 else 1
     refuse_gradient("nll_loss_forward" if ndim <= 2 else "nll_loss2d_forward", "weight", weight)
     operator = losses.nll_loss if ndim <= 2 else losses.nll_loss2d
@@ -498,7 +501,7 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index
         operator = losses.nll_loss_of_any
     result = operator(input, target, weight, axis=axis, reduction=reduction, ignore_index=ignore_index)
     refuse_elements(  # after what is refused for its shape
-        target, outside, 0, input.shape[axis], ignore_index,
+        target, outside, 0, shape[axis], ignore_index,
         complaint=lambda found: IndexError(f"Target {found.number} is out of bounds."),
     )  # fmt: skip
     return result

@@ -82,11 +82,7 @@ def multilabel_margin_loss(
 
 
 def _check_scores(input: Tensor) -> tuple[int, int]:
-    """The number of examples, and of classes.
-
-    Raises:
-        RuntimeError: more than two dimensions, no classes.
-    """
+    """The number of examples, and of classes. Raises RuntimeError: more than two dimensions, no classes."""
     if input.ndim > 2 or 0 in input.shape[-1:]:
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
@@ -95,21 +91,13 @@ def _check_scores(input: Tensor) -> tuple[int, int]:
 
 
 def _check_dtype(kernel: str, input: Tensor) -> None:
-    """Refuse all but float32 and float64.
-
-    Raises:
-        NotImplementedError: PyTorch's message.
-    """
+    """Refuse all but float32 and float64. Raises NotImplementedError: PyTorch's message."""
     if input.dtype.category != FLOATING or input.dtype.itemsize == 2:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'")
 
 
 def _check_labels(target: Tensor, least: int, classes: int, text: str) -> None:
-    """Refuse targets that are no numbers of classes.
-
-    Raises:
-        RuntimeError: with this text; another dtype than int64.
-    """
+    """Refuse targets that are no numbers of classes. Raises RuntimeError: with this text; another dtype than int64."""
     if target.dtype is not int64:
         raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}")
     refuse_elements(target, outside, least, classes, complaint=lambda _: RuntimeError(text))

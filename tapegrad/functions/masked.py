@@ -35,10 +35,7 @@ UNMASKED = NAMESPACES["torch"]
 
 def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
     """The dimensions meant, in ascending order; None and () mean all.
-
-    Raises:
-        IndexError: out of range.
-        RuntimeError: a dimension twice.
+    Raises IndexError: out of range. RuntimeError: a dimension twice.
     """
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return tuple(range(max(ndim, 1))) if ndim else ()
@@ -58,9 +55,7 @@ def _axis(dim: Any, ndim: int) -> int:
 
 def _selecting(input: Tensor, mask: Tensor) -> Tensor:
     """A mask in the shape of ``input``, boolean.
-
-    Raises:
-        IndexError, RuntimeError: it can't be broadcast to that shape.
+    Raises IndexError, RuntimeError: it can't be broadcast to that shape.
     """
     if len(mask.shape) > input.ndim:
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
@@ -119,9 +114,6 @@ def sum(
 ) -> Tensor:
     """The sums, over ``dim`` or all, of the elements that ``mask`` selects.
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     >>> torch.masked.sum(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, False, True]))
     tensor(5.)
     """
@@ -136,9 +128,6 @@ def prod(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """The products, over ``dim`` or all, of the elements that ``mask`` selects.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     >>> torch.masked.prod(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([False, True, True]))
     tensor(8.)
@@ -156,9 +145,6 @@ def amax(
 ) -> Tensor:
     """The largest elements, over ``dim`` or all, of those that ``mask`` selects; the least number if there are none.
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     >>> torch.masked.amax(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, True, False]))
     tensor(2.)
     """
@@ -172,9 +158,6 @@ def amin(
 ) -> Tensor:
     """The smallest elements, over ``dim`` or all, of those that ``mask`` selects; the largest number if there are
     none.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     >>> torch.masked.amin(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([False, True, True]))
     tensor(2.)
@@ -191,7 +174,6 @@ def argmax(
 
     Args:
         dim: the dimension to look along; None for the flattened tensor.
-        keepdim: whether ``dim`` stays, with length 1.
 
     >>> torch.masked.argmax(torch.tensor([1, 2, 4]), mask=torch.tensor([True, True, False]))
     tensor(1)
@@ -208,7 +190,6 @@ def argmin(
 
     Args:
         dim: the dimension to look along; None for the flattened tensor.
-        keepdim: whether ``dim`` stays, with length 1.
 
     >>> torch.masked.argmin(torch.tensor([1, 2, 4]), mask=torch.tensor([False, True, True]))
     tensor(1)
@@ -230,9 +211,6 @@ def mean(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """The means, over ``dim`` or all, of the elements that ``mask`` selects; nan of none.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         ValueError: a mean of integers, or in integers.
@@ -256,9 +234,6 @@ def median(
 ) -> Tensor:
     """The medians over ``dim``, the lower one of two, of the elements that ``mask`` selects; nan of none.
 
-    Args:
-        keepdim: whether ``dim`` stays, with length 1.
-
     Raises:
         ValueError: nothing is selected somewhere, and the dtype has no nan.
 
@@ -280,9 +255,6 @@ def logsumexp(
     input: Any, dim: Any = None, *, keepdim: bool = False, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """The logarithms of the sums, over ``dim`` or all, of the exponentials that ``mask`` selects.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     >>> torch.masked.logsumexp(torch.tensor([1.0, 5.0]), 0, mask=torch.tensor([True, False]))
     tensor(1.)
@@ -316,9 +288,6 @@ def norm(
     mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The ``ord``-norms, over ``dim`` or all, of the elements that ``mask`` selects.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     >>> torch.masked.norm(torch.tensor([3.0, 4.0, 5.0]), 2, 0, mask=torch.tensor([True, True, False]))
     tensor(5.)
@@ -360,9 +329,6 @@ def var(
 ) -> Tensor:  # fmt: skip
     """The variances, over ``dim`` or all, of the elements that ``mask`` selects: their number less ``correction`` (1)
     is divided by. In float32 of integers.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         AssertionError: both ``unbiased`` and ``correction``.

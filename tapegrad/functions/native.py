@@ -19,7 +19,6 @@ from tapegrad.functions.normalization import instance_norm, normalized_axes, ren
 from tapegrad.functions.resampling import interpolate
 from tapegrad.ops import attention, normalization, resampling
 from tapegrad.ops import native as ops
-from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.kinds import cast
 from tapegrad.ops.resampling import Sampling
 from tapegrad.ops.shape import view
@@ -239,8 +238,6 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tens
     Raises:
         RuntimeError: widths that don't fit.
     """
-    if isinstance(value, complex) and not input.dtype.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {cpp_name(input.dtype)} without overflow")
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) > 2 * input.ndim:

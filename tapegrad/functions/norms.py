@@ -46,11 +46,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 
 def check_norm_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
-    """Refuse integers, and a ``dtype`` in which the norm can't be taken.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse integers, and a ``dtype`` in which the norm can't be taken. Raises RuntimeError: PyTorch's messages."""
     own = input.dtype
     if own.category < FLOATING:
         raise RuntimeError(
@@ -72,9 +68,7 @@ def check_norm_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
 
 def check_identity(input: Tensor, ord: float, dim: Any, axes: tuple[int, ...]) -> None:
     """Refuse norms that are not defined of nothing: those of infinite or negative order.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
+    Raises RuntimeError: PyTorch's messages.
     """
     if input._spec.numel or not (ord < 0 or ord == math.inf):
         return
@@ -99,9 +93,6 @@ def vector_norm(
     elements, for inf and -inf the largest and the smallest absolute value. Real, also of complex elements.
 
     Where it has no gradient (at 0, say), the gradient is 0.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         RuntimeError: integers; a ``dtype`` that can't hold ``input``; nothing to reduce where the norm has no identity.
@@ -132,9 +123,7 @@ def number(ord: float) -> float:
 
 def check_matrix_dims(x: Tensor, dim: Any) -> tuple[int, int]:
     """The two dimensions of the matrices, not negative.
-
-    Raises:
-        RuntimeError: fewer dimensions, or other than two different ones.
+    Raises RuntimeError: fewer dimensions, or other than two different ones.
     """
     if x.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
@@ -157,7 +146,6 @@ def matrix_norm(
     Args:
         ord: which norm.
         dim: the two dimensions of the matrices.
-        keepdim: whether they stay, with length 1.
 
     Raises:
         RuntimeError: integers, fewer than two dimensions, an unknown order; half types where singular values are
@@ -232,9 +220,6 @@ def norm(
     input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: dtype | None = None
 ) -> Tensor:
     """The norm of all elements, or over ``dim``: of any order ``p``; ``"fro"`` is 2.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         RuntimeError: integers, an unknown order.

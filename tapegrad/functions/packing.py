@@ -88,11 +88,7 @@ def checked_integers(name: str, given: Tensor) -> np.ndarray:
 
 
 def checked_sizes(batch_sizes: Tensor) -> list[int]:
-    """How many sequences there are at each step.
-
-    Raises:
-        RuntimeError: they are not of int64, or increase.
-    """
+    """How many sequences there are at each step. Raises RuntimeError: they are not of int64, or increase."""
     sizes = checked_integers("lengths", batch_sizes).tolist()
     if not sizes:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tapegrad.bindings.layouts import format_strides, laid_out, suggested_format
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.viewing import view_of
 from tapegrad.bindings.windows import adaptive, hashable, several, windows
@@ -315,7 +316,8 @@ def _sampled(operators: Mapping, input: Tensor, samplings: tuple[Any, ...]) -> T
 def _mean(input: Tensor, dims: int) -> Tensor:
     if dims == 1:
         return in_planes(lambda planes: _mean(planes, 2), -2, input)
-    return reductions.mean(input, axis=tuple(range(input.ndim - dims, input.ndim)), keepdims=True)
+    mean = reductions.mean(input, axis=tuple(range(input.ndim - dims, input.ndim)), keepdims=True)
+    return laid_out(mean, format_strides(suggested_format(input), tuple(mean.shape)))
 
 
 @public("nn.functional", "torch", native=True)

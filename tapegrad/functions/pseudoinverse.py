@@ -46,10 +46,7 @@ def as_number(tolerance: Any, other: Any) -> Any:
 def tolerances(name: str, input: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """The absolute and the relative tolerance, numbers or tensors; the relative one's default counts only where there
     is no positive absolute one.
-
-    Raises:
-        TypeError: a number and a tensor.
-        RuntimeError: complex tolerances.
+    Raises TypeError: a number and a tensor. RuntimeError: complex tolerances.
     """
     if isinstance(atol, Tensor) != isinstance(rtol, Tensor):
         atol, rtol = as_number(atol, rtol), as_number(rtol, atol)
@@ -153,11 +150,7 @@ def matrix_rank(
 
 
 def check_finfo(input: Tensor) -> None:
-    """Refuse dtypes of which PyTorch doesn't know the rounding.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse dtypes of which PyTorch doesn't know the rounding. Raises RuntimeError: PyTorch's message."""
     if input.dtype.category < FLOATING or input.dtype.itemsize < 4 or input.dtype is dtypes.complex32:
         raise RuntimeError("This function doesn't handle types other than float and double")
 

@@ -68,11 +68,7 @@ def geqrf(input: Tensor) -> Any:
 
 
 def check_matrices_of(name: str, input: Tensor) -> None:
-    """Refuse what has fewer than two dimensions.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse what has fewer than two dimensions. Raises RuntimeError: PyTorch's message."""
     if input.ndim < 2:
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
 

@@ -36,9 +36,6 @@ def quantile(
     ``q``, in [0, 1], is a number or a tensor with at most one dimension, which then comes first in the result. Between
     two elements ``interpolation`` decides: "linear", "lower", "higher", "midpoint" or "nearest".
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     Raises:
         RuntimeError: no elements; not float32 or float64; ``q`` out of range or of another dtype.
 
@@ -108,11 +105,7 @@ def _with_last(input: Tensor, axis: int) -> Tensor:
 
 
 def _checked(name: str, input: Tensor, q: Any, dim: Any, interpolation: Any) -> Tensor:
-    """The quantiles as a tensor of the dtype of ``input``.
-
-    Raises:
-        TypeError, RuntimeError: PyTorch's messages.
-    """
+    """The quantiles as a tensor of the dtype of ``input``. Raises TypeError, RuntimeError: PyTorch's messages."""
     if not (isinstance(q, Tensor) or is_number(q)) or not (dim is None or type(dim) is int):
         raise no_overload(name, (input, q) if dim is None else (input, q, dim), _OVERLOADS)
     if isinstance(q, Tensor):

@@ -14,7 +14,6 @@ from tapegrad.bindings.factory import (
     Target,
     TensorOptions,
     checked_size,
-    element,
     is_integer,
     no_overload,
     place_like,
@@ -25,7 +24,7 @@ from tapegrad.bindings.factory import (
 from tapegrad.bindings.generator import Sample, next_key, one_by_one, sampled, stream_of
 from tapegrad.bindings.layouts import copy_strides, laid_out
 from tapegrad.bindings.registry import public
-from tapegrad.bindings.scalars import is_number, unsupported
+from tapegrad.bindings.scalars import element, is_number, unsupported
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, float32, float64, int64, uint32
 from tapegrad.ops import random as ops
@@ -166,10 +165,7 @@ _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 def check_range(low: int, high: int, d: dtype) -> None:
     """Refuse a range of whole numbers that is empty or that a dtype can't hold; warn if it holds them with gaps.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-        ValueError: a bound of more than 64 bits.
+    Raises RuntimeError: PyTorch's messages. ValueError: a bound of more than 64 bits.
     """
     if not (-(2**63) <= low < 2**63 and high < 2**63):
         raise ValueError("Overflow when unpacking long long")

@@ -47,11 +47,7 @@ class Weights(NamedTuple):
 
 
 def _weights(params: Sequence[Tensor], has_biases: bool, projected: bool) -> list[Weights]:
-    """The parameters of all layers.
-
-    Raises:
-        RuntimeError: their number is wrong.
-    """
+    """The parameters of all layers. Raises RuntimeError: their number is wrong."""
     count = 2 + 2 * has_biases + projected
     if len(params) % count:
         raise RuntimeError("got an incorrect number of RNN parameters")
@@ -70,11 +66,7 @@ def _check_counts(layers: Layers, states: int, weights: int) -> None:
 
 
 def _check_product(x: Tensor, weight: Tensor, rows: int) -> None:
-    """Refuse what can't be multiplied by a transposed weight.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse what can't be multiplied by a transposed weight. Raises RuntimeError: PyTorch's messages."""
     if x.dtype is not weight.dtype:
         names = (x.dtype.scalar_name, weight.dtype.scalar_name)
         raise RuntimeError("mat1 and mat2 must have the same dtype, but got {} and {}".format(*names))
@@ -283,11 +275,7 @@ def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
 
 
 def _check_cell(x: Tensor, states: Sequence[Tensor], weights: Weights, gates: int) -> None:
-    """Refuse what a cell of so many gates can't take.
-
-    Raises:
-        IndexError, RuntimeError: PyTorch's messages.
-    """
+    """Refuse what a cell of so many gates can't take. Raises IndexError, RuntimeError: PyTorch's messages."""
     w_ih, w_hh = weights[:2]
     if x.size(1) != w_ih.shape[1]:
         raise RuntimeError(f"input has inconsistent input_size: got {x.shape[1]} expected {w_ih.shape[1]}")

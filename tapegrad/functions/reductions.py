@@ -28,33 +28,20 @@ def invalid(name: str, *arguments: Any) -> TypeError:
 
 
 def check_flag(name: str, argument: str, value: Any) -> None:
-    """Refuse anything but a bool.
-
-    Raises:
-        TypeError: naming the argument.
-    """
+    """Refuse anything but a bool. Raises TypeError: naming the argument."""
     if not isinstance(value, bool):
         raise TypeError(f"{name}(): argument '{argument}' must be bool, not {type(value).__name__}")
 
 
 def check_dtype(name: str, value: Any) -> None:
-    """Refuse anything but a dtype or None.
-
-    Raises:
-        TypeError: naming the argument.
-    """
+    """Refuse anything but a dtype or None. Raises TypeError: naming the argument."""
     if value is not None and not isinstance(value, dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(value).__name__}")
 
 
 def one_dim(name: str, dim: Any, ndim: int) -> int:
-    """A single dimension as a non-negative number.
-
-    Raises:
-        TypeError: not an int.
-        IndexError: out of range.
-    """
-    if isinstance(dim, (bool, float, str, tuple, list)) or dim is None:
+    """A single dimension as a non-negative number. Raises TypeError: not an int. IndexError: out of range."""
+    if type(dim) is not int and (isinstance(dim, (bool, float, str, tuple, list)) or dim is None):
         raise TypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
     return wrap_dim(dim, ndim)
 
@@ -73,32 +60,20 @@ def several_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def refuse_complex(kernel: str, input: Tensor) -> None:
-    """Refuse a complex tensor as PyTorch's CPU kernels do.
-
-    Raises:
-        NotImplementedError: naming the kernel.
-    """
+    """Refuse a complex tensor as PyTorch's CPU kernels do. Raises NotImplementedError: naming the kernel."""
     if input.dtype.is_complex:
         raise not_implemented(kernel, input.dtype)
 
 
 def check_nonempty(name: str, input: Tensor, axes: Sequence[int], prefix: str = "(): ") -> None:
-    """Refuse to look for an extremum along a dimension of length 0.
-
-    Raises:
-        IndexError: naming the dimension.
-    """
+    """Refuse to look for an extremum along a dimension of length 0. Raises IndexError: naming the dimension."""
     for axis in axes if input.ndim else ():
         if input.shape[axis] == 0:
             raise IndexError(f"{name}{prefix}Expected reduction dim {axis} to have non-zero size.")
 
 
 def check_differentiable_dtype(input: Tensor, wanted: dtype | None) -> None:
-    """Refuse to sum what requires grad in a type that can't.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse to sum what requires grad in a type that can't. Raises RuntimeError: PyTorch's message."""
     if wanted is not None and wanted.category < FLOATING and input._spec.requires_grad and thread.modes.grad:
         raise RuntimeError(f"Autograd not support dtype: {wanted.scalar_name}")
 
@@ -114,7 +89,6 @@ def sum(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype 
 
     Args:
         dim: an int, or ints; None, () or nothing stands for all dimensions.
-        keepdim: whether the dimensions that are summed over stay, with length 1.
         dtype: what the elements are cast to first, and the result is.
 
     Raises:
@@ -160,11 +134,7 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 
 
 def check_mean_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
-    """Refuse a mean of integers, or in integers.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse a mean of integers, or in integers. Raises RuntimeError: PyTorch's message."""
     which, found = ("Input", input.dtype) if wanted is None else ("Optional", wanted)
     if found.category < FLOATING:
         raise RuntimeError(
@@ -184,7 +154,6 @@ def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype
 
     Args:
         dim: an int, or ints; None, () or nothing stands for all dimensions.
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         RuntimeError: integers, without a floating ``dtype``.
@@ -208,9 +177,6 @@ def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The sum over ``dim`` (or of all) of the elements that are not nan.
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     Raises:
         RuntimeError: complex elements.
 
@@ -226,9 +192,6 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
 @public("torch", "Tensor", out=Out(computes=FLOATING, kernel="nansum_cpu", real=True))
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The mean over ``dim`` (or of all) of the elements that are not nan.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         RuntimeError: integers, or complex elements.
@@ -279,9 +242,6 @@ def _truth(name: str, operator: Callable, input: Tensor, dim: Any, keepdim: bool
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements, or all over ``dim``, are nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     >>> torch.all(torch.tensor([[True, True], [True, False]]), 1)
     tensor([ True, False])
     """
@@ -291,9 +251,6 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 @public("torch", "Tensor", out=Out("any only supports bool tensor for result, got: {O}", derivative=False))
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element, or any over ``dim``, is nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     >>> torch.any(torch.tensor([[False, True], [False, False]]), 1)
     tensor([ True, False])
@@ -336,11 +293,7 @@ def _extremum(name: str, input: Tensor, dim: Any, keepdim: Any, other: Any) -> A
 
 
 def check_any_elements(name: str, input: Tensor) -> None:
-    """Refuse to look for an extremum of nothing.
-
-    Raises:
-        RuntimeError: PyTorch's message.
-    """
+    """Refuse to look for an extremum of nothing. Raises RuntimeError: PyTorch's message."""
     if input._spec.numel == 0:
         raise RuntimeError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
@@ -365,7 +318,6 @@ def max(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = 
 
     Args:
         dim: the dimension to look along; in its place another tensor, which may be given as ``other``, too.
-        keepdim: whether ``dim`` stays, with length 1.
 
     Raises:
         RuntimeError: no elements, and no ``dim``.
@@ -384,7 +336,6 @@ def min(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = 
 
     Args:
         dim: the dimension to look along; in its place another tensor, which may be given as ``other``, too.
-        keepdim: whether ``dim`` stays, with length 1.
 
     >>> torch.tensor([3.0, 1.0, 1.0]).min(0).indices
     tensor(1)
@@ -406,9 +357,6 @@ def _extreme_values(name: str, kernel: str, operator: Callable, input: Tensor, d
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The largest elements over ``dim`` (all if it is empty); equal ones share the gradient.
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     Raises:
         IndexError, RuntimeError: nothing to reduce.
 
@@ -422,9 +370,6 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The smallest elements over ``dim`` (all if it is empty); equal ones share the gradient.
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     Raises:
         IndexError, RuntimeError: nothing to reduce.
 
@@ -437,9 +382,6 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
 @public("torch", "Tensor")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest elements, of all or over ``dim``: a named tuple ``(min, max)``.
-
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         IndexError, RuntimeError: nothing to reduce.
@@ -475,9 +417,6 @@ def _position(name: str, operator: Callable, input: Tensor, dim: Any, keepdim: b
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first largest element over ``dim``, or in the flattened tensor; nan is the largest.
 
-    Args:
-        keepdim: whether ``dim`` stays, with length 1.
-
     Raises:
         IndexError: nothing to reduce.
         RuntimeError: bool or complex elements.
@@ -491,9 +430,6 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 @public("torch", "Tensor", out=Out(EXPECTED, derivative=False))
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first smallest element over ``dim``, or in the flattened tensor; nan is the smallest.
-
-    Args:
-        keepdim: whether ``dim`` stays, with length 1.
 
     Raises:
         IndexError: nothing to reduce.
@@ -550,7 +486,6 @@ def std(
     Args:
         dim: an int, or ints; None for all.
         unbiased, correction: what the sum of squares is divided by, as in ``var``.
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         RuntimeError: integers.
@@ -570,7 +505,6 @@ def var(
 
     Args:
         dim: an int, or ints; None for all.
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     Raises:
         RuntimeError: integers.
@@ -590,7 +524,6 @@ def std_mean(
     Args:
         dim: an int, or ints; None for all.
         unbiased, correction: what the sum of squares is divided by, as in ``var``.
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
@@ -607,7 +540,6 @@ def var_mean(
     Args:
         dim: an int, or ints; None for all.
         unbiased, correction: what the sum of squares is divided by, as in ``var``.
-        keepdim: whether the dimensions that are reduced stay, with length 1.
 
     >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
@@ -640,9 +572,6 @@ def median(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET) -> Any:
 
     Of an even number of elements it is the lower one of the two in the middle; nan if there is one.
 
-    Args:
-        keepdim: whether ``dim`` stays, with length 1.
-
     Raises:
         NotImplementedError: bool or complex elements.
 
@@ -658,7 +587,6 @@ def nanmedian(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET) -> Any:
 
     Args:
         dim: the dimension to reduce; without it, the median of all elements.
-        keepdim: whether ``dim`` stays, with length 1.
 
     >>> torch.nanmedian(torch.tensor([4.0, torch.nan, 3.0]))
     tensor(3.)

@@ -13,13 +13,7 @@ from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
 from tapegrad.functions.creation import zeros
-from tapegrad.functions.reductions import (
-    check_differentiable_dtype,
-    check_dtype,
-    check_flag,
-    invalid,
-    one_dim,
-)
+from tapegrad.functions.reductions import check_differentiable_dtype, check_dtype, check_flag, invalid, one_dim
 from tapegrad.functions.slicing import sliced
 from tapegrad.ops import arithmetic, comparison, joining, scans, shape
 from tapegrad.tape.modes import thread
@@ -34,7 +28,6 @@ def prod(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET, *, dtype: dtype
 
     Args:
         dim: an int; without it, all elements are multiplied.
-        keepdim: whether ``dim`` stays, with length 1.
 
     Raises:
         TypeError: ``keepdim`` without ``dim``; several dimensions.
@@ -149,10 +142,7 @@ def cummin(input: Tensor, dim: int) -> Any:
 
 def _of_complex(name: str, input: Tensor) -> tuple[Tensor, Tensor] | None:
     """Running extrema of complex elements, where there are none to compare; None for real ones.
-
-    Raises:
-        NotImplementedError: there are some to compare.
-        RuntimeError: they require grad.
+    Raises NotImplementedError: there are some to compare. RuntimeError: they require grad.
     """
     if not input.dtype.is_complex:
         return None
@@ -165,9 +155,7 @@ def _of_complex(name: str, input: Tensor) -> tuple[Tensor, Tensor] | None:
 
 def check_extension(input: Tensor, axis: int, extension: Tensor) -> None:
     """Refuse what can't be put in front of or behind a tensor.
-
-    Raises:
-        RuntimeError: naming the dimension that doesn't match.
+    Raises RuntimeError: naming the dimension that doesn't match.
     """
     if extension.ndim != input.ndim:
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.bindings.bounds import numbers
-from tapegrad.bindings.declarations import (
-    ARITHMETIC,
-    FOUND,
-    InPlace,
-    Out,
-    refuse_wider,
-)
+from tapegrad.bindings.declarations import ARITHMETIC, FOUND, InPlace, Out, refuse_wider
 from tapegrad.bindings.inplace import not_of_integers
 from tapegrad.bindings.inplace_fast_path import two_operands
 from tapegrad.bindings.layouts import in_row_major_order
@@ -25,6 +18,7 @@ from tapegrad.bindings.scalars import (
     operand,
     python_number,
     refuse,
+    refuse_unfitting,
     unsupported,
 )
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING
@@ -87,6 +81,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     >>> torch.clamp(torch.tensor([-1.0, 0.5, 2.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    own = input._spec.dtype
+    if own.category == FLOATING and type(min) in (float, int) and type(max) in (float, int):
+        return selection.clamp.with_numbers(input, (converted(min, own), converted(max, own)), {})
     bounds = [bound for bound in (min, max) if bound is not None]
     if not bounds:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -221,10 +218,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    found = numbers(value) if value.dtype is not input.dtype else None
-    if found is not None:
-        number = found.item()
-        converted(number.real if isinstance(number, complex) and not number.imag else number, input.dtype)
+    refuse_unfitting(value, input.dtype)
     return in_row_major_order(selection.masked_fill_tensor(input, mask, value))
 
 

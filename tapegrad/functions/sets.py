@@ -120,9 +120,6 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
     """The exclusive or, over all elements or over ``dim``, of their bits in float64 or int64: uint64.
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     Raises:
         RuntimeError: another mode than 0; nothing to reduce.
         NotImplementedError: complex elements.

@@ -147,9 +147,6 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 
     Integers become floats.
 
-    Args:
-        keepdim: whether the dimensions that are reduced stay, with length 1.
-
     >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
     """

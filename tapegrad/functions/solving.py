@@ -37,21 +37,13 @@ def refuse_failure(info: Tensor, complaint: Callable[[str, int], Exception]) -> 
 
 
 def check_solved(name: str, info: Tensor) -> None:
-    """Refuse the solution of an equation with a singular matrix.
-
-    Raises:
-        LinAlgError: PyTorch's message.
-    """
+    """Refuse the solution of an equation with a singular matrix. Raises LinAlgError: PyTorch's message."""
     what = "The solver failed because the input matrix is singular."
     refuse_failure(info, lambda where, _: LinAlgError(f"{name}: {where}{what}"))
 
 
 def check_inverted(name: str, info: Tensor) -> None:
-    """Refuse the inverse of a singular matrix.
-
-    Raises:
-        LinAlgError: PyTorch's message.
-    """
+    """Refuse the inverse of a singular matrix. Raises LinAlgError: PyTorch's message."""
     refuse_failure(
         info,
         lambda where, number: LinAlgError(
@@ -63,9 +55,7 @@ def check_inverted(name: str, info: Tensor) -> None:
 
 def check_equation(name: str, A: Tensor, rows: int, columns: int, left: bool) -> None:
     """Refuse a right-hand side with matrices of this many rows and columns, if the lengths don't fit.
-
-    Raises:
-        RuntimeError: PyTorch's message.
+    Raises RuntimeError: PyTorch's message.
     """
     if A.shape[-2] != (rows if left else columns):
         raise RuntimeError(
@@ -75,11 +65,7 @@ def check_equation(name: str, A: Tensor, rows: int, columns: int, left: bool) ->
 
 
 def check_low_precision(name: str, A: Tensor) -> None:
-    """Refuse integers and the half types.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse integers and the half types. Raises RuntimeError: PyTorch's messages."""
     check_floating(name, A)
     if A.dtype.itemsize < 4:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {A.dtype.scalar_name}")
@@ -214,9 +200,7 @@ def triangular_solve(
 
 def check_pair(b: Tensor, A: Tensor, name: str = "triangular_solve") -> None:
     """Refuse a right-hand side and a matrix that don't fit, in the words of the older functions.
-
-    Raises:
-        RuntimeError: dtypes or shapes that differ.
+    Raises RuntimeError: dtypes or shapes that differ.
     """
     if b.dtype is not A.dtype:
         raise RuntimeError(

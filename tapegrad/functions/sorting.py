@@ -45,11 +45,7 @@ def on_host(input: Tensor) -> np.ndarray:
 
 
 def check_sortable(name: str, input: Tensor) -> None:
-    """Refuse what has no order.
-
-    Raises:
-        RuntimeError: complex elements.
-    """
+    """Refuse what has no order. Raises RuntimeError: complex elements."""
     if input.dtype.is_complex:
         raise RuntimeError(f" {name} does not support complex dtypes on CPU")
 
@@ -132,9 +128,6 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest elements over ``dim``, counted from 1: a named tuple of ``values`` and ``indices``.
 
-    Args:
-        keepdim: whether ``dim`` stays, with length 1.
-
     Raises:
         RuntimeError: fewer than ``k`` elements.
         NotImplementedError: bool or complex elements.
@@ -154,9 +147,6 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 @public("torch", "Tensor")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent elements over ``dim``, the smallest of several: a named tuple of ``values`` and ``indices``.
-
-    Args:
-        keepdim: whether ``dim`` stays, with length 1.
 
     Raises:
         NotImplementedError: complex elements.
@@ -182,9 +172,7 @@ def examples_on_host(tensor: Tensor) -> list[np.ndarray]:
 
 def for_each_example(function: Callable[[np.ndarray], np.ndarray], tensor: Tensor) -> Tensor:
     """The int64 tensor that a function makes of a tensor's elements; on each example by itself, if it is one.
-
-    Raises:
-        RuntimeError: what the function gives has not the same shape for all examples.
+    Raises RuntimeError: what the function gives has not the same shape for all examples.
     """
     found = [function(example) for example in examples_on_host(tensor)]
     shape = found[0].shape if found else (0,)

@@ -22,11 +22,7 @@ AXES = ("time", "height", "width")
 
 
 def _numbers(value: Any, name: str, dims: int) -> tuple[int, ...]:
-    """An int, or one for each dimension of space.
-
-    Raises:
-        RuntimeError: another number of them.
-    """
+    """An int, or one for each dimension of space. Raises RuntimeError: another number of them."""
     numbers = (value,) * dims if isinstance(value, int) else tuple(value)
     if len(numbers) != dims:
         count = {2: "Ints", 3: "three Ints"}[dims]
@@ -35,11 +31,7 @@ def _numbers(value: Any, name: str, dims: int) -> tuple[int, ...]:
 
 
 def _check_lengths(input: Tensor, kernel: Sequence[int], sizes: Sequence[int]) -> None:
-    """Refuse windows that don't fit.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse windows that don't fit. Raises RuntimeError: PyTorch's messages."""
     dims = len(sizes)
     name = {2: "fractional_max_pool2d()", 3: "fractional_max_pool3d_out()"}[dims]
     for axis in range(input.ndim - dims - 1, input.ndim):
@@ -228,11 +220,7 @@ def _max_unpool(
 
 
 def _check_unpooled(dims: int, input: Tensor, indices: Tensor) -> None:
-    """Refuse shapes that don't fit.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-    """
+    """Refuse shapes that don't fit. Raises RuntimeError: PyTorch's messages."""
     plane, given = max(dims, 2), input.ndim + (dims == 1)
     if given not in (plane + 1, plane + 2):
         raise RuntimeError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
-from tapegrad.absent import REASONS, refusing
+from tapegrad.absent import REASONS, RefusedClass, refusing
 from tapegrad.nn import Module
 
 __all__ = [
@@ -21,13 +21,12 @@ F = TypeVar("F")
 __getattr__ = refusing(__name__)
 
 
+class _Absent(RefusedClass):
+    refusal = "torch.fx.", REASONS["torch.export"]
+
+
 def _refuse(name: str) -> NoReturn:
     raise NotImplementedError(f"torch.fx.{name} is not in tapegrad (yet): {REASONS['torch.export']}")
-
-
-class _Absent:
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _refuse(type(self).__name__)
 
 
 class CodeGen(_Absent):
@@ -58,11 +57,8 @@ class Tracer(_Absent):
     """What traces a module, in PyTorch."""
 
 
-class GraphModule(Module):
+class GraphModule(_Absent, Module):
     """A module that runs a graph, in PyTorch."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _refuse("GraphModule")
 
 
 def symbolic_trace(root: Any, concrete_args: Any = None) -> NoReturn:

@@ -10,11 +10,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def reduce_tensor(tensor: Tensor) -> Any:
-    """What a tensor is sent as.
-
-    Raises:
-        RuntimeError: it has a history.
-    """
+    """What a tensor is sent as. Raises RuntimeError: it has a history."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "

@@ -17,16 +17,10 @@ if TYPE_CHECKING:
     from tapegrad.nn.modules import *
 
 PACKAGES = "attention", "grad", "init", "modules", "parallel", "utils"
-_load, _ = on_demand(
-    __name__,
-    DataParallel="tapegrad.nn.parallel",
-    attention="tapegrad.nn.attention",
-    grad="tapegrad.nn.grad",
-    init="tapegrad.nn.init",
-    modules="tapegrad.nn.modules",
-    parallel="tapegrad.nn.parallel",
-    utils="tapegrad.nn.utils",
-)
+_load, _ = on_demand(__name__, {
+    __name__: "attention grad init modules parallel utils",
+    "tapegrad.nn.parallel": "DataParallel",
+})
 
 
 def __getattr__(name: str) -> Any:

@@ -22,6 +22,7 @@ from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.conventions import kink
 from tapegrad.ops.joining import cat, split
 from tapegrad.ops.kinds import conj, elementwise, general, zeros_of
+from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.reductions import widened
 from tapegrad.ops.selection import where
 from tapegrad.ops.special import erf
@@ -36,7 +37,7 @@ def _flat(g):
     return zeros_of(g, shape=tuple(g.shape), dtype=as_dtype(g.dtype))
 
 
-@elementwise(x=lambda g, out: threshold_backward(g, out, threshold=0), real=True)
+@elementwise(x=lambda out, g: threshold_backward(g, out, threshold=0), real=True)
 def relu(x):
     """``x`` where positive, else 0; to jax too, 0 has no gradient."""
     return nn.relu(x)
@@ -70,11 +71,20 @@ def hardtanh_backward(grad, x, *, min_val, max_val):
 
 
 @elementwise(
-    x=lambda g, x, negative_slope: leaky_relu_backward(g, x, negative_slope=negative_slope), real=True,
+    x=lambda x, g, negative_slope: leaky_relu_backward(g, x, negative_slope=negative_slope), real=True,
     rounds_once=True,
 )  # fmt: skip
 def leaky_relu(x, *, negative_slope):
     """``x`` where positive, else ``negative_slope * x``."""
+    return jnp.where(x > 0, x, x * negative_slope)
+
+
+@elementwise(
+    x=lambda g, out, negative_slope: leaky_relu_backward(g, out, negative_slope=negative_slope), real=True,
+    rounds_once=True, family="leaky_relu", node=1,
+)  # fmt: skip
+def leaky_relu_in_place(x, *, negative_slope):
+    """``leaky_relu`` with a slope that is not negative, whose gradient is computed from the result."""
     return jnp.where(x > 0, x, x * negative_slope)
 
 
@@ -88,7 +98,7 @@ def leaky_relu_backward(grad, x, *, negative_slope):
 
 
 @elementwise(
-    x=lambda g, x, weight: prelu_backward(g, x, weight),
+    x=lambda x, weight, g: prelu_backward(g, x, weight),
     weight=lambda g, x: where(x > 0, 0, where(x == 0, 0, x) * g),
     real=True, aten="_prelu_kernel",
 )  # fmt: skip
@@ -115,6 +125,16 @@ def _elu_gradient(g, x, alpha, scale, input_scale):
 @elementwise(x=_elu_gradient, real=True, rounds_once=True)
 def elu(x, *, alpha, scale, input_scale):
     """``scale * x`` where positive, else ``scale * alpha * (exp(input_scale * x) - 1)``."""
+    return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) * input_scale))
+
+
+def _elu_gradient_of_result(g, out, alpha, scale, input_scale):
+    return g * where(out <= 0, (where(out < 0, out, 0) + alpha * scale) * input_scale, scale)
+
+
+@elementwise(x=_elu_gradient_of_result, real=True, rounds_once=True, family="elu", node=1)
+def elu_in_place(x, *, alpha, scale, input_scale):
+    """``elu`` with an ``alpha`` that is not negative, whose gradient is computed from the result."""
     return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) * input_scale))
 
 
@@ -182,7 +202,7 @@ def softplus(x, *, beta, threshold):
 
 @elementwise(
     x=lambda g, x: g * sigmoid(-x), real=True, aten="log_sigmoid_forward", node="LogSigmoidBackward0",
-    profile="log_sigmoid_forward", rounds_once=True,
+    profile="log_sigmoid_forward", rounds_once=True, gradient_lies=gradient_kept,
 )  # fmt: skip
 def logsigmoid(x):
     """``log(sigmoid(x))``, without overflow."""
@@ -231,7 +251,7 @@ hardshrink_backward = _inner_zero("hardshrink")
 softshrink_backward = _inner_zero("softshrink")
 
 
-@elementwise(x=lambda g, x, threshold: threshold_backward(g, x, threshold=threshold), real=True)
+@elementwise(x=lambda x, g, threshold: threshold_backward(g, x, threshold=threshold), real=True)
 def threshold(x, *, threshold, value):
     """``x`` where above the threshold, ``value`` elsewhere."""
     return jnp.where(x <= threshold, jnp.asarray(value, x.dtype), x)
@@ -253,7 +273,7 @@ def _glu_tangent(t_x, x, axis):
     return t_value * opening + t_gate * value * opening * (1 - opening)
 
 
-@general(x=_glu_gradient, jvp=_glu_tangent, real=True, keeps_layout=True, rounds_once=True)
+@general(x=_glu_gradient, jvp=_glu_tangent, real=True, lies=as_input, rounds_once=True)
 def glu(x, *, axis):
     """The first half along an axis times the sigmoid of the second."""
     half = x.shape[axis] // 2

@@ -194,7 +194,7 @@ def fmod_number(x, y):
 # -- powers ------------------------------------------------------------------------------------------------------------
 
 
-def _power_to_base(g, x, y):
+def _power_to_base(g, x, y, out):  # PyTorch keeps the result for the exponent, whoever asks
     return where(y == 0, 0, g * conj(y * x ** (y - 1)))
 
 
@@ -260,7 +260,8 @@ def filled_like(x, value):
 
 
 @elementwise(
-    x=lambda g, y: g * conj(exp2(y)), y=lambda g, out: g * conj(out) * math.log(2), promote="float", aten=".Tensor",
+    x=lambda g, y, out: g * conj(exp2(y)), y=lambda g, out: g * conj(out) * math.log(2), promote="float",
+    aten=".Tensor",
 )  # fmt: skip
 def ldexp(x, y):
     """``x * 2 ** y``."""

@@ -10,8 +10,11 @@ from jax import lax
 
 from tapegrad.execution.sizes import places_along
 from tapegrad.ops.kinds import linear, sum_to
+from tapegrad.ops.memory_formats import IMAGES, as_images, as_input, gradient_kept, gradient_of_images
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.shape import Shape, view
+from tapegrad.tensor.geometry import Geometry, preserved_strides, transposed
+from tapegrad.tensor.spec import Spec
 
 
 @linear(x=lambda g, x_shape, repeats: _fold(g, tuple(x_shape), repeats))
@@ -28,19 +31,27 @@ def _fold(g: Any, shape: Shape, repeats: Shape) -> Any:
     return view(sum_to(view(g, shape=blocks), shape=kept), shape=shape)
 
 
-@linear(x=lambda g, axes: flip(g, axes=axes), keeps_layout=True)
+@linear(x=lambda g, axes: flip(g, axes=axes), lies=as_input, gradient_lies=gradient_kept)
 def flip(x, *, axes):
     """``x`` with the order of the items reversed along some dimensions."""
     return jnp.flip(x, axes) if x.ndim else x
 
 
-@linear(x=lambda g, shifts, axes: roll(g, shifts=tuple(-shift for shift in shifts), axes=axes))
+@linear(
+    x=lambda g, shifts, axes: roll(g, shifts=tuple(-shift for shift in shifts), axes=axes),
+    lies=as_images, gradient_lies=gradient_of_images,
+)  # fmt: skip
 def roll(x, *, shifts, axes):
     """``x`` with the items of some dimensions moved on cyclically; without ``axes``, of the whole in a row."""
     return jnp.roll(x, shifts, axes) if axes else jnp.roll(x.reshape(-1), shifts[0]).reshape(x.shape)
 
 
-@linear(x=lambda g, k, axes: rot90(g, k=-k, axes=axes))
+def _turned_back(place: Geometry, x: Spec, k: int, axes: tuple[int, int]) -> Geometry:
+    turned = Geometry(place.shape, preserved_strides(*place[:2]))
+    return transposed(turned, *axes) if k % 2 else turned
+
+
+@linear(x=lambda g, k, axes: rot90(g, k=-k, axes=axes), gradient_lies=_turned_back)
 def rot90(x, *, k, axes):
     """``x`` turned ``k`` times by a right angle in the plane of two dimensions, from the first towards the second."""
     return jnp.rot90(x, int(k), axes)  # jax asks of k alone whether it equals a number: see Note [Structures]
@@ -55,7 +66,7 @@ Widths = tuple[tuple[int, int], ...]
 @linear(
     x=lambda g, widths: constant_pad(g, 0, widths=tuple((-low, -high) for low, high in widths)),
     jvp=lambda t_x, widths: constant_pad(t_x, 0, widths=widths),
-    aten="constant_pad_nd",
+    aten="constant_pad_nd", lies=as_images, gradient_lies=gradient_of_images,
 )  # fmt: skip
 def constant_pad(x, value, *, widths):
     """``x`` with ``value`` put before and after it, ``widths`` for each dimension; negative widths cut off."""
@@ -111,8 +122,8 @@ def _pad_places(shape: Shape, widths: Widths, mode: str) -> list[tuple[int, np.n
 PADS: dict[tuple[str, int], Operator] = {
     (mode, dims): _pad_operator(mode, dims, aten, **facts)
     for mode, aten, facts in (
-        ("reflect", "reflection_pad", {}),
-        ("replicate", "replication_pad", {}),
+        ("reflect", "reflection_pad", IMAGES),
+        ("replicate", "replication_pad", IMAGES),
         ("circular", None, {"node": "torch::autograd::CopySlices", "profile": "_pad_circular"}),
     )
     for dims in (1, 2, 3)
@@ -123,7 +134,7 @@ PADS: dict[tuple[str, int], Operator] = {
 # -- between channels and pixels ---------------------------------------------------------------------------------------
 
 
-@linear(x=lambda g, factor: pixel_unshuffle(g, factor=factor))
+@linear(x=lambda g, factor: pixel_unshuffle(g, factor=factor), lies=as_images, gradient_lies=gradient_of_images)
 def pixel_shuffle(x, *, factor):
     """(..., C r^2, H, W) to (..., C, H r, W r): channels become blocks of pixels."""
     *batch, channels, height, width = x.shape
@@ -133,7 +144,7 @@ def pixel_shuffle(x, *, factor):
     return blocks.transpose(order).reshape(*batch, channels // factor**2, height * factor, width * factor)
 
 
-@linear(x=lambda g, factor: pixel_shuffle(g, factor=factor))
+@linear(x=lambda g, factor: pixel_shuffle(g, factor=factor), lies=as_images, gradient_lies=gradient_of_images)
 def pixel_unshuffle(x, *, factor):
     """(..., C, H r, W r) to (..., C r^2, H, W): the inverse of ``pixel_shuffle``."""
     *batch, channels, height, width = x.shape
@@ -143,7 +154,10 @@ def pixel_unshuffle(x, *, factor):
     return blocks.transpose(order).reshape(*batch, channels * factor**2, height // factor, width // factor)
 
 
-@linear(x=lambda g, x_shape, groups: channel_shuffle(g, groups=x_shape[1] // groups))
+@linear(
+    x=lambda g, x_shape, groups: channel_shuffle(g, groups=x_shape[1] // groups),
+    lies=as_images, gradient_lies=gradient_of_images,
+)  # fmt: skip
 def channel_shuffle(x, *, groups):
     """(N, C, ...) with the channels of ``groups`` groups dealt out in turn."""
     n, channels, *rest = x.shape

@@ -12,7 +12,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from tapegrad.execution.dtypes import as_dtype
-from tapegrad.ops.kinds import cast, general, sum_to, zeros_of
+from tapegrad.ops.kinds import cast, general, retyped, sum_to, zeros_of
 
 
 def _overwritten(g, x_shape, x_dtype):
@@ -28,7 +28,7 @@ def _overwritten(g, x_shape, x_dtype):
 )  # fmt: skip
 def fill(x, value):
     """``x`` with every element replaced by the 0-dim ``value``."""
-    return jnp.full(x.shape, value, x.dtype)
+    return jnp.broadcast_to(retyped(jnp.asarray(value), x.dtype), x.shape)
 
 
 @general(x=_overwritten, jvp=lambda x: _zeros(x), aten=".Scalar", family="fill")
@@ -60,9 +60,7 @@ def compared(x, y, outcome):
 )  # fmt: skip
 def copy(x, source):
     """``source``, broadcast to the shape of ``x`` and cast to its dtype."""
-    if jnp.iscomplexobj(source) and not jnp.iscomplexobj(x):
-        source = jnp.real(source)
-    return jnp.broadcast_to(source, x.shape).astype(x.dtype)
+    return jnp.broadcast_to(retyped(source, x.dtype), x.shape)
 
 
 def _zeros(x):

@@ -21,6 +21,8 @@ from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.selection import where
 from tapegrad.ops.shape import permute
+from tapegrad.tensor.geometry import Geometry, contiguous_strides, transposed
+from tapegrad.tensor.spec import Spec
 
 
 def _transposed(x: Any) -> Any:
@@ -133,6 +135,13 @@ def _tangent(t_q, t_k, t_v, t_mask, q, k, v, mask, key, scale, causal, p):
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
+def _heads_inside(place: Geometry, x: Spec, **settings: Any) -> Geometry | None:
+    """Where gradients of the fused kernel lie: heads inside of places; it takes no others than whole rows."""
+    batch, heads, length, depth = x.shape
+    row_major = Geometry((batch, length, heads, depth), contiguous_strides((batch, length, heads, depth)))
+    return transposed(row_major, 1, 2) if x.layout[-1] == 1 else None
+
+
 def _declare_attention(name: str, **facts: Any) -> Operator:
     @general(
         q=_gradient_of("q"),
@@ -156,7 +165,9 @@ def _declare_attention(name: str, **facts: Any) -> Operator:
     return operator
 
 
-attention = _declare_attention("attention", aten="_scaled_dot_product_flash_attention_for_cpu")
+attention = _declare_attention(
+    "attention", aten="_scaled_dot_product_flash_attention_for_cpu", gradient_lies=_heads_inside
+)
 attention_by_parts = _declare_attention(
     "attention_by_parts", aten="_scaled_dot_product_attention_math", node="UnsafeViewBackward0"
 )

@@ -13,9 +13,10 @@ from tapegrad.ops import conventions
 from tapegrad.ops.eigen import diagonal_of, on_diagonal
 from tapegrad.ops.kinds import general, sum_to
 from tapegrad.ops.matmul import FULL, adjoint, matmul
+from tapegrad.ops.memory_formats import by_columns
 from tapegrad.ops.scans import plus
 from tapegrad.ops.slicing import tril
-from tapegrad.ops.solving import batch_of, column_major, expanded, solve_triangular
+from tapegrad.ops.solving import batch_of, expanded, solve_triangular
 
 
 def lower_half(x):
@@ -76,11 +77,11 @@ def _first_minors(x):
     return lax.fori_loop(0, x.shape[-1], step, (x, jnp.zeros(x.shape[:-2], jnp.int32)))[1]
 
 
-@column_major
 @general(
     x=lambda g_factor, factor, upper: cholesky_gradient(g_factor, factor, upper),
     jvp=lambda t_x, factor, upper: (cholesky_tangent(t_x, factor, upper), None),
     outputs=("factor", "info"), aten="linalg_cholesky_ex", saved={"L": "factor"}, convention=conventions.TRIANGLE,
+    lies=by_columns,
 )  # fmt: skip
 def cholesky_ex(x, *, upper):
     """The factors L with ``x = L L^H`` (or ``L^H``, if ``upper``) of matrices of which one triangle is read, and
@@ -88,10 +89,10 @@ def cholesky_ex(x, *, upper):
     return factored(x, upper)
 
 
-@column_major
 @general(
     x=lambda g_factor, factor, upper: cholesky_gradient(g_factor, factor, upper), outputs=("factor", "info"),
     saved={"result": "factor"}, convention=conventions.TRIANGLE,
+    lies=by_columns,
 )  # fmt: skip
 def cholesky(x, *, upper):
     """The same, under the name of PyTorch's older function, which has no forward mode."""
@@ -113,11 +114,11 @@ def squared_tangent(t, factor, upper):
     return moved + adjoint(moved)
 
 
-@column_major
 @general(
     x=lambda g, x, out, upper: factor_gradient(-matmul(adjoint(out), matmul(g, adjoint(out))), x, upper),
     jvp=lambda t_x, x, out, upper: -matmul(out, matmul(squared_tangent(t_x, x, upper), out)),
     convention=conventions.TRIANGLE,
+    lies=by_columns,
 )  # fmt: skip
 def cholesky_inverse(x, *, upper):
     """The inverses of matrices whose factors are given."""
@@ -132,7 +133,6 @@ def solved(x, factor, upper):
     return cholesky_solve(x, factor, upper=upper)
 
 
-@column_major
 @general(
     x=lambda g, x, factor, out, upper: sum_to(solved(g, factor, upper), shape=tuple(x.shape)),
     factor=lambda g, x, factor, out, factor_shape, upper: sum_to(
@@ -142,6 +142,7 @@ def solved(x, factor, upper):
         plus(t_x, None if t_factor is None else -matmul(squared_tangent(t_factor, factor, upper), out)), factor, upper
     ),
     saved={"input2": "factor"}, convention=conventions.TRIANGLE,
+    lies=by_columns,
 )  # fmt: skip
 def cholesky_solve(x, factor, *, upper):
     """The solution of equations with matrices whose factors are given; batches broadcast."""

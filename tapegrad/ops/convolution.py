@@ -23,13 +23,17 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.dispatch.plan import Plan
+from tapegrad.execution.dtypes import FLOATING, float64
 from tapegrad.ops.checks import checked, cpp_name, refuse_dtypes
 from tapegrad.ops.convolving import Pairs, convolved, transposed, weight_between
-from tapegrad.ops.kinds import broadcast_to, conj, multilinear
-from tapegrad.ops.matmul import affine
+from tapegrad.ops.kinds import broadcast_to, conj, declaration, multilinear
+from tapegrad.ops.matmul import Affine
+from tapegrad.ops.memory_formats import as_any_images
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import view
+from tapegrad.tensor.geometry import Geometry, Ints, seems_channels_last, unsqueezed
+from tapegrad.tensor.spec import core_type_name
 
 
 def _with_bias(y, bias):
@@ -46,14 +50,34 @@ def _over_channels(g):
     return sum(g, axis=(0, *range(2, g.ndim)), keepdims=False)
 
 
+def as_convolved(shape: Ints, *specs: Any) -> Ints | None:
+    """Channels innermost, if they are so in the input or the weight; in volumes of doubles never."""
+    if len(shape) == 3:  # signals are images that are one element high
+        turned = any(seems_channels_last(*unsqueezed(Geometry(tuple(x.shape), x.layout), 2)[:2]) for x in specs[:2])
+        return (shape[1] * shape[2], 1, shape[1]) if turned else None
+    return None if len(shape) == 5 and specs[0].dtype is float64 else as_any_images(shape, *specs[:2])
+
+
+class Convolution(Affine):
+    """Its gradients lie as its result does."""
+
+    def gradient_strides(self, plan: Plan, position: int, strides: Ints | None) -> Ints | None:
+        return self.output_strides(plan.specs[position].shape, plan.specs)
+
+
 def _check_dtypes(specs: Sequence, settings: dict) -> None:
     x, weight, bias = specs
-    if x.dtype is not weight.dtype:
-        raise RuntimeError(f"expected scalar type {x.dtype.scalar_name} but found {weight.dtype.scalar_name}")
-    if bias is not None and bias.dtype is not x.dtype:
+    if bias is not None and bias.dtype is not x.dtype and (x.dtype is weight.dtype or "output_size" not in settings):
         raise RuntimeError(
             f"Input type ({cpp_name(x.dtype)}) and bias type ({cpp_name(bias.dtype)}) should be the same"
         )
+    if x.dtype is not weight.dtype:
+        names = f"Input type ({core_type_name(x)}) and weight type ({core_type_name(weight)}) should be the same"
+        if x.dtype.is_complex:
+            raise RuntimeError(names)
+        if x.dtype.category == FLOATING and x.dtype.itemsize == 2:
+            raise RuntimeError(f"{names} or input should be a MKLDNN tensor and weight is a dense tensor")
+        raise RuntimeError(f"expected scalar type {x.dtype.scalar_name} but found {weight.dtype.scalar_name}")
     refuse_dtypes(f"slow_conv{x.ndim - 2}d_cpu", x, bool=True)
 
 
@@ -71,7 +95,7 @@ SAVED = {"input": "x", "bias_sym_sizes_opt": bias_sizes, "padding": _low_padding
 
 def _declare(name: str, **facts: Any) -> Operator:
     @checked(_check_dtypes)
-    @affine(
+    @declaration(Convolution, lies=as_convolved)(
         x=lambda g, weight, x_shape, stride, padding, dilation, groups: conv_transpose(
             g, conj(weight), None, output_size=tuple(x_shape[2:]),
             stride=stride, padding=padding, dilation=dilation, groups=groups,
@@ -138,7 +162,7 @@ def _exact_padding(
 
 def _declare_transposed(name: str, **facts: Any) -> Operator:
     @checked(_check_dtypes)
-    @affine(
+    @declaration(Convolution, lies=as_convolved)(
         x=lambda g, weight, x_shape, stride, padding, dilation, groups: convolution(
             g, conj(weight), None, stride=stride, dilation=dilation, groups=groups,
             padding=_exact_padding(g.shape[2:], x_shape[2:], weight.shape[2:], stride, padding, dilation),

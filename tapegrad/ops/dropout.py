@@ -6,12 +6,14 @@ adjoint; nothing but the key is saved, and the backward pass draws the same mask
 
 from __future__ import annotations
 
-import math
 
 import jax.numpy as jnp
 
 from tapegrad.execution import random
 from tapegrad.ops.kinds import general, linear
+from tapegrad.ops.memory_formats import as_input
+from tapegrad.tensor.geometry import Geometry, Ints, contiguous_strides, elementwise_strides, preserved_strides
+from tapegrad.tensor.spec import Spec
 
 SELU_FLOOR = 1.7580993408473766
 """Minus what SELU tends to on the left: the scale times the alpha of Klambauer et al., 2017."""
@@ -25,9 +27,15 @@ def _kept(x, key, p, shape):
     return random.bernoulli(random.jax_key(key), shape, x.dtype, 1 - p) if random.is_key(key) else key.astype(x.dtype)
 
 
+def _masked(place: Geometry, x: Spec, p: float, shape: Ints) -> Geometry:
+    """Where the gradient lies: the mask is a factor, and if it has the input's shape, it lies as that does."""
+    own = preserved_strides(shape, x.layout) if shape == x.shape else contiguous_strides(shape)
+    return Geometry(place.shape, elementwise_strides(place.shape, [place[:2], (shape, own)]))
+
+
 @linear(
     x=lambda g, key, p, shape: dropout(g, key, p=p, shape=shape), aten="native_dropout", node="MulBackward0",
-    keeps_layout=True,
+    lies=as_input, gradient_lies=_masked,
 )  # fmt: skip
 def dropout(x, key, *, p, shape):
     """``x`` with elements set to 0 with probability ``p``, the others divided by ``1 - p``.
@@ -47,13 +55,14 @@ def _share(p):
 
 def self_normalizing_scale(p: float) -> float:
     """By what to multiply so that the variance of standard normal inputs stays 1."""
-    return 1 / math.sqrt((SELU_FLOOR**2 * p + 1) * (1 - p))
+    return 1 / ((SELU_FLOOR**2 * p + 1) * (1 - p)) ** 0.5
 
 
 @general(
     x=lambda g, key, p, shape: dropout(g, key, p=p, shape=shape) * ((1 - p) * self_normalizing_scale(p)),
     jvp=lambda t_x, key, p, shape: dropout(t_x, key, p=p, shape=shape) * ((1 - p) * self_normalizing_scale(p)),
-    aten="native_dropout", node="AddBackward0", keeps_layout=True,
+    aten="native_dropout", node="AddBackward0", lies=as_input,
+    gradient_lies=_masked,
 )  # fmt: skip
 def alpha_dropout(x, key, *, p, shape):
     """``x`` with elements set to the floor of SELU with probability ``p``, then shifted to keep mean and variance."""

@@ -29,10 +29,11 @@ from tapegrad.execution.late import check_later
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.kinds import General, cast, conj, declaration, general
 from tapegrad.ops.matmul import adjoint, matmul
+from tapegrad.ops.memory_formats import by_columns
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import unsqueeze
 from tapegrad.ops.slicing import diag_embed, diagonal
-from tapegrad.ops.solving import column_major, solve_ex
+from tapegrad.ops.solving import solve_ex
 from tapegrad.ops.unary import real
 from tapegrad.tensor.tensor import Tensor, value_of
 
@@ -137,11 +138,7 @@ class Phased(General):
         return super().node_class(PhasedNode, num_outputs)
 
     def refuse_phases(self, grads: Sequence, outputs: Sequence) -> None:
-        """Check the gradients that have arrived.
-
-        Raises:
-            RuntimeError: PyTorch's message.
-        """
+        """Check the gradients that have arrived. Raises RuntimeError: PyTorch's message."""
         defined = tuple(grad is not None for grad in grads)
         if not any(defined[position] for position in self.vectors):
             return
@@ -209,11 +206,11 @@ def eigh_tangent(t, values, vectors):
     return real(diagonal_of(turned)), matmul(vectors, by_gaps(turned, values))
 
 
-@column_major
 @declaration(Eigh)(
     x=eigh_gradient,
     jvp=lambda t_x, values, vectors: eigh_tangent(t_x, values, vectors),
     outputs=("values", "vectors"), aten="_linalg_eigh", saved={"eigenvalues": "values", "eigenvectors": "vectors"},
+    lies=by_columns,
 )  # fmt: skip
 def eigh(x, *, lower):
     """The eigenvalues (real, ascending) and the eigenvectors (columns) of Hermitian matrices, of which one triangle is
@@ -258,12 +255,12 @@ def eig_tangent(t, values, vectors):
     return diagonal_of(moved), turned - vectors * growth
 
 
-@column_major
 @declaration(Eig)(
     x=eig_gradient,
     jvp=lambda t_x, values, vectors: eig_tangent(t_x, values, vectors),
     outputs=("values", "vectors"), aten="linalg_eig", saved={"eigenvalues": "values", "eigenvectors": "vectors"},
     xla="lu", on_host="tpu",
+    lies=by_columns,
 )  # fmt: skip
 def eig(x):
     """The eigenvalues and eigenvectors (columns of length 1) of square matrices, complex."""

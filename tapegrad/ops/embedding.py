@@ -27,7 +27,7 @@ def weighted(rows: Any, indices: Any, count: int, padding_idx: int, by_frequency
     jvp=lambda t_weight, indices, padding_idx, by_frequency: weighted_rows(
         t_weight, indices, padding_idx=padding_idx, by_frequency=by_frequency
     ),
-    convention=rule("for the row of padding", "0", "that of any row"),
+    convention=rule("for the row of padding", "0", "that of any row"), uniform=True,
 )  # fmt: skip
 def embedding(weight, indices, *, padding_idx, by_frequency):
     """The rows of ``weight`` with these numbers. The row ``padding_idx`` (-1: none) has no derivative."""

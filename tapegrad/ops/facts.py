@@ -40,19 +40,20 @@ class Facts:
     on_host: str = ""
     """The platforms of which XLA has no such algorithm: there its kernel runs on the host. See Note [Kernels on the
     host]."""
+    special: tuple[float, ...] = ()
+    """The numbers at which another formula holds for a float setting, as it does where that is not finite: see ``same``
+    in ``kinds.py``."""
     spoilt: str = ""
     """What it usually is that makes a nan or inf of finite operands: one of the causes of ``nonfinite_report.py``."""
     edge: tuple[str, int | None, str] | None = None
     """Where its derivative is infinite: what it saved, the number that this must not be (None: inf), and the advice."""
     flowing: int | None = None
     """How many of its outputs take gradients, if only the first of those that could do so."""
-    gradient_lies: Callable[..., Any] | None = None
-    """Where a gradient lies that PyTorch gives as a view: a function of the geometry of the output's gradient, the spec
-    of the input, and the settings. See Note [Gradients as views]."""
-    keeps_order: bool = False
-    """Whether gradients lie in memory in the order in which inputs do, as those of matrix products."""
-    keeps_layout: bool = False
-    """Whether an output lies in memory as the first input does."""
+    gradient_lies: Any = None
+    """Where gradients lie, if not where those of such operators do. See Note [Gradients as views]."""
+    lies: Callable[..., Any] | None = None
+    """Where outputs lie in memory: one of the rules of ``memory_formats.py``, which tells strides from a shape and the
+    specs of the inputs."""
     looks: bool = False
     """Whether its formulas look at the numbers of tensors, and so can't be run in one piece at a level."""
     moves: bool = False
@@ -71,6 +72,8 @@ class Facts:
     """Whether the result shows its input's memory in a shape that may have more elements."""
     undefined: bool = False
     """Whether formulas get None for a gradient of one of several outputs that is not there, where others get zeros."""
+    uniform: bool = False
+    """Whether it is computed in the same way where lengths are one, or equal by chance. See Note [Structures]."""
     wraps_numbers: bool = False
     """Whether a Python number among the inputs is shown, and freed, as a tensor that was saved."""
 

@@ -14,6 +14,7 @@ from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.indexing import as_vector, read_at, update_at, wide
 from tapegrad.ops.kinds import cast, conj, general, linear, sum_to, zeros_of
+from tapegrad.ops.memory_formats import as_input, gradient_as_input, gradient_kept
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.selection import masked, where
 from tapegrad.ops.shape import Shape, view
@@ -224,7 +225,7 @@ def _slices(x: Any, index: Any, axis: int) -> Any:
 @linear(
     x=lambda g, index, x_shape, x_dtype, axis: index_add(
         zeros_of(g, shape=tuple(x_shape), dtype=x_dtype), index, g, axis=axis
-    )
+    ), uniform=True
 )
 def index_select(x, index, *, axis):
     """The slices of a dimension that a vector names; a 0-dim array counts as a vector of one element."""
@@ -270,7 +271,7 @@ def _selected(g: Any, index: Any, shape: Shape, axis: int) -> Any:
 @linear(
     x=lambda g, index, axis: index_fill(g, index, 0, axis=axis),
     jvp=lambda t_x, index, axis: index_fill(t_x, index, 0, axis=axis),
-    aten=".int_Scalar", keeps_layout=True,
+    aten=".int_Scalar", lies=as_input, gradient_lies=gradient_kept,
 )  # fmt: skip
 def index_fill(x, index, value, *, axis):
     """``x`` with a number in place of the slices that ``index_select`` would read."""
@@ -280,7 +281,7 @@ def index_fill(x, index, value, *, axis):
 @linear(
     x=lambda g, index, axis: index_fill(g, index, 0, axis=axis),
     value=lambda g, index, axis: sum_to(where(_filled(g, index, axis), g, 0), shape=()),
-    aten=".int_Tensor", node=1, family="index_fill", keeps_layout=True, records_integers=True,
+    aten=".int_Tensor", node=1, family="index_fill", lies=as_input, gradient_lies=gradient_kept, records_integers=True,
 )  # fmt: skip
 def index_fill_tensor(x, index, value, *, axis):
     """``x`` with a 0-dim array in place of the slices that ``index_select`` would read."""
@@ -298,7 +299,8 @@ def _filled(g: Any, index: Any, axis: int) -> Any:
 @linear(
     x=lambda g, index, x, x_dtype: put(
         zeros_of(g, shape=tuple(x.shape), dtype=x_dtype), index, g, accumulate=True
-    )
+    ),
+    gradient_lies=gradient_as_input,
 )
 def take(x, index):
     """The elements at places counted in row-major order, in the shape of ``index``."""
@@ -308,7 +310,7 @@ def take(x, index):
 @linear(
     x=lambda g, index, accumulate: g if accumulate else put_number(g, 0, index),
     source=lambda g, index, source: view(take(g, index), shape=tuple(source.shape)),
-    keeps_layout=True,
+    lies=as_input, gradient_lies={"x": gradient_kept},
 )  # fmt: skip
 def put(x, index, source, *, accumulate):
     """``x`` with elements put, or added, at places counted in row-major order."""
@@ -367,6 +369,7 @@ def unsafe_masked_index_put_accumulate(x, mask, values, *indices):
     x=lambda g, x, places, x_dtype, shape: sum_to(
         put(zeros_of(g, shape=shape, dtype=x_dtype), places, g, accumulate=True), shape=tuple(x.shape)
     ),
+    gradient_lies=gradient_as_input,
 )
 def masked_select(x, places, *, shape):
     """The elements of ``x``, broadcast to ``shape``, where a mask is set: at ``places`` counted in row-major order."""

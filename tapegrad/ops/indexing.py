@@ -12,7 +12,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad.ops.kinds import linear, sum_to, zeros_of
+from tapegrad.ops.kinds import linear, retyped, sum_to, zeros_of
+from tapegrad.ops.memory_formats import as_input, gradient_kept
 
 
 def read_at(x: Any, places: Any) -> Any:
@@ -41,7 +42,7 @@ def as_vector(x: Any) -> Any:
     x=lambda g, indices, x_shape, x_dtype: index_put(
         zeros_of(g, shape=tuple(x_shape), dtype=x_dtype), g, *indices, accumulate=True
     ),
-    aten=".Tensor",
+    aten=".Tensor", uniform=True,
 )  # fmt: skip
 def index(x, *indices):
     """``x[indices]``: one integer array for each dimension, or None for all of it, broadcast against one another.
@@ -54,11 +55,11 @@ def index(x, *indices):
 @linear(
     x=lambda g, indices, accumulate: g if accumulate else index_put(g, 0, *indices, accumulate=False),
     value=lambda g, indices, value_shape: sum_to(index(g, *indices), shape=tuple(value_shape)),
-    keeps_layout=True, records_integers=True,
+    lies=as_input, gradient_lies={"x": gradient_kept}, records_integers=True, uniform=True,
 )  # fmt: skip
 def index_put(x, value, *indices, accumulate):
     """``x`` with ``value`` (broadcast) put, or added, where ``index`` reads. See ``index`` for the indices."""
-    value = jnp.asarray(value).astype(x.dtype)
+    value = retyped(jnp.asarray(value), x.dtype)
     if accumulate:
         return update_at(wide(x).at[_key(indices)], "add", value).astype(x.dtype)
     return update_at(x.at[_key(indices)], "set", value)

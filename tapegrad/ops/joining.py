@@ -13,8 +13,11 @@ from jax import lax
 from tapegrad.dispatch.pieces import Pieces
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general, linear, zeros_of
+from tapegrad.ops.memory_formats import as_all_images
 from tapegrad.ops.shape import Shape
 from tapegrad.ops.slicing import select, slice_
+from tapegrad.tensor.geometry import Geometry, sliced
+from tapegrad.tensor.spec import Spec
 
 
 def _together(arrays: Sequence[np.ndarray], axis: int) -> list[np.ndarray]:
@@ -71,10 +74,17 @@ SPLIT_WITH_SIZES = Pieces(
 )
 
 
+def _part_lies(place: Geometry, x: Spec, axis: int) -> Geometry | None:
+    return sliced(place, axis, 0, x.shape[axis], 1) if x.ndim == len(place.shape) else None
+
+
 @linear(
     xs=lambda g, xs_shapes, xs_dtypes, i, axis: _part(g, xs_shapes, xs_dtypes[i], i, axis),
     promote="common",
     pieces=CAT,
+    lies=as_all_images,
+    gradient_lies=_part_lies,
+    uniform=True,
 )
 def cat(*xs, axis):
     """Arrays one after another along a dimension; arrays of shape (0,) don't count, whatever the others' shape."""
@@ -89,7 +99,7 @@ def _part(g: Any, shapes: Sequence[Shape], dtype: Any, i: int, axis: int) -> Any
     return slice_(g, start, axis=axis, length=shapes[i][axis], step=1)
 
 
-@linear(xs=lambda g, i, axis: select(g, i, axis=axis), promote="common", pieces=STACK)
+@linear(xs=lambda g, i, axis: select(g, i, axis=axis), promote="common", pieces=STACK, uniform=True)
 def stack(*xs, axis):
     """Arrays of one shape side by side along a new dimension."""
     shape = xs[0].shape

@@ -13,14 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution import dtypes
 from tapegrad.ops.facts import OPTIONS
+from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.operator import Operator
-from tapegrad.tensor.geometry import Geometry, contiguous_strides, elementwise_strides, preserved_strides
+from tapegrad.tensor.geometry import Geometry, contiguous_strides, elementwise_strides
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import Tensor
 
@@ -30,6 +32,14 @@ HALVES = frozenset((np.dtype("float16"), np.dtype(jnp.bfloat16)))
 def widened(x: Any) -> Any:
     """``x`` in the type that PyTorch's kernels compute in: float32 for the half types; its own otherwise."""
     return x.astype(jnp.float32) if getattr(x, "dtype", None) in HALVES else x
+
+
+def same(setting: Any, number: float) -> bool:
+    """Whether a float setting is a number that is ``special``, for which another formula holds.
+
+    A setting that moves is an argument of the kernel (Note [Structures]): it is none of these.
+    """
+    return not isinstance(setting, jax.core.Tracer) and setting == number
 
 
 class General(Operator):
@@ -80,24 +90,28 @@ class General(Operator):
         which have no strides, and mostly nobody asks: ``.grad`` is laid out like its leaf. Where hooks or
         ``autograd.grad`` show a gradient, the currency ``LaidOut`` keeps account of what doesn't lie in row-major
         order, by the plans of the nodes. Strides are all that is told: nobody sees what such a gradient is a view of.
+
+        The fact ``gradient_lies`` is a rule, or one for each of some inputs: a function of the geometry of the output's
+        gradient, the spec of the input, and the settings. Without one, the gradient of an elementwise operator lies as
+        a result of what its formula names would, and the order of the names matters: of ``lambda out, g`` it lies as
+        the output does. Any other lies in row-major order.
         """
         spec, out = plan.specs[position], plan.out_specs[0]
         shape, single = tuple(spec.shape), len(plan.out_specs) == 1
         if self.passes(position, spec, plan.out_specs):
             return strides
-        if self.gradient_lies is not None:
+        rule = self.gradient_lies
+        rule = rule.get(self.inputs[position]) if isinstance(rule, dict) else rule
+        if rule is not None:
             given = Geometry(tuple(out.shape), contiguous_strides(tuple(out.shape)) if strides is None else strides)
-            place = self.gradient_lies(given, spec, **plan.settings)
+            place = rule(given, spec, **plan.settings)
             return None if place is None else named_strides(shape, place.strides)
-        lists = {"input": plan.specs, "output": plan.out_specs}
+        if not self.broadcasts or not single or out.shape != spec.shape:
+            return None
+        lists = {"grad": [out.replace(strides=strides)], "input": plan.specs, "output": plan.out_specs}
         named = [lists[kind][index] for kind, index in plan.sources[position] if kind in lists]
-        own = [(tuple(x.shape), x.layout) for x in named if isinstance(x, Spec)]
-        if single and self.broadcasts and out.shape == spec.shape:
-            flowing = [] if strides is None else [(shape, strides)]
-            return named_strides(shape, elementwise_strides(shape, [*flowing, *own])) if flowing else None
-        if (spec in named or self.keeps_order) and spec.strides is not None:
-            return named_strides(shape, preserved_strides(shape, spec.layout))
-        return None
+        operands = [(tuple(x.shape), x.layout) for x in named if isinstance(x, Spec)]
+        return named_strides(shape, elementwise_strides(shape, operands))
 
     def restore(self, grad: Any, spec: Spec) -> Any:
         """Give a gradient the dtype of the input it belongs to (and its shape, for kinds that broadcast)."""
@@ -109,9 +123,7 @@ class General(Operator):
 
     def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
         """The tangent of the output, on arrays or tensors. ``tangents`` has None where an input has none.
-
-        Raises:
-            NotDifferentiableError: naming the operator, where forward mode has no formula.
+        Raises NotDifferentiableError: naming the operator, where forward mode has no formula.
         """
         if self.jvp_formula is None:
             raise NotDifferentiableError(NO_FORWARD.format(self.name))
@@ -129,7 +141,7 @@ class Elementwise(General):
     """Acts on each element by itself, after broadcasting."""
 
     kind = "elementwise"
-    broadcasts = True
+    broadcasts = uniform = True
 
     def check(self, specs: Sequence, settings: dict) -> None:
         broadcast_shapes([spec.shape for spec in specs if isinstance(spec, Spec)])
@@ -317,15 +329,38 @@ def conj(x):
     return jnp.conj(x) if jnp.iscomplexobj(x) else x
 
 
-@linear(x=lambda g, x_dtype: cast(g, dtype=x_dtype), aten="_to_copy", keeps_layout=True)
+def _cast_back(place: Geometry, x: Spec, dtype: dtypes.dtype) -> Geometry | None:
+    return place if dtype is x.dtype else gradient_kept(place, x)
+
+
+@linear(x=lambda g, x_dtype: cast(g, dtype=x_dtype), aten="_to_copy", lies=as_input, gradient_lies=_cast_back)
 def cast(x, *, dtype):
     """``x`` in another dtype; from complex to real the imaginary part is dropped."""
-    if jnp.iscomplexobj(x) and dtype.category != 3:
-        x = jnp.real(x) if dtype is not dtypes.bool else x
-    return x.astype(dtype.numpy) if hasattr(x, "astype") else jnp.asarray(x, dtype.numpy)
+    return retyped(x, dtype.numpy) if hasattr(x, "astype") else jnp.asarray(x, dtype.numpy)
 
 
-@linear(x=lambda g, x_shape: sum_to(g, shape=tuple(x_shape)), aten="expand", shows=True)
+def retyped(x: Any, dtype: Any) -> Any:
+    """An array in another dtype of NumPy's: complex numbers lose their imaginary part, floating ones go towards zero to
+    integers, and out of range as processors do it.
+
+    The narrow types keep the low bits of an int32, as in PyTorch. What an integer of 32 or 64 bits can't hold, nan
+    among it, becomes the least one.
+    """
+    dtype = np.dtype(dtype)
+    if jnp.iscomplexobj(x) and dtype.kind not in "cb":
+        x = jnp.real(x)
+    if dtype.kind not in "iu" or not jnp.issubdtype(x.dtype, jnp.floating):
+        return x.astype(dtype)
+    if x.dtype.itemsize < 4:
+        x = x.astype(jnp.float32)
+    if dtype == jnp.uint32:
+        return jnp.where(x < 0, x.astype(jnp.int32).astype(dtype), x.astype(dtype))
+    limit = 2.0 ** (63 if dtype.itemsize == 8 else 31)
+    via = jnp.int64 if dtype.itemsize == 8 else jnp.int32
+    return jnp.where((x >= -limit) & (x < limit), x, -limit).astype(via).astype(dtype)
+
+
+@linear(x=lambda g, x_shape: sum_to(g, shape=tuple(x_shape)), aten="expand", shows=True, uniform=True)
 def broadcast_to(x, *, shape):
     """``x`` repeated along new dimensions in front, and along those of length 1."""
     return jnp.broadcast_to(x, shape)

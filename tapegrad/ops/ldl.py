@@ -15,7 +15,8 @@ import numpy as np
 
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general
-from tapegrad.ops.solving import batch_of, column_major, expanded
+from tapegrad.ops.memory_formats import by_columns
+from tapegrad.ops.solving import batch_of, expanded
 
 PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
@@ -52,10 +53,10 @@ def _solved(hermitian, factor, pivots, y):
     return out
 
 
-@column_major
 @general(
     x=underivable("aten::linalg_ldl_factor_ex"), outputs=("factor", "pivots", "info"), aten="linalg_ldl_factor_ex",
     node="torch::autograd::NotImplemented", xla="pure_callback", on_host="cuda, tpu",
+    lies=by_columns,
 )  # fmt: skip
 def ldl_factor(x, *, hermitian):
     """The packed factors of symmetric (or ``hermitian``) matrices, LAPACK's pivots and its verdicts (int32)."""

@@ -20,6 +20,7 @@ from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.comparison import isnan, lt
 from tapegrad.ops.conventions import kink, rule
 from tapegrad.ops.kinds import Elementwise, broadcast_shapes, broadcast_to, declaration, elementwise, linear
+from tapegrad.ops.memory_formats import gradient_as_input, gradient_in_order
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import over, sum_all, widened
 from tapegrad.ops.selection import clamp_min, where
@@ -95,7 +96,7 @@ def pointwise_loss(*, refused: str, **options: Any) -> Callable[[Callable], Poin
 @pointwise_loss(
     x=lambda g, x, y: g * (x - y) * 2,
     y=lambda g, x, y: g * (y - x) * 2,
-    refused="mse_cpu",
+    refused="mse_cpu", gradient_lies=gradient_in_order,
 )
 def mse_loss(x, y, *, reduction):
     """The squared difference."""
@@ -111,7 +112,7 @@ def _smooth_slope(x, y, beta):
 @pointwise_loss(
     x=lambda g, x, y, beta: g * _smooth_slope(x, y, beta),
     y=lambda g, x, y, beta: -(g * _smooth_slope(x, y, beta)),
-    refused="smooth_l1_cpu", rounds_once=True,
+    refused="smooth_l1_cpu", gradient_lies=gradient_in_order, rounds_once=True,
 )  # fmt: skip
 def smooth_l1_loss(x, y, *, beta, reduction):
     """``d**2 / (2 beta)`` where the distance ``d`` is less than ``beta``, ``d - beta / 2`` elsewhere."""
@@ -128,7 +129,7 @@ def _huber_slope(x, y, delta):
 @pointwise_loss(
     x=lambda g, x, y, delta: g * _huber_slope(x, y, delta),
     y=lambda g, x, y, delta: -(g * _huber_slope(x, y, delta)),
-    refused="huber_cpu",
+    refused="huber_cpu", gradient_lies=gradient_in_order,
 )
 def huber_loss(x, y, *, delta, reduction):
     """``d**2 / 2`` where the distance ``d`` is at most ``delta``, ``delta (d - delta / 2)`` elsewhere."""
@@ -152,7 +153,7 @@ def _weighted(values, weight):
 @pointwise_loss(
     x=lambda g, x, y, weight: _weighted(g, weight) * (x - y) / clamp_min((1 - x) * x, 1e-12),
     y=lambda g, x, weight: _weighted(g, weight) * (log1p(-x) - log(x)),
-    refused="binary_cross_entropy",
+    refused="binary_cross_entropy", gradient_lies=gradient_as_input,
     convention=kink("where x is 0 or 1", "the logarithm's, limited", "nan, inf or 0"),
 )  # fmt: skip
 def binary_cross_entropy(x, y, weight=None, *, reduction):
@@ -183,7 +184,7 @@ def _target_slope(x, pos_weight):
 @pointwise_loss(
     x=lambda g, x, y, weight, pos_weight: _weighted(g, weight) * _logits_slope(x, y, pos_weight),
     y=lambda g, x, weight, pos_weight: _weighted(g, weight) * _target_slope(x, pos_weight),
-    refused="log_sigmoid_cpu",
+    refused="log_sigmoid_cpu", gradient_lies=gradient_as_input,
 )
 def binary_cross_entropy_with_logits(x, y, weight=None, pos_weight=None, *, reduction):
     """``binary_cross_entropy`` of ``sigmoid(x)``, without forming it; targets of 1 count ``pos_weight`` times."""
@@ -259,6 +260,8 @@ def _check_nll(specs: Sequence, settings: dict) -> None:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}")
     if x.ndim > 2:
         _check_spatial_targets(x, target)
+        if not target.dtype.is_64bit:
+            raise RuntimeError("expected scalar type Long but found Byte")
     classes = x.shape[settings["axis"]]
     if weight is not None and (weight.ndim != 1 or weight.shape[0] != classes):
         if x.ndim > 2:
@@ -292,6 +295,7 @@ def _declare_nll(name: str, aten: str, **facts: Any) -> Operator:
         aten=aten,
         family="nll_loss",
         real=True,
+        uniform=True,
         **facts,
     )
     def loss(x, target, weight=None, *, axis, reduction, ignore_index):

@@ -24,8 +24,9 @@ from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.joining import cat
 from tapegrad.ops.kinds import general, linear, sum_to, zeros_of
 from tapegrad.ops.matmul import adjoint, matmul
+from tapegrad.ops.memory_formats import by_columns
 from tapegrad.ops.slicing import slice_, tril, triu
-from tapegrad.ops.solving import column_major, expanded, factors, permuted, solution, solve_triangular
+from tapegrad.ops.solving import expanded, factors, permuted, solution, solve_triangular
 
 # -- parts of matrices -------------------------------------------------------------------------------------------------
 
@@ -133,11 +134,11 @@ def decomposition_tangent(t, lu, pivots):
     return moved
 
 
-@column_major
 @general(
     x=lambda g_lu, lu, pivots: decomposition_gradient(g_lu, lu, pivots),
     jvp=lambda t_x, lu, pivots: (decomposition_tangent(t_x, lu, pivots), None, None),
     outputs=("lu", "pivots", "info"), aten="linalg_lu_factor_ex", saved={"LU": "lu", "pivot": True}, xla="lu",
+    lies=by_columns,
 )  # fmt: skip
 def lu_factor(x):
     """The factors of ``x`` packed into one, pivots (int32, from 1), and 0 or the number of the first zero pivot."""
@@ -216,7 +217,6 @@ def factored_tangent(t_lu, t_y, lu, pivots, out, left, adjoint_):
     return lu_solve(lu, pivots, t_y, left=left, adjoint=adjoint_)
 
 
-@column_major
 @general(
     lu=lambda g, lu, pivots, out, lu_shape, left, adjoint: factors_gradient(
         lu_solve(lu, pivots, g, left=left, adjoint=not adjoint), lu, pivots, out, lu_shape, left, adjoint
@@ -226,6 +226,7 @@ def factored_tangent(t_lu, t_y, lu, pivots, out, left, adjoint_):
     ),
     jvp=lambda t_lu, t_y, lu, pivots, out, left, adjoint: factored_tangent(t_lu, t_y, lu, pivots, out, left, adjoint),
     aten="linalg_lu_solve", saved={"LU": "lu"},
+    lies=by_columns,
 )  # fmt: skip
 def lu_solve(lu, pivots, y, *, left, adjoint):
     """The solution of ``A @ out = y`` (``out @ A = y`` unless ``left``), or with the ``adjoint`` of A."""

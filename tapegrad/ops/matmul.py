@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from tapegrad.ops.checks import check_product_of_batches, checked, cpp_name, expect_same_scalar_type, refuse_dtypes
-from tapegrad.ops.kinds import General, broadcast_shapes, broadcast_to, conj, declaration, multilinear, sum_to
+from tapegrad.ops.kinds import General, broadcast_shapes, broadcast_to, conj, declaration, multilinear, same, sum_to
+from tapegrad.ops.memory_formats import gradient_as_input, gradient_as_matrix, gradient_kept
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.saved_fields import size, sizes
@@ -44,20 +45,20 @@ class Affine(General):
         return total
 
 
-affine = declaration(Affine)
+affine = declaration(Affine, special=(0, 1))
 
 
 def _scaled(x, scale):
     """``x`` times a Python number, which is rounded to an integer where PyTorch does so."""
-    if scale == 1:
+    if same(scale, 1):
         return x
     return x * (int(scale) if jnp.issubdtype(x.dtype, jnp.integer) else scale)
 
 
 def _added(addend, product, beta, alpha):
     """``beta * addend + alpha * product``; a factor of 0 means that its term is not even looked at."""
-    total = _scaled(product, alpha) if alpha != 0 else jnp.zeros_like(product)
-    return total if addend is None or beta == 0 else total + _scaled(addend.astype(product.dtype), beta)
+    total = _scaled(product, alpha) if not same(alpha, 0) else jnp.zeros_like(product)
+    return total if addend is None or same(beta, 0) else total + _scaled(addend.astype(product.dtype), beta)
 
 
 def _wide(x):
@@ -208,7 +209,7 @@ def _expandable(shape: Sequence[int], target: tuple[int, ...]) -> None:
 @checked(_matrices)
 @multilinear(
     x=lambda g, y: mm(g, adjoint(y)), y=lambda g, x: mm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product",
-    keeps_order=True,
+    gradient_lies=gradient_as_input, uniform=True,
 )  # fmt: skip
 def mm(x, y):
     """The product of two matrices."""
@@ -232,6 +233,7 @@ def rows_product(x, y):
 @checked(lambda specs, settings: check_bmm(*specs))
 @multilinear(
     x=lambda g, y: bmm(g, adjoint(y)), y=lambda g, x: bmm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product",
+    uniform=True,
 )  # fmt: skip
 def bmm(x, y):
     """The products of two batches of matrices, of as many each."""
@@ -241,6 +243,7 @@ def bmm(x, y):
 @checked(_matrix_and_vector)
 @multilinear(
     x=lambda g, y: columns(g) * conj(y), y=lambda g, x: mv(adjoint(x), g), saved={"vec": "y"}, spoilt="product",
+    uniform=True,
 )  # fmt: skip
 def mv(x, y):
     """A matrix times a vector."""
@@ -248,14 +251,16 @@ def mv(x, y):
 
 
 @checked(check_dot)
-@multilinear(x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x), saved={"tensor": "y"}, spoilt="product")
+@multilinear(
+    x=lambda g, y: g * conj(y), y=lambda g, x: g * conj(x), saved={"tensor": "y"}, spoilt="product", uniform=True
+)
 def dot(x, y):
     """The sum of the products of two vectors' elements; neither is conjugated."""
     return jnp.dot(x, y, precision=FULL)
 
 
 @checked(check_dot)
-@multilinear(x=lambda g, y: conj(g) * y, y=lambda g, x: g * x)
+@multilinear(x=lambda g, y: conj(g) * y, y=lambda g, x: g * x, uniform=True)
 def vdot(x, y):
     """The same with ``x`` conjugated; antilinear in ``x``, so its gradient is not conjugated but ``g`` is."""
     return jnp.dot(jnp.conj(x), y, precision=FULL)
@@ -305,6 +310,8 @@ def _declare_matmul(name: str, **facts: Any) -> Operator:
         x=lambda g, y, x_shape: _left_gradient(g, y, x_shape),
         y=lambda g, x, y_shape: _right_gradient(g, x, y_shape),
         name=name,
+        gradient_lies=gradient_as_matrix,
+        uniform=True,
         **facts,
     )
     def product(x, y):
@@ -330,18 +337,22 @@ def _linear_weight(g, x, weight_shape):
     return mm(permute(g2, axes=(1, 0)), conj(view(x, shape=(rows, weight_shape[1]))))
 
 
+def _expect_dtype_of_mat2(name: str, spec: Any, mat2: Any) -> None:
+    if spec.dtype is not mat2.dtype:
+        names = f"{spec.dtype.scalar_name} and {mat2.dtype.scalar_name}"
+        raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {names}")
+
+
 def _check_linear(specs: Sequence, settings: dict) -> None:
     x, weight, bias = specs
     if weight.ndim != 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
     rows = _count(x.shape[:-1])
     out, inner = weight.shape
+    for name, spec in () if bias is None else (("self", bias), ("mat1", x)):
+        _expect_dtype_of_mat2(name, spec, weight)
     if x.shape[-1] != inner:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x.shape[-1]} and {inner}x{out})")
-    if bias is not None and bias.dtype is not weight.dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {bias.dtype.scalar_name} and {weight.dtype.scalar_name}"
-        )
     if x.dtype is not weight.dtype:
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {cpp_name(x.dtype)} != {cpp_name(weight.dtype)}"
@@ -361,6 +372,8 @@ def _declare_linear(name: str, aten: str, **facts: Any) -> Operator:
         name=name,
         aten=aten,
         family="linear_2d",
+        gradient_lies=gradient_as_matrix,
+        uniform=True,
         **facts,
     )
     def product(x, weight, bias=None):
@@ -382,9 +395,8 @@ linear_1d_without_bias = _declare_linear("linear_1d_without_bias", "mv", node="S
 def _check_addmm(specs: Sequence, settings: dict) -> None:
     addend, x, y = specs
     for name, spec in (("self", addend), ("mat1", x)):
-        if spec is not None and spec.dtype is not y.dtype:
-            names = f"{spec.dtype.scalar_name} and {y.dtype.scalar_name}"
-            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {names}")
+        if spec is not None:
+            _expect_dtype_of_mat2(name, spec, y)
     for name, spec in (("mat1", x), ("mat2", y)):
         if spec.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {spec.ndim}-D tensor")
@@ -400,7 +412,7 @@ def _check_addmm(specs: Sequence, settings: dict) -> None:
     y=lambda g, x, alpha: mm(adjoint(x), g) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     saved={"mat1": "x", "mat2": "y", "mat1_sym_sizes": sizes(1), "mat2_sym_sizes": sizes(2)}, spoilt="product",
-    keeps_order=True,
+    gradient_lies={"addend": gradient_kept, "x": gradient_as_input, "y": gradient_as_input},
 )  # fmt: skip
 def addmm(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * (x @ y)``, of matrices; where ``beta`` is 0 the addend is not read."""
@@ -509,4 +521,4 @@ def addr(addend, x, y, *, beta, alpha):
     product = x[:, None] * y
     if product.dtype == bool:
         return (product & (alpha != 0)) | (addend & (beta != 0))
-    return _added(addend, product, beta, alpha) if alpha != 0 else _added(addend, product * 0, beta, 1)
+    return _added(addend, product * 0, beta, 1) if same(alpha, 0) else _added(addend, product, beta, alpha)

@@ -24,6 +24,7 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.sizes import as_number
 from tapegrad.ops.checks import checked, refuse_dtypes
 from tapegrad.ops.kinds import broadcast_to, cast, general, sum_to
+from tapegrad.ops.memory_formats import as_images, gradient_as_images, gradient_kept
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import mean, sum
 from tapegrad.ops.shape import view
@@ -218,7 +219,8 @@ def layer_norm(x, weight, bias, *, axes, eps):
     jvp=lambda t_x, t_weight, t_bias, x, weight, groups, eps: _tangent(
         t_x, t_weight, t_bias, x, weight, group_layout(x.shape, groups), eps
     ),
-    real=True, aten="native_group_norm", saved={"input": "x", "group": "groups"},
+    real=True, aten="native_group_norm", saved={"input": "x", "group": "groups"}, lies=as_images,
+    gradient_lies=gradient_as_images,
 )  # fmt: skip
 def group_norm(x, weight, bias, *, groups, eps):
     """``x`` standardized over each group of channels, times ``weight``, plus ``bias``, a number for each channel."""
@@ -239,6 +241,8 @@ def _declare_batch_norm(name: str, **facts: Any) -> Operator:
         family="batch_norm",
         flowing=1,
         real=True,
+        lies=as_images,
+        gradient_lies=gradient_as_images,
         **facts,
     )  # fmt: skip
     def operator(x, weight, bias, running_mean, running_var, momentum, *, eps):
@@ -305,6 +309,8 @@ def _declare_inference(name: str, **facts: Any) -> Operator:
         name=name,
         family="batch_norm",
         real=True,
+        lies=as_images,
+        gradient_lies=gradient_as_images,
         **facts,
     )
     def operator(x, weight, bias, running_mean, running_var, *, eps):
@@ -382,6 +388,8 @@ def _from_statistics(g: Any, g_center: Any, g_scale: Any, x: Any, groups: int, e
     ),
     outputs=("out", "center", "scale"),
     real=True,
+    lies=as_images,
+    gradient_lies=gradient_as_images,
 )
 def native_group_norm(x, weight, bias, *, groups, eps):
     """``group_norm``, and the mean and the inverse of the deviation of each group."""
@@ -443,7 +451,8 @@ def _check_rms(specs: Sequence, settings: dict) -> None:
         _wide(g) * _rms_unit(x, axes, eps)[0], shape=tuple(weight_shape)
     ),
     jvp=lambda t_x, t_weight, x, weight, axes, eps: _rms_tangent(t_x, t_weight, x, weight, axes, eps),
-    real=True, aten="_fused_rms_norm", node="MulBackward0",
+    real=True, aten="_fused_rms_norm", node="MulBackward0", lies=as_images,
+    gradient_lies=gradient_kept,
 )  # fmt: skip
 def rms_norm(x, weight, *, axes, eps):
     """``x`` over the root of the mean of its squares (and ``eps``) over the last ``axes``, times ``weight``."""

@@ -42,7 +42,6 @@ from tapegrad.ops.saved_fields import SavedFields
 from tapegrad.ops.signatures import parameters_of
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.geometry import preserved_strides
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import Tensor
 
@@ -145,7 +144,7 @@ class Operator(SavedFields):
 
     def __call__(self, *args: Any, **settings: Any) -> Any:
         try:
-            run = self.plans[thread.modes, *[arg._spec for arg in args], *settings.items()]
+            run = self.plans[thread.modes, *[None if arg is None else arg._spec for arg in args], *settings.items()]
         except (KeyError, AttributeError):
             return self._call(args, settings)
         return run(*args)
@@ -258,9 +257,8 @@ class Operator(SavedFields):
 
     def output_strides(self, shape: tuple[int, ...], specs: Sequence) -> tuple[int, ...] | None:
         """How an output of this shape lies in memory; None for a contiguous one, as that of most operators is."""
-        if not self.keeps_layout or specs[0].strides is None:
-            return None
-        return named_strides(shape, preserved_strides(tuple(shape), specs[0].strides))
+        strides = None if self.lies is None else self.lies(tuple(shape), *specs)
+        return named_strides(shape, strides) if strides else None
 
     def __repr__(self) -> str:
         return f"<{self.kind} operator {self.name}>"

@@ -7,6 +7,7 @@ operators that are adjoint to each other. Average pooling is in ``resampling.py`
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import Any
 
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from jax import lax
 
 from tapegrad.execution.host_tier.forms import on_host
 from tapegrad.ops.kinds import general, linear
+from tapegrad.ops.memory_formats import IMAGES
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.resampling import Sampling, on_axis, taken, tapped, taps
 
@@ -112,12 +114,49 @@ def _greatest(x: Any, axis: int, sampling: Sampling, places: Any) -> tuple[Any, 
 
 def _max_pool(x: Any, samplings: tuple[Sampling, ...]) -> tuple[Any, Any]:
     """Values and flat indices: one axis after the other, the last first."""
+    if _are_tiles(x.shape, samplings):
+        return _max_of_tiles(x, *samplings)
     lengths = x.shape[x.ndim - len(samplings) :]
     best, flat = x, None
     for i in reversed(range(len(samplings))):
         best, position, flat = _greatest(best, x.ndim - len(samplings) + i, samplings[i], flat)
         flat = position if flat is None else position * math.prod(lengths[i + 1 :]) + flat
     return best, _found_once(flat)
+
+
+FEW = 9
+"""Tiles of so many elements, at most, are compared element by element."""
+
+
+def _are_tiles(shape: tuple[int, ...], samplings: tuple[Sampling, ...]) -> bool:
+    """Whether small windows lie side by side and fill planes."""
+    lie = [(s.kind, s.low, s.dilation, s.stride, s.size * s.stride) for s in samplings]
+    fill = [("window", 0, 1, s.kernel, length) for s, length in zip(samplings, shape[-len(samplings) :], strict=True)]
+    return lie == fill and len(lie) == 2 and math.prod(s.kernel for s in samplings) <= FEW
+
+
+def _max_of_tiles(x: Any, rows: Sampling, columns: Sampling) -> tuple[Any, Any]:
+    """``_max_pool`` of tiles: all elements of a tile are compared in their order, planes and rows of tiles as one axis.
+
+    Where rows are short, XLA takes a sixth of the time.
+    """
+    (*outer, _, width), tiles = x.shape, (rows.size, columns.size)
+    each = x.reshape(math.prod(outer) * rows.size, rows.kernel, columns.size, columns.kernel)
+    places = np.arange(rows.kernel * width, dtype=np.int32).reshape(rows.kernel, width)
+    lines = [
+        reduce(_greater, [(each[:, row, :, column], places[row, column]) for column in range(columns.kernel)])
+        for row in range(rows.kernel)
+    ]
+    best, place = reduce(_greater, lines)
+    first = np.arange(rows.size)[:, None] * (rows.kernel * width) + np.arange(columns.size) * columns.kernel
+    flat = jnp.broadcast_to(place, best.shape).reshape(*outer, *tiles) + first.astype(np.int32)
+    return best.reshape(*outer, *tiles), _found_once(flat)
+
+
+def _greater(before: tuple[Any, Any], after: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Of two values with their places the greater one: the first of equals, the last nan."""
+    wins = (after[0] > before[0]) | (after[0] != after[0])
+    return jnp.where(wins, after[0], before[0]), jnp.where(wins, after[1], before[1])
 
 
 def _found_once(flat: Any) -> Any:
@@ -165,12 +204,12 @@ def _declare(name: str, aten: str = "", **facts: Any) -> Operator:
 
 MAXIMA = {
     1: _declare("max_pool1d", "max_pool2d_with_indices"),
-    2: _declare("max_pool2d", "max_pool2d_with_indices"),
-    3: _declare("max_pool3d", "max_pool3d_with_indices"),
+    2: _declare("max_pool2d", "max_pool2d_with_indices", **IMAGES),
+    3: _declare("max_pool3d", "max_pool3d_with_indices", **IMAGES),
 }
 """Max pooling, by the number of dimensions of space; lines, where somebody asks for more than the values, as planes."""
 
 ADAPTIVE_MAXIMA = {
-    2: _declare("adaptive_max_pool2d"),
+    2: _declare("adaptive_max_pool2d", **IMAGES),
     3: _declare("adaptive_max_pool3d"),
 }

@@ -18,10 +18,11 @@ from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.joining import cat
 from tapegrad.ops.kinds import conj, general
 from tapegrad.ops.matmul import adjoint, matmul
+from tapegrad.ops.memory_formats import by_columns
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.scans import plus
 from tapegrad.ops.slicing import slice_, tril, triu
-from tapegrad.ops.solving import column_major, solve_triangular
+from tapegrad.ops.solving import solve_triangular
 from tapegrad.ops.svd import first, padded
 
 # -- QR ----------------------------------------------------------------------------------------------------------------
@@ -34,9 +35,7 @@ def upper_half(x):
 
 def check_derivable(q, r, mode):
     """Refuse to differentiate what has no derivative, or one that needs a Q that is not there.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
+    Raises RuntimeError: PyTorch's messages.
     """
     if mode == "r":
         raise RuntimeError(
@@ -89,11 +88,11 @@ def qr_tangent(t, q, r, mode):
     return t_q, cat(t_r, further, axis=len(q.shape) - 1)
 
 
-@column_major
 @general(
     x=qr_gradient,
     jvp=lambda t_x, q, r, mode: qr_tangent(t_x, q, r, mode),
     outputs=("q", "r"), aten="linalg_qr", saved={"Q": "q", "R": "r"},
+    lies=by_columns,
 )  # fmt: skip
 def qr(x, *, mode):
     """Q (orthonormal columns; square if ``mode`` is "complete", nothing if it is "r") and the upper triangular R."""
@@ -105,8 +104,7 @@ def _no_geqrf(g_a, g_tau):
     raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
 
 
-@column_major
-@general(x=_no_geqrf, outputs=("a", "tau"), xla="geqrf")
+@general(x=_no_geqrf, lies=by_columns, outputs=("a", "tau"), xla="geqrf")
 def geqrf(x):
     """The QR decomposition as LAPACK leaves it: R on and above the diagonal, the reflectors below it, their factors."""
     raw, tau = jnp.linalg.qr(x, mode="raw")
@@ -198,12 +196,12 @@ def product_tangent(t_x, t_tau, x, tau):
     return -moved
 
 
-@column_major
 @general(
     x=lambda g, x, tau, out: product_gradients(g, x, tau)[0],
     tau=lambda g, x, tau, out: product_gradients(g, x, tau)[1],
     jvp=lambda t_x, t_tau, x, tau: product_tangent(t_x, t_tau, x, tau),
     aten="linalg_householder_product", saved={"input": "x"}, xla="householder_product",
+    lies=by_columns,
 )  # fmt: skip
 def householder_product(x, tau):
     """The first columns of the product of the reflectors that lie below the diagonal of ``x``: see ``geqrf``."""
@@ -225,12 +223,12 @@ def applied_gradients(g, x, tau, other, left, transpose):
     return reflector_gradients(there, back, vectors, middle, x.shape, tau)
 
 
-@column_major
 @general(
     x=lambda g, x, tau, other, out, left, transpose: applied_gradients(g, x, tau, other, left, transpose)[0],
     tau=lambda g, x, tau, other, out, left, transpose: applied_gradients(g, x, tau, other, left, transpose)[1],
     other=lambda g, x, tau, other, out, left, transpose: ormqr(x, tau, g, left=left, transpose=not transpose),
     saved={"self": "x", "input2": "tau", "input3": "other"}, xla="ormqr",
+    lies=by_columns,
 )  # fmt: skip
 def ormqr(x, tau, other, *, left, transpose):
     """``Q @ other`` (``other @ Q`` unless ``left``; with the adjoint of Q, if ``transpose``), where Q is the square

@@ -25,7 +25,7 @@ from tapegrad.ops.comparison import eq
 from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear, widened
 from tapegrad.ops.selection import masked, where
 from tapegrad.ops.unary import real
-from tapegrad.tensor.geometry import Geometry, elementwise_strides, expanded, unsqueezed
+from tapegrad.tensor.geometry import Geometry, elementwise_strides, expanded, preserved_strides, unsqueezed
 from tapegrad.tensor.spec import Spec
 
 
@@ -71,6 +71,17 @@ def _divided(place: Geometry, x: Spec, **settings: Any) -> Geometry:
     return Geometry(shown.shape, elementwise_strides(shown.shape, [(shown.shape, shown.strides)]))
 
 
+def weighed(place: Geometry, x: Spec, **settings: Any) -> Geometry:
+    """Where a gradient lies that is a product of the result's and of something that lies as the input does."""
+    shown = _shown_everywhere(place, x, **settings)
+    return Geometry(shown.shape, elementwise_strides(shown.shape, [shown[:2], (shown.shape, x.layout)]))
+
+
+def scaled(place: Geometry, x: Spec, **settings: Any) -> Geometry:
+    """``weighed``, but the result's gradient is computed with before it is shown everywhere."""
+    return weighed(place._replace(strides=preserved_strides(place.shape, place.strides)), x, **settings)
+
+
 def _sum(x, axis, keepdims, dtype):
     x = accumulated(x, dtype)
     if x.dtype == jnp.bool_:
@@ -81,7 +92,7 @@ def _sum(x, axis, keepdims, dtype):
 
 @linear(
     x=lambda g, x_shape, axis: spread(g, shape=x_shape, axis=axis), aten=".dim_IntList", node=1, spoilt="difference",
-    gradient_lies=_shown_everywhere,
+    gradient_lies=_shown_everywhere, uniform=True,
 )  # fmt: skip
 def sum(x, *, axis, keepdims=False, dtype=None):
     """The sum over ``axis``; of booleans and integers in int64, unless ``dtype`` says otherwise."""
@@ -90,7 +101,7 @@ def sum(x, *, axis, keepdims=False, dtype=None):
 
 @linear(
     x=lambda g, x_shape: broadcast_to(g, shape=x_shape), family="sum", spoilt="difference",
-    gradient_lies=_shown_everywhere,
+    gradient_lies=_shown_everywhere, uniform=True,
 )  # fmt: skip
 def sum_all(x, *, dtype=None):
     """The sum of all elements."""
@@ -128,7 +139,7 @@ def _mean(x, axis, keepdims, dtype=None):
 
 @linear(
     x=lambda g, x_shape, axis: over(spread(g, shape=x_shape, axis=axis), count=length(x_shape, axis)), aten=".dim",
-    node=1, saved={"self_sym_numel": _numel}, spoilt="mean", gradient_lies=_divided,
+    node=1, saved={"self_sym_numel": _numel}, spoilt="mean", gradient_lies=_divided, uniform=True,
 )  # fmt: skip
 def mean(x, *, axis, keepdims=False, dtype=None):
     """The arithmetic mean over ``axis``; nan of nothing."""
@@ -137,7 +148,7 @@ def mean(x, *, axis, keepdims=False, dtype=None):
 
 @linear(
     x=lambda g, x_shape: over(broadcast_to(g, shape=x_shape), count=math.prod(x_shape)), family="mean",
-    saved={"self_sym_numel": _numel}, spoilt="mean",
+    saved={"self_sym_numel": _numel}, spoilt="mean", uniform=True,
 )  # fmt: skip
 def mean_all(x, *, dtype=None):
     """The arithmetic mean of all elements."""
@@ -148,6 +159,7 @@ def mean_all(x, *, dtype=None):
     x=lambda g, x, axis: masked(spread(g, shape=x.shape, axis=axis), eq(x, x)),
     jvp=lambda t_x, x, axis, keepdims, dtype: sum(where(eq(x, x), t_x, 0), axis=axis, keepdims=keepdims, dtype=dtype),
     real=True,
+    gradient_lies=weighed,
 )
 def nansum(x, *, axis, keepdims=False, dtype=None):
     """The sum of what is not nan."""
@@ -192,7 +204,7 @@ def halved(g, std):
 @general(
     x=lambda g, x, axis, correction: spread(g, shape=x.shape, axis=axis) * deviation(x, axis, correction),
     jvp=lambda t_x, x, axis, keepdims, correction: along(deviation(x, axis, correction), t_x, axis, keepdims),
-    aten=".correction", spoilt="spread",
+    aten=".correction", spoilt="spread", gradient_lies=scaled,
 )  # fmt: skip
 def var(x, *, axis, keepdims=False, correction=1):
     """The variance over ``axis``: the sum of squared distances from the mean, over the number less ``correction``."""
@@ -208,7 +220,7 @@ def var(x, *, axis, keepdims=False, correction=1):
     ),
     aten=".correction", convention=conventions.SPREAD,
     edge=("out", 0, "the derivative of std is infinite where all elements are equal: add a small number to var"),
-    spoilt="spread",
+    spoilt="spread", gradient_lies=scaled,
 )  # fmt: skip
 def std(x, *, axis, keepdims=False, correction=1):
     """The standard deviation over ``axis``: the root of ``var``."""
@@ -238,7 +250,7 @@ def moments_gradient(g_spread, g_mean, x, axis, correction):
         along(deviation(x, axis, correction), t_x, axis, keepdims),
         mean(t_x, axis=axis, keepdims=keepdims),
     ),
-    outputs=("var", "mean"), aten=".correction", spoilt="spread", undefined=True,
+    outputs=("var", "mean"), aten=".correction", spoilt="spread", undefined=True, gradient_lies=scaled,
 )  # fmt: skip
 def var_mean(x, *, axis, keepdims=False, correction=1):
     """Variance and mean over ``axis``."""
@@ -255,6 +267,7 @@ def var_mean(x, *, axis, keepdims=False, correction=1):
         mean(t_x, axis=axis, keepdims=keepdims),
     ),
     outputs=("std", "mean"), aten=".correction", convention=conventions.SPREAD, spoilt="spread", undefined=True,
+    gradient_lies=scaled,
 )  # fmt: skip
 def std_mean(x, *, axis, keepdims=False, correction=1):
     """Standard deviation and mean over ``axis``."""
@@ -305,6 +318,7 @@ def collected_all(t, x, out):
     x=lambda g, x, out, axis: shared(g, x, out, axis),
     jvp=lambda t_x, x, out, axis, keepdims: collected(t_x, x, out, axis, keepdims),
     real=True,
+    gradient_lies=scaled,
 )
 def amax(x, *, axis, keepdims=False):
     """The largest elements over ``axis``; nan if there is one."""
@@ -315,6 +329,7 @@ def amax(x, *, axis, keepdims=False):
     x=lambda g, x, out, axis: shared(g, x, out, axis),
     jvp=lambda t_x, x, out, axis, keepdims: collected(t_x, x, out, axis, keepdims),
     real=True,
+    gradient_lies=scaled,
 )
 def amin(x, *, axis, keepdims=False):
     """The smallest elements over ``axis``; nan if there is one."""
@@ -329,6 +344,7 @@ def amin(x, *, axis, keepdims=False):
     ),
     outputs=("min", "max"),
     real=True,
+    gradient_lies=scaled,
 )
 def aminmax(x, *, axis, keepdims=False):
     """The smallest and the largest elements over ``axis``."""

@@ -9,6 +9,8 @@ found with NumPy when it is traced. The adjoint adds to the same positions with 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add, mul
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -17,6 +19,7 @@ from jax import lax
 
 from tapegrad.caches import remembered
 from tapegrad.ops.kinds import linear
+from tapegrad.ops.memory_formats import IMAGES, as_images, gradient_of_images
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import widened
 
@@ -188,24 +191,29 @@ def _sampled(x: Any, axis: int, sampling: Sampling) -> Any:
     _, weights = taps(sampling, x.shape[axis])
     if len(weights) == 1 and (weights == 1).all():
         return tapped(x, axis, sampling, 0, 0)
-    total = jnp.zeros((*x.shape[:axis], sampling.size, *x.shape[axis + 1 :]), x.dtype)
-    for tap, weight in enumerate(weights):
-        total = total + tapped(x, axis, sampling, tap, 0) * on_axis(weight.astype(x.dtype), axis, x.ndim)
-    return total
+    if not weights.size:
+        return jnp.zeros((*x.shape[:axis], sampling.size, *x.shape[axis + 1 :]), x.dtype)
+    read = [tapped(x, axis, sampling, tap, 0) for tap in range(len(weights))]
+    if (weights == weights[0, 0]).all():
+        return reduce(add, read) * weights[0, 0].astype(x.dtype)
+    factors = [on_axis(weight.astype(x.dtype), axis, x.ndim) for weight in weights]
+    return reduce(add, map(mul, read, factors))
 
 
 def _spread(g: Any, axis: int, sampling: Sampling, length: int) -> Any:
     positions, weights = taps(sampling, length)
+    if weights.size and (weights == weights[0, 0]).all():
+        parts = [g * weights[0, 0].astype(g.dtype)] * len(weights)
+    else:
+        parts = [g * on_axis(weight.astype(g.dtype), axis, g.ndim) for weight in weights]
+    if sampling.kind == "window" and parts:
+        ends = [window_ends(sampling, tap, length) for tap in range(len(parts))]
+        widths = [[one if i == axis else (0, 0, 0) for i in range(g.ndim)] for one in ends]
+        return reduce(add, [lax.pad(part, jnp.zeros((), g.dtype), one) for part, one in zip(parts, widths, strict=True)])
     total = jnp.zeros((*g.shape[:axis], length, *g.shape[axis + 1 :]), g.dtype)
-    for tap, weight in enumerate(weights):
-        part = g * on_axis(weight.astype(g.dtype), axis, g.ndim)
-        if sampling.kind == "window":
-            ends = window_ends(sampling, tap, length)
-            widths = [ends if i == axis else (0, 0, 0) for i in range(g.ndim)]
-            total = total + lax.pad(part, jnp.zeros((), g.dtype), widths)
-        else:
-            places = np.where(positions[tap] < 0, length, positions[tap])
-            total = total.at[(*[slice(None)] * axis, places)].add(part, mode="drop")
+    for part, row in zip(parts, positions, strict=True):
+        places = np.where(row < 0, length, row)
+        total = total.at[(*[slice(None)] * axis, places)].add(part, mode="drop")
     return total
 
 
@@ -262,13 +270,13 @@ def _declare(name: str, formula: Callable = _by_shape, **facts: Any) -> Operator
 resample = _declare("resample", aten=None)
 
 AVERAGES = {
-    2: _declare("avg_pool2d", _by_input),
+    2: _declare("avg_pool2d", _by_input, **IMAGES),
     3: _declare("avg_pool3d", _by_input),
 }
 """Average pooling, by the number of dimensions of space: lines are pooled as planes."""
 
 ADAPTIVE_AVERAGES = {
-    2: _declare("adaptive_avg_pool2d", _by_input, aten="_adaptive_avg_pool2d"),
+    2: _declare("adaptive_avg_pool2d", _by_input, aten="_adaptive_avg_pool2d", **IMAGES),
     3: _declare("adaptive_avg_pool3d", _by_input, aten="_adaptive_avg_pool3d"),
 }
 
@@ -279,7 +287,9 @@ def _interpolation(name: str, aten: str = "") -> Operator:
         saved["scales"] = lambda plan: plan.settings["samplings"][0].scale
     if "nearest" not in name:
         saved["align_corners"] = lambda plan: plan.settings["samplings"][0].align
-    return _declare(name, aten=aten, saved=saved)
+    follows = "linear" in name or (name.endswith("2d") and "nearest" in name)
+    rule = gradient_of_images if follows else None
+    return _declare(name, aten=aten, saved=saved, lies=as_images, gradient_lies=rule)
 
 
 INTERPOLATIONS = {

@@ -36,4 +36,4 @@ def bitcast(x, *, dtype):
         x = x.reshape(*x.shape[:-1], x.shape[-1] * old // new, new // old)
         return reinterpreted(x, dtype.numpy)[..., 0]
     parts = reinterpreted(x[..., None], dtype.numpy)
-    return parts[..., 0] if old == new else parts.reshape(*x.shape[:-1], -1)
+    return parts[..., 0] if old == new else parts.reshape(*x.shape[:-1], x.shape[-1] * (old // new))

@@ -20,7 +20,8 @@ from jax import lax
 from tapegrad.execution import dtypes
 from tapegrad.ops import conventions
 from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear
-from tapegrad.ops.reductions import accumulated, axes_of, spread, sum, sum_all, widened
+from tapegrad.ops.memory_formats import gradient_as_input
+from tapegrad.ops.reductions import accumulated, axes_of, scaled, spread, sum, sum_all, widened
 from tapegrad.ops.selection import where
 from tapegrad.ops.shape import view
 from tapegrad.ops.sorting import chosen, unchosen
@@ -169,7 +170,7 @@ def _prod(x, axis, keepdims, dtype):
     jvp=lambda t_x, x, axis, keepdims, dtype: sum(
         in_type(t_x, dtype) * others(in_type(x, dtype), axis), axis=axis, keepdims=keepdims
     ),
-    aten=".dim_int", node=1,
+    aten=".dim_int", node=1, gradient_lies=scaled,
 )  # fmt: skip
 def prod(x, *, axis, keepdims=False, dtype=None):
     """The product over ``axis``; of booleans and integers in int64, unless ``dtype`` says otherwise."""
@@ -179,7 +180,7 @@ def prod(x, *, axis, keepdims=False, dtype=None):
 @general(
     x=lambda g, x, out, dtype: broadcast_to(g, shape=x.shape) * conj(others_of_all(in_type(x, dtype))),
     jvp=lambda t_x, x, dtype: sum_all(in_type(t_x, dtype) * others_of_all(in_type(x, dtype))),
-    family="prod",
+    family="prod", gradient_lies=gradient_as_input,
 )  # fmt: skip
 def prod_all(x, *, dtype=None):
     """The product of all elements."""

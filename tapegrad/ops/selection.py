@@ -8,9 +8,10 @@ from tapegrad.ops import conventions
 from tapegrad.ops.comparison import isnan
 from tapegrad.ops.conventions import kink
 from tapegrad.ops.kinds import Elementwise, conj, declaration, elementwise
+from tapegrad.ops.memory_formats import gradient_kept
 
 
-@elementwise(x=lambda g, condition: where(condition, g, 0), y=lambda g, condition: where(condition, 0, g), aten=".self")
+@elementwise(x=lambda condition, g: where(condition, g, 0), y=lambda condition, g: where(condition, 0, g), aten=".self")
 def where(condition, x, y):
     """``x`` where the condition holds, ``y`` elsewhere."""
     return jnp.where(condition, x, y)
@@ -23,7 +24,9 @@ class _InDtypeOfFirst(Elementwise):
         return specs[0].dtype
 
 
-@declaration(_InDtypeOfFirst, promote="common")(x=lambda g, mask: where(mask, 0, g), aten=".Scalar")
+@declaration(_InDtypeOfFirst, promote="common")(
+    x=lambda g, mask: where(mask, 0, g), aten=".Scalar", gradient_lies=gradient_kept,
+)  # fmt: skip
 def masked_fill(x, mask, value):
     """``x`` with a number ``value`` where the mask holds."""
     return jnp.where(mask, value, x)
@@ -31,14 +34,14 @@ def masked_fill(x, mask, value):
 
 @declaration(_InDtypeOfFirst, promote="common")(
     x=lambda g, mask: where(mask, 0, g), value=lambda g, mask: where(mask, g, 0), aten=".Tensor", node=1,
-    family="masked_fill", records_integers=True,
+    family="masked_fill", records_integers=True, gradient_lies=gradient_kept,
 )  # fmt: skip
 def masked_fill_tensor(x, mask, value):
     """``x`` with the 0-dim ``value`` where the mask holds."""
     return jnp.where(mask, value, x)
 
 
-def _inside(g, x, min, max):
+def _inside(x, min, max, g):
     above = None if min is None else x >= min
     below = None if max is None else x <= max
     inside = below if above is None else above if below is None else above & below
@@ -53,11 +56,11 @@ def masked(g, mask):
     return where(mask, g, g * 0)
 
 
-def _below_min(g, x, min, max):
+def _below_min(x, min, max, g):
     return where(x < min if max is None else (x < min) & (min < max), g, 0)
 
 
-def _above_max(g, x, min, max):
+def _above_max(x, min, max, g):
     return where(x > max if min is None else (x > max) | (max < min), g, 0)
 
 
@@ -80,20 +83,20 @@ def clamp_tensor(x, min, max):
     return _clamp(x, min, max)
 
 
-@elementwise(x=lambda g, x, min: where(x >= min, g, 0), real=True, convention=kink("at the bound", "1", "1/2"))
+@elementwise(x=lambda x, min, g: where(x >= min, g, 0), real=True, convention=kink("at the bound", "1", "1/2"))
 def clamp_min(x, min):
     """The greater of ``x`` and a number."""
     return jnp.maximum(x, min)
 
 
-@elementwise(x=lambda g, x, max: where(x <= max, g, 0), real=True, convention=kink("at the bound", "1", "1/2"))
+@elementwise(x=lambda x, max, g: where(x <= max, g, 0), real=True, convention=kink("at the bound", "1", "1/2"))
 def clamp_max(x, max):
     """The smaller of ``x`` and a number."""
     return jnp.minimum(x, max)
 
 
 @elementwise(
-    x=lambda g, x, min: where(x >= min, g, 0), min=lambda g, x, min: where(x < min, g, 0), real=True, aten=".Tensor",
+    x=lambda x, min, g: where(x >= min, g, 0), min=lambda x, min, g: where(x < min, g, 0), real=True, aten=".Tensor",
     node=1, family="clamp_min", convention=conventions.BOUND,
 )  # fmt: skip
 def clamp_min_tensor(x, min):
@@ -102,7 +105,7 @@ def clamp_min_tensor(x, min):
 
 
 @elementwise(
-    x=lambda g, x, max: where(x <= max, g, 0), max=lambda g, x, max: where(x > max, g, 0), real=True, aten=".Tensor",
+    x=lambda x, max, g: where(x <= max, g, 0), max=lambda x, max, g: where(x > max, g, 0), real=True, aten=".Tensor",
     node=1, family="clamp_max", convention=conventions.BOUND,
 )  # fmt: skip
 def clamp_max_tensor(x, max):
@@ -111,8 +114,8 @@ def clamp_max_tensor(x, max):
 
 
 @elementwise(
-    x=lambda g, x, y: where(x < y, 0, where(x == y, g / 2, g)),
-    y=lambda g, x, y: where(x > y, 0, where(x == y, g / 2, g)),
+    x=lambda x, y, g: where(x < y, 0, where(x == y, g / 2, g)),
+    y=lambda x, y, g: where(x > y, 0, where(x == y, g / 2, g)),
     real=True,
 )
 def maximum(x, y):
@@ -121,8 +124,8 @@ def maximum(x, y):
 
 
 @elementwise(
-    x=lambda g, x, y: where(x > y, 0, where(x == y, g / 2, g)),
-    y=lambda g, x, y: where(x < y, 0, where(x == y, g / 2, g)),
+    x=lambda x, y, g: where(x > y, 0, where(x == y, g / 2, g)),
+    y=lambda x, y, g: where(x < y, 0, where(x == y, g / 2, g)),
     real=True,
 )
 def minimum(x, y):
@@ -184,7 +187,7 @@ def addcmul(x, tensor1, tensor2, value):
 
 
 @elementwise(
-    x=lambda g: g,
+    x=lambda g, tensor2: g,  # PyTorch keeps the divisor, whoever asks
     tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
     tensor2=lambda g, tensor1, tensor2, value: -g * conj((value * tensor1) / (tensor2 * tensor2)),
     promote="float",

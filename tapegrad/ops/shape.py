@@ -13,6 +13,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.ops.kinds import linear
+from tapegrad.ops.memory_formats import as_input
 from tapegrad.tensor.geometry import Geometry, permuted, transposed, viewed
 from tapegrad.tensor.spec import Spec
 
@@ -44,7 +45,7 @@ def alias(x):
     return x
 
 
-@linear(x=lambda g: g, keeps_layout=True)
+@linear(x=lambda g: g, lies=as_input, uniform=True)
 def clone(x):
     """A copy of ``x``."""
     return jnp.asarray(x)
@@ -53,6 +54,7 @@ def clone(x):
 @linear(
     x=lambda g, axes: permute(g, axes=inverse_permutation(axes)),
     gradient_lies=lambda place, x, axes: permuted(place, inverse_permutation(axes)),
+    uniform=True,
 )
 def permute(x, *, axes):
     """``x`` with its dimensions in the order ``axes``."""
@@ -70,7 +72,7 @@ def inverse_permutation(axes: Sequence[int]) -> Shape:
 
 @linear(
     x=lambda g, axis0, axis1: transpose(g, axis0=axis0, axis1=axis1), aten=".int",
-    gradient_lies=lambda place, x, axis0, axis1: transposed(place, axis0, axis1),
+    gradient_lies=lambda place, x, axis0, axis1: transposed(place, axis0, axis1), uniform=True,
 )  # fmt: skip
 def transpose(x, *, axis0, axis1):
     """``x`` with two dimensions exchanged; of a 0-dim array, the array."""
@@ -112,7 +114,7 @@ def without_ones(shape: Shape, axes: Sequence[int]) -> Shape:
     return tuple(length for axis, length in enumerate(shape) if axis not in axes or length != 1)
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), gradient_lies=_viewed_back)
+@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), gradient_lies=_viewed_back, uniform=True)
 def unsqueeze(x, *, axis):
     """``x`` with a dimension of length 1 inserted before ``axis``."""
     return jnp.expand_dims(x, axis)

@@ -9,13 +9,15 @@ import numpy as np
 from jax import lax
 
 from tapegrad.execution.sizes import places_along
-from tapegrad.ops.kinds import linear, sum_to, zeros_of
+from tapegrad.ops.kinds import linear, retyped, sum_to, zeros_of
+from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.shape import Shape
+from tapegrad.tensor.geometry import selected, sliced
 
 
 @linear(
     x=lambda g, index, x_shape, axis: select_adjoint(g, index, axis=axis, length=x_shape[axis]), aten=".int",
-    plain_inputs=("index",),
+    plain_inputs=("index",), uniform=True,
 )  # fmt: skip
 def select(x, index, *, axis):
     """The slice of ``x`` at one ``index`` (a number in range, not negative) of a dimension, without the dimension."""
@@ -32,7 +34,8 @@ def select_adjoint(x, index, *, axis, length):
 @linear(
     x=lambda g, index, axis: select_scatter(g, 0, index, axis=axis),
     source=lambda g, index, source_shape, axis: sum_to(select(g, index, axis=axis), shape=tuple(source_shape)),
-    keeps_layout=True, plain_inputs=("index",), records_integers=True,
+    lies=as_input, plain_inputs=("index",), records_integers=True,
+    gradient_lies={"x": gradient_kept, "source": lambda place, x, axis: selected(place, axis, 0)},
 )  # fmt: skip
 def select_scatter(x, source, index, *, axis):
     """``x`` with ``source``, broadcast and cast, in place of what ``select`` gives."""
@@ -41,9 +44,7 @@ def select_scatter(x, source, index, *, axis):
 
 
 def as_part(source: Any, shape: Shape, dtype: Any) -> Any:
-    if jnp.iscomplexobj(source) and not jnp.issubdtype(dtype, jnp.complexfloating):
-        source = jnp.real(source)
-    return jnp.broadcast_to(jnp.asarray(source).astype(dtype), shape)
+    return jnp.broadcast_to(retyped(jnp.asarray(source), dtype), shape)
 
 
 @linear(
@@ -78,7 +79,10 @@ def slice_adjoint(x, start, *, axis, step, length):
     source=lambda g, start, source_shape, axis, length, step: sum_to(
         slice_(g, start, axis=axis, length=length, step=step), shape=tuple(source_shape)
     ),
-    keeps_layout=True, plain_inputs=("start",), records_integers=True,
+    lies=as_input, plain_inputs=("start",), records_integers=True,
+    gradient_lies={
+        "x": gradient_kept, "source": lambda place, x, axis, length, step: sliced(place, axis, 0, length, step),
+    },
 )  # fmt: skip
 def slice_scatter(x, source, start, *, axis, length, step):
     """``x`` with ``source``, broadcast and cast, in place of the items that ``slice`` gives."""
@@ -123,7 +127,7 @@ def diagonal_adjoint(x, *, offset, axis1, axis2, shape):
         g, zeros_of(g, shape=tuple(source_shape), dtype=source_dtype), offset=offset, axis1=axis1, axis2=axis2
     ),
     source=lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2),
-    keeps_layout=True,
+    lies=as_input, gradient_lies={"x": gradient_kept},
 )  # fmt: skip
 def diagonal_scatter(x, source, *, offset, axis1, axis2):
     """``x`` with ``source`` in place of a diagonal."""

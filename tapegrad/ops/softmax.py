@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from tapegrad.ops.kinds import conj, general
-from tapegrad.ops.reductions import axes_of, spread, sum, widened
+from tapegrad.ops.reductions import axes_of, spread, sum, weighed, widened
 from tapegrad.ops.unary import exp
 
 
@@ -18,7 +18,7 @@ def _shifted(x, axes):
 @general(
     x=lambda g, out, axis: out * (g - sum(g * out, axis=axis, keepdims=True)),
     jvp=lambda t_x, out, axis: out * (t_x - sum(t_x * out, axis=axis, keepdims=True)),
-    real=True, aten="_softmax", spoilt="softmax", rounds_once=True,
+    real=True, aten="_softmax", spoilt="softmax", rounds_once=True, uniform=True,
 )  # fmt: skip
 def softmax(x, *, axis):
     """``exp(x)`` over its sum along ``axis``; nan where all are -inf."""
@@ -30,7 +30,7 @@ def softmax(x, *, axis):
 @general(
     x=lambda g, out, axis: g - exp(out) * sum(g, axis=axis, keepdims=True),
     jvp=lambda t_x, out, axis: t_x - sum(exp(out) * t_x, axis=axis, keepdims=True),
-    real=True, aten="_log_softmax", spoilt="softmax", rounds_once=True,
+    real=True, aten="_log_softmax", spoilt="softmax", rounds_once=True, uniform=True,
 )  # fmt: skip
 def log_softmax(x, *, axis):
     """The logarithm of ``softmax``, without forming it."""
@@ -48,6 +48,7 @@ def weights(x, out, axis):
     x=lambda g, x, out, axis: spread(g, shape=x.shape, axis=axis) * conj(weights(x, out, axis)),
     jvp=lambda t_x, x, out, axis, keepdims: sum(t_x * weights(x, out, axis), axis=axis, keepdims=keepdims),
     promote="float",
+    gradient_lies=weighed,
 )
 def logsumexp(x, *, axis, keepdims=False):
     """The logarithm of the sum over ``axis`` of ``exp(x)``; -inf of nothing."""

@@ -14,10 +14,9 @@ from jax import lax
 from tapegrad.ops.conventions import rule
 from tapegrad.ops.kinds import broadcast_to, general, sum_to
 from tapegrad.ops.matmul import adjoint, matmul
+from tapegrad.ops.memory_formats import by_columns
 from tapegrad.ops.shape import permute, squeeze_axis, unsqueeze
 from tapegrad.ops.slicing import tril, triu
-from tapegrad.tensor.geometry import contiguous_strides
-from tapegrad.tensor.spec import named_strides
 
 
 def batch_of(*arrays):
@@ -28,19 +27,6 @@ def batch_of(*arrays):
 def expanded(x, batch, trailing=2):
     """``x`` with its batch broadcast; the last ``trailing`` dimensions are no batch."""
     return jnp.broadcast_to(x, (*batch, *x.shape[x.ndim - trailing :]))
-
-
-def column_major(operator):
-    """Let the matrices that an operator gives lie in memory column by column, as LAPACK leaves them."""
-
-    def output_strides(shape, specs):
-        if len(shape) != max(spec.ndim for spec in specs):
-            return None
-        *strides, _, _ = contiguous_strides(tuple(shape))
-        return named_strides(shape, (*strides, 1, max(shape[-2], 1)))
-
-    operator.output_strides = output_strides
-    return operator
 
 
 # -- triangular equations ----------------------------------------------------------------------------------------------
@@ -77,7 +63,7 @@ def triangular_tangent(t_x, t_y, x, out, upper, left, unitriangular):
     jvp=lambda t_x, t_y, x, out, upper, left, unitriangular: triangular_tangent(
         t_x, t_y, x, out, upper, left, unitriangular
     ),
-    aten="linalg_solve_triangular",
+    aten="linalg_solve_triangular", lies=by_columns,
 )  # fmt: skip
 def solve_triangular(x, y, *, upper, left=True, unitriangular=False):
     """The solution of ``x @ out = y`` (``out @ x = y`` unless ``left``) for triangular ``x``; batches broadcast.
@@ -88,9 +74,6 @@ def solve_triangular(x, y, *, upper, left=True, unitriangular=False):
     return lax.linalg.triangular_solve(
         expanded(x, batch), expanded(y, batch), left_side=left, lower=not upper, unit_diagonal=unitriangular
     )
-
-
-column_major(solve_triangular)
 
 
 # -- LU ----------------------------------------------------------------------------------------------------------------
@@ -203,11 +186,11 @@ def solve_ex(x, y, *, left=True, vector=False):
     return out[..., 0] if vector else out, lu, permutation, info
 
 
-@column_major
 @general(
     x=lambda g_inverse, inverse: -matmul(matmul(adjoint(inverse), g_inverse), adjoint(inverse)),
     jvp=lambda t_x, inverse: (-matmul(matmul(inverse, t_x), inverse), None),
     outputs=("inverse", "info"), aten="linalg_inv_ex", xla="lu",
+    lies=by_columns,
 )  # fmt: skip
 def inv(x):
     """The inverses of square matrices, and for each 0 or the number of the first pivot that is zero (int32)."""
@@ -257,13 +240,10 @@ def old_tangent(t_y, t_x, x, solution, upper, transpose, unitriangular):
     jvp=lambda t_y, t_x, x, solution, upper, transpose, unitriangular: old_tangent(
         t_y, t_x, x, solution, upper, transpose, unitriangular
     ),
-    outputs=("solution", "clone"), saved={"self": "y", "A": "x"},
+    outputs=("solution", "clone"), saved={"self": "y", "A": "x"}, lies=by_columns,
 )  # fmt: skip
 def triangular_solve(y, x, *, upper, transpose, unitriangular):
     """The solution of ``x @ out = y`` for a triangular ``x`` (or its transpose), and ``x``, with the batch of both."""
     turned, is_upper = (jnp.swapaxes(x, -1, -2), not upper) if transpose else (x, upper)
     solved = solve_triangular.function(turned, y, upper=is_upper, unitriangular=unitriangular)
     return solved, jnp.broadcast_to(x, (*solved.shape[:-2], *x.shape[-2:]))
-
-
-column_major(triangular_solve)

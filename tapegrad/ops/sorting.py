@@ -16,6 +16,7 @@ from tapegrad.execution.host_tier.scans import places_among
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.gathering import gather, scatter_add
 from tapegrad.ops.kinds import general, zeros_of
+from tapegrad.ops.memory_formats import as_input
 from tapegrad.ops.overloads import by_second
 from tapegrad.ops.reductions import first_index
 from tapegrad.ops.shape import view
@@ -106,19 +107,19 @@ def _sort(x, axis, descending):
     return values, indices.astype(jnp.int64)
 
 
-@choosing(keeps_layout=True)
+@choosing(lies=as_input)
 def sort(x, *, axis, descending=False):
     """The elements along ``axis`` in order, and their indices."""
     return _sort(x, axis, descending)
 
 
-@choosing(aten=".stable", node=1, family="sort", keeps_layout=True)
+@choosing(aten=".stable", node=1, family="sort", lies=as_input)
 def sort_stable(x, *, axis, descending=False):
     """``sort``, by PyTorch's other overload."""
     return _sort(x, axis, descending)
 
 
-@general(real=True, aten="sort", keeps_layout=True)
+@general(real=True, aten="sort", lies=as_input)
 def argsort(x, *, axis, descending=False):
     """The indices that sort ``x`` along ``axis``; int64."""
     return ordered(x, axis, descending)[1].astype(jnp.int64)
@@ -151,7 +152,8 @@ def _ranked(x, axis, keepdims, rank):
         return values, indices.astype(jnp.int64)
     numbers = jnp.sum(x == x, axis=axis, keepdims=True, dtype=jnp.int32)
     place = jnp.broadcast_to(rank(numbers, x.shape[axis]), numbers.shape)
-    return _reduced(_at(values, place, axis), _at(indices, place, axis), axis, keepdims)
+    found = _at(indices, place, axis)
+    return _reduced(_at(x, found, axis), found, axis, keepdims)
 
 
 @choosing(aten=".dim", node=1)
@@ -201,7 +203,8 @@ def _halved(sorted, values, *, right):
         beyond = (low < high) & ~(pivot > values if right else pivot >= values)
         return jnp.where(beyond, middle + 1, low), jnp.where(beyond, high, jnp.minimum(high, middle))
 
-    return lax.fori_loop(0, size.bit_length(), halve, (low, high))[0] if size else low
+    times = size.bit_length() if isinstance(size, int) else 31  # of a length that is a symbol the most there may be
+    return lax.fori_loop(0, times, halve, (low, high))[0] if times else low
 
 
 _searched = on_host(places_among)(_halved)
@@ -244,9 +247,7 @@ def _distinct(x, places, axis):
 
 def no_derivative(what):
     """The formula of an operator that PyTorch records and can't differentiate.
-
-    Raises:
-        NotImplementedError: when backward reaches it, with PyTorch's message.
+    Raises NotImplementedError: when backward reaches it, with PyTorch's message.
     """
 
     def formula(g):
@@ -255,7 +256,7 @@ def no_derivative(what):
     return formula
 
 
-@general(x=no_derivative("_unique2"), aten="_unique2", profile="_unique2")
+@general(x=no_derivative("_unique2"), aten="_unique2", profile="_unique2", uniform=True)
 def unique(x, places):
     """The elements of the flattened ``x`` at ``places``, which are those of its distinct elements."""
     return _distinct(x, places, None)

@@ -13,11 +13,12 @@ from jax import lax
 from tapegrad.ops import conventions
 from tapegrad.ops.arithmetic import filled_like
 from tapegrad.ops.kinds import conj, elementwise, general
+from tapegrad.ops.memory_formats import as_input
 from tapegrad.ops.selection import where
 from tapegrad.ops.unary import abs, exp, exp2, log, reciprocal, sign
 
 
-@elementwise(x=lambda g, x: 2 / math.sqrt(math.pi) * exp(-(x * x)) * g, promote="float", real=True)
+@elementwise(x=lambda x, g: 2 / math.sqrt(math.pi) * exp(-(x * x)) * g, promote="float", real=True)
 def erf(x):
     """The error function."""
     return lax.erf(x)
@@ -44,7 +45,7 @@ def erfcx(x):
     return jnp.where(x < border, jnp.exp(near * near) * lax.erfc(near), series)
 
 
-def _erfinv_gradient(g, x):
+def _erfinv_gradient(x, g):
     inverse = erfinv(x)
     return 0.5 * math.sqrt(math.pi) * exp(inverse * inverse) * g
 
@@ -330,7 +331,7 @@ def _mvlgamma_gradient(g, x, p):
 @general(
     x=lambda g_mantissa, exponent: g_mantissa / exp2(exponent),
     jvp=lambda t_x, exponent: (t_x / exp2(exponent), None),
-    outputs=("mantissa", "exponent"), real=True, aten=".Tensor", keeps_layout=True,
+    outputs=("mantissa", "exponent"), real=True, aten=".Tensor", lies=as_input,
 )  # fmt: skip
 def frexp(x):
     """``x`` as ``mantissa * 2 ** exponent``, the mantissa in [0.5, 1) without its sign; the exponent is int32."""

@@ -19,9 +19,9 @@ from tapegrad.ops.arrangement import constant_pad
 from tapegrad.ops.eigen import ENOUGH, Phased, by_gaps, column, diagonal_of, on_diagonal, row
 from tapegrad.ops.kinds import declaration, general
 from tapegrad.ops.matmul import adjoint, matmul
+from tapegrad.ops.memory_formats import by_columns
 from tapegrad.ops.scans import plus
 from tapegrad.ops.slicing import slice_
-from tapegrad.ops.solving import column_major
 from tapegrad.ops.unary import imag, real
 
 
@@ -111,12 +111,12 @@ def svd_tangent(t, u, s, vh):
     return padded(t_u, sizes[0], -1), real(diagonal_of(middle)), padded(adjoint(t_v), sizes[1], -2)
 
 
-@column_major
 @declaration(Svd)(
     x=svd_gradient,
     jvp=lambda t_x, u, s, vh: svd_tangent(t_x, u, s, vh),
     outputs=("u", "s", "vh"), aten="_linalg_svd",
     saved={"U": "u", "S": "s", "Vh": "vh", "full_matrices": "full_matrices"},
+    lies=by_columns,
 )  # fmt: skip
 def svd(x, *, full_matrices):
     """U, the singular values (real, descending) and V^H of matrices; U and V square if ``full_matrices``."""

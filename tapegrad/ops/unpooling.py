@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.ops.kinds import general, linear
+from tapegrad.ops.memory_formats import as_images
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.pooling import plane_gather, plane_scatter
 
@@ -30,7 +31,7 @@ def _declare_unpool(name: str, **facts: Any) -> Operator:
 
 
 UNPOOLS = {
-    2: _declare_unpool("max_unpool2d"),
+    2: _declare_unpool("max_unpool2d", lies=as_images),
     3: _declare_unpool("max_unpool3d"),
 }
 """Max unpooling, by the number of dimensions of space: lines are unpooled as planes."""

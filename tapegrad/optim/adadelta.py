@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.optim.optimizer import (
-    Params,
-    PerParameter,
-    add_scaled,
-    check_lr,
-    check_nonnegative,
-    chosen,
-    scalar,
-)
+from tapegrad.optim.optimizer import Params, PerParameter, add_scaled, check_lr, check_nonnegative, chosen, scalar
 from tapegrad.tensor.tensor import Tensor
 
 

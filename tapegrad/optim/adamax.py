@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.optim.optimizer import (
-    Params,
-    PerParameter,
-    add_quotient,
-    check_moments,
-    chosen,
-    counted,
-    scalar,
-)
+from tapegrad.optim.optimizer import Params, PerParameter, add_quotient, check_moments, chosen, counted, scalar
 from tapegrad.tensor.tensor import Tensor
 
 

@@ -7,13 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from tapegrad.optim.optimizer import Optimizer
-from tapegrad.optim.schedule import (
-    LRScheduler,
-    check_optimizer,
-    for_each_group,
-    set_value,
-    state_of,
-)
+from tapegrad.optim.schedule import LRScheduler, check_optimizer, for_each_group, set_value, state_of
 
 
 class _WithMomentum(LRScheduler):

@@ -7,13 +7,7 @@ import warnings
 from typing import Any, Literal
 
 from tapegrad.optim.optimizer import Optimizer
-from tapegrad.optim.schedule import (
-    EPOCH_DEPRECATION_WARNING,
-    LRScheduler,
-    check_optimizer,
-    set_value,
-    values_of,
-)
+from tapegrad.optim.schedule import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, set_value, values_of
 
 
 class ReduceLROnPlateau(LRScheduler):

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.functions.creation import full_like, ones_like, zeros_like
-from tapegrad.optim.optimizer import (
-    Params,
-    PerParameter,
-    check_lr,
-    chosen,
-)
+from tapegrad.optim.optimizer import Params, PerParameter, check_lr, chosen
 from tapegrad.tensor.tensor import Tensor
 
 

@@ -9,11 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tapegrad.optim.optimizer import Optimizer
-from tapegrad.optim.schedule import (
-    LRScheduler,
-    state_of,
-    values_of,
-)
+from tapegrad.optim.schedule import LRScheduler, state_of, values_of
 
 Rule = Callable[[int], float]
 

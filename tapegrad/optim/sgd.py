@@ -6,15 +6,7 @@ from typing import Any
 
 from tapegrad.execution.updates import descent, momentum_descent
 from tapegrad.optim.joined import Update
-from tapegrad.optim.optimizer import (
-    Params,
-    PerParameter,
-    add_scaled,
-    check_lr,
-    check_ways,
-    chosen,
-    scalar,
-)
+from tapegrad.optim.optimizer import Params, PerParameter, add_scaled, check_lr, check_ways, chosen, scalar
 from tapegrad.tensor.tensor import Tensor
 
 

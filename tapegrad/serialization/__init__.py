@@ -27,22 +27,8 @@ from tapegrad.serialization.saving import DEFAULT_PROTOCOL, save
 __getattr__ = refusing(__name__)
 
 __all__ = [
-    "DEFAULT_PROTOCOL",
-    "MAP_LOCATION",
-    "LoadEndianness",
-    "StorageType",
-    "add_safe_globals",
-    "clear_safe_globals",
-    "default_restore_location",
-    "get_default_load_endianness",
-    "get_safe_globals",
-    "get_unsafe_globals_in_checkpoint",
-    "load",
-    "location_tag",
-    "register_package",
-    "safe_globals",
-    "safetensors",
-    "save",
-    "set_default_load_endianness",
+    "DEFAULT_PROTOCOL", "MAP_LOCATION", "LoadEndianness", "StorageType", "add_safe_globals", "clear_safe_globals",
+    "default_restore_location", "get_default_load_endianness", "get_safe_globals", "get_unsafe_globals_in_checkpoint",
+    "load", "location_tag", "register_package", "safe_globals", "safetensors", "save", "set_default_load_endianness",
     "validate_cuda_device",
-]
+]  # fmt: skip

@@ -93,11 +93,7 @@ def full_name(thing: Any) -> str:
 
 
 def find(module: str, name: str) -> Any:
-    """What a file that is trusted means by a name of PyTorch's: ours.
-
-    Raises:
-        AttributeError: we have none.
-    """
+    """What a file that is trusted means by a name of PyTorch's: ours. Raises AttributeError: we have none."""
     full = f"{module}.{name}"
     if full in NAMED:
         return NAMED[full]
@@ -182,9 +178,7 @@ class safe_globals:
 
 def declared_safe() -> dict[str, Callable]:
     """What was declared safe, by the names that files have for it.
-
-    Raises:
-        ValueError, TypeError: PyTorch's messages, of what is no pair of a function and a name.
+    Raises ValueError, TypeError: PyTorch's messages, of what is no pair of a function and a name.
     """
     found = {}
     for thing in _safe:
@@ -203,9 +197,7 @@ def declared_safe() -> dict[str, Callable]:
 
 def dtype_of(storage_type: Any) -> dtype:
     """The dtype of the elements of a storage, by what a file calls its class.
-
-    Raises:
-        RuntimeError: it is no class of storages.
+    Raises RuntimeError: it is no class of storages.
     """
     if storage_type is UntypedStorage:
         return uint8

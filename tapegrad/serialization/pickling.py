@@ -28,11 +28,7 @@ class Storages:
         self._keys: dict[int, str] = {}
 
     def named(self, thing: TypedStorage | UntypedStorage) -> tuple:
-        """What the pickle says of a storage.
-
-        Raises:
-            RuntimeError: the storage was met before, under another dtype.
-        """
+        """What the pickle says of a storage. Raises RuntimeError: the storage was met before, under another dtype."""
         d = thing.dtype if isinstance(thing, TypedStorage) else uint8
         kind = OF_DTYPE[d] if isinstance(thing, TypedStorage) else UntypedStorage
         memory = thing.untyped()

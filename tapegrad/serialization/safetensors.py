@@ -33,11 +33,7 @@ CODES: dict[str, dtype] = {
 
 
 def _package(name: str) -> Any:
-    """The package, or a module of it.
-
-    Raises:
-        ModuleNotFoundError: it isn't installed.
-    """
+    """The package, or a module of it. Raises ModuleNotFoundError: it isn't installed."""
     try:
         return import_module(name)
     except ImportError:
@@ -68,11 +64,7 @@ def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str
 
 
 def load(data: bytes, device: Any = "cpu") -> dict[str, Tensor]:
-    """The tensors in the bytes of a file.
-
-    Raises:
-        safetensors.SafetensorError: it is damaged.
-    """
+    """The tensors in the bytes of a file. Raises safetensors.SafetensorError: it is damaged."""
     found = _package("safetensors").deserialize(data)
     return {name: _tensor(what, device) for name, what in found}
 

@@ -54,11 +54,7 @@ class Source:
         self._read = file.read
 
     def read(self, count: int = -1) -> bytes:
-        """So many bytes.
-
-        Raises:
-            DamagedPickle: there are fewer.
-        """
+        """So many bytes. Raises DamagedPickle: there are fewer."""
         if count < 0:
             count = self.left
         data = self._read(count) if count <= self.left else b""
@@ -192,10 +188,8 @@ class Unpickler:
 
     def load(self) -> Any:
         """The object.
-
-        Raises:
-            UnpicklingError: it is, or has, something that isn't allowed; PyTorch's messages.
-            DamagedPickle: the pickle makes no sense.
+        Raises UnpicklingError: it is, or has, something that isn't allowed; PyTorch's messages. DamagedPickle: the
+        pickle makes no sense.
         """
         read = self.source.read
         while True:
@@ -232,11 +226,7 @@ class Unpickler:
         self.stack.append(self.found(*read_name(self.source)))
 
     def found(self, module: str, name: str) -> Any:
-        """What a name stands for.
-
-        Raises:
-            UnpicklingError: nothing that is allowed.
-        """
+        """What a name stands for. Raises UnpicklingError: nothing that is allowed."""
         full = f"{module}.{name}"
         if module in BLOCKED:
             raise UnpicklingError(f"Trying to load unsupported GLOBAL {full} whose module {module} is blocked.")

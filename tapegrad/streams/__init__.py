@@ -6,4 +6,4 @@ for it, by ``tapegrad.random.use`` or the environment variable ``TAPEGRAD_RANDOM
 
 from tapegrad.declaring import on_demand
 
-__getattr__, __dir__ = on_demand(__name__, pytorch="tapegrad.streams.pytorch")
+__getattr__, __dir__ = on_demand(__name__, {"tapegrad.streams": "pytorch"})

@@ -105,11 +105,7 @@ class MersenneTwister:
         return np.frombuffer(state.tobytes(), np.uint8)
 
     def restore(self, stored: np.ndarray) -> None:
-        """Go to a state that PyTorch has stored.
-
-        Raises:
-            RuntimeError: PyTorch's message, for bytes that are none.
-        """
+        """Go to a state that PyTorch has stored. Raises RuntimeError: PyTorch's message, for bytes that are none."""
         state = np.frombuffer(stored.tobytes(), STATE)[0]
         left, taken = int(state["left"]), int(state["next"])
         if state["seeded"] != 1 or not 0 < left <= LENGTH or taken > LENGTH:

@@ -348,6 +348,23 @@ def is_channels_last(shape: Ints, strides: Ints) -> bool:
     return bool(order)
 
 
+def seems_channels_last(shape: Ints, strides: Ints) -> bool:
+    """Whether a tensor counts as one of images whose channels lie innermost: by its strides, whatever gaps there are.
+
+    >>> seems_channels_last((2, 3, 4, 5), (120, 2, 30, 6)), seems_channels_last((2, 3, 4, 5), (60, 20, 5, 1))
+    (True, False)
+    """
+    order = CHANNELS_LAST.get(len(shape))
+    if order is None or not strides[1] or 0 in shape:
+        return False
+    least = 0
+    for axis in order:
+        if strides[axis] < least or (axis == 0 and least == strides[1]):
+            return False
+        least = strides[axis] * shape[axis]
+    return True
+
+
 def may_overlap(shape: Ints, strides: Ints) -> bool:
     """Whether several elements may lie in one place; False only if it is sure that none do.
 

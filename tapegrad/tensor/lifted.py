@@ -3,11 +3,12 @@
 Note [Levels]
 A function transform runs the user's function at a *level* of its own. What is true of a tensor there (that it requires
 grad, that it is dual, that it is one example of a batch) is true at this level alone: the tensor is *lifted*, and has
-its own place in the graph, its own tangent, its own memory. Its value is no array but a ``Lifted``: a tensor of the
-level outside, which nobody writes to. So to compute with values at a level is to call operators on tensors one level
-further out (``dispatch/levels.py``), where they are recorded if that level records, and so on, until the values are
-arrays. This is how transforms nest in any order without getting into each other's way, and how gradients flow through
-to what a transformed function captured.
+its own place in the graph and its own tangent. Its value is no array but a ``Lifted``: a tensor of the level outside.
+The memory of what was lifted (the ``origin``) is that of outside: its views inside are views outside, and writes are
+made there at once; all else that is computed lies in memory of the level, and nobody writes to its tensor outside.
+So to compute with values at a level is to call operators on tensors one level further out (``dispatch/levels.py``),
+where they are recorded if that level records, and so on, until the values are arrays. This is how transforms nest in
+any order without getting into each other's way, and how gradients flow through to what a transformed function captured.
 
 At a ``vmap`` level the tensor outside has one more dimension in front, if it is ``batched``; inside, nobody sees that.
 
@@ -35,6 +36,7 @@ from tapegrad.doors import Door
 from tapegrad.execution.host import array_of
 from tapegrad.execution.opaque import Opaque
 from tapegrad.tape.modes import Modes, thread
+from tapegrad.tensor.dual import set_tangent
 from tapegrad.tensor.level_messages import (
     ESCAPED,
     NO_HOOKS,
@@ -46,7 +48,7 @@ from tapegrad.tensor.level_messages import (
     RANDOM_IN_BATCH,
 )
 from tapegrad.tensor.spec import Spec, named_strides
-from tapegrad.tensor.tensor import Tensor, sharing_handle, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, edge_of, sharing_handle, value_of, wrap
 
 
 class Level:
@@ -138,25 +140,39 @@ class Lifted(Opaque):
         tensor: the one outside, which nobody writes to.
         level: where it has been lifted to.
         batched: whether the first dimension of ``tensor`` is the one that the level maps over.
-        origin: what was lifted and shares its memory with ``tensor``: who writes over this value writes there.
+        origin: what was lifted and shares its memory with ``tensor``: who writes over this value writes there, and who
+            reads it finds the history that came of writes there, from wherever.
         shape, dtype: what is seen at the level; the dtype as NumPy's.
         spec: of a tensor that has this value, and nothing else.
     """
 
-    __slots__ = ("tensor", "level", "batched", "origin", "shape", "dtype", "spec")
+    __slots__ = ("_tensor", "level", "batched", "origin", "shape", "dtype", "spec")
 
     nbytes = 0
     """Nothing of it can be written over."""
 
     def __init__(self, tensor: Tensor, level: Level, batched: bool, origin: Tensor | None = None) -> None:
-        self.tensor, self.level, self.batched, self.origin = tensor, level, batched, origin
+        self._tensor, self.level, self.batched, self.origin = tensor, level, batched, origin
         outside = tensor._spec
         self.shape = tuple(outside.shape[1:] if batched else outside.shape)
         self.dtype = outside.dtype.numpy
         strides = outside.strides
         if strides is not None:
             strides = named_strides(self.shape, strides[1:] if batched else strides)
-        self.spec = Spec.of(self.shape, outside.dtype, outside.device, level=level.depth, strides=strides).fresh
+        self.spec = Spec.of(self.shape, outside.dtype, outside.device, level=level.depth, strides=strides)
+
+    @property
+    def tensor(self) -> Tensor:
+        origin, tensor = self.origin, self._tensor
+        if origin is None or origin._spec.plain:
+            return tensor
+        with self.level.reading():
+            edge = edge_of(origin) or tensor._edge
+            if edge is not tensor._edge or origin._spec.dual is not tensor._spec.dual:
+                self._tensor = tensor = sharing_handle(origin, edge)
+                if origin._spec.dual:
+                    set_tangent(tensor, origin._tangent)
+        return tensor
 
     @property
     def below(self) -> Any:
@@ -191,8 +207,30 @@ class Lifted(Opaque):
         origin = before.origin if isinstance(before, Lifted) and self.level.alive else None
         if origin is None or self.batched is not before.batched or thread.levels[-1] is not self.level:
             return self.continuing(before)
+        return self._written_to(origin, before, writer)
+
+    def written_through(self, writer: Tensor, before: Any) -> Lifted | None:
+        """The value of a whole memory after this one is written to the part that ``writer`` shows.
+
+        None if the part is no view further out: then there is nothing to write through.
+        """
+        part = writer._value
+        if writer._severed or not (isinstance(part, Lifted) and part.is_part_of(before)):
+            return None
+        if self.batched is not part.batched or thread.levels[-1:] != (self.level,):
+            return None
+        return self._written_to(part.tensor, before, writer)
+
+    def _written_to(self, target: Tensor, before: Lifted, writer: Tensor) -> Lifted:
+        assert before.origin is not None
         with self.level.outside():
-            return Lifted(write_outside.content(origin, self.tensor, writer), self.level, self.batched, origin)
+            whole = write_outside.content(before.origin, target, self.tensor, writer)
+        return Lifted(whole, self.level, before.batched, before.origin)
+
+    def is_part_of(self, whole: Any) -> bool:
+        """Whether this is a view further out of what was lifted, and so shows what is written there."""
+        origin = whole.origin if isinstance(whole, Lifted) else None
+        return origin is not None and self._tensor._view is not None and self._tensor._storage is origin._storage
 
     def continuing(self, before: Any) -> Any:
         """This value with the history of the one that it is written over, where the write was not recorded."""
@@ -226,8 +264,10 @@ lifted_runner: Door[Callable[[Callable, tuple, Level], Any]] = Door("lifted_runn
 """How a kernel is run on lifted values."""
 
 
-write_outside: Door[Callable[[Tensor, Tensor, Tensor], Tensor]] = Door("write_outside", filled_by="bindings/inplace.py")
-"""How what a value was lifted from is given another one, that is written at the level through some tensor."""
+write_outside: Door[Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = Door(
+    "write_outside", filled_by="bindings/inplace.py"
+)
+"""How what was lifted, or a view of it, is given another value, that is written at the level through some tensor."""
 
 
 def origin_of(tensor: Tensor) -> tuple[Tensor, Level] | None:
@@ -288,11 +328,7 @@ def fresh_examples(value: Any, spec: Spec, levels: Sequence[Level]) -> Tensor:
 
 
 def mapping(tensor: Tensor) -> tuple[Level, ...]:
-    """The levels that a tensor is an example at, the outermost first.
-
-    Raises:
-        RuntimeError: one of them is over.
-    """
+    """The levels that a tensor is an example at, the outermost first. Raises RuntimeError: one of them is over."""
     found: list[Level] = []
     while tensor._spec.level:
         value = value_of(tensor)

@@ -16,12 +16,15 @@ is not recorded) and where memory is written to (``refuse_inference``). That not
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, SupportsIndex, overload
 
 from tapegrad.caches import Cache, Interned
 from tapegrad.execution import devices, dtypes
 from tapegrad.execution.sizes import check_size
 from tapegrad.tensor.geometry import contiguous_strides, is_dense
+
+_item = tuple.__getitem__
 
 
 class Size(tuple[int, ...]):
@@ -47,7 +50,9 @@ class Size(tuple[int, ...]):
     def __getitem__(self, index: slice) -> Size: ...
 
     def __getitem__(self, index: Any) -> Any:
-        item = tuple.__getitem__(self, index)
+        if type(index) is int:
+            return _item(self, index)
+        item = _item(self, index)
         return Size(item) if isinstance(index, slice) else item
 
     def __add__(self, other: tuple) -> Size:
@@ -154,7 +159,7 @@ class Spec:
         key = (self, *changes.items())
         changed = _changed.recent.get(key) or _changed.get(key)
         if changed is None:
-            fields = {name: getattr(self, name) for name in Spec.__slots__[:12]}
+            fields = dict(zip(_FIELDS, _fields_of(self), strict=True))
             changed = _changed.keep(key, Spec.of(**{**fields, **changes}))
         return changed
 
@@ -170,15 +175,19 @@ class Spec:
         fresh = _fresh.recent.get(self) or _fresh.get(self)
         if fresh is None:
             dense = self.strides is None or is_dense(self.shape, self.strides)
+            is_fresh = dense and self.plain and not self.window and not self.overrides
             changes = {"plain": True, "window": False, "overrides": False, "strides": self.strides if dense else None}
-            fresh = _fresh.keep(self, self.replace(**changes))
+            fresh = _fresh.keep(self, self if is_fresh else self.replace(**changes))
         return fresh
 
     @property
     def gradient(self) -> Spec:
         """The spec of a gradient that is kept for this one: without flags, in memory like it if that has no gaps."""
         gradient = _gradient.recent.get(self) or _gradient.get(self)
-        return gradient or _gradient.keep(self, self.bare.replace(strides=self.fresh.strides))
+        if gradient is None:
+            gradient = self.bare if self.strides is None else self.bare.replace(strides=self.fresh.strides)
+            _gradient.keep(self, gradient)
+        return gradient
 
     @property
     def layout(self) -> tuple[int, ...]:
@@ -190,6 +199,9 @@ class Spec:
         flags = [name for name in names if getattr(self, name)]
         return f"Spec({list(self.shape)}, {self.dtype.name}, {self.device}{''.join(', ' + flag for flag in flags)})"
 
+
+_FIELDS = Spec.__slots__[:12]
+_fields_of = attrgetter(*_FIELDS)
 
 _changed, _bare, _fresh, _gradient = (Cache("specs", nbytes=512) for _ in range(4))
 """Specs by another one, and what is to be different. Plans and tensors hold those that they need."""

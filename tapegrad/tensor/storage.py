@@ -146,7 +146,7 @@ class Storage:
         for member in self.members[:16]:
             tensor = member()
             if tensor is not None and tensor._storage is self:
-                if self.writes > 1:
+                if self.writes > 1 and not tensor._spec.level:
                     tensor._value = None
                 elif not tensor._spec.window:  # the first write may meet a thread that reads a plain tensor
                     tensor._value = self.value

@@ -185,11 +185,7 @@ view_remaker: Door[Callable[[Tensor, View], None]] = Door("view_remaker", filled
 
 
 def version_of(tensor: Tensor) -> int:
-    """How often the data of a tensor was written to.
-
-    Raises:
-        RuntimeError: it is an inference tensor.
-    """
+    """How often the data of a tensor was written to. Raises RuntimeError: it is an inference tensor."""
     counter, storage = tensor._counter, tensor._storage
     if (counter is None and tensor._spec.inference) or (counter is not None and counter.untracked):
         raise RuntimeError("Inference tensors do not track version counter.")
@@ -283,6 +279,9 @@ def window_value(tensor: Tensor) -> Any:
     if tensor._seen == storage.data_version:
         return value
     data_version, spec = storage.data_version, tensor._spec
+    if spec.level and isinstance(value, Opaque) and value.is_part_of(storage.value):
+        tensor._seen = data_version
+        return value
     if shows_all(tensor, storage):
         value = storage.value
     else:
@@ -351,7 +350,8 @@ def _new_storage(tensor: Tensor) -> Storage:
     with making:
         if tensor._storage is None:
             edge, value, strides = tensor._edge, tensor._value, tensor._spec.strides
-            if strides is not None and overlaps_itself(tensor._spec.shape, strides):
+            lifted = getattr(value, "origin", None) is not None  # its views are views of that
+            if strides is not None and not lifted and overlaps_itself(tensor._spec.shape, strides):
                 edge, value = None, _shown_once(value, strides)
             if edge is not None:
                 storage = storage_made_by(edge, value, strides)
@@ -543,6 +543,10 @@ def put(tensor: Tensor, value: Any) -> Storage:
 def _put_lifted(tensor: Tensor, storage: Storage, value: Any) -> None:
     """``put`` at a level: see Note [Histories further out] in ``lifted.py``."""
     spec, whole = tensor._spec, value
+    through = value.written_through(tensor, storage.value) if isinstance(value, Opaque) else None
+    if through is not None:
+        storage.replace(through)
+        return
     if spec.window and not shows_all(tensor, storage):
         place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._view_bits
         with switched(grad=thread.modes.grad and not tensor._severed):

@@ -109,10 +109,7 @@ def named(place: Place) -> str:
 
 def pairs(actual: Any, expected: Any, subclasses: bool) -> Iterator[Pair]:
     """What is compared with what. See Note [Pairs].
-
-    Raises:
-        AssertionError: containers of other lengths or keys.
-        TypeError: what can't be compared.
+    Raises AssertionError: containers of other lengths or keys. TypeError: what can't be compared.
     """
     waiting: list[tuple[Place, Any, Any]] = [((), actual, expected)]
     while waiting:
@@ -136,11 +133,7 @@ def is_sequence(value: Any) -> bool:
 
 
 def common_keys(ours: Mapping, theirs: Mapping, place: Place) -> list[Any]:
-    """The keys of two mappings, in order if they have one.
-
-    Raises:
-        AssertionError: they have others.
-    """
+    """The keys of two mappings, in order if they have one. Raises AssertionError: they have others."""
     missing, additional = in_order(theirs.keys() - ours.keys()), in_order(ours.keys() - theirs.keys())
     if missing or additional:
         raise AssertionError(
@@ -160,11 +153,7 @@ def in_order(keys: Any) -> list[Any]:
 
 
 def pair(ours: Any, theirs: Any, subclasses: bool, place: Place) -> Callable[[Options], None]:
-    """How two things that are no containers are compared.
-
-    Raises:
-        TypeError: they can't be.
-    """
+    """How two things that are no containers are compared. Raises TypeError: they can't be."""
     if ours is None or theirs is None:
         return lambda options: same(ours, theirs, "None")
     if isinstance(ours, (bool, np.bool_)) and isinstance(theirs, (bool, np.bool_)):

@@ -19,41 +19,13 @@ from tapegrad.bindings import return_types
 from tapegrad.tensor.trees import BUILT_IN, LEAF, Registration, TreeSpec, flatten, is_named_tuple, registered, unflatten
 
 __all__ = [
-    "SUPPORTED_NODES",
-    "GetAttrKey",
-    "LeafSpec",
-    "MappingKey",
-    "PyTree",
-    "SequenceKey",
-    "TreeSpec",
-    "is_namedtuple",
-    "is_namedtuple_class",
-    "is_namedtuple_instance",
-    "is_structseq",
-    "is_structseq_class",
-    "is_structseq_instance",
-    "key_get",
-    "keystr",
-    "register_pytree_node",
-    "tree_all",
-    "tree_all_only",
-    "tree_any",
-    "tree_any_only",
-    "tree_flatten",
-    "tree_flatten_with_path",
-    "tree_is_leaf",
-    "tree_iter",
-    "tree_leaves",
-    "tree_leaves_with_path",
-    "tree_map",
-    "tree_map_",
-    "tree_map_only",
-    "tree_map_only_",
-    "tree_map_with_path",
-    "tree_structure",
-    "tree_unflatten",
-    "treespec_pprint",
-]
+    "SUPPORTED_NODES", "GetAttrKey", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec", "is_namedtuple",
+    "is_namedtuple_class", "is_namedtuple_instance", "is_structseq", "is_structseq_class", "is_structseq_instance",
+    "key_get", "keystr", "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only",
+    "tree_flatten", "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path",
+    "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure",
+    "tree_unflatten", "treespec_pprint",
+]  # fmt: skip
 
 PyTree = Any
 MAPPINGS = {dict, OrderedDict, defaultdict}
@@ -268,9 +240,7 @@ class _Asterisk:
 
 def _parts(tree: Any, spec: TreeSpec) -> list:
     """What a tree has at the leaves of a structure.
-
-    Raises:
-        ValueError: it is built otherwise; the message is PyTorch's.
+    Raises ValueError: it is built otherwise; the message is PyTorch's.
     """
     if spec.kind is None:
         return [tree]
@@ -330,11 +300,7 @@ def tree_map_(func: Callable, tree: Any, *rests: Any, is_leaf: Leafness = None) 
 
 
 def _wanted(types_or_pred: Any) -> Callable[[Any], bool]:
-    """Whether a leaf is one of these types, or fulfils this.
-
-    Raises:
-        TypeError: it is neither.
-    """
+    """Whether a leaf is one of these types, or fulfils this. Raises TypeError: it is neither."""
     if isinstance(types_or_pred, (type, tuple, types.UnionType)):
         return lambda leaf: isinstance(leaf, types_or_pred)
     if callable(types_or_pred):
@@ -394,11 +360,7 @@ def _paths(tree: Any, path: tuple, is_leaf: Leafness) -> Iterator[tuple[tuple, A
 
 
 def _keys(tree: Any, spec: TreeSpec) -> list:
-    """The keys of a node's children.
-
-    Raises:
-        ValueError: its class was registered without them.
-    """
+    """The keys of a node's children. Raises ValueError: its class was registered without them."""
     kind = spec.kind
     if kind in MAPPINGS:
         return [MappingKey(key) for key in tree]

@@ -5,4 +5,4 @@ The package itself says where it is.
 
 from tapegrad.declaring import on_demand
 
-__getattr__, __dir__ = on_demand(__name__)
+__getattr__, __dir__ = on_demand(__name__, {})

@@ -38,11 +38,7 @@ class ElementsPicture:
         return f'<div>{escape(self.caption)}</div><img style="{style}" src="data:image/png;base64,{data}">'
 
     def save(self, path: str | Path) -> Path:
-        """Write it to a file: ``.svg`` of a histogram, ``.png`` of an image.
-
-        Raises:
-            ValueError: another suffix.
-        """
+        """Write it to a file: ``.svg`` of a histogram, ``.png`` of an image. Raises ValueError: another suffix."""
         path, suffix = Path(path), ".svg" if isinstance(self.content, str) else ".png"
         if path.suffix.lower() != suffix:
             raise ValueError(message("save(): what kind of file?", expected=suffix, got=repr(path.suffix)))
@@ -55,10 +51,7 @@ class ElementsPicture:
 
 def numbers_of(tensor: Any, function: str) -> np.ndarray:
     """The elements as real numbers; of complex ones their size.
-
-    Raises:
-        TypeError: no tensor.
-        ValueError: it has no elements that could be read.
+    Raises TypeError: no tensor. ValueError: it has no elements that could be read.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(message(f"{function}()", expected="a tensor", got=type(tensor).__name__))

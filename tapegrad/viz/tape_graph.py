@@ -226,11 +226,7 @@ def graph(
 
 
 def leaf_names(names: Mapping[str, Tensor] | None) -> dict[int, str]:
-    """The names of leaves by identity.
-
-    Raises:
-        TypeError: they are no mapping of names to tensors.
-    """
+    """The names of leaves by identity. Raises TypeError: they are no mapping of names to tensors."""
     if names is not None and not isinstance(names, Mapping):
         raise TypeError(message("graph(): names", expected="a mapping of names to tensors", got=type(names).__name__))
     for name, leaf in (names or {}).items():

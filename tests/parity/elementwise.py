@@ -56,3 +56,19 @@ def same_saved(program, fields):
         return float(value) if isinstance(value, int) else value  # an int beside floats is a float here
 
     same(saved, POSITIVE, array(3, low=0.2, seed=1))
+
+
+NUMBERS = [2, 2.5, -3, np.float32(1.5), np.int64(2)]
+"""What stands beside a tensor in programs of operators."""
+
+
+def same_broadcast(program):
+    """An operator of two tensors, of which one is broadcast, or empty."""
+    for x, y in ((POSITIVE, AWAY_V), (POSITIVE_POINT, AWAY), (EMPTY, V)):
+        same(program, x, y, rtol=1e-6)
+
+
+def same_with_number(program, number, refused=lambda x: False):
+    """An operator of floats, and of integers, and a number."""
+    for x in (POSITIVE, N):
+        (same_error if refused(x) else same)(lambda torch, t: program(torch, t, number), x)

@@ -3,21 +3,19 @@
 import numpy as np
 import pytest
 from elementwise import (
-    AWAY,
-    AWAY_V,
-    EMPTY,
     FLAGS,
+    NUMBERS,
     ODD,
-    POSITIVE,
-    POSITIVE_POINT,
     A,
     M,
     N,
     V,
     Z,
     call,
+    same_broadcast,
     same_function,
     same_or_same_error,
+    same_with_number,
 )
 from harness import same, same_error
 from samples import array
@@ -34,25 +32,22 @@ BINARY = {
 
 @pytest.mark.parametrize("symbol", BINARY)
 def test_operators_broadcast(symbol):
-    for x, y in ((POSITIVE, AWAY_V), (POSITIVE_POINT, AWAY), (EMPTY, V)):
-        same(BINARY[symbol], x, y, rtol=1e-6)
+    same_broadcast(BINARY[symbol])
 
 
 @pytest.mark.parametrize("symbol", BINARY)
-@pytest.mark.parametrize("number", [2, 2.5, True, -3, np.float32(1.5), np.int64(2)], ids=repr)
+@pytest.mark.parametrize("number", [True, *NUMBERS], ids=repr)
 def test_operators_with_numbers_on_the_right(symbol, number):
-    for x in (POSITIVE, N):
-        same(lambda torch, t: BINARY[symbol](torch, t, number), x)
+    same_with_number(BINARY[symbol], number)
 
 
 REFLECTED = {"<": lambda torch, x, y: y < x, "==": lambda torch, x, y: y == x}  # fmt: skip
 
 
 @pytest.mark.parametrize("symbol", REFLECTED)
-@pytest.mark.parametrize("number", [2, 2.5, -3, np.float32(1.5), np.int64(2)], ids=repr)
+@pytest.mark.parametrize("number", NUMBERS, ids=repr)
 def test_operators_with_numbers_on_the_left(symbol, number):
-    for x in (POSITIVE, N):
-        same(lambda torch, t: REFLECTED[symbol](torch, t, number), x)
+    same_with_number(REFLECTED[symbol], number)
 
 
 BITWISE = {

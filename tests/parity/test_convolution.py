@@ -2,7 +2,7 @@
 
 import pytest
 from case_tables import case_of, of
-from harness import same, same_error
+from harness import agree, attempt, same, same_error
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 UNNAMED = ("2d, complex",)  # several convolutions of parts there
@@ -87,3 +87,20 @@ CONVOLUTION_ERRORS = {
 def test_convolution_errors(case):
     program, *inputs = CONVOLUTION_ERRORS[case]
     same_error(lambda torch, *args: program(torch.nn.functional, *args), *inputs)
+
+
+@pytest.mark.parametrize("kinds", [
+    ("float16", "float32", None), ("float16", "float32", "float32"), ("float64", "float32", "float32"),
+    ("int64", "float32", "float32"), ("bfloat16", "float32", None), ("complex64", "float32", None),
+    ("float64", "float32", None),
+])  # fmt: skip
+@pytest.mark.parametrize("name", ["conv1d", "conv2d", "conv_transpose3d"])
+def test_kinds_that_do_not_go_together(kinds, name):
+    def program(torch):
+        space = int(name[-2])
+        shapes = (1, 1, *[4] * space), (1, 1, *[2] * space), (1,)
+        pairs = zip(shapes, kinds, strict=True)
+        given = [kind and torch.ones(shape, dtype=getattr(torch, kind)) for shape, kind in pairs]
+        return attempt(lambda: getattr(torch.nn.functional, name)(*given))
+
+    agree(program)

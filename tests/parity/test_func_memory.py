@@ -97,6 +97,39 @@ def test_how_tensors_lie_inside(transform, matrix):
     agree(run)
 
 
+WITH_GAPS = {
+    "columns": lambda torch: torch.arange(24.0).view(4, 6)[:, 1:3],
+    "every other row": lambda torch: torch.arange(24.0).view(4, 6)[::2],
+    "transposed": lambda torch: torch.arange(24.0).view(4, 6)[:, 1:3].t(),
+    "expanded": lambda torch: torch.arange(3.0).expand(4, 3),
+    "a diagonal": lambda torch: torch.arange(24.0).view(4, 6).diagonal().expand(2, 4),
+}
+
+
+@pytest.mark.parametrize("in_dim", (None, 0, 1))
+def test_how_tensors_with_gaps_lie_inside(in_dim):
+    def run(torch):
+        account = []
+
+        def f(x):
+            x = x if x.ndim == 2 else x[None]
+            seen = [x.stride(), x.mT.stride(), x.is_contiguous(), (x @ x.mT).shape]
+            refused = [attempt(lambda: x.view(-1).stride()), attempt(lambda: (x.select(-1, 0).mul_(2), 0)[1])]
+            account.append([seen, [str(item)[:60] for item in refused]])
+            return x, x.unsqueeze(0), x * 3
+
+        for make in WITH_GAPS.values():
+            x = make(torch)
+            if in_dim is None:
+                found = torch.func.vjp(f, x)[0]
+            else:
+                found = torch.vmap(f, in_dims=in_dim)(x)
+            account.append([found, [item._is_view() for item in found], x])
+        return account
+
+    agree(run)
+
+
 def test_views_of_what_does_not_lie_in_order_are_refused():
     agree(lambda torch: attempt(lambda: torch.func.grad(lambda x: x.view(-1).sum())(MATRICES["transposed"](torch))))
 
@@ -174,9 +207,7 @@ def test_writes_inside_to_what_was_given(write, transform, given):
         if isinstance(y, torch.Tensor):
             found = attempt(lambda: torch.autograd.grad((y * y).sum() + (x * x).sum(), start, allow_unused=True))
         found = "modified by an inplace operation" if "modified by an inplace" in str(found) else found
-        # what jvp is given is a view in PyTorch: writes to it have a node of that
-        node = None if "jvp" in transform and given == "a result" else type(x.grad_fn).__name__
-        return y, x.detach(), v, x._version, node, found
+        return y, x.detach(), v, x._version, type(x.grad_fn).__name__, found
 
     agree(run)
 
@@ -189,10 +220,85 @@ def test_along_itself():
     agree(run)
 
 
-def test_what_was_given_twice_is_written():
+TWICE = {
+    "a": lambda a, b: a.mul_(2) * b,
+    "b alone": lambda a, b: (a.mul_(2), b * 3)[1],
+    "both": lambda a, b: (a.mul_(2), b.mul_(3), a * b)[2],
+    "through a view": lambda a, b: (a.view(-1).mul_(2), a * b)[1],
+    "a view from before": lambda a, b: (b.view(-1), a.mul_(2))[0].sin(),
+    "a view of a view": lambda a, b: (b.view(-1)[:1], a.mul_(2))[0].sin(),
+    "a transposed view": lambda a, b: (b.unsqueeze(0).mT, a.mul_(2))[0].sin(),
+    "one of several views": lambda a, b: (b.unbind()[0], a.mul_(2))[0].sin(),
+    "a view that is written twice": lambda a, b: (a.view(-1)[1:].mul_(2).mul_(3), b.sin())[1],
+}
+TO_BOTH = {
+    "vmap": lambda torch, f, x: torch.vmap(f)(x, x),
+    "vmap of a view": lambda torch, f, x: torch.vmap(f)(x, x[:]),
+    "vmap of one": lambda torch, f, x: torch.vmap(f, in_dims=(0, None))(x, x[0]),
+    "vjp": lambda torch, f, x: torch.func.vjp(lambda y: f(x, y), x)[0],
+    "jvp": lambda torch, f, x: torch.func.jvp(f, (x, x), (torch.ones(2, 3), torch.ones(2, 3))),
+    "jvp along itself": lambda torch, f, x: torch.func.jvp(f, (x, x), (x, x)),
+    "vmap of jvp": lambda torch, f, x: torch.vmap(lambda a, b: torch.func.jvp(f, (a, b), (a, b)))(x, x),
+}
+
+
+@pytest.mark.parametrize("function", TWICE)
+@pytest.mark.parametrize("transform", TO_BOTH)
+def test_what_was_given_twice_is_written(transform, function):
+    """Who else shows the memory has the history of the write."""
+
     def run(torch):
-        x = torch.tensor([1.0, 2.0, 3.0])
-        return torch.func.jvp(lambda a, b: a.mul_(2) + b, (x, x), (torch.ones(3), torch.ones(3))), x
+        start = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+        x = start * 1
+        y = attempt(lambda: TO_BOTH[transform](torch, TWICE[function], x))
+        y = y if isinstance(y, tuple) else (y,)
+        found = [part for part in y if isinstance(part, torch.Tensor)]
+        grads = attempt(lambda: torch.autograd.grad(sum((part * part).sum() for part in (*found, x)), start))
+        said = str(y).partition(" of ")[2] if not found else [part.detach() for part in found]
+        return said, x.detach(), x._version, type(x.grad_fn).__name__, grads
+
+    agree(run)
+
+
+RETURNED = {
+    "vjp": lambda torch, f, x: torch.func.vjp(f, x)[0],
+    "jvp": lambda torch, f, x: torch.func.jvp(f, (x,), (torch.ones_like(x),))[0],
+    "besides": lambda torch, f, x: torch.func.grad(lambda x: (x.abs().sum(), f(x)), has_aux=True)(x)[1],
+    "vmap": lambda torch, f, x: torch.vmap(f)(x),
+    "vmap to another place": lambda torch, f, x: torch.vmap(f, out_dims=-1)(x),
+    "vmap of vjp": lambda torch, f, x: torch.vmap(lambda x: torch.func.vjp(f, x)[0])(x),
+}
+VIEWS = {
+    "itself": lambda x: x,
+    "view": lambda x: x.view(-1),
+    "transposed": lambda x: x.unsqueeze(0).mT,
+    "part of a view": lambda x: x.view(-1)[1:],
+    "one of several": lambda x: x.unbind()[0],
+    "detached": lambda x: x.detach(),
+    "conjugate": lambda x: x.conj(),
+    "adjoint": lambda x: x.unsqueeze(0).mH,
+    "imaginary": lambda x: x.imag,
+    "as real": lambda x: x.view_as(x).real,
+    "result": lambda x: x * 2,
+}
+
+
+@pytest.mark.parametrize("write", ("none", "to the view", "to what was given"))
+@pytest.mark.parametrize("function", VIEWS)
+@pytest.mark.parametrize("transform", RETURNED)
+def test_what_is_returned_is_a_view(transform, function, write):
+    """Of what was given, if it is one inside: who writes to one of the two gives the other its history."""
+
+    def run(torch):
+        start = torch.tensor([[1 + 2j, 3 - 1j], [2 - 1j, 4 + 3j]], requires_grad=True)
+        x = start * 1
+        y = RETURNED[transform](torch, VIEWS[function], x)
+        seen = [y is x, y._is_view(), y._base is x, y.stride(), y.storage_offset(), y.is_conj(), y.requires_grad]
+        target = {"none": None, "to the view": y, "to what was given": x}[write]
+        failed = None if target is None else str(attempt(lambda: target.mul_(2).shape))[:90].replace("Alias", "Unbind")
+        loss = lambda: sum((part * part.conj()).real.sum() for part in (x, y))
+        grads = str(attempt(lambda: torch.autograd.grad(loss(), start)[0].tolist())).replace("Alias", "Unbind")
+        return seen, failed, grads.partition(", which is output")[0], x.detach(), attempt(y.detach)
 
     agree(run)
 

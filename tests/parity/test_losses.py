@@ -349,3 +349,30 @@ def test_losses_of_booleans_and_whole_numbers_are_refused_alike(input, target):
         return [attempt(lambda loss=loss: loss(x, y)) for loss in losses]
 
     agree(program)
+
+
+@pytest.mark.parametrize("name", ["nll_loss", "cross_entropy"])
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+@pytest.mark.parametrize("shape", [(), (1,), (2,), (0,)])
+def test_one_example_without_a_batch(name, reduction, shape):
+    def program(torch):
+        target = torch.zeros(shape, dtype=torch.int64)
+        return attempt(lambda: getattr(torch.nn.functional, name)(torch.ones(3), target, reduction=reduction))
+
+    agree(program)
+
+
+@pytest.mark.parametrize("name", ["nll_loss", "binary_cross_entropy_with_logits", "l1_loss", "smooth_l1_loss"])
+@pytest.mark.parametrize("kinds", [("int64", "float32"), ("bool", "bool"), ("float32", "bool"), ("float32", "uint8")])
+def test_kinds_that_do_not_go_together(name, kinds):
+    def program(torch):
+        x, target = (torch.ones(shape, dtype=getattr(torch, kind)) for kind, shape in zip(kinds, shapes, strict=True))
+        settings = {"beta": 0.0} if name == "smooth_l1_loss" else {}
+        return attempt(lambda: getattr(torch.nn.functional, name)(x, target, **settings))
+
+    shapes = [(2, 3, 2, 2), (2, 2, 2) if name == "nll_loss" else (2, 3, 2, 2)]
+    agree(program)
+
+
+def test_shapes_are_compared_before_kinds():
+    agree(lambda torch: attempt(lambda: torch.nn.functional.l1_loss(torch.ones(2, 2), torch.ones(3, 2).bool())))

@@ -363,3 +363,18 @@ def test_booleans_are_multiplied_where_there_are_none(rows, inner, columns):
         return [attempt(call) for call in calls[: 3 + (columns > 0)] + calls[4:]]
 
     agree(program)
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 2), (1, 3, 2), (3, 4)], ids=str)
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("kinds", [
+    ("int64", "float32", "float32"), ("float64", "float32", "float32"), ("float16", "float32", "float64"),
+    ("float32", "float32", "float16"),
+])  # fmt: skip
+def test_a_layer_of_another_kind(shape, bias, kinds):
+    def program(torch):
+        pairs = zip((shape, (2, 2), (2,)), kinds, strict=True)
+        x, weight, addend = (torch.ones(size, dtype=getattr(torch, kind)) for size, kind in pairs)
+        return attempt(lambda: torch.nn.functional.linear(x, weight, addend if bias else None))
+
+    agree(program)

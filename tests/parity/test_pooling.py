@@ -30,6 +30,9 @@ POOLS = {
     "max, 2d, overlapping": (lambda F, x: F.max_pool2d(x, 2, 1), PLANE),
     "max, 2d, all -inf": (lambda F, x: F.max_pool2d(x, 2, padding=1, return_indices=True), np.full((1, 1, 3, 3), -INF)),
     "max, 2d, nans": (lambda F, x: F.max_pool2d(x, 2, return_indices=True), np.array([[[[NAN, 1.0], [2.0, NAN]]]])),
+    "max, 2d, ties in tiles": (
+        lambda F, x: F.max_pool2d(x, (2, 3), return_indices=True), (np.arange(72.0) ** 2 % 5).reshape(1, 3, 4, 6)
+    ),
     "max, 2d, ints": (lambda F, x: F.max_pool2d(x, 2, padding=1), np.array([[[-5, -3], [-2, -9]]])),
     "max, 3d": (lambda F, x: F.max_pool3d(x, 2, return_indices=True), CUBE),
     "adaptive max, 1d": (lambda F, x: F.adaptive_max_pool1d(x, 3), LINE),

@@ -297,3 +297,17 @@ def test_a_draw_by_a_number_is_recorded_but_has_no_derivative(draw):
         return around, refused, unrecorded, eval(draw, {"x": x.detach(), "torch": torch}).requires_grad
 
     agree(program)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_are_drawn_with_more_bits_than_they_have(dtype):
+    """Else there are no tails, and zeros among exponential numbers, whose logarithm `gumbel_softmax` takes."""
+    for torch in (pytorch, tapegrad):
+        torch.manual_seed(0)
+        x = torch.empty(100_000, dtype=getattr(torch, dtype))
+        assert 3.8 < torch.randn_like(x).max().item() < 6
+        assert x.exponential_().min().item() > 0 and 9 < x.max().item() < 20
+        assert 19 < x.log_normal_().float().mean().item() < 22
+        assert x.cauchy_().abs().max().item() > 5_000
+        assert 0.495 < x.uniform_().float().mean().item() < 0.501 and x.max().item() < 1
+        assert not torch.nn.functional.gumbel_softmax(torch.ones(10_000, 4, dtype=x.dtype), 1e-3).isnan().any()

@@ -3,7 +3,7 @@
 import pytest
 from case_tables import cases, lines
 from expressions import expression
-from harness import same, same_error
+from harness import agree, attempt, same, same_error
 from samples import array
 from test_shape import A, Z
 
@@ -36,3 +36,9 @@ torch.view_as_real(x)
 """.strip().splitlines())  # fmt: skip
 def test_errors(text):
     same_error(expression(text), A)
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int16", "int32", "float64"])
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 4)], ids=str)
+def test_the_bytes_of_nothing(shape, kind):
+    agree(lambda torch: attempt(lambda: torch.zeros(shape).view(getattr(torch, kind))))

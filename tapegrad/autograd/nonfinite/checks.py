@@ -141,11 +141,7 @@ class WaitingSteps:
             self.read()
 
     def read(self) -> None:
-        """Wait for the flags of all steps.
-
-        Raises:
-            RuntimeError: for the first that has what is looked for.
-        """
+        """Wait for the flags of all steps. Raises RuntimeError: for the first that has what is looked for."""
         with self.reading:
             self.held = 0
             steps = [self.steps.popleft() for _ in range(len(self.steps))]

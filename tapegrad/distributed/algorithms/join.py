@@ -16,11 +16,7 @@ class JoinHook:
 
 
 class Join(RefusedClass):
-    """Processes with unequal numbers of batches, in PyTorch.
-
-    Raises:
-        NotImplementedError: always; it says what to do instead.
-    """
+    """Processes with unequal numbers of batches, in PyTorch. Refused."""
 
     refusal = (
         "torch.distributed.algorithms.join.Join",

@@ -235,12 +235,7 @@ class _Files:
         self._read: dict[str, dict[str, Tensor]] = {}
 
     def part(self, described: dict[str, Any]) -> np.ndarray:
-        """The elements of a part.
-
-        Raises:
-            FileNotFoundError: its file is missing.
-            RuntimeError: its file is torn.
-        """
+        """The elements of a part. Raises FileNotFoundError: its file is missing. RuntimeError: its file is torn."""
         name = described["file"]
         if name not in self._read:
             path = self.folder / name

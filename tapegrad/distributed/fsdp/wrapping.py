@@ -7,11 +7,7 @@ from tapegrad.nn import Module
 
 
 class FullyShardedDataParallel(RefusedClass, Module):
-    """A module around another, whose parameters are divided among processes, in PyTorch.
-
-    Raises:
-        NotImplementedError: always; it says what to do instead.
-    """
+    """A module around another, whose parameters are divided among processes, in PyTorch. Refused."""
 
     refusal = (
         "torch.distributed.fsdp.FullyShardedDataParallel",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jax.sharding import PartitionSpec
 
+from tapegrad.absent import RefusedClass
 from tapegrad.distributed.device_mesh import DeviceMesh
 from tapegrad.errors import message
 from tapegrad.execution.devices import MeshDevice
@@ -44,18 +45,14 @@ class Shard(Placement):
         return f"S({self.dim})"
 
 
-class _StridedShard(Placement):
-    """Parts that are no stretches: in PyTorch, where two dimensions of a mesh split one from the right.
+class _StridedShard(RefusedClass, Placement):
+    """Parts that are no stretches: in PyTorch, where two dimensions of a mesh split one from the right. Refused."""
 
-    Raises:
-        NotImplementedError: always; there are none here, so that nothing is an instance.
-    """
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        raise NotImplementedError(
-            "_StridedShard is not in tapegrad (yet): where several dimensions of a mesh split one of a tensor, parts "
-            "are dealt out from the left; give Shard for each"
-        )
+    refusal = (
+        "_StridedShard",
+        "where several dimensions of a mesh split one of a tensor, parts are dealt out from the left; give Shard for "
+        "each",
+    )
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ taken as they are, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ import numpy as np
 
 from tapegrad.execution.host_tier.rules import Operand, Unwritable, rule
 from tapegrad.execution.host_tier.shapes import counted, fresh, reshaped, transposed
-from tapegrad.execution.host_tier.writer import broadcast_shape
+from tapegrad.execution.host_tier.writer import LARGEST, broadcast_shape
 
 # -- what both are made of ---------------------------------------------------------------------------------------------
 
@@ -428,6 +429,10 @@ def write(
     places = ", ".join(parts) or "..."
     if combine is None:
         return f"{result}[{places}] = {written.source}"
+    flat = flat_places(writer, windows.shape, as_objects(writer, parts)) if written.shape else None
+    if flat is not None:
+        add = writer.helper(combine)
+        return f"{add}.at({result}.reshape(-1), {writer.constant(flat)}, {written.source}.reshape(-1))"
     if is_take(windows) and 0 in columns and len(windows.shape) > 1 and written.shape:
         return f"{writer.helper(at_rows)}({writer.helper(combine)}, {result}, {parts[0]}, {written.source})"
     if ":" in places or "..." in places:
@@ -435,6 +440,17 @@ def write(
     if len(parts) == len(windows.shape) > 1 and written.shape:
         return f"{writer.helper(at_places)}({writer.helper(combine)}, {result}, ({places}), {written.source})"
     return f"{writer.helper(combine)}.at({result}, ({places},), {written.source})"
+
+
+def flat_places(writer: Any, shape: Sequence[Any], index: str) -> np.ndarray | None:
+    """Which elements of an array as a flat one an index names, if that is known now; there NumPy has a loop."""
+    if not all(isinstance(size, int) for size in shape) or not FEW < math.prod(shape) <= LARGEST:
+        return None
+    try:
+        found = np.arange(math.prod(shape)).reshape(shape)[eval(index, writer.names, {})]
+    except NameError:  # it depends on arguments
+        return None
+    return found.reshape(-1) if found.size <= LARGEST else None
 
 
 FEW = 1 << 7

@@ -93,8 +93,12 @@ def eig(writer: Any, equation: Any) -> Any:
 
 # -- triangular systems ------------------------------------------------------------------------------------------------
 
-BLOCK = 8
-"""Systems of so many unknowns are solved one unknown after the other; larger ones by halves."""
+BLOCK = 32
+"""Systems of more unknowns are solved by halves."""
+
+IDENTITY = np.eye(BLOCK, dtype=np.int8)
+UPPER = np.tri(BLOCK, dtype=bool).T, np.tri(BLOCK, k=-1, dtype=bool).T
+"""What lies above the diagonal, with it and without."""
 
 
 @rule("triangular_solve")
@@ -137,8 +141,22 @@ def substituted(a: np.ndarray, b: np.ndarray, unit: bool) -> np.ndarray:
         first = substituted(a[..., :half, :half], b[..., :half, :], unit)
         rest = b[..., half:, :] - a[..., half:, :half] @ first
         return np.concatenate((first, substituted(a[..., half:, half:], rest, unit)), -2)
+    if a.size and b.size:
+        upper = np.where(UPPER[unit][:size, :size], a[..., ::-1, ::-1], IDENTITY[:size, :size])
+        try:  # LAPACK's elimination, which has nothing to eliminate there
+            found = np.linalg.solve(upper, b[..., ::-1, :])
+        except np.linalg.LinAlgError:
+            pass
+        else:
+            if np.isfinite(found).all():
+                return found[..., ::-1, :]
+    return _row_by_row(a, b, unit)
+
+
+def _row_by_row(a: np.ndarray, b: np.ndarray, unit: bool) -> np.ndarray:
+    """The same, also where it is not finite."""
     solution = np.empty(b.shape, b.dtype)
-    for row in range(size):
+    for row in range(a.shape[-1]):
         known = a[..., row : row + 1, :row] @ solution[..., :row, :]
         value = b[..., row : row + 1, :] - known if row else b[..., :1, :]
         solution[..., row : row + 1, :] = value if unit else value / a[..., row : row + 1, row : row + 1]

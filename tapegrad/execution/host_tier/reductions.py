@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -43,6 +44,15 @@ def _reduced(writer: Any, equation: Any, ufunc: np.ufunc, axes: Any) -> str:
     rows = len(aval.shape) > 1 and tuple(map(int, axes)) == (len(aval.shape) - 1,) and aval.dtype in WIDE_FLOATS
     if rows and ufunc in OF_ROWS and _is_positive(aval.shape[-1]):
         return f"{writer.helper(OF_ROWS[ufunc])}({writer.full(equation, 0)})"
+    made = writer.origin(equation.operands[0])
+    if ufunc is np.add and len(axes) == len(aval.shape) and made is not None and made.primitive == "convert_element_type":
+        if made.avals[0].dtype == bool and made.operands[0].shape == aval.shape:
+            counted = f"{writer.helper(np.count_nonzero)}({made.operands[0].source})"
+            return f"{writer.helper(np.array)}({counted}, {writer.dtype(aval.dtype)})"
+    if ufunc is np.add and aval.dtype in WIDE_FLOATS:
+        by_product = _by_product(writer, equation, tuple(map(int, axes)))
+        if by_product is not None:
+            return by_product
     name, method = METHODS[ufunc]
     writer.names.setdefault(name, method)
     words = [writer.full(equation, 0), str(tuple(map(int, axes)))]
@@ -60,8 +70,38 @@ MANY, ABREAST, LAST = 1 << 12, 128, 16
 """From so many elements on, so many are multiplied with as many others at a time; what is left, so many by so many."""
 
 
-SHORT, ROWS = 64, 16
-"""How long rows are, at most, and how many there are, that are compared column by column."""
+LONGEST = 1 << 11
+"""How many numbers are added, at most, by a product with ones."""
+
+
+def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None:
+    """Sums over the first dimensions, the last ones, or both as products with ones, several times as quick as NumPy's.
+
+    >>> from tapegrad.execution.host_tier.writer import written
+    >>> written(lambda x: x.sum((0, 2)), [jax.ShapeDtypeStruct((2, 3, 4), "float32")]).source.partition("return ")[2]
+    'c1.dot(x0.reshape(-1, 4).dot(c0).reshape(2, -1))'
+    """
+    shape, dtype, result = equation.avals[0].shape, equation.avals[0].dtype, equation.results[0].shape
+    first = next((place for place, axis in enumerate(axes) if place != axis), len(axes))
+    last = len(axes) - first
+    if axes[first:] != tuple(range(len(shape) - last, len(shape))) or not result or not all(map(_is_positive, shape)):
+        return None
+    ahead, behind = math.prod(shape[:first]), math.prod(shape[len(shape) - last :])
+    if max(ahead, behind) > LONGEST:
+        return None
+    found = writer.full(equation, 0)
+    if last:
+        matrix = found if len(shape) == 2 else f"{found}.reshape(-1, {behind})"
+        found = f"{matrix}.dot({writer.literal(np.ones(behind, dtype))})"
+    if first:
+        matrix = found if len(shape) == 2 else f"{found}.reshape({ahead}, -1)"
+        found = f"{writer.literal(np.ones(ahead, dtype))}.dot({matrix})"
+    return found if len(result) == 1 else f"{found}.reshape({writer.shape(result)})"
+
+
+SHORT, ROWS, LARGER = 48, 16, 512
+"""How long rows are, at most, and how many there are, that are compared column by column; from how many elements on the
+place of the greatest is quicker to be had than itself."""
 
 
 def greatest_of_rows(x: np.ndarray, ufunc: np.ufunc = np.maximum) -> Any:
@@ -71,6 +111,10 @@ def greatest_of_rows(x: np.ndarray, ufunc: np.ufunc = np.maximum) -> Any:
     array([1., 3., 5.])
     """
     length = x.shape[-1]
+    if length > SHORT and x.size > LARGER and x.flags.c_contiguous:
+        places = x.argmax(-1) if ufunc is np.maximum else x.argmin(-1)
+        places += np.arange(0, x.size, length).reshape(places.shape)
+        return x.take(places)
     if length > SHORT or x.size < length * ROWS:
         return ufunc.reduce(x, -1)
     return ufunc.reduce(x.reshape(-1, length).T.copy(), 0).reshape(x.shape[:-1])

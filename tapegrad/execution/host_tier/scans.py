@@ -99,8 +99,13 @@ def order_of(keys: tuple[np.ndarray, ...], axis: int) -> np.ndarray:
     return stable_order(parts[0], axis) if len(parts) == 1 else np.lexsort(parts[::-1], axis)
 
 
-MANY = 1 << 13
-"""From so many elements on, numbers are sorted together with their places."""
+MANY, LONG = 1 << 13, 1 << 7
+"""From so many elements on, or in rows that are so long, numbers are sorted together with their places."""
+
+
+def are_many(size: int, length: int) -> bool:
+    """Whether numbers are sorted together with their places."""
+    return size >= MANY or length >= LONG
 
 
 def stable_order(key: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -111,7 +116,8 @@ def stable_order(key: np.ndarray, axis: int = -1) -> np.ndarray:
     >>> stable_order(np.array([1, 0, 1, np.nan, -np.inf]))
     array([4, 1, 0, 2, 3])
     """
-    numbered = numbered_keys(np.moveaxis(key, axis, -1)) if key.size >= MANY and key.itemsize >= 4 else None
+    is_worth_it = key.itemsize >= 4 and are_many(key.size, key.shape[axis])
+    numbered = numbered_keys(np.moveaxis(key, axis, -1)) if is_worth_it else None
     if numbered is None:
         return key.argsort(axis, "stable")
     numbered.sort(-1)
@@ -183,8 +189,11 @@ def largest(x: np.ndarray, count: int, axis: int) -> np.ndarray:
         found = _one_by_one(x, count, axis)
         if found is not None:
             return found
+    many = are_many(x.size, x.shape[axis])
+    if not many and x.dtype.kind == "f" and x.all() and (x == x).all():  # neither -0 nor nan, which have ranks
+        return (-x).argsort(axis, "stable")[(*[slice(None)] * axis, slice(count))]
     keys = np.moveaxis(~(ranks(x) if is_float(x.dtype) else x), axis, -1)
-    numbered = numbered_keys(keys) if 0 < count * FEW <= keys.shape[-1] and keys.size >= MANY else None
+    numbered = numbered_keys(keys) if 0 < count * FEW <= keys.shape[-1] and many else None
     if numbered is None:
         places = stable_order(keys)[..., :count]
     else:

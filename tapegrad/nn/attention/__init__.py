@@ -10,9 +10,7 @@ from typing import Any
 from tapegrad.declaring import on_demand
 from tapegrad.functions.attention import kernels
 
-__getattr__, __dir__ = on_demand(
-    __name__, bias="tapegrad.nn.attention.bias", flex_attention="tapegrad.nn.attention.flex_attention"
-)
+__getattr__, __dir__ = on_demand(__name__, {"tapegrad.nn.attention": "bias flex_attention"})
 
 __all__ = ["WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "sdpa_kernel"]
 

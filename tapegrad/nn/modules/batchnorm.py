@@ -20,22 +20,17 @@ from tapegrad.nn import functional as F
 from tapegrad.nn import init
 from tapegrad.nn.modules.lazy import LazyModuleMixin
 from tapegrad.nn.modules.module import Module
-from tapegrad.nn.modules.utils import _check_dims
+from tapegrad.nn.modules.utils import Explained, _check_dims
 from tapegrad.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "LazyBatchNorm1d",
-    "LazyBatchNorm2d",
-    "LazyBatchNorm3d",
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
     "SyncBatchNorm",
-]
+]  # fmt: skip
 
 
-class _NormBase(Module):
+class _NormBase(Explained, Module):
     """What batch and instance normalizations share: parameters, running statistics and their states.
 
     Args:
@@ -121,6 +116,12 @@ class _BatchNorm(_NormBase):
         ValueError: an input with another number of dimensions.
     """
 
+    _about = (
+        "``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics\n"
+        "move to those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias``\n"
+        "biases; ``track_running_stats``: running statistics are kept, for evaluation."
+    )
+
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         return self._normalized(input)
@@ -142,10 +143,6 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """Batch normalization of (N, C) or (N, C, L).
 
-    ``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to
-    those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
-    ``track_running_stats``: running statistics are kept, for evaluation.
-
     >>> BatchNorm1d(1)(torch.tensor([[1.0], [3.0]])).flatten()
     tensor([-1.0000,  1.0000], grad_fn=<ViewBackward0>)
     """
@@ -156,10 +153,6 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Batch normalization of images, (N, C, H, W).
 
-    ``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to
-    those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
-    ``track_running_stats``: running statistics are kept, for evaluation.
-
     >>> BatchNorm2d(3)
     BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """
@@ -169,10 +162,6 @@ class BatchNorm2d(_BatchNorm):
 
 class BatchNorm3d(_BatchNorm):
     """Batch normalization of volumes, (N, C, D, H, W).
-
-    ``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to
-    those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
-    ``track_running_stats``: running statistics are kept, for evaluation.
 
     >>> torch.nn.BatchNorm3d(2)(torch.ones(3, 2, 4, 4, 4)).shape
     torch.Size([3, 2, 4, 4, 4])
@@ -194,6 +183,8 @@ class SyncBatchNorm(_BatchNorm):
     >>> torch.nn.SyncBatchNorm(2)
     SyncBatchNorm(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """
+
+    _about = ""
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
@@ -285,10 +276,6 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
     """A ``BatchNorm1d`` that learns ``num_features`` from its first input.
 
-    ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to those of a batch (None:
-    they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
-    statistics are kept, for evaluation.
-
     >>> torch.nn.LazyBatchNorm1d()(torch.ones(3, 2)).shape
     torch.Size([3, 2])
     """
@@ -300,10 +287,6 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
     """A ``BatchNorm2d`` that learns ``num_features`` from its first input.
 
-    ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to those of a batch (None:
-    they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
-    statistics are kept, for evaluation.
-
     >>> torch.nn.LazyBatchNorm2d()(torch.ones(3, 2, 4, 4)).shape
     torch.Size([3, 2, 4, 4])
     """
@@ -314,10 +297,6 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
     """A ``BatchNorm3d`` that learns ``num_features`` from its first input.
-
-    ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to those of a batch (None:
-    they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
-    statistics are kept, for evaluation.
 
     >>> torch.nn.LazyBatchNorm3d()(torch.ones(3, 2, 4, 4, 4)).shape
     torch.Size([3, 2, 4, 4, 4])

@@ -72,11 +72,7 @@ class _Numbered(Module):
 
 
 def checked_index(idx: Any, size: int) -> int:
-    """An index that counts from the front.
-
-    Raises:
-        IndexError: there are not so many.
-    """
+    """An index that counts from the front. Raises IndexError: there are not so many."""
     idx = operator.index(idx)
     if not -size <= idx < size:
         raise IndexError(f"index {idx} is out of range")

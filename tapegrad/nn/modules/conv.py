@@ -32,19 +32,9 @@ from tapegrad.tensor.layout import contiguous_format
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose1d",
-    "ConvTranspose2d",
-    "ConvTranspose3d",
-    "LazyConv1d",
-    "LazyConv2d",
-    "LazyConv3d",
-    "LazyConvTranspose1d",
-    "LazyConvTranspose2d",
-    "LazyConvTranspose3d",
-]
+    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d",
+    "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d",
+]  # fmt: skip
 
 PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}
 
@@ -113,10 +103,8 @@ def check_settings(
     in_channels: int, out_channels: int, stride: Sequence[int], padding: Any, groups: int, padding_mode: str
 ) -> None:
     """Refuse what no convolution can be made with.
-
-    Raises:
-        ValueError: channels that can't be shared out among the groups; an unknown padding or mode of padding; padding
-            to the same length with a stride.
+    Raises ValueError: channels that can't be shared out among the groups; an unknown padding or mode of padding;
+    padding to the same length with a stride.
     """
     if groups <= 0:
         raise ValueError("groups must be a positive integer")
@@ -169,6 +157,12 @@ class _Convolution(OfDimensions, _ConvNd):
         ValueError: see ``check_settings``.
     """
 
+    _about = (
+        "``kernel_size``, ``stride`` and ``dilation`` are {sizes}, and so is ``padding``, which may\n"
+        "be ``\"same\"`` or ``\"valid\"`` too. ``groups`` is into how many groups channels are cut,\n"
+        "``bias`` whether there is one. ``padding_mode``, if not ``\"zeros\"``, is\n"
+        "``\"reflect\"``, ``\"replicate\"`` or ``\"circular\"``."
+    )
     _convolve: ClassVar[Callable]
 
     def __init__(
@@ -197,10 +191,6 @@ class _Convolution(OfDimensions, _ConvNd):
 class Conv1d(_Convolution):
     """A convolution of sequences: (N, in_channels, L) to (N, out_channels, L').
 
-    ``kernel_size``, ``stride`` and ``dilation`` are ints, or tuples of one, and so is ``padding``, which may be
-    ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
-    ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``.
-
     >>> Conv1d(3, 4, 3, padding=1)(torch.ones(2, 3, 5)).shape
     torch.Size([2, 4, 5])
     """
@@ -210,10 +200,6 @@ class Conv1d(_Convolution):
 
 class Conv2d(_Convolution):
     """A convolution of images: (N, in_channels, H, W) to (N, out_channels, H', W').
-
-    ``kernel_size``, ``stride`` and ``dilation`` are ints, or pairs (height, width), and so is ``padding``, which may be
-    ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
-    ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``.
 
     >>> layer = Conv2d(3, 4, 3, stride=2)
     >>> layer, layer(torch.ones(2, 3, 5, 7)).shape
@@ -225,10 +211,6 @@ class Conv2d(_Convolution):
 
 class Conv3d(_Convolution):
     """A convolution of volumes: (N, in_channels, D, H, W) to (N, out_channels, D', H', W').
-
-    ``kernel_size``, ``stride`` and ``dilation`` are ints, or three of them, and so is ``padding``, which may be
-    ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
-    ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``.
 
     >>> torch.nn.Conv3d(2, 3, 2, padding="same")(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 3, 4, 4, 4])
@@ -260,9 +242,7 @@ class _ConvTransposeNd(_ConvNd):
         kernel_size: Sequence[int], num_spatial_dims: int, dilation: Sequence[int] | None = None,
     ) -> Sequence[int]:  # fmt: skip
         """How much longer the output has to be than it would be, to be of a given size.
-
-        Raises:
-            ValueError: a size with another number of dimensions, or one that no padding makes.
+        Raises ValueError: a size with another number of dimensions, or one that no padding makes.
         """
         if output_size is None:
             return self.output_padding
@@ -304,6 +284,11 @@ class _Transposed(OfDimensions, _ConvTransposeNd):
         ValueError: see ``check_settings``; another mode of padding; an output size that can't be.
     """
 
+    _about = (
+        "``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is\n"
+        "longer at one side) and ``dilation`` are {sizes}. ``groups`` is into how many groups channels are cut,\n"
+        "``bias`` whether there is one. ``padding_mode`` is ``\"zeros\"``."
+    )
     _convolve: ClassVar[Callable]
 
     def __init__(
@@ -332,10 +317,6 @@ class _Transposed(OfDimensions, _ConvTransposeNd):
 class ConvTranspose1d(_Transposed):
     """A transposed convolution of sequences: (N, in_channels, L) to (N, out_channels, L').
 
-    ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
-    one side) and ``dilation`` are ints, or tuples of one. ``groups`` is into how many groups channels are cut,
-    ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``.
-
     >>> ConvTranspose1d(3, 4, 3, stride=2)(torch.ones(2, 3, 5), output_size=[12]).shape
     torch.Size([2, 4, 12])
     """
@@ -346,10 +327,6 @@ class ConvTranspose1d(_Transposed):
 class ConvTranspose2d(_Transposed):
     """A transposed convolution of images: (N, in_channels, H, W) to (N, out_channels, H', W').
 
-    ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
-    one side) and ``dilation`` are ints, or pairs (height, width). ``groups`` is into how many groups channels are cut,
-    ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``.
-
     >>> torch.nn.ConvTranspose2d(2, 3, 2, stride=2)(torch.ones(1, 2, 4, 4)).shape
     torch.Size([1, 3, 8, 8])
     """
@@ -359,10 +336,6 @@ class ConvTranspose2d(_Transposed):
 
 class ConvTranspose3d(_Transposed):
     """A transposed convolution of volumes: (N, in_channels, D, H, W) to (N, out_channels, D', H', W').
-
-    ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
-    one side) and ``dilation`` are ints, or three of them. ``groups`` is into how many groups channels are cut, ``bias``
-    whether there is one. ``padding_mode`` is ``"zeros"``.
 
     >>> torch.nn.ConvTranspose3d(2, 3, 2, stride=2)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 3, 8, 8, 8])
@@ -449,12 +422,7 @@ class _LazyTransposed(_LazyConvXdMixin):
 
 
 class LazyConv1d(_LazyConvolution, Conv1d):
-    """A ``Conv1d`` that learns ``in_channels`` from its first input.
-
-    ``kernel_size``, ``stride`` and ``dilation`` are ints, or tuples of one, and so is ``padding``, which may be
-    ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
-    ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``. What comes in is seen in
-    the first call; ``out_channels`` come out.
+    """A ``Conv1d`` that learns ``in_channels`` from its first input; ``out_channels`` come out.
 
     >>> torch.nn.LazyConv1d(3, 2)(torch.ones(1, 2, 4)).shape
     torch.Size([1, 3, 3])
@@ -464,12 +432,7 @@ class LazyConv1d(_LazyConvolution, Conv1d):
 
 
 class LazyConv2d(_LazyConvolution, Conv2d):
-    """A ``Conv2d`` that learns ``in_channels`` from its first input.
-
-    ``kernel_size``, ``stride`` and ``dilation`` are ints, or pairs (height, width), and so is ``padding``, which may be
-    ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
-    ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``. What comes in is seen in
-    the first call; ``out_channels`` come out.
+    """A ``Conv2d`` that learns ``in_channels`` from its first input; ``out_channels`` come out.
 
     >>> layer = LazyConv2d(4, 3)
     >>> layer(torch.ones(2, 3, 5, 7)).shape, layer
@@ -480,12 +443,7 @@ class LazyConv2d(_LazyConvolution, Conv2d):
 
 
 class LazyConv3d(_LazyConvolution, Conv3d):
-    """A ``Conv3d`` that learns ``in_channels`` from its first input.
-
-    ``kernel_size``, ``stride`` and ``dilation`` are ints, or three of them, and so is ``padding``, which may be
-    ``"same"`` or ``"valid"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one.
-    ``padding_mode``, if not ``"zeros"``, is ``"reflect"``, ``"replicate"`` or ``"circular"``. What comes in is seen in
-    the first call; ``out_channels`` come out.
+    """A ``Conv3d`` that learns ``in_channels`` from its first input; ``out_channels`` come out.
 
     >>> torch.nn.LazyConv3d(3, 2)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 3, 3, 3, 3])
@@ -495,12 +453,7 @@ class LazyConv3d(_LazyConvolution, Conv3d):
 
 
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
-    """A ``ConvTranspose1d`` that learns ``in_channels`` from its first input.
-
-    ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
-    one side) and ``dilation`` are ints, or tuples of one. ``groups`` is into how many groups channels are cut,
-    ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``. What comes in is seen in the first call;
-    ``out_channels`` come out.
+    """A ``ConvTranspose1d`` that learns ``in_channels`` from its first input; ``out_channels`` come out.
 
     >>> torch.nn.LazyConvTranspose1d(3, 2, stride=2)(torch.ones(1, 2, 4)).shape
     torch.Size([1, 3, 8])
@@ -510,12 +463,7 @@ class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
 
 
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
-    """A ``ConvTranspose2d`` that learns ``in_channels`` from its first input.
-
-    ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
-    one side) and ``dilation`` are ints, or pairs (height, width). ``groups`` is into how many groups channels are cut,
-    ``bias`` whether there is one. ``padding_mode`` is ``"zeros"``. What comes in is seen in the first call;
-    ``out_channels`` come out.
+    """A ``ConvTranspose2d`` that learns ``in_channels`` from its first input; ``out_channels`` come out.
 
     >>> torch.nn.LazyConvTranspose2d(3, 2, stride=2)(torch.ones(1, 2, 4, 4)).shape
     torch.Size([1, 3, 8, 8])
@@ -525,12 +473,7 @@ class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
 
 
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
-    """A ``ConvTranspose3d`` that learns ``in_channels`` from its first input.
-
-    ``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is longer at
-    one side) and ``dilation`` are ints, or three of them. ``groups`` is into how many groups channels are cut, ``bias``
-    whether there is one. ``padding_mode`` is ``"zeros"``. What comes in is seen in the first call; ``out_channels``
-    come out.
+    """A ``ConvTranspose3d`` that learns ``in_channels`` from its first input; ``out_channels`` come out.
 
     >>> torch.nn.LazyConvTranspose3d(3, 2, stride=2)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 3, 8, 8, 8])

@@ -8,13 +8,14 @@ from __future__ import annotations
 from tapegrad.nn import functional as F
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.settings import settings
+from tapegrad.nn.modules.utils import Explained
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
 @settings(shows="p={p}, inplace={inplace}")
-class _DropoutNd(Module):
+class _DropoutNd(Explained, Module):
     """What all of them share.
 
     Args:
@@ -25,6 +26,7 @@ class _DropoutNd(Module):
         ValueError: a probability outside of [0, 1].
     """
 
+    _about = "``p`` is the probability, in training; ``inplace`` writes the result to the input."
     __constants__ = ["p", "inplace"]
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -52,8 +54,6 @@ class Dropout(_DropoutNd):
 class Dropout1d(_DropoutNd):
     """Sets whole channels of sequences to 0.
 
-    ``p`` is the probability, in training; ``inplace`` writes the result to the input.
-
     Shape: (N, C, L) or (C, L) to the same.
     """
 
@@ -63,8 +63,6 @@ class Dropout1d(_DropoutNd):
 
 class Dropout2d(_DropoutNd):
     """Sets whole channels of images to 0.
-
-    ``p`` is the probability, in training; ``inplace`` writes the result to the input.
 
     Shape: (N, C, H, W) or (N, C, L) to the same.
     """
@@ -76,8 +74,6 @@ class Dropout2d(_DropoutNd):
 class Dropout3d(_DropoutNd):
     """Sets whole channels of volumes to 0.
 
-    ``p`` is the probability, in training; ``inplace`` writes the result to the input.
-
     Shape: (N, C, D, H, W) or (C, D, H, W) to the same.
     """
 
@@ -88,8 +84,6 @@ class Dropout3d(_DropoutNd):
 class AlphaDropout(_DropoutNd):
     """Dropout for networks of ``SELU``: elements are set to its floor, so that mean 0 and variance 1 are kept.
 
-    ``p`` is the probability, in training; ``inplace`` writes the result to the input.
-
     Shape: any to the same.
     """
 
@@ -99,8 +93,6 @@ class AlphaDropout(_DropoutNd):
 
 class FeatureAlphaDropout(_DropoutNd):
     """``AlphaDropout`` of whole channels.
-
-    ``p`` is the probability, in training; ``inplace`` writes the result to the input.
 
     Shape: (N, C, *) to the same.
     """

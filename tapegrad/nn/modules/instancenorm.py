@@ -10,17 +10,13 @@ import warnings
 from typing import Any
 
 from tapegrad.nn import functional as F
-from tapegrad.nn.modules.batchnorm import _LazyNormBase, _NormBase
+from tapegrad.nn.modules.batchnorm import _BatchNorm, _LazyNormBase, _NormBase
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "LazyInstanceNorm1d",
-    "LazyInstanceNorm2d",
+    "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
     "LazyInstanceNorm3d",
-]
+]  # fmt: skip
 
 
 class _InstanceNorm(_NormBase):
@@ -34,6 +30,8 @@ class _InstanceNorm(_NormBase):
         ValueError: an input with another number of dimensions; with another number of channels, if there are
             parameters (otherwise it warns).
     """
+
+    _about = _BatchNorm._about.replace("for evaluation", "for evaluation, which by default they are not")
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
@@ -94,10 +92,6 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Instance normalization of (N, C, L) or (C, L).
 
-    ``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to
-    those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
-    ``track_running_stats``: running statistics are kept, for evaluation, which by default they are not.
-
     >>> InstanceNorm1d(1)(torch.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
     """
@@ -107,10 +101,6 @@ class InstanceNorm1d(_InstanceNorm):
 
 class InstanceNorm2d(_InstanceNorm):
     """Instance normalization of images, (N, C, H, W) or (C, H, W).
-
-    ``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to
-    those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
-    ``track_running_stats``: running statistics are kept, for evaluation, which by default they are not.
 
     >>> torch.nn.InstanceNorm2d(2)(torch.ones(1, 2, 4, 4)).shape
     torch.Size([1, 2, 4, 4])
@@ -122,10 +112,6 @@ class InstanceNorm2d(_InstanceNorm):
 class InstanceNorm3d(_InstanceNorm):
     """Instance normalization of volumes, (N, C, D, H, W) or (C, D, H, W).
 
-    ``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to
-    those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` biases;
-    ``track_running_stats``: running statistics are kept, for evaluation, which by default they are not.
-
     >>> torch.nn.InstanceNorm3d(2)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 2, 4, 4, 4])
     """
@@ -135,10 +121,6 @@ class InstanceNorm3d(_InstanceNorm):
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
     """An ``InstanceNorm1d`` that learns ``num_features`` from its first input.
-
-    ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to those of a batch (None:
-    they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
-    statistics are kept, for evaluation, which by default they are not.
 
     >>> torch.nn.LazyInstanceNorm1d()(torch.ones(1, 2, 4)).shape
     torch.Size([1, 2, 4])
@@ -151,10 +133,6 @@ class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
     """An ``InstanceNorm2d`` that learns ``num_features`` from its first input.
 
-    ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to those of a batch (None:
-    they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
-    statistics are kept, for evaluation, which by default they are not.
-
     >>> torch.nn.LazyInstanceNorm2d()(torch.ones(1, 2, 4, 4)).shape
     torch.Size([1, 2, 4, 4])
     """
@@ -165,10 +143,6 @@ class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
     """An ``InstanceNorm3d`` that learns ``num_features`` from its first input.
-
-    ``eps`` is added to the variance; ``momentum`` says how far the running statistics move to those of a batch (None:
-    they are means of all); ``affine``: there are weights, and with ``bias`` biases; ``track_running_stats``: running
-    statistics are kept, for evaluation, which by default they are not.
 
     >>> torch.nn.LazyInstanceNorm3d()(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 2, 4, 4, 4])

@@ -17,39 +17,23 @@ from tapegrad.nn.modules.distance import PairwiseDistance
 from tapegrad.nn.modules.linear import Linear
 from tapegrad.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 from tapegrad.nn.modules.module import Module
+from tapegrad.nn.modules.utils import Explained
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "CTCLoss",
-    "CosineEmbeddingLoss",
-    "CrossEntropyLoss",
-    "GaussianNLLLoss",
-    "HingeEmbeddingLoss",
-    "HuberLoss",
-    "KLDivLoss",
-    "L1Loss",
-    "LinearCrossEntropyLoss",
-    "MSELoss",
-    "MarginRankingLoss",
-    "MultiLabelMarginLoss",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
-    "NLLLoss",
-    "NLLLoss2d",
-    "PoissonNLLLoss",
-    "SmoothL1Loss",
-    "SoftMarginLoss",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
-]
+    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
+    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MSELoss", "MarginRankingLoss",
+    "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d", "PoissonNLLLoss",
+    "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
+]  # fmt: skip
 
 OldFlag = bool | None
 
 
-class _Loss(Module):
+class _Loss(Explained, Module):
     """What all losses share: how they are reduced."""
+
+    _about = '``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.'
 
     def __init__(self, size_average: OldFlag = None, reduce: OldFlag = None, reduction: str = "mean") -> None:
         super().__init__()
@@ -76,8 +60,6 @@ class _WeightedLoss(_Loss):
 
 class L1Loss(_Loss):
     """``abs(input - target)``.
-
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape: (*), twice.
 
@@ -154,8 +136,6 @@ class HuberLoss(_Loss):
 class PoissonNLLLoss(_Loss):
     """The negative log-likelihood of counts under Poisson distributions.
 
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
-
     Args:
         log_input: whether inputs are logarithms of the means: ``exp(input) - target * input``; otherwise ``input -
             target * log(input + eps)``.
@@ -186,8 +166,6 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """The negative log-likelihood under normal distributions: ``(log(var) + (input - target) ** 2 / var) / 2``.
 
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
-
     Args:
         full: whether the constant term is added.
         eps: the least variance that there is.
@@ -214,8 +192,7 @@ class GaussianNLLLoss(_Loss):
 class NLLLoss(_WeightedLoss):
     """Minus the log-probability that the input gives to the target's class.
 
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``. The mean is over the weights of the
-    targets' classes.
+    The mean of losses is over the weights of the targets' classes.
 
     Args:
         weight: of each class, (C,).
@@ -267,8 +244,7 @@ class NLLLoss2d(NLLLoss):
 class CrossEntropyLoss(_WeightedLoss):
     """``NLLLoss`` of ``log_softmax(input)``; or, where targets are probabilities, ``-target * log_softmax(input)``.
 
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``. The mean is over the weights of the
-    targets' classes.
+    The mean of losses is over the weights of the targets' classes.
 
     Args:
         weight: of each class, (C,).
@@ -299,8 +275,6 @@ class CrossEntropyLoss(_WeightedLoss):
 
 class LinearCrossEntropyLoss(_WeightedLoss):
     """``CrossEntropyLoss`` of what a linear layer of its own, ``linear``, makes of the input.
-
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Args:
         in_features, num_classes: how many numbers come in, and how many classes there are.
@@ -359,8 +333,6 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 class MultiMarginLoss(_WeightedLoss):
     """``sum(max(0, margin - x[y] + x[i]) ** p) / C`` over the classes i other than the target y.
 
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
-
     Args:
         p: 1 or 2.
         margin: by how much the target's score is to be above the others.
@@ -397,8 +369,6 @@ class MultiMarginLoss(_WeightedLoss):
 class MultiLabelMarginLoss(_Loss):
     """``sum(max(0, 1 - x[j] + x[i])) / C`` over the classes j of the target and the classes i that aren't.
 
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
-
     Shape: scores (N, C), classes (N, C), of which those count that are before the first -1; or without N.
 
     >>> MultiLabelMarginLoss()(torch.tensor([[0.0, 2.0]]), torch.tensor([[0, -1]]))
@@ -413,8 +383,6 @@ class MultiLabelMarginLoss(_Loss):
 
 class CTCLoss(_Loss):
     """Minus the log-probability of a sequence of labels, whatever the times at which they come (Graves et al. 2006).
-
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Args:
         blank: the class that stands between labels.
@@ -453,8 +421,6 @@ class CTCLoss(_Loss):
 class BCELoss(_WeightedLoss):
     """``-(target * log(input) + (1 - target) * log(1 - input))``, of probabilities.
 
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
-
     Args:
         weight: of each element.
 
@@ -472,8 +438,6 @@ class BCELoss(_WeightedLoss):
 
 class BCEWithLogitsLoss(_Loss):
     """``BCELoss`` of ``sigmoid(input)``, in one and without overflow.
-
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Args:
         weight: of each element.
@@ -530,8 +494,6 @@ class KLDivLoss(_Loss):
 class SoftMarginLoss(_Loss):
     """``log(1 + exp(-target * input))``, of targets 1 and -1.
 
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
-
     Shape: (*), twice.
 
     >>> SoftMarginLoss()(torch.zeros(1), torch.ones(1))
@@ -546,8 +508,6 @@ class SoftMarginLoss(_Loss):
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The mean of ``BCEWithLogitsLoss`` over classes.
-
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Args:
         weight: of each class, (C,).
@@ -589,8 +549,6 @@ class HingeEmbeddingLoss(_Loss):
 class CosineEmbeddingLoss(_Loss):
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1, of the angle between two vectors.
 
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
-
     Shape: vectors (N, D), twice, and targets (N,); or without N.
 
     >>> CosineEmbeddingLoss()(torch.ones(1, 2), torch.tensor([[1.0, -1.0]]), torch.ones(1))
@@ -618,8 +576,6 @@ class CosineEmbeddingLoss(_Loss):
 class MarginRankingLoss(_Loss):
     """``max(0, -target * (input1 - input2) + margin)``: a target of 1 wants the first larger, -1 the second.
 
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
-
     Shape: (N,) or (), three times.
 
     >>> MarginRankingLoss()(torch.zeros(1), torch.tensor([2.0]), torch.ones(1))
@@ -643,8 +599,6 @@ class MarginRankingLoss(_Loss):
 
 class TripletMarginLoss(_Loss):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, with the distance by a p-norm.
-
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Args:
         margin: how much further away the negative is to be.
@@ -681,8 +635,6 @@ class TripletMarginLoss(_Loss):
 
 class TripletMarginWithDistanceLoss(_Loss):
     """``TripletMarginLoss`` with a distance of one's own.
-
-    ``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.
 
     Args:
         distance_function: of two tensors; ``PairwiseDistance()`` if None.

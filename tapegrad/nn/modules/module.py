@@ -39,19 +39,14 @@ from tapegrad.tape.showing import shown_in_html
 from tapegrad.tensor.paths import note_module, owners
 from tapegrad.tensor.tensor import Tensor
 
-__getattr__, _ = on_demand(__name__, compile="tapegrad.compiler.step")
+__getattr__, _ = on_demand(__name__, {"tapegrad.compiler.step": "compile"})
 
 __all__ = [
-    "Module",
-    "register_module_backward_hook",
-    "register_module_buffer_registration_hook",
-    "register_module_forward_hook",
-    "register_module_forward_pre_hook",
-    "register_module_full_backward_hook",
-    "register_module_full_backward_pre_hook",
-    "register_module_module_registration_hook",
+    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
+    "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
-]
+]  # fmt: skip
 
 Hook = Callable[..., Any]
 

@@ -16,28 +16,17 @@ from tapegrad.nn.modules.utils import OfDimensions, _check_dims, _ntuple
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "CircularPad1d",
-    "CircularPad2d",
-    "CircularPad3d",
-    "ConstantPad1d",
-    "ConstantPad2d",
-    "ConstantPad3d",
-    "ReflectionPad1d",
-    "ReflectionPad2d",
-    "ReflectionPad3d",
-    "ReplicationPad1d",
-    "ReplicationPad2d",
-    "ReplicationPad3d",
-    "ZeroPad1d",
-    "ZeroPad2d",
-    "ZeroPad3d",
-]
+    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
+    "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d",
+    "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
+]  # fmt: skip
 
 
 @settings(shows="{padding}")
 class _Pad(OfDimensions, Module):
     """A padding of ``_dims`` dimensions."""
 
+    _about = "``padding`` is one length for all sides, or one for each: {sides}. Negative ones cut off."
     __constants__ = ["padding"]
 
     def __init__(self, padding: Any) -> None:
@@ -61,10 +50,7 @@ class _ConstantPadNd(_Pad):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """Puts a number around sequences.
-
-    ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
-    ``value`` is the number.
+    """Puts a number, ``value``, around sequences.
 
     >>> ConstantPad1d((1, 2), 9.0)(torch.zeros(1, 2))
     tensor([[9., 0., 0., 9., 9.]])
@@ -74,10 +60,7 @@ class ConstantPad1d(_ConstantPadNd):
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """Puts a number around images.
-
-    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom). Negative ones cut off.
-    ``value`` is the number.
+    """Puts a number, ``value``, around images.
 
     >>> ConstantPad2d((1, 0, 0, 1), 9.0)(torch.zeros(1, 1, 2))
     tensor([[[9., 0., 0.],
@@ -88,11 +71,7 @@ class ConstantPad2d(_ConstantPadNd):
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Puts a number around volumes.
-
-    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom, front, back). Negative ones cut
-    off. ``value`` is the number.
-    """
+    """Puts a number, ``value``, around volumes."""
 
     _dims = 3
 
@@ -100,8 +79,6 @@ class ConstantPad3d(_ConstantPadNd):
 @settings(shows="{padding}")
 class ZeroPad1d(ConstantPad1d):
     """Puts zeros around sequences.
-
-    ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
 
     >>> ZeroPad1d(1)(torch.ones(1, 2))
     tensor([[0., 1., 1., 0.]])
@@ -115,8 +92,6 @@ class ZeroPad1d(ConstantPad1d):
 class ZeroPad2d(ConstantPad2d):
     """Puts zeros around images.
 
-    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom). Negative ones cut off.
-
     >>> ZeroPad2d((1, 0, 0, 1))(torch.ones(1, 1, 2))
     tensor([[[0., 1., 1.],
              [0., 0., 0.]]])
@@ -128,11 +103,7 @@ class ZeroPad2d(ConstantPad2d):
 
 @settings(shows="{padding}")
 class ZeroPad3d(ConstantPad3d):
-    """Puts zeros around volumes.
-
-    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom, front, back). Negative ones cut
-    off.
-    """
+    """Puts zeros around volumes."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
@@ -149,8 +120,6 @@ class _ReflectionPadNd(_Pad):
 class ReflectionPad1d(_ReflectionPadNd):
     """Puts around sequences what is inside, reflected at the outermost elements.
 
-    ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
-
     >>> ReflectionPad1d(2)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[3., 2., 1., 2., 3., 2., 1.]])
     """
@@ -159,20 +128,13 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Puts around images what is inside, reflected at the outermost pixels.
-
-    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom). Negative ones cut off.
-    """
+    """Puts around images what is inside, reflected at the outermost pixels."""
 
     _dims = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Puts around volumes what is inside, reflected at the outermost elements.
-
-    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom, front, back). Negative ones cut
-    off.
-    """
+    """Puts around volumes what is inside, reflected at the outermost elements."""
 
     _dims = 3
 
@@ -185,8 +147,6 @@ class _ReplicationPadNd(_Pad):
 class ReplicationPad1d(_ReplicationPadNd):
     """Repeats the outermost elements of sequences.
 
-    ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
-
     >>> ReplicationPad1d(2)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[1., 1., 1., 2., 3., 3., 3.]])
     """
@@ -195,20 +155,13 @@ class ReplicationPad1d(_ReplicationPadNd):
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Repeats the outermost pixels of images.
-
-    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom). Negative ones cut off.
-    """
+    """Repeats the outermost pixels of images."""
 
     _dims = 2
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Repeats the outermost elements of volumes.
-
-    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom, front, back). Negative ones cut
-    off.
-    """
+    """Repeats the outermost elements of volumes."""
 
     _dims = 3
 
@@ -225,8 +178,6 @@ class _CircularPadNd(_Pad):
 class CircularPad1d(_CircularPadNd):
     """Puts in front of sequences what is at their end, and behind them what they begin with.
 
-    ``padding`` is one length for all sides, or one for each: (left, right). Negative ones cut off.
-
     >>> CircularPad1d((2, 1))(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[2., 3., 1., 2., 3., 1.]])
     """
@@ -235,19 +186,12 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Puts at each side of images what is at the opposite one.
-
-    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom). Negative ones cut off.
-    """
+    """Puts at each side of images what is at the opposite one."""
 
     _dims = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """Puts at each side of volumes what is at the opposite one.
-
-    ``padding`` is one length for all sides, or one for each: (left, right, top, bottom, front, back). Negative ones cut
-    off.
-    """
+    """Puts at each side of volumes what is at the opposite one."""
 
     _dims = 3

@@ -16,31 +16,15 @@ from typing import Any, ClassVar
 from tapegrad.nn import functional as F
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.settings import settings
-from tapegrad.nn.modules.utils import OfDimensions, _ntuple, _single
+from tapegrad.nn.modules.utils import Explained, OfDimensions, _ntuple, _single
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveAvgPool3d",
-    "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d",
-    "AvgPool1d",
-    "AvgPool2d",
-    "AvgPool3d",
-    "FractionalMaxPool2d",
-    "FractionalMaxPool3d",
-    "LPPool1d",
-    "LPPool2d",
-    "LPPool3d",
-    "MaxPool1d",
-    "MaxPool2d",
-    "MaxPool3d",
-    "MaxUnpool1d",
-    "MaxUnpool2d",
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d",
+    "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d",
     "MaxUnpool3d",
-]
+]  # fmt: skip
 
 
 # -- the largest -------------------------------------------------------------------------------------------------------
@@ -49,7 +33,7 @@ __all__ = [
 @settings(
     shows="kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, ceil_mode={ceil_mode}"
 )
-class _MaxPoolNd(Module):
+class _MaxPoolNd(Explained, Module):
     """What maximum poolings share.
 
     Args:
@@ -61,6 +45,11 @@ class _MaxPoolNd(Module):
         ceil_mode: whether windows may reach over the end.
     """
 
+    _about = (
+        "``kernel_size``, ``stride`` (by default the same), ``padding`` and ``dilation`` (from one element of a\n"
+        "window to the next) are {sizes}. ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives\n"
+        "(values, indices), as ``MaxUnpool{dims}d`` takes them."
+    )
     __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
     _pool: ClassVar[Callable]
 
@@ -83,10 +72,6 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of sequences.
 
-    ``kernel_size``, ``stride`` (by default the same), ``padding`` and ``dilation`` (from one element of a window to the
-    next) are ints, or tuples of one. ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives
-    (values, indices), as ``MaxUnpool1d`` takes them.
-
     >>> MaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[3., 2.]])
     """
@@ -97,10 +82,6 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """The largest element of each window of images.
 
-    ``kernel_size``, ``stride`` (by default the same), ``padding`` and ``dilation`` (from one element of a window to the
-    next) are ints, or pairs (height, width). ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives
-    (values, indices), as ``MaxUnpool2d`` takes them.
-
     >>> MaxPool2d(2, return_indices=True)(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]))
     (tensor([[[3.]]]), tensor([[[1]]]))
     """
@@ -110,10 +91,6 @@ class MaxPool2d(_MaxPoolNd):
 
 class MaxPool3d(_MaxPoolNd):
     """The largest element of each window of volumes.
-
-    ``kernel_size``, ``stride`` (by default the same), ``padding`` and ``dilation`` (from one element of a window to the
-    next) are ints, or three of them. ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives (values,
-    indices), as ``MaxUnpool3d`` takes them.
 
     >>> torch.nn.MaxPool3d(2, stride=1)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 2, 3, 3, 3])
@@ -132,6 +109,7 @@ class _MaxUnpoolNd(OfDimensions, Module):
     ``forward`` takes the maxima, their places, and the ``output_size`` where that can't be known from the others.
     """
 
+    _about = "``kernel_size``, ``stride`` and ``padding`` are those of the pooling: {sizes}."
     _unpool: ClassVar[Callable]
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
@@ -148,8 +126,6 @@ class _MaxUnpoolNd(OfDimensions, Module):
 class MaxUnpool1d(_MaxUnpoolNd):
     """The way back from ``MaxPool1d``.
 
-    ``kernel_size``, ``stride`` and ``padding`` are those of the pooling: an int, or a tuple of one.
-
     >>> pooled = MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     >>> MaxUnpool1d(2)(*pooled)
     tensor([[0., 3., 2., 0.]])
@@ -159,19 +135,13 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """The way back from ``MaxPool2d``.
-
-    ``kernel_size``, ``stride`` and ``padding`` are those of the pooling: ints, or pairs (height, width).
-    """
+    """The way back from ``MaxPool2d``."""
 
     _dims, _unpool = 2, staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """The way back from ``MaxPool3d``.
-
-    ``kernel_size``, ``stride`` and ``padding`` are those of the pooling: ints, or three of them.
-    """
+    """The way back from ``MaxPool3d``."""
 
     _dims, _unpool = 3, staticmethod(F.max_unpool3d)
 
@@ -305,6 +275,11 @@ class _DivisorPool(OfDimensions, _AvgPoolNd):
         divisor_override: what sums are divided by, if not by the number of elements.
     """
 
+    _about = (
+        "``kernel_size``, ``stride`` (by default the same) and ``padding``, of zeros, are {sizes}. ``ceil_mode`` lets\n"
+        "windows reach over the end; sums are divided by the number of elements, with padding if\n"
+        "``count_include_pad``, or by ``divisor_override``."
+    )
     __constants__ = [*_AvgPoolNd.__constants__, "divisor_override"]
     _pool: ClassVar[Callable]
 
@@ -328,10 +303,6 @@ class _DivisorPool(OfDimensions, _AvgPoolNd):
 class AvgPool2d(_DivisorPool):
     """The mean of each window of images.
 
-    ``kernel_size``, ``stride`` (by default the same) and ``padding``, of zeros, are ints, or pairs (height, width).
-    ``ceil_mode`` lets windows reach over the end; sums are divided by the number of elements, with padding if
-    ``count_include_pad``, or by ``divisor_override``.
-
     >>> AvgPool2d(2)(torch.tensor([[[1.0, 3.0], [2.0, 0.0]]]))
     tensor([[[1.5000]]])
     """
@@ -342,10 +313,6 @@ class AvgPool2d(_DivisorPool):
 class AvgPool3d(_DivisorPool):
     """The mean of each window of volumes.
 
-    ``kernel_size``, ``stride`` (by default the same) and ``padding``, of zeros, are ints, or three of them.
-    ``ceil_mode`` lets windows reach over the end; sums are divided by the number of elements, with padding if
-    ``count_include_pad``, or by ``divisor_override``.
-
     >>> torch.nn.AvgPool3d(2, stride=1)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 2, 3, 3, 3])
     """
@@ -354,7 +321,7 @@ class AvgPool3d(_DivisorPool):
 
 
 @settings(shows="norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}")
-class _LPPoolNd(Module):
+class _LPPoolNd(Explained, Module):
     """What poolings share that give ``sum(x ** p) ** (1 / p)`` of each window.
 
     Args:
@@ -364,6 +331,10 @@ class _LPPoolNd(Module):
         ceil_mode: whether windows may reach over the end.
     """
 
+    _about = (
+        "``norm_type`` is the order p of the norm; ``kernel_size`` and ``stride`` (by default the same) are {sizes};\n"
+        "``ceil_mode`` lets windows reach over the end."
+    )
     norm_type: float
     kernel_size: Any
     stride: Any = None
@@ -378,9 +349,6 @@ class _LPPoolNd(Module):
 class LPPool1d(_LPPoolNd):
     """A norm of each window of sequences.
 
-    ``norm_type`` is the order p of the norm; ``kernel_size`` and ``stride`` (by default the same) are an int, or a
-    tuple of one; ``ceil_mode`` lets windows reach over the end.
-
     >>> LPPool1d(2, 2)(torch.tensor([[3.0, 4.0]]))
     tensor([[5.]])
     """
@@ -391,9 +359,6 @@ class LPPool1d(_LPPoolNd):
 class LPPool2d(_LPPoolNd):
     """A norm of each window of images.
 
-    ``norm_type`` is the order p of the norm; ``kernel_size`` and ``stride`` (by default the same) are ints, or pairs
-    (height, width); ``ceil_mode`` lets windows reach over the end.
-
     >>> torch.nn.LPPool2d(2, 2, stride=1)(torch.ones(1, 2, 4, 4)).shape
     torch.Size([1, 2, 3, 3])
     """
@@ -403,9 +368,6 @@ class LPPool2d(_LPPoolNd):
 
 class LPPool3d(_LPPoolNd):
     """A norm of each window of volumes.
-
-    ``norm_type`` is the order p of the norm; ``kernel_size`` and ``stride`` (by default the same) are ints, or three of
-    them; ``ceil_mode`` lets windows reach over the end.
 
     >>> torch.nn.LPPool3d(2, 2, stride=1)(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 2, 3, 3, 3])
@@ -418,7 +380,7 @@ class LPPool3d(_LPPoolNd):
 
 
 @settings(shows="output_size={output_size}")
-class _AdaptiveMaxPoolNd(Module):
+class _AdaptiveMaxPoolNd(Explained, Module):
     """What maximum poolings share that come to given lengths, whatever those of the input are.
 
     Args:
@@ -426,6 +388,10 @@ class _AdaptiveMaxPoolNd(Module):
         return_indices: whether the places of the largest elements are given too.
     """
 
+    _about = (
+        "``output_size`` says how many windows there are: {sizes}; None for as many as elements. With\n"
+        "``return_indices`` the result is (values, indices)."
+    )
     output_size: Any
     return_indices: bool = False
 
@@ -438,9 +404,6 @@ class _AdaptiveMaxPoolNd(Module):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The largest elements of sequences, in as many windows as are asked for.
 
-    ``output_size`` is how many windows there are: an int, or a tuple of one; None for as many as elements. With
-    ``return_indices`` the result is (values, indices).
-
     >>> AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[3., 2.]])
     """
@@ -449,33 +412,26 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The largest elements of images, in as many windows as are asked for.
-
-    ``output_size`` is how many windows there are: an int, or a pair (height, width); None for as many as elements. With
-    ``return_indices`` the result is (values, indices).
-    """
+    """The largest elements of images, in as many windows as are asked for."""
 
     _pool = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The largest elements of volumes, in as many windows as are asked for.
-
-    ``output_size`` is how many windows there are: an int, or three of them; None for as many as elements. With
-    ``return_indices`` the result is (values, indices).
-    """
+    """The largest elements of volumes, in as many windows as are asked for."""
 
     _pool = staticmethod(F.adaptive_max_pool3d)
 
 
 @settings(shows="output_size={output_size}")
-class _AdaptiveAvgPoolNd(Module):
+class _AdaptiveAvgPoolNd(Explained, Module):
     """What mean poolings share that come to given lengths.
 
     Args:
         output_size: the lengths; in several dimensions None keeps one as it is.
     """
 
+    _about = "``output_size`` says how many windows there are: {sizes}; None for as many as elements."
     output_size: Any
 
     _pool: ClassVar[Callable]
@@ -487,8 +443,6 @@ class _AdaptiveAvgPoolNd(Module):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The means of sequences, in as many windows as are asked for.
 
-    ``output_size`` is how many windows there are: an int, or a tuple of one; None for as many as elements.
-
     >>> AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 2.0, 0.0]]))
     tensor([[2., 1.]])
     """
@@ -499,8 +453,6 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The means of images, in as many windows as are asked for.
 
-    ``output_size`` is how many windows there are: an int, or a pair (height, width); None for as many as elements.
-
     >>> AdaptiveAvgPool2d((1, None))(torch.ones(2, 4, 3)).shape
     torch.Size([2, 1, 3])
     """
@@ -509,9 +461,6 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The means of volumes, in as many windows as are asked for.
-
-    ``output_size`` is how many windows there are: an int, or three of them; None for as many as elements.
-    """
+    """The means of volumes, in as many windows as are asked for."""
 
     _pool = staticmethod(F.adaptive_avg_pool3d)

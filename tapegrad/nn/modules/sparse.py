@@ -42,11 +42,7 @@ class _EmbeddingTable(Module):
 
 
 def counted_from_start(padding_idx: int | None, rows: int, name: str) -> int | None:
-    """The number of a row, where negative ones count from the end.
-
-    Raises:
-        AssertionError: there is no such row.
-    """
+    """The number of a row, where negative ones count from the end. Raises AssertionError: there is no such row."""
     if padding_idx is None:
         return None
     if not (-rows <= padding_idx < rows or padding_idx == 0):

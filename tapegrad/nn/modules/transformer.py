@@ -22,12 +22,8 @@ from tapegrad.nn.modules.normalization import LayerNorm
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "Transformer",
-    "TransformerDecoder",
-    "TransformerDecoderLayer",
-    "TransformerEncoder",
-    "TransformerEncoderLayer",
-]
+    "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer",
+]  # fmt: skip
 
 Activation = str | Callable[[Tensor], Tensor]
 
@@ -57,11 +53,7 @@ def length_of(x: Tensor, batch_first: bool) -> int:
 
 
 def activation_of(activation: Activation) -> Callable[[Tensor], Tensor]:
-    """An activation by its name, or as it is.
-
-    Raises:
-        RuntimeError: another name than ``"relu"`` and ``"gelu"``.
-    """
+    """An activation by its name, or as it is. Raises RuntimeError: another name than ``"relu"`` and ``"gelu"``."""
     if not isinstance(activation, str):
         return activation
     if activation not in ("relu", "gelu"):

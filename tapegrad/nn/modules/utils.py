@@ -7,6 +7,8 @@ from itertools import repeat
 from types import FunctionType
 from typing import Any, ClassVar
 
+from tapegrad.declaring import explained
+
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
@@ -45,8 +47,28 @@ def _check_dims(input: Any, allowed: tuple[int, ...]) -> None:
         raise ValueError(f"expected {' or '.join(f'{n}D' for n in allowed)} input (got {input.dim()}D input)")
 
 
-class OfDimensions:
-    """What layers share that come for one, two and three dimensions: their classes say how many, and little else.
+SIZES = {"1": "ints, or tuples of one", "2": "ints, or pairs (height, width)", "3": "ints, or three of them"}
+SIDES = {"1": "(left, right)", "2": "(left, right, top, bottom)", "3": "(left, right, top, bottom, front, back)"}
+
+
+class Explained:
+    """What layers share that come in several kinds: each docstring also says ``_about``, before its example.
+
+    ``{sizes}`` and ``{sides}`` in it are how sizes and paddings are given in as many ``{dims}`` as its name has.
+    """
+
+    _about: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls._about and not cls.__name__.startswith("_") and cls.__doc__ and cls.__module__.startswith(__package__):
+            dims = cls.__name__[-2]
+            about = cls._about.format(dims=dims, sizes=SIZES.get(dims), sides=SIDES.get(dims))
+            cls.__doc__ = explained(cls.__doc__, about)
+
+
+class OfDimensions(Explained):
+    """Layers whose classes say for how many dimensions they are, and little else.
 
     ``__init__``, which is the same for all of them, goes by the name of each: Python's messages show it.
     """

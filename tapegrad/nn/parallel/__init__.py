@@ -8,6 +8,6 @@ from tapegrad.nn.parallel import distributed as distributed
 from tapegrad.nn.parallel.data_parallel import DataParallel, data_parallel
 from tapegrad.nn.parallel.scatter_gather import gather, scatter
 
-__getattr__, __dir__ = on_demand(__name__, DistributedDataParallel="tapegrad.nn.parallel.distributed")
+__getattr__, __dir__ = on_demand(__name__, {"tapegrad.nn.parallel.distributed": "DistributedDataParallel"})
 
 __all__ = ["DataParallel", "data_parallel", "gather", "scatter"]

@@ -5,4 +5,4 @@ That stands further down, so the package itself says where it is.
 
 from tapegrad.declaring import on_demand
 
-__getattr__, __dir__ = on_demand(__name__)
+__getattr__, __dir__ = on_demand(__name__, {})

@@ -15,15 +15,9 @@ from tapegrad.functions.sorting import sort
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "PackedSequence",
-    "invert_permutation",
-    "pack_padded_sequence",
-    "pack_sequence",
-    "pad_packed_sequence",
-    "pad_sequence",
-    "unpack_sequence",
-    "unpad_sequence",
-]
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+    "pad_sequence", "unpack_sequence", "unpad_sequence",
+]  # fmt: skip
 
 ON_CPU = (
     "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. They should be "

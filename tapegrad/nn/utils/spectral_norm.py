@@ -11,12 +11,9 @@ from tapegrad.nn import modules
 from tapegrad.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = [
-    "SpectralNorm",
-    "SpectralNormLoadStateDictPreHook",
-    "SpectralNormStateDictHook",
-    "remove_spectral_norm",
+    "SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStateDictHook", "remove_spectral_norm",
     "spectral_norm",
-]
+]  # fmt: skip
 
 TRANSPOSED = "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"
 """Modules whose weights have the outputs in their second dimension."""

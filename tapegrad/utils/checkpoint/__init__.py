@@ -35,24 +35,11 @@ from tapegrad.utils.checkpoint.state import (
 )
 
 __all__ = [
-    "SAC_IGNORED_OPS",
-    "CheckpointError",
-    "CheckpointFunction",
-    "CheckpointPolicy",
-    "DefaultDeviceType",
-    "GraphExecGroup",
-    "SelectiveCheckpointContext",
-    "check_backward_validity",
-    "checkpoint",
-    "checkpoint_sequential",
-    "create_selective_checkpoint_contexts",
-    "detach_variable",
-    "get_device_states",
-    "noop_context_fn",
-    "set_checkpoint_debug_enabled",
-    "set_checkpoint_early_stop",
-    "set_device_states",
-]
+    "SAC_IGNORED_OPS", "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "DefaultDeviceType",
+    "GraphExecGroup", "SelectiveCheckpointContext", "check_backward_validity", "checkpoint", "checkpoint_sequential",
+    "create_selective_checkpoint_contexts", "detach_variable", "get_device_states", "noop_context_fn",
+    "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states",
+]  # fmt: skip
 
 Contexts = tuple[AbstractContextManager, AbstractContextManager]
 
@@ -169,11 +156,7 @@ class CheckpointFunction(Function):
 
 
 def _backward_through(outputs: Iterable[Any], grads: tuple) -> None:
-    """Run backward from those outputs that require grad.
-
-    Raises:
-        RuntimeError: there are none.
-    """
+    """Run backward from those outputs that require grad. Raises RuntimeError: there are none."""
     roots = [
         (out, grads[position])
         for position, out in enumerate(outputs)

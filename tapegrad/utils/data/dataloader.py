@@ -29,14 +29,7 @@ from tapegrad.progress import waiting
 from tapegrad.utils.data._utils.collate import default_collate, default_convert
 from tapegrad.utils.data._utils.fetch import IterableFetcher, MapFetcher
 from tapegrad.utils.data._utils.pin_memory import pin_memory
-from tapegrad.utils.data._utils.worker import (
-    STARTED,
-    Ended,
-    ExceptionWrapper,
-    Job,
-    _worker_loop,
-    get_worker_info,
-)
+from tapegrad.utils.data._utils.worker import STARTED, Ended, ExceptionWrapper, Job, _worker_loop, get_worker_info
 from tapegrad.utils.data.dataset import IterableDataset
 from tapegrad.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 from tapegrad.utils.data.segments import dropped, packed, unpacked
@@ -378,11 +371,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 def _parts(loader: DataLoader) -> bytes:
-    """What workers need of a loader.
-
-    Raises:
-        TypeError, AttributeError, PicklingError: it can't be pickled.
-    """
+    """What workers need of a loader. Raises TypeError, AttributeError, PicklingError: it can't be pickled."""
     try:
         return bytes(ForkingPickler.dumps((loader.dataset, loader.collate_fn, loader.worker_init_fn)))
     except (TypeError, AttributeError, PicklingError) as error:
@@ -492,9 +481,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _get_data(self) -> tuple[int, Any]:
         """The next batch of this pass that a worker sends, with its number.
-
-        Raises:
-            RuntimeError: none within the time; a worker is gone.
+        Raises RuntimeError: none within the time; a worker is gone.
         """
         starting = len(self._starting)
         with waiting(f"starting {starting} workers") if starting else nullcontext():

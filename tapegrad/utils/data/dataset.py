@@ -14,15 +14,9 @@ from tapegrad.functions.random import randperm
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "ChainDataset",
-    "ConcatDataset",
-    "Dataset",
-    "IterableDataset",
-    "StackDataset",
-    "Subset",
-    "TensorDataset",
+    "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset",
     "random_split",
-]
+]  # fmt: skip
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -14,13 +14,8 @@ from tapegrad.functions.random import multinomial, randint, randperm
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "BatchSampler",
-    "RandomSampler",
-    "Sampler",
-    "SequentialSampler",
-    "SubsetRandomSampler",
-    "WeightedRandomSampler",
-]
+    "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",
+]  # fmt: skip
 
 T_co = TypeVar("T_co", covariant=True)
 

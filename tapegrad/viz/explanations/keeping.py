@@ -14,15 +14,7 @@ from tapegrad.tape.node import Node
 from tapegrad.tape.positions import passed_over
 from tapegrad.tensor.paths import owners
 from tapegrad.tensor.tensor import Tensor
-from tapegrad.viz.describing import (
-    SavedItem,
-    bytes_text,
-    is_freed,
-    is_leaf,
-    path_of_call,
-    plain_name,
-    saved_by,
-)
+from tapegrad.viz.describing import SavedItem, bytes_text, is_freed, is_leaf, path_of_call, plain_name, saved_by
 from tapegrad.viz.explanations.report import Report
 from tapegrad.viz.explanations.subjects import (
     called,

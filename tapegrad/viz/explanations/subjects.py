@@ -20,21 +20,14 @@ HOW_TO_HAVE_LINES = "torch.autograd.set_record_source_lines(True), before the fo
 
 def nodes_of(given: Any, function: str) -> tuple[list[Edge], list[Node]]:
     """Where backward would start, and all nodes that it would come to, leaves last.
-
-    Raises:
-        TypeError: no tensor, node or gradient edge, nor several.
-        ValueError: a tensor without a graph.
+    Raises TypeError: no tensor, node or gradient edge, nor several. ValueError: a tensor without a graph.
     """
     roots = edges_of(given, function)
     return roots, nodes_from(roots)
 
 
 def refuse_freed(nodes: Sequence[Node], function: str) -> None:
-    """Say so if what a graph saved is gone.
-
-    Raises:
-        RuntimeError: a backward call has freed it.
-    """
+    """Say so if what a graph saved is gone. Raises RuntimeError: a backward call has freed it."""
     freed = next(filter(is_freed, nodes), None)
     if freed is not None:
         place = freed_by(freed)
@@ -57,11 +50,7 @@ def raised(error: Exception) -> str:
 
 
 def tensor_given(given: Any, function: str, what: str = "a tensor") -> Tensor:
-    """A tensor that a function was given.
-
-    Raises:
-        TypeError: it is none.
-    """
+    """A tensor that a function was given. Raises TypeError: it is none."""
     if not isinstance(given, Tensor):
         raise TypeError(message(f"{function}()", expected=what, got=type(given).__name__))
     return given

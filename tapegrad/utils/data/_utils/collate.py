@@ -121,11 +121,7 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: dict | None = None) -> Tens
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: dict | None = None) -> Tensor:
-    """Arrays of one shape, stacked: see Note [Collating].
-
-    Raises:
-        TypeError: arrays of strings or objects.
-    """
+    """Arrays of one shape, stacked: see Note [Collating]. Raises TypeError: arrays of strings or objects."""
     first = batch[0]
     if np_str_obj_array_pattern.search(first.dtype.str):
         raise TypeError(FOUND.format(first.dtype))
