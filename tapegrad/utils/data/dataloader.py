@@ -78,7 +78,8 @@ class DataLoader(Generic[T_co]):
         drop_last: whether to leave out a last batch that is smaller.
         timeout: seconds to wait for a batch of a worker; 0 for as long as it takes.
         worker_init_fn: called with its number in each worker, after seeding.
-        multiprocessing_context: ``"spawn"``, ``"forkserver"``, or such a context; by default workers are forked from a server.
+        multiprocessing_context: ``"spawn"``, ``"forkserver"``, or such a context; None for workers that are forked from
+            a server.
         generator: what draws the order, and the seed of the workers.
         prefetch_factor: how many batches each worker has under way; 2.
         persistent_workers: whether workers stay for the next pass.

@@ -7,9 +7,10 @@ wanted. Each worker then imports the script as a module. What the server knows i
 environment is another one meanwhile, workers are spawned.
 
 Note [What workers are told]
-What a worker has to know before it imports the script stands in the environment while it, or the server, is started: JAX computes on the CPU there, so that a worker takes no accelerator's
-memory, and seeds stand for the same random numbers as in the loader's process. Where tapegrad stands in for
-torch, Note [Children] in ``as_torch/children.py`` has what else they are told.
+What a worker has to know before it imports the script stands in the environment while it, or the server, is started:
+JAX computes on the CPU there, so that a worker takes no accelerator's memory, and seeds stand for the same random
+numbers as in the loader's process. Where tapegrad stands in for torch, Note [Children] in ``as_torch/children.py`` has
+what else they are told.
 """
 
 from __future__ import annotations
