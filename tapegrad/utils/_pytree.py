@@ -184,7 +184,9 @@ def _built_in(kind: Any) -> Registration:
     )
 
 
-SUPPORTED_NODES = ChainMap(registered, {kind: _built_in(kind) for kind in (*BUILT_IN, namedtuple)})
+SUPPORTED_NODES: ChainMap[Any, Registration] = ChainMap(
+    registered, {kind: _built_in(kind) for kind in (*BUILT_IN, namedtuple)}
+)
 """How each class of nodes is taken apart and put together."""
 
 

@@ -402,3 +402,33 @@ def test_scripts_that_start_workers_when_they_are_imported(tmp_path):
     script.write_text(SCRIPT.replace('__name__ == "__main__"', "True"))
     done = subprocess.run([sys.executable, "-m", "tapegrad", script], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "must keep what it does under if __name__ == '__main__'" in done.stderr
+
+
+EARLY = """
+import os
+import {lib} as torch
+
+class Numbers(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        return torch.tensor([index, os.getppid() == int(os.environ["LOADER"])])
+
+if __name__ == "__main__":
+    os.environ["LOADER"] = str(os.getpid())
+    for number in range(3):
+        if number == 2:
+            os.environ["LATE"] = "1"
+        print([batch.tolist() for batch in torch.utils.data.DataLoader(Numbers(), batch_size=2, num_workers=1)])
+"""
+
+
+@pytest.mark.once("starts processes")
+def test_workers_are_forked_from_a_server(tmp_path):
+    """Until the environment is another one, which they would not have."""
+    script = tmp_path / "early.py"
+    script.write_text(EARLY.format(lib="tapegrad"))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=300)
+    forked, spawned = ([[[0, own], [1, own]], [[2, own], [3, own]]] for own in (0, 1))
+    assert done.stdout.splitlines() == [str(forked), str(forked), str(spawned)]

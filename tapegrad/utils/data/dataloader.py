@@ -78,7 +78,8 @@ class DataLoader(Generic[T_co]):
         drop_last: whether to leave out a last batch that is smaller.
         timeout: seconds to wait for a batch of a worker; 0 for as long as it takes.
         worker_init_fn: called with its number in each worker, after seeding.
-        multiprocessing_context: ``"spawn"``, the default, ``"forkserver"``, or such a context.
+        multiprocessing_context: ``"spawn"``, ``"forkserver"``, or such a context; None for workers that are forked from
+            a server.
         generator: what draws the order, and the seed of the workers.
         prefetch_factor: how many batches each worker has under way; 2.
         persistent_workers: whether workers stay for the next pass.
@@ -145,7 +146,7 @@ class DataLoader(Generic[T_co]):
 
     @property
     def multiprocessing_context(self) -> BaseContext | None:
-        """How workers are started; None for ``"spawn"``."""
+        """How workers are started; None for the usual way."""
         return self._context
 
     @multiprocessing_context.setter
@@ -406,7 +407,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._shutdown_workers = weakref.finalize(self, end, self._workers, dropped, os.getpid())
         for number in range(self._num_workers):
             self._workers.append(
-                WorkerProcess(loader.multiprocessing_context or get_context("spawn"), _worker_loop, number, work)
+                WorkerProcess(loader.multiprocessing_context, _worker_loop, number, work)
             )
         self._starting = set(range(self._num_workers))
         self._reset(loader, first_iter=True)

@@ -1,10 +1,16 @@
 """How processes of workers are started, and ended.
 
+Note [Workers are forked early]
+A new Python takes a second to import tapegrad. So it is done once, in a process that does nothing else (Python's
+``forkserver``): no backend of JAX is started there, and no thread, so that it can be forked, as often as workers are
+wanted. Each worker then imports the script as a module. What the server knows it was told when it was started: if the
+environment is another one meanwhile, workers are spawned.
+
 Note [What workers are told]
-Workers are spawned: a new Python imports the script as a module, and tapegrad with it. What it has to know before that
-stands in the environment while it is started: JAX computes on the CPU there, so that a worker takes no accelerator's
-memory, and seeds stand for the same random numbers as in the loader's process. Where tapegrad stands in for
-torch, Note [Children] in ``as_torch/children.py`` has what else they are told.
+What a worker has to know before it imports the script stands in the environment while it, or the server, is started:
+JAX computes on the CPU there, so that a worker takes no accelerator's memory, and seeds stand for the same random
+numbers as in the loader's process. Where tapegrad stands in for torch, Note [Children] in ``as_torch/children.py`` has
+what else they are told.
 """
 
 from __future__ import annotations
@@ -14,10 +20,12 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from multiprocessing import Pipe, get_all_start_methods, get_context, spawn
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from typing import Any
 
+from tapegrad.as_torch.children import MAIN
 from tapegrad.bindings.generator import in_use
 from tapegrad.multiprocessing.contexts import environment
 
@@ -30,24 +38,40 @@ UNGUARDED = (
 )
 
 
+_server: list[Any] = []
+"""What the server was told, once it is started."""
+
+
+def default_context() -> BaseContext:
+    """How workers are started: see Note [Workers are forked early]. To be asked when the environment is theirs."""
+    told = {**os.environ, MAIN: ""}, spawn.get_preparation_data
+    if "forkserver" not in get_all_start_methods() or told != (_server or [told])[0]:
+        return get_context("spawn")
+    context = get_context("forkserver")
+    if not _server:
+        context.set_forkserver_preload(["tapegrad.utils.data"])
+        _server.append(told)
+    return context
+
+
 class WorkerProcess:
     """A process that does tasks.
 
     Args:
-        context: how it is started.
+        context: how it is started; None for the usual way.
         target: what runs in it, with the arguments and two connections: the tasks come from the one, results go to the
             other.
         arguments: the arguments.
     """
 
-    def __init__(self, context: BaseContext, target: Callable, *arguments: Any) -> None:
-        theirs_in, self.tasks = context.Pipe(duplex=False)
-        self.results, theirs_out = context.Pipe(duplex=False)
-        self.process = context.Process(  # type: ignore[attr-defined]
-            target=target, args=(*arguments, theirs_in, theirs_out), daemon=True
-        )
+    def __init__(self, context: BaseContext | None, target: Callable, *arguments: Any) -> None:
+        theirs_in, self.tasks = Pipe(duplex=False)
+        self.results, theirs_out = Pipe(duplex=False)
         try:
             with environment(JAX_PLATFORMS="cpu", TAPEGRAD_RANDOM=in_use()):
+                self.process = (context or default_context()).Process(  # type: ignore[attr-defined]
+                    target=target, args=(*arguments, theirs_in, theirs_out), daemon=True
+                )
                 self.process.start()
         except BaseException:
             self.close()

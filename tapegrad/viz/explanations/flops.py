@@ -74,7 +74,8 @@ class FlopCounterMode(OperatorMode):
         if counted is not None:
             flops, within = 2 * counted[0], list(self._within)
             name = "bmm" if "attention" in kind else kind.removeprefix("aten.")
-            backward = "convolution_backward" if name == "convolution" else name.removeprefix("b" * name.startswith("badd") + "add")
+            plain = name.removeprefix("b" * name.startswith("badd") + "add")
+            backward = "convolution_backward" if name == "convolution" else plain
             self._add(within, getattr(aten, name), flops)
             wanted = sum(one.requires_grad for one in counted[1])
             if wanted and result.grad_fn is not None:
@@ -123,7 +124,7 @@ class FlopCounterMode(OperatorMode):
         Args:
             depth: how deep modules may lie; None for that of the counter.
         """
-        import tabulate
+        import tabulate  # type: ignore[import-untyped]
 
         tabulate.PRESERVE_WHITESPACE = True
         depth, total = depth or self.depth or 999999, self.get_total_flops()
