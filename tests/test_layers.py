@@ -48,8 +48,8 @@ FLOORS = [
 
 OPS = [
     "facts", "memory_formats", "overloads", "signatures", "saved_fields", "fallbacks", "operator", "kinds", "foreign",
-    "conventions", "assignment", "checks", "comparison", "conversion", "random", "dropout", "formulas", "selection", "unary",
-    "arithmetic", "special", "retyping", "shape", "slicing", "arrangement", "strided", "reductions", "norms",
+    "conventions", "assignment", "checks", "comparison", "conversion", "random", "dropout", "formulas", "selection",
+    "unary", "arithmetic", "special", "retyping", "shape", "slicing", "arrangement", "strided", "reductions", "norms",
     "softmax", "indexing", "gathering", "joining", "sorting", "scans", "matmul", "einsum", "activations", "losses",
     "convolving", "convolution", "resampling", "pooling", "patches", "normalization", "embedding", "attention",
     "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "samplers", "solving", "lu", "ldl",

@@ -35,6 +35,10 @@ SETTINGS = {
     "clamp": lambda x, p: x.clamp(-p, p),
     "addcmul": lambda x, p: x.addcmul(x, x, value=p),
     "roll": lambda x, p: x.roll(int(100 * p) + 2),
+    "norm": lambda x, p: x.norm(2 + p),
+    "distance": lambda x, p: torch.cdist(x.reshape(30, 40), torch.ones(2, 40), 2 + p),
+    "factors": lambda x, p: torch.addmm(x.reshape(30, 40), torch.ones(30, 2), torch.ones(2, 40), beta=p, alpha=1 + p),
+    "alpha dropout": lambda x, p: F.alpha_dropout(x, p, training=True),
 }
 
 
@@ -51,6 +55,23 @@ def test_ten_values_of_a_setting_make_two_plans_at_most(name):
     for i in range(10):
         step(0.1 + 0.08 * i)
     assert plans() <= first + 1
+
+
+def test_numbers_at_which_another_formula_holds_are_told_from_those_that_move():
+    x = torch.tensor([0.0, -3.0, 4.0, 1.0], requires_grad=True)
+    numbers = x.detach().double().numpy()
+    for p in (2.5, 3.5, 2.0, 1.0, float("inf"), 0.0, 4.5, 0.5, -1.5, float("-inf"), 1.5):
+        norm = torch.linalg.vector_norm(x, p)
+        assert torch.dist(x, torch.zeros(4), p).item() == norm.item()
+        with np.errstate(divide="ignore"):
+            np.testing.assert_allclose(norm.item(), np.linalg.norm(numbers, p), rtol=1e-5)
+        if p not in (0.0, -1.5, float("-inf")):
+            (grad,) = torch.autograd.grad(norm, x)
+            size = np.abs(numbers)
+            slope = np.where(size == 0, 0, (size.clip(1) / norm.item()) ** (p - 1)) if p < 9 else size == 4
+            np.testing.assert_allclose(grad.numpy(), np.sign(numbers) * slope, rtol=1e-5)
+        product = torch.addmm(torch.full((2, 2), float("nan")), torch.ones(2, 3), torch.ones(3, 2), beta=0.0, alpha=p)
+        assert product.tolist() == [[3 * p] * 2] * 2
 
 
 def test_what_a_node_saved_is_the_number_of_its_own_call():

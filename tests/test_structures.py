@@ -192,6 +192,15 @@ def test_lengths_of_one_and_none_are_traced_by_themselves(traced):
         torch.ones(4, 59) + torch.ones(5, 59)
 
 
+def test_searches_of_a_length_that_is_new_are_not_traced(traced):
+    for n in (20, 24, 28, 36, 44):
+        before = len(traced)
+        x = torch.as_tensor(np.arange(n, dtype="float32"))
+        assert torch.searchsorted(x, x).tolist() == list(range(n))
+        assert torch.isin(x, x + n // 2).tolist() == [i >= n // 2 for i in range(n)]
+    assert 0 < before == len(traced)
+
+
 def test_a_reshape_whose_lengths_follow_is_not_traced(traced):
     for n in (6, 8, 10):
         x = torch.arange(n * 12.0).reshape(n, 12)

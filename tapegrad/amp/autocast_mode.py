@@ -32,10 +32,7 @@ _KINDS = (
 
 def _checked(function: str, device_type: Any) -> str:
     """The type of a device in a string that names one.
-
-    Raises:
-        TypeError: no string.
-        RuntimeError: no device is called so.
+    Raises TypeError: no string. RuntimeError: no device is called so.
     """
     if not isinstance(device_type, str):
         raise TypeError(

@@ -76,9 +76,7 @@ def to_float32(low: dtype, tensors: Iterable[Tensor]) -> dtype:
 
 def widest(low: dtype, tensors: Iterable[Tensor]) -> dtype:
     """The dtype to cast to in a function of several tensors: float32 if one has it.
-
-    Raises:
-        RuntimeError: one has neither that nor the lower precision.
+    Raises RuntimeError: one has neither that nor the lower precision.
     """
     found = low
     for tensor in tensors:

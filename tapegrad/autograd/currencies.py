@@ -99,10 +99,7 @@ class Tensors:
 
 def checked_all(given: tuple, returned: Any, hook: Callable) -> tuple:
     """What a hook of a node returned in place of several gradients; those it left alone if it returned None.
-
-    Raises:
-        TypeError: neither None nor a tuple.
-        RuntimeError: not as many, or one that doesn't resemble its gradient.
+    Raises TypeError: neither None nor a tuple. RuntimeError: not as many, or one that doesn't resemble its gradient.
     """
     if returned is None:
         return given

@@ -176,10 +176,7 @@ def unused(target: Root, create_graph: bool) -> Tensor:
 
 def targets_of(inputs: Any, function: str) -> tuple:
     """What ``function`` was given as ``inputs``, as a tuple.
-
-    Raises:
-        RuntimeError: there is nothing in it.
-        TypeError: another mapping than a dict.
+    Raises RuntimeError: there is nothing in it. TypeError: another mapping than a dict.
     """
     if type(inputs) is not tuple and type(inputs) is not list and isinstance(inputs, Mapping):
         if type(inputs) is not dict:
@@ -341,9 +338,7 @@ def run_backward(
 
 def made_spec(root: Tensor, edge: Edge, index: int) -> Spec:
     """The spec of a root as its node made it: ``.data`` may have been set to something else since.
-
-    Raises:
-        RuntimeError: of another shape, which its own doesn't broadcast to.
+    Raises RuntimeError: of another shape, which its own doesn't broadcast to.
     """
     node, output_nr = edge
     metadata = getattr(node, "_input_metadata", ())
@@ -494,9 +489,7 @@ def row_of(batch: Any, index: int) -> Tensor:
 
 def batch_size(seeds: Sequence[Tensor]) -> int:
     """How many gradients there are in each of these batches.
-
-    Raises:
-        ValueError: one that is no batch, or batches of different sizes.
+    Raises ValueError: one that is no batch, or batches of different sizes.
     """
     if any(seed.ndim == 0 for seed in seeds):
         raise ValueError(

@@ -136,9 +136,7 @@ def with_defaults(cls: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
 
 def by_position(forward: Any, args: tuple, kwargs: dict, skipped: int) -> tuple:
     """All arguments by position: up to the last one that is given; ``skipped`` parameters come before them.
-
-    Raises:
-        TypeError: PyTorch's message about arguments that don't fit.
+    Raises TypeError: PyTorch's message about arguments that don't fit.
     """
     code = forward.__code__
     names = code.co_varnames[skipped : code.co_argcount]

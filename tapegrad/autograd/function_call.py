@@ -203,10 +203,8 @@ def unconnected(out: Tensor, is_input: bool, is_dirty: bool, forbidden: tuple) -
 
 def rewritten(out: Tensor, node: BackwardCFunction, position: int, is_input: bool, count: int) -> Tensor:
     """An output that was marked dirty: itself, with new history.
-
-    Raises:
-        RuntimeError: it is a leaf that requires grad or a view of one, or a view created in a way that forbids it, or a
-            view and not the only output.
+    Raises RuntimeError: it is a leaf that requires grad or a view of one, or a view created in a way that forbids it,
+    or a view and not the only output.
     """
     if out._spec.requires_grad and passes_for_leaf(out):
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")

@@ -152,9 +152,7 @@ class FunctionCall:
 
     def forward(self, *args: Any) -> Any:
         """The outputs for arguments of the level: the function, applied outside.
-
-        Raises:
-            RuntimeError: it has written to a captured tensor, which would have to be recorded here.
+        Raises RuntimeError: it has written to a captured tensor, which would have to be recorded here.
         """
         leaves, spec = flatten(args)
         passage = Passage(leaves, self.level, self.captured)
@@ -222,9 +220,7 @@ def example_of(item: Any, place: int | None, level: Level) -> Any:
 
 def checked_returns(result: Any) -> tuple[Any, Any]:
     """What a ``vmap`` staticmethod returned, if it is an output and its dimensions.
-
-    Raises:
-        RuntimeError: something else.
+    Raises RuntimeError: something else.
     """
     if isinstance(result, tuple) and len(result) == 2:
         return result

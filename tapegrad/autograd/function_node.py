@@ -310,9 +310,7 @@ def missing(node: BackwardCFunction, position: int) -> Tensor | None:
 
 def checked(node: BackwardCFunction, results: Any) -> list[Tensor | None]:
     """One gradient, or None, for each edge, of the shape, dtype and device of what it is a gradient of.
-
-    Raises:
-        RuntimeError: what backward returned doesn't fit.
+    Raises RuntimeError: what backward returned doesn't fit.
     """
     results = counted(node, results)
     grads: list[Tensor | None] = []
@@ -374,9 +372,7 @@ def constant_tensors(node: BackwardCFunction) -> tuple[Tensor, ...]:
 
 def fitted(node: Node, grad: Tensor, spec: Spec, index: int) -> Tensor:
     """A gradient as the engine wants it: summed where it was broadcast, of the input's dtype, on its device.
-
-    Raises:
-        RuntimeError: it does not fit.
+    Raises RuntimeError: it does not fit.
     """
     if grad._spec is spec.bare:
         return grad

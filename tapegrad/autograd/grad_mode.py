@@ -307,10 +307,8 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
 def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
     """Set the version counters of tensors, for those who hide writes from autograd.
-
-    Raises:
-        TypeError: no sequences of tensors and of integers.
-        RuntimeError: not as many versions as tensors, a negative version, or an inference tensor.
+    Raises TypeError: no sequences of tensors and of integers. RuntimeError: not as many versions as tensors, a negative
+    version, or an inference tensor.
     """
     if not _are(tensors, Tensor) or not _are(versions, int):
         raise TypeError(

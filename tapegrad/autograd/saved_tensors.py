@@ -23,10 +23,8 @@ def _use(stack: tuple[Hooks, ...]) -> None:
 
 def push_hooks(*hooks: Any) -> None:
     """Use a pair ``(pack, unpack)`` for what this thread saves from here on.
-
-    Raises:
-        TypeError: not two callables.
-        RuntimeError: such hooks are disabled now; the text is what ``disable_hooks`` was given.
+    Raises TypeError: not two callables. RuntimeError: such hooks are disabled now; the text is what ``disable_hooks``
+    was given.
     """
     check_hooks("_push_saved_tensors_default_hooks", hooks)
     if thread.saved_hooks_disabled is not None:
@@ -36,9 +34,7 @@ def push_hooks(*hooks: Any) -> None:
 
 def pop_hooks() -> None:
     """Go back to the hooks that were in force before the last ``push_hooks``.
-
-    Raises:
-        RuntimeError: there are none to take off.
+    Raises RuntimeError: there are none to take off.
     """
     if not thread.saved_hooks:
         raise RuntimeError("there are no saved tensors hooks to pop: each push is popped once")
@@ -62,10 +58,8 @@ def enable_hooks() -> None:
 
 def disable_hooks(error_message: Any, fail_if_non_empty: bool = True) -> None:
     """Refuse, with this message, hooks that are pushed from here on.
-
-    Raises:
-        TypeError: the message is no text.
-        RuntimeError: the message itself, if there are hooks in force already and ``fail_if_non_empty``.
+    Raises TypeError: the message is no text. RuntimeError: the message itself, if there are hooks in force already and
+    ``fail_if_non_empty``.
     """
     if not isinstance(error_message, str):
         signature = "(error_message: str, fail_if_non_empty: bool = True) -> None"

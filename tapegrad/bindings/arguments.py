@@ -35,10 +35,7 @@ def refuse_large(*counts: int) -> None:
 
 def wrap_dims(dims: Any, ndim: int) -> tuple[int, ...]:
     """One or several dimensions as a tuple without repetition; None or an empty sequence means all.
-
-    Raises:
-        IndexError: out of range.
-        RuntimeError: a dimension twice.
+    Raises IndexError: out of range. RuntimeError: a dimension twice.
     """
     if dims is None:
         return tuple(range(ndim))

@@ -163,9 +163,7 @@ LEGACY_DTYPES = {
 
 def legacy_dtype(given: Any) -> tuple[dtype, str | None]:
     """The dtype, and the device type if that is given too, which ``Tensor.type`` is called with.
-
-    Raises:
-        TypeError, ValueError: PyTorch's messages.
+    Raises TypeError, ValueError: PyTorch's messages.
     """
     if isinstance(given, dtype):
         return given, None

@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.scalars import converted
 from tapegrad.execution.devices import META
-from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.host import innermost, is_readable, is_traced, may_look, to_host
 from tapegrad.execution.late import Complaint, check_later, found_in
 from tapegrad.tensor.lifted import all_elements
@@ -27,13 +25,6 @@ def numbers(tensor: Tensor) -> np.ndarray | None:
     """
     value = all_elements(tensor)
     return to_host(value) if tensor.device.is_host and is_readable(value) else None
-
-
-def refuse_unfitting(value: Tensor, to: dtype) -> None:
-    """Refuse a 0-dim tensor whose number can't be converted to a dtype: see ``converted``."""
-    found = numbers(value) if value.dtype is not to else None
-    for number in () if found is None else found.ravel():
-        converted(number.item(), to)
 
 
 def refuse_elements(

@@ -86,9 +86,7 @@ def empty_cache() -> None:
 
 def gpu(where: Any = None) -> Device:
     """A GPU that is asked for by index, by name, or as none in particular: the first.
-
-    Raises:
-        ValueError: another device.
+    Raises ValueError: another device.
     """
     found = Device("cuda", 0 if where is None else where) if where is None or isinstance(where, int) else Device(where)
     if found.type != "cuda":

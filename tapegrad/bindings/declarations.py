@@ -65,7 +65,7 @@ class InPlace(NamedTuple):
         check: refuses a tensor and the result computed for it.
         underivable: whether its derivative is refused under its own name.
         recorded: whether autograd looks at it: then a leaf that requires grad is refused.
-        first: refuses a tensor and operands before anything else does.
+        first: refuses operands before the function does, but not before a leaf is refused.
         captured: what ``vmap`` calls it where it writes examples to a tensor that has none; see ``refuse_captured``.
         fast: what makes it need not go the long way, and with which operators: Note [The fast path].
     """

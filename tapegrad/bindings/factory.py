@@ -82,10 +82,8 @@ def target(
     like: bool = False,
 ) -> Target:  # fmt: skip
     """Read the options of ``function``, where ``default`` and ``on`` are the dtype and the device if none is given.
-
-    Raises:
-        TypeError: an option that there is not, or of the wrong type.
-        RuntimeError: ``requires_grad`` for a dtype that can't.
+    Raises TypeError: an option that there is not, or of the wrong type. RuntimeError: ``requires_grad`` for a dtype
+    that can't.
     """
     _check_options(function, options, like)
     given = options.get("dtype")
@@ -126,9 +124,7 @@ def _check_options(function: str, options: Mapping[str, Any], like: bool) -> Non
 
 def named_dtype(function: str, given: Any) -> dtype:
     """The dtype given to a function, Python's ``float`` meaning float64.
-
-    Raises:
-        TypeError: PyTorch's message, for anything else; also for complex32, of which JAX has no arrays.
+    Raises TypeError: PyTorch's message, for anything else; also for complex32, of which JAX has no arrays.
     """
     try:
         found = require_dtype(given, function, "dtype", 1)
@@ -168,10 +164,8 @@ def no_overload(
 
 def size_of_arguments(function: str, args: tuple, options: Any) -> tuple[int, ...]:
     """The size given as ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``; ``size`` is taken out of the options.
-
-    Raises:
-        TypeError: PyTorch's messages, if there is none or it has something else than integers.
-        RuntimeError: a negative length.
+    Raises TypeError: PyTorch's messages, if there is none or it has something else than integers. RuntimeError: a
+    negative length.
     """
     if "size" in options:
         if args:
@@ -236,9 +230,7 @@ def cast_array(array: np.ndarray, to: dtype) -> np.ndarray:
 
 def filling(function: str, value: Any, position: int = 2) -> Any:
     """The number given as ``fill_value``: a number, or a 0-dim tensor that does not require grad.
-
-    Raises:
-        TypeError: PyTorch's message, for anything else.
+    Raises TypeError: PyTorch's message, for anything else.
     """
     if isinstance(value, Tensor) and value.ndim == 0 and not value._spec.requires_grad:
         return value.item()

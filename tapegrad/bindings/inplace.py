@@ -35,7 +35,17 @@ from tapegrad.tensor.lifted import Lifted, origin_of, write_outside
 from tapegrad.tensor.paths import fact_of
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf, refuse_inference, value_of, wrap, write, writing
+from tapegrad.tensor.tensor import (
+    Tensor,
+    edge_of,
+    passes_for_leaf,
+    refuse_inference,
+    storage_of,
+    value_of,
+    wrap,
+    write,
+    writing,
+)
 
 
 def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool = True) -> None:
@@ -70,11 +80,13 @@ def _refuse_outside(tensor: Tensor, overlapping: bool, recorded: bool) -> None:
     found = origin_of(tensor)
     if found is not None:
         origin, level = found
+        value = value_of(tensor)
+        part = value.tensor if value.is_part_of(storage_of(tensor).value) else origin
         with level.outside():
             is_leaf = thread.modes.grad and passes_for_leaf(origin) and origin._spec.requires_grad
             if tensor._view is not None and recorded and is_leaf:
                 raise RuntimeError(VIEW_OF_LEAF)
-            refuse_in_place(origin, overlapping=overlapping, recorded=recorded)
+            refuse_in_place(part, overlapping=overlapping, recorded=recorded)
 
 
 def before_write(tensor: Tensor) -> Tensor:
@@ -181,9 +193,9 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
     overlapping, apart, recorded, first = bool(variant.overlapping), variant.apart, variant.recorded, variant.first
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if first is not None:
             first(self, *args, **kwargs)
-        refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if apart and (strict or self._storage is not None):
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
         before = before_write(self)
@@ -291,8 +303,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         value = element(value, self.dtype, self.shape)
         refuse_in_place(self, overlapping=True)
         return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"), "fill_")
-    _check_filling(value)
     refuse_in_place(self)
+    _check_filling(value)
     return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"), "fill_")
 
 

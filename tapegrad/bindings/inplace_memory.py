@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tapegrad.bindings.viewing import geometry_of
+from tapegrad.dispatch.accumulation import refit
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops import slicing
 from tapegrad.ops.comparison import ne
@@ -22,6 +23,7 @@ from tapegrad.ops.selection import where
 from tapegrad.tape.modes import switched
 from tapegrad.tensor import placing
 from tapegrad.tensor.geometry import Geometry, extent, is_dense, overlaps_itself
+from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
 
 SHOWN_TWICE = (
@@ -123,6 +125,8 @@ def resize_for(result: Tensor, target: Tensor) -> None:
     """Give a tensor that is about to be written to the shape of the result; its memory is made larger if need be."""
     spot = Geometry(tuple(result.shape), result._spec.fresh.layout, target._offset)
     storage = storage_of(target)
+    misfit = refit(target, Spec.of(spot.shape, target.dtype, target.device))  # it keeps its place in the graph
     if extent(spot) * target.dtype.itemsize > placing.nbytes_of(storage):
         placing.resize_memory(storage, extent(spot) * target.dtype.itemsize)
     placing.place(target, storage, spot, target.dtype, target._view_bits)
+    target._spec = target._spec.replace(misfit=misfit)

@@ -96,9 +96,7 @@ def _tensors(values: Sequence[Any]) -> list[Tensor]:
 
 def _placed(results: Sequence[Tensor], targets: Sequence[Tensor], operands: Sequence[Tensor]) -> Sequence[Tensor]:
     """The results on the devices of their targets, where no tensor says that they are to be elsewhere.
-
-    Raises:
-        RuntimeError: PyTorch's message, if one does.
+    Raises RuntimeError: PyTorch's message, if one does.
     """
     pairs = list(zip(results, targets, strict=True))
     for one, given in pairs:

@@ -36,9 +36,7 @@ def checked_format(function: str, given: Any, default: memory_format = preserve_
 
 def format_strides(given: memory_format, shape: Ints) -> Ints:
     """The strides of a new tensor in a format.
-
-    Raises:
-        RuntimeError: PyTorch's message, if there are no such of this number of dimensions.
+    Raises RuntimeError: PyTorch's message, if there are no such of this number of dimensions.
     """
     if given not in RANKS:
         return contiguous_strides(shape)

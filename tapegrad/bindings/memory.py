@@ -19,7 +19,7 @@ from tapegrad.execution.rows import fills
 from tapegrad.ops import shape as ops
 from tapegrad.ops import strided
 from tapegrad.tensor.dual import set_tangent, tangent_of
-from tapegrad.tensor.geometry import Geometry, Ints, extent
+from tapegrad.tensor.geometry import Geometry, Ints, extent, is_dense
 from tapegrad.tensor.layout import channels_last, contiguous_format, memory_format, preserve_format
 from tapegrad.tensor.lifted import Lifted
 from tapegrad.tensor.placing import address_of, lie_alike, memory_of, nbytes_of
@@ -233,10 +233,8 @@ def window_settings(input: Tensor, place: Geometry, size: int) -> dict[str, Any]
 
 def checked_place(input: Tensor, size: Any, stride: Any, offset: Any, function: str = "as_strided") -> Geometry:
     """Where a view by strides lies.
-
-    Raises:
-        TypeError, RuntimeError: PyTorch's messages.
-        NotImplementedError: a function transform got a part of the memory, and what is asked of is all of it.
+    Raises TypeError, RuntimeError: PyTorch's messages. NotImplementedError: a function transform got a part of the
+    memory, and what is asked of is all of it.
     """
     if input._spec.level and not lies_as_outside(input, offset is not None):
         raise NotImplementedError(OF_A_PART.format(function))
@@ -265,10 +263,12 @@ OF_A_PART = (
 
 
 def lies_as_outside(tensor: Tensor, from_the_beginning: bool) -> bool:
-    """Whether a lifted tensor lies in memory as what it was lifted from, if that isn't in row-major order.
+    """Whether a lifted tensor lies in memory as what it was lifted from, without gaps.
 
     ``from_the_beginning``: whether it has to begin at the same place, too.
     """
+    if tensor._spec.level and not is_dense(tensor._spec.shape, tensor._spec.layout):
+        return False
     while isinstance(value := value_of(tensor), Lifted):
         outside = value.tensor
         strides = outside._spec.strides

@@ -30,6 +30,7 @@ from tapegrad.execution.host import filled
 from tapegrad.execution.sizes import check_size
 from tapegrad.ops import shape as ops
 from tapegrad.ops import strided
+from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.shape import alias
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge
@@ -39,7 +40,7 @@ from tapegrad.tensor.layout import contiguous_format, preserve_format
 from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.placing import lie_alike, nbytes_of, place, resize_memory
 from tapegrad.tensor.refusals import refuse_captured
-from tapegrad.tensor.spec import Spec, legacy_type_name
+from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, count_write, leave, refuse_inference, storage_of, value_of
 
@@ -122,7 +123,7 @@ def _check_source(self: Tensor, source: Any) -> None:
             f'"{source.device}".  This is no longer allowed; the devices must match.'
         )
     if isinstance(source, Tensor) and source.dtype is not self.dtype:
-        names = [legacy_type_name(x._spec).rpartition(".")[2].removesuffix("Tensor").lower() for x in (source, self)]
+        names = cpp_name(source.dtype), cpp_name(self.dtype)
         raise RuntimeError(f"Could not set tensor of type {names[0]} to a tensor of type {names[1]}")
     if isinstance(source, TypedStorage) and source.dtype is not self.dtype:
         raise RuntimeError(

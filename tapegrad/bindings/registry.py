@@ -403,9 +403,7 @@ class Signature:
 
     def checked(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments that are given by name, by the names that PyTorch has for NumPy's.
-
-        Raises:
-            TypeError: one that should be a tensor and is none.
+        Raises TypeError: one that should be a tensor and is none.
         """
         renamed, tensors = self.by_name or self.known_by_name()
         kwargs = dict(kwargs)
@@ -502,7 +500,14 @@ def _flat(args: tuple) -> list[Any]:
 def asked(args: tuple, kwargs: dict) -> bool:
     """Whether a mode, or the class of one of these arguments, gets a call."""
     modes = thread.modes
-    return modes.function_modes or (modes.torch_function and bool(overriders(args, kwargs)))
+    if modes.function_modes or not modes.torch_function:
+        return modes.function_modes
+    others = [arg for arg in (*args, *kwargs.values()) if type(arg) not in ASK_NOBODY]
+    return bool(others) and bool(overriders(tuple(others), {}))
+
+
+ASK_NOBODY = frozenset((Tensor, bool, int, float, str, type(None)))
+"""The classes of most arguments, none of which overrides functions."""
 
 
 @contextmanager

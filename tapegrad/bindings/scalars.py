@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.bounds import numbers
 from tapegrad.bindings.parser_table import NUMBERS_AS_TENSORS
 from tapegrad.bindings.registry import public
 from tapegrad.execution.devices import get_default_device
@@ -63,9 +64,7 @@ def python_number(value: Any) -> Any:
 
 def operand(value: Any, beside: dtype) -> Any:
     """A number as an operator takes it beside a tensor of this dtype. See Note [Numbers beside tensors].
-
-    Raises:
-        OverflowError: an int that 64 bits can't hold.
+    Raises OverflowError: an int that 64 bits can't hold.
     """
     if type(value) is float:
         return value
@@ -92,9 +91,7 @@ def floating_operand(value: Any, beside: dtype) -> Any:
 
 def element_of(value: Any, beside: dtype) -> Any:
     """``operand``, where PyTorch makes an element of a number: an int must fit.
-
-    Raises:
-        RuntimeError: PyTorch's message, if it does not.
+    Raises RuntimeError: PyTorch's message, if it does not.
     """
     exact = beside.category == INTEGRAL and type(value) is int
     return converted(value, beside) if exact else operand(value, beside)
@@ -114,9 +111,7 @@ FITS_ALL = 2**15
 
 def converted(value: Any, to: dtype) -> Any:
     """A number as an element of a tensor of this dtype: whole, if the tensor is.
-
-    Raises:
-        RuntimeError: PyTorch's message, if the dtype can't hold it; infinities and nan fit any floating dtype.
+    Raises RuntimeError: PyTorch's message, if the dtype can't hold it; infinities and nan fit any floating dtype.
     """
     if to.category == FLOATING and (type(value) is float or type(value) is int) and -FITS_ALL < value < FITS_ALL:
         return float(value)
@@ -134,11 +129,16 @@ def converted(value: Any, to: dtype) -> Any:
     return float(value) if type(value) is int else value
 
 
+def refuse_unfitting(value: Tensor, to: dtype) -> None:
+    """Refuse a 0-dim tensor whose number can't be converted to a dtype: see ``converted``."""
+    found = numbers(value) if value.dtype is not to else None
+    for number in () if found is None else found.ravel():
+        converted(number.item(), to)
+
+
 def element(value: Any, to: dtype, shape: Sequence[int] = ()) -> Any:
     """``converted``, where a tensor of this shape is filled: a half that is alone takes all, as infinity if need be.
-
-    Raises:
-        RuntimeError: as ``converted``.
+    Raises RuntimeError: as ``converted``.
     """
     if to.category == FLOATING and to.itemsize < 4 and math.prod(shape) == 1:
         return cast_number(converted(value, float64) if isinstance(value, complex) else value, to)
@@ -147,9 +147,7 @@ def element(value: Any, to: dtype, shape: Sequence[int] = ()) -> Any:
 
 def computed_with(value: Any, beside: dtype) -> Any:
     """A number as PyTorch's kernels compute with it beside elements of a floating dtype: half ones count as float32.
-
-    Raises:
-        RuntimeError: PyTorch's message, if it does not fit.
+    Raises RuntimeError: PyTorch's message, if it does not fit.
     """
     return converted(value, float32 if beside.category == FLOATING and not beside.is_64bit else beside)
 
@@ -189,9 +187,7 @@ def operands(
     function: str, input: Any, other: Any, operand: Callable[[Any, dtype], Any] = operand
 ) -> tuple[Any, Any]:
     """Two operands of which one may be a number, which ``operand`` converts.
-
-    Raises:
-        TypeError: PyTorch's message, if there is no tensor among them or one is neither tensor nor number.
+    Raises TypeError: PyTorch's message, if there is no tensor among them or one is neither tensor nor number.
     """
     if isinstance(input, Tensor):
         if isinstance(other, Tensor):

@@ -25,9 +25,7 @@ from tapegrad.tensor.tensor import Tensor, value_of, views_of, wrap
 
 def embedded(tangent: Tensor, tensor: Tensor) -> Tensor:
     """The tangent that a user gives to a tensor: itself, if it lies in its memory as the tensor does, or else a copy.
-
-    Raises:
-        RuntimeError: a copy would have to show one place of its memory several times.
+    Raises RuntimeError: a copy would have to show one place of its memory several times.
     """
     if lie_alike(tangent, tensor) and strides_that_matter(tangent) == strides_that_matter(tensor):
         return tangent

@@ -55,7 +55,7 @@ _recent_moves = _moves.recent
 
 def move_of(op: Any, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[int, ...] | None, int, int]:
     """The strides of a view (None: contiguous), how much further it begins, and how much for a step of its number."""
-    key = (op, spec.shape, spec.strides, spec.dtype, *settings.items())
+    key = (op, spec, *settings.items())
     found = _recent_moves.get(key) or _moves.get(key)
     if found is None:
         place = Geometry(tuple(spec.shape), spec.layout, 0)
@@ -74,18 +74,20 @@ def data_version_of(tensor: Tensor) -> float:
 
 def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     """The view of ``input`` that an operator gives."""
-    data_version = data_version_of(input)
-    if data_version and is_shared(input._storage) and _may_wait(input):
+    storage = input._storage
+    data_version = 0 if storage is None else storage.data_version
+    if data_version and is_shared(storage) and _may_wait(input):
         result = replay(op, (input, *numbers), settings, _unread)
     else:
         result = op.with_numbers(input, numbers, settings)
     if data_version:
         result._seen = data_version
-    strides, start, step = move_of(op, input._spec, numbers, settings)
-    if input.dtype is not result.dtype or op in VIEW_BITS:
+    spec = input._spec
+    strides, start, step = move_of(op, spec, numbers, settings)
+    if spec.dtype is not result._spec.dtype or op in VIEW_BITS:
         return _in_other_dtype(input, result, op, numbers, settings)
     as_view(input, result, strides, input._offset + start + (step * numbers[0] if numbers else 0))
-    if input._spec.dual and result._spec.dual:
+    if spec.dual and result._spec.dual:
         tangent: Any = tangent_of(input)
         set_tangent(result, tangent if op is alias else view_of(tangent, op, *numbers, **settings))
     return result
@@ -153,7 +155,7 @@ def as_view(
 ) -> Tensor:  # fmt: skip
     """Put a result on the memory of ``input``, of which, or of whose base, it is a view."""
     spec, view = input._spec, input._view
-    if strides is not None:
+    if strides is not None and strides != result._spec.strides:
         result._spec = result._spec.replace(strides=strides)
     if thread.modes.inference or spec.inference or result._spec.inference:
         result._spec = result._spec.replace(inference=spec.inference)

@@ -20,10 +20,7 @@ def hashable(value: Any) -> Any:
 
 def several(function: str, name: str, value: Any, dims: int) -> tuple[int, ...]:
     """An int, or a sequence of one or ``dims`` of them, as a tuple of ``dims``.
-
-    Raises:
-        RuntimeError: another number of them.
-        TypeError: no ints.
+    Raises RuntimeError: another number of them. TypeError: no ints.
     """
     if isinstance(value, int):
         return (value,) * dims
@@ -54,9 +51,7 @@ def _wrong_number(function: str, name: str, got: int, dims: int) -> str:
 
 def check_pooled(function: str, shape: Sequence[int], dims: int) -> None:
     """Refuse what is neither a batch nor one of its elements, or has an empty dimension apart from the batch.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
+    Raises RuntimeError: PyTorch's messages.
     """
     batched = len(shape) == dims + 2
     positive = all(length > 0 for length in (shape[1:] if batched else shape))
@@ -154,9 +149,7 @@ def windows(
     ceil_mode: bool, counted: str, divisor: int | None,
 ) -> tuple[Sampling, ...]:  # fmt: skip
     """The windows of a pooling function along each of the last ``dims`` dimensions of a shape, checked.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
+    Raises RuntimeError: PyTorch's messages.
     """
     kernel = several(function, "kernel_size", kernel_size, dims)
     strides = kernel if stride is None or stride == () else several(function, "stride", stride, dims)
@@ -202,9 +195,7 @@ def _check_sizes(function: str, shape: tuple[int, ...], dims: int, kernel: tuple
 @tabulated(4096)
 def adaptive(function: str, dims: int, shape: tuple[int, ...], output_size: Any) -> tuple[Sampling, ...]:
     """The windows of an adaptive pooling function, checked; None stands for the length as it is.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
+    Raises RuntimeError: PyTorch's messages.
     """
     sizes = _adaptive_sizes(function, dims, shape, output_size)
     lacks_batch = len(shape) == dims + 1

@@ -45,9 +45,7 @@ def missing(package: str, error: ImportError) -> MissingExtraError:
 
 def load(rng: np.random.Generator, *, test_share: float = 0.2) -> tuple[Digits, Digits]:
     """The digits, split at random into pictures to learn from and pictures to be tested on.
-
-    Raises:
-        MissingExtraError: without scikit-learn.
+    Raises MissingExtraError: without scikit-learn.
     """
     try:
         from sklearn.datasets import load_digits

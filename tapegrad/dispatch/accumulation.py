@@ -143,9 +143,9 @@ def _lies_like(grad: Tensor, variable: Tensor) -> bool:
     """
     if not is_dense(variable.shape, variable._spec.layout):
         return True
-    if grad.ndim != variable.ndim:
+    if grad.ndim > variable.ndim:
         return False
-    steps = zip(grad.shape, grad._spec.layout, variable._spec.layout, strict=True)
+    steps = zip(grad.shape, grad._spec.layout, variable._spec.layout, strict=False)  # as far as there are dimensions
     return all(length == 1 or own == step for length, own, step in steps)
 
 

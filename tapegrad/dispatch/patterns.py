@@ -19,10 +19,14 @@ from tapegrad.tape.sources import defined
 Pattern = tuple[Any, ...]
 
 
-def pattern_of(before: Sequence[Any], now: Sequence[Any], count: int, least: int = 2) -> Pattern | None:
+def pattern_of(
+    before: Sequence[Any], now: Sequence[Any], count: int, least: int = 2,
+    special: Sequence[float] = (),
+) -> Pattern | None:  # fmt: skip
     """The pattern of two calls' numbers, of which the first ``count`` are lengths of arguments; None if there is none.
 
-    See Note [Names of a pattern]. Lengths of arguments that are less than ``least`` are no symbols.
+    See Note [Names of a pattern]. Lengths of arguments that are less than ``least`` are no symbols, nor are
+    ``special`` floats, for which another formula holds.
 
     >>> pattern_of((5, 16, 20, 0.1), (7, 16, 28, 0.2), 2)
     ('n0', 16, '4*n0', 'p3')
@@ -34,6 +38,8 @@ def pattern_of(before: Sequence[Any], now: Sequence[Any], count: int, least: int
         if repr(pair[0]) == repr(pair[1]):
             pattern.append(pair[0])
         elif type(pair[0]) is float:
+            if special and not all(math.isfinite(number) and number not in special for number in pair):
+                return None
             pattern.append(f"p{place}")
         elif place < count and min(pair) >= least:
             pattern.append(lengths.setdefault(pair, f"n{len(lengths)}"))
@@ -94,10 +100,13 @@ def symbols_in(pattern: Pattern) -> list[str]:
     return sorted({name for number in pattern if isinstance(number, str) for name in names_in(number)})
 
 
-def reader(pattern: Pattern, names: Sequence[str], order: Sequence[str] = (), uniform: bool = False) -> Callable:
+def reader(
+    pattern: Pattern, names: Sequence[str], order: Sequence[str] = (), uniform: bool = False,
+    special: Sequence[float] = (),
+) -> Callable:  # fmt: skip
     """The function that reads symbols and floats off numbers: None, if they don't fit the pattern.
 
-    ``uniform``: lengths of arguments may be one, and the same as others.
+    ``uniform``: lengths of arguments may be one, and the same as others. ``special``: what floats may not be.
     """
     arguments = [f"x{place}" for place in range(len(pattern))]
     firsts = {name: arguments[pattern.index(name)] for name in names}
@@ -106,6 +115,8 @@ def reader(pattern: Pattern, names: Sequence[str], order: Sequence[str] = (), un
     known = [*lengths, *sorted({one for one in pattern if isinstance(one, str) and not one.isidentifier()})]
     fits = [f"{one} > {0 if uniform and one[0] == 'n' else 1}" for one in known]
     fits.append(f"{' * '.join([*lengths, str(max(others, default=1))])} < {1 << 31}")
+    if special:
+        fits += [f"{name} not in {tuple(special)} and {name} - {name} == 0" for name in names if name[0] == "p"]
     for argument, number in zip(arguments, pattern, strict=True):
         if argument not in firsts.values():
             exact = type(number) is float  # the signs of zeros count

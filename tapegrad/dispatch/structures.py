@@ -177,13 +177,13 @@ class Family:
         """The structure that some numbers fit, made now if a call before gives reason to."""
         count = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
         for example in self.examples:
-            pattern = pattern_of(example, numbers, count, 1 if op.uniform else 2)
+            pattern = pattern_of(example, numbers, count, 1 if op.uniform else 2, op.special)
             if pattern is None or self._is_full:
                 continue
             order = order_of(pattern, example, numbers)
             if (pattern, *order) in self.tried:
                 continue
-            if reader(pattern, symbols_in(pattern), uniform=op.uniform)(*numbers) is None:
+            if reader(pattern, symbols_in(pattern), (), op.uniform, op.special)(*numbers) is None:
                 continue
             self.tried.add((pattern, *order))
             made = self._made(op, specs, settings, pattern, order)
@@ -231,7 +231,7 @@ class Structure:
         numbers: list[Any] = []
         skeleton((*specs, *settings.items()), numbers)
         self.names = symbols_in(pattern)
-        self.read = reader(pattern, self.names, order, op.uniform)
+        self.read = reader(pattern, self.names, order, op.uniform, op.special)
         lengths = [name for name in self.names if name[0] != "p"]
         constraints = [*(f"{name} >= 2" for name in lengths), *order]
         self._op, self._pattern, self._given, self._arity = op, pattern, (*specs, *settings.items()), len(specs)

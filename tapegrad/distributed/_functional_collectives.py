@@ -25,9 +25,7 @@ def all_to_all_single_autograd(
     tag: str = "",
 ) -> Tensor:  # fmt: skip
     """Equal parts of a tensor, one for each process, handed out: what all have for this one; the gradient goes back.
-
-    Raises:
-        RuntimeError: parts of several lengths are asked for.
+    Raises RuntimeError: parts of several lengths are asked for.
     """
     for sizes in (output_split_sizes, input_split_sizes):
         if len({*(sizes or ())}) > 1:

@@ -80,9 +80,7 @@ def checked(tensor: Any) -> Tensor:
 
 def collected(tensor: Tensor, group: ProcessGroup, compute: Callable, *settings: Any, split: bool = False) -> Tensor:
     """What is computed of the stack of what each process has: all of it, or this process's row.
-
-    Raises:
-        RuntimeError: the tensor lies on a mesh.
+    Raises RuntimeError: the tensor lies on a mesh.
     """
     if checked(tensor).device.spread:
         raise RuntimeError(message("a collective is of tensors that each process has", got="one on a mesh",

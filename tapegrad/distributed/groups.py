@@ -150,10 +150,7 @@ def everybody() -> ProcessGroup:
 
 def members(group: Any) -> ProcessGroup:
     """A group that this process is in; by default that of all.
-
-    Raises:
-        ValueError: this process is not in it.
-        TypeError: it is no group.
+    Raises ValueError: this process is not in it. TypeError: it is no group.
     """
     if group is None:
         return everybody()

@@ -201,10 +201,10 @@ class Engine:
                     del not_ready[successor]
                 else:
                     inputs = [grads[position]]
-                info = exec_info.get(successor) if exec_info else WHOLLY_NEEDED
-                if info is not None:
-                    if not info.needed and successor.hook_slots is None:  # it need not run
-                        for wanted in info.captures:
+                asked = exec_info.get(successor) if exec_info else WHOLLY_NEEDED
+                if asked is not None:
+                    if not asked.needed and successor.hook_slots is None:  # it need not run
+                        for wanted in asked.captures:
                             capture[wanted.output_nr] = inputs[wanted.input_nr]
                         continue
                     order = successor.sequence_nr

@@ -313,7 +313,7 @@ def _selu(input: Tensor, inplace: bool = False) -> Tensor:
 
     ``inplace`` writes it to ``input``.
     """
-    return _elu(input, True, **SELU) if inplace else selu(input)
+    return _elu(input, True, SELU["alpha"], SELU["scale"]) if inplace else selu(input)
 
 
 @public("torch")

@@ -117,10 +117,7 @@ def _is_array(data: Any) -> bool:
 
 def checked_array(array: np.ndarray) -> np.ndarray:
     """An array that PyTorch would take.
-
-    Raises:
-        TypeError: a dtype that tensors don't have.
-        ValueError: swapped bytes, or negative strides.
+    Raises TypeError: a dtype that tensors don't have. ValueError: swapped bytes, or negative strides.
     """
     dtypes.from_numpy(array.dtype)
     if any(stride < 0 for stride in array.strides):
@@ -210,10 +207,8 @@ def _flatten(data: Any, shape: tuple[int, ...], axis: int, elements: list) -> No
 
 def _elements(numbers: list, of: dtype) -> np.ndarray:
     """Python numbers (and one-element tensors) as an array of a dtype.
-
-    Raises:
-        TypeError: something that is no number, or a complex number for a real dtype.
-        RuntimeError, ValueError, OverflowError: a number that the dtype can't hold.
+    Raises TypeError: something that is no number, or a complex number for a real dtype. RuntimeError, ValueError,
+    OverflowError: a number that the dtype can't hold.
     """
     kinds = set(map(type, numbers))
     if not kinds <= set(_SCALARS):

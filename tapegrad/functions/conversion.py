@@ -113,9 +113,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 def parse_to(args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any, bool]:
     """The arguments of ``to``: device, dtype, ``non_blocking``, memory format and ``copy``; None for what isn't said.
-
-    Raises:
-        TypeError: PyTorch's ``to`` doesn't take them.
+    Raises TypeError: PyTorch's ``to`` doesn't take them.
     """
     names = _to_names(args)
     given = dict(zip(names, args, strict=False)) | kwargs
@@ -240,9 +238,7 @@ def host_array(tensor: Tensor) -> np.ndarray:
 
 def only_element(tensor: Tensor) -> bool | int | float | complex:
     """The element of a tensor that has one, as a Python number; waits for it.
-
-    Raises:
-        RuntimeError: there is no data, on the device ``meta``.
+    Raises RuntimeError: there is no data, on the device ``meta``.
     """
     refuse_number(tensor)
     return host_array(tensor).item()

@@ -21,9 +21,7 @@ def _hashable(value: Any) -> Any:
 
 def expanded(value: Any, count: int, name: str) -> tuple[int, ...]:
     """An int, or a sequence of one or ``count`` of them, as a tuple of ``count``.
-
-    Raises:
-        RuntimeError: another number of them.
+    Raises RuntimeError: another number of them.
     """
     if isinstance(value, int):
         return (value,) * count

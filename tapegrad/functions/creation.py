@@ -32,6 +32,7 @@ from tapegrad.bindings.layouts import checked_format, copy_strides, format_strid
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import converted, element, python_number, unsupported
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, INTEGRAL, dtype, float32, float64, get_default_dtype, int64
+from tapegrad.execution.equal_steps import equal_steps
 from tapegrad.execution.promotion import inferred_dtype
 from tapegrad.execution.sizes import check_size
 from tapegrad.tensor.layout import contiguous_format, preserve_format
@@ -350,11 +351,8 @@ def _spaced(first: Any, last: Any, count: int, d: dtype) -> np.ndarray:
     low, high = (kind(int(bound) if integral else bound) for bound in (first, last))
     if count < 2:
         return np.full(count, low)
-    step = (high - low) / kind(count - 1)
-    places = np.arange(count)
-    half = count // 2
-    numbers = np.where(places < half, low + step * places.astype(kind), high - step * places[::-1].astype(kind))
-    return cast_array(np.trunc(numbers) if integral else numbers.astype(kind), d)
+    numbers = equal_steps(low, high, count, kind)
+    return cast_array(np.trunc(numbers) if integral else numbers, d)
 
 
 # Matrices -----------------------------------------------------------------------------------------------------------

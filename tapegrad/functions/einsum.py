@@ -155,9 +155,7 @@ def explicit(equation: str, shapes: Shapes) -> str:
 
 def _read_terms(text: str, count: int) -> list[str]:
     """The subscripts of each operand, blanks left out and ``...`` as one dot.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
+    Raises RuntimeError: PyTorch's messages.
     """
     terms = [""]
     skip = 0

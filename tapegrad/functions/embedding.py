@@ -22,10 +22,7 @@ def _check_indices(indices: Tensor, function: str, position: int) -> None:
 
 def _check(weight: Tensor, indices: Tensor) -> None:
     """Refuse what is no table or no index.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-        IndexError: a number that no row has.
+    Raises RuntimeError: PyTorch's messages. IndexError: a number that no row has.
     """
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")

@@ -37,9 +37,7 @@ from tapegrad.tensor.tensor import Tensor
 
 def promoted(input: Tensor, complex: bool) -> Tensor:
     """``input`` in a dtype that can be transformed: integers as floats, real numbers as complex ones if asked for.
-
-    Raises:
-        RuntimeError: the halves.
+    Raises RuntimeError: the halves.
     """
     d = input.dtype if input.dtype.category >= FLOATING else get_default_dtype()
     if d.category == FLOATING and d.itemsize < 4:
@@ -242,9 +240,7 @@ def _as_tuple(function: str, name: str, value: Any) -> tuple[int, ...] | None:
 
 def extent(function: str, input: Tensor, s: Any, dim: Any) -> Extent:
     """The dimensions given by ``dim`` and the lengths given by ``s``; -1 is the length that there is.
-
-    Raises:
-        RuntimeError: a dimension twice, as many lengths as there are not dimensions, a length below 1.
+    Raises RuntimeError: a dimension twice, as many lengths as there are not dimensions, a length below 1.
     """
     sizes, dims = _as_tuple(function, "s", s), _as_tuple(function, "dim", dim)
     axes = tuple(range(input.ndim))

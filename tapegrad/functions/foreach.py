@@ -25,9 +25,7 @@ Results = tuple[Tensor, ...]
 
 def _columns(tensors: Sequence[Tensor], *operands: Any) -> Iterable[tuple]:
     """What each tensor is computed with: an element of a list, or the one thing that is there for all.
-
-    Raises:
-        RuntimeError: no tensor, or a list of another length.
+    Raises RuntimeError: no tensor, or a list of another length.
     """
     if not tensors:
         raise RuntimeError("Tensor list must have at least one tensor.")
@@ -211,9 +209,14 @@ def _amp_foreach_non_finite_check_and_unscale_(
     for name, number in (("inv_scale", inv_scale), ("found_inf", found_inf)):
         if number.numel() != 1:
             raise RuntimeError(f"{name} must be a 1-element tensor.")
+    scales = {dtype: inv_scale.to(dtype).reshape(()) for dtype in {tensor.dtype for tensor in self}}
+    finite = None
     for tensor in self:
-        found_inf.masked_fill_(tensor.isfinite().all().logical_not(), 1.0)
-        tensor.mul_(inv_scale.to(tensor.dtype).reshape(()))
+        found = tensor.isfinite().all()
+        finite = found if finite is None else finite & found
+        tensor.mul_(scales[tensor.dtype])
+    if finite is not None:
+        found_inf.masked_fill_(finite.logical_not(), 1.0)
 
 
 @public("torch")

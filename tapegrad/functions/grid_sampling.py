@@ -17,9 +17,7 @@ PADDINGS = ("zeros", "border", "reflection")
 
 def _check(input: Tensor, grid: Tensor, dims: int | None) -> None:
     """Refuse shapes that don't fit; ``dims`` is how many dimensions space must have.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
+    Raises RuntimeError: PyTorch's messages.
     """
     sizes = f"but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
     if input.shape[:1] != grid.shape[:1]:
@@ -144,10 +142,7 @@ def grid_sample(
 
 def _check_affine(theta: Tensor, size: Sequence[int]) -> None:
     """Refuse what is no batch of affine maps, or no size.
-
-    Raises:
-        ValueError: PyTorch's messages.
-        NotImplementedError: another number of dimensions than 4 or 5.
+    Raises ValueError: PyTorch's messages. NotImplementedError: another number of dimensions than 4 or 5.
     """
     if theta.dtype.category != 2:
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")

@@ -86,9 +86,7 @@ def _check_dtype(input: Tensor) -> None:
 
 def _extents(points: Tensor, dimensions: int, range: Sequence[float] | None) -> Tensor:
     """The lower and the upper ends along each dimension, of shape (2, dimensions); those given, or the data's.
-
-    Raises:
-        RuntimeError: they are not as many, not in order or not finite.
+    Raises RuntimeError: they are not as many, not in order or not finite.
     """
     if range is not None and len(range) != 2 * dimensions:
         raise RuntimeError(

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.bounds import outside, refuse_elements, refuse_unfitting
+from tapegrad.bindings.bounds import outside, refuse_elements
 from tapegrad.bindings.declarations import InPlace
 from tapegrad.bindings.inplace import become, before_write, not_of_integers, refuse_in_place
 from tapegrad.bindings.inplace_memory import last_written, refuse_shared_parts
 from tapegrad.bindings.inplace_parts import can_write_part, overwrite, write_part
 from tapegrad.bindings.layouts import both_laid_out
 from tapegrad.bindings.registry import public
-from tapegrad.bindings.scalars import converted
+from tapegrad.bindings.scalars import converted, refuse_unfitting
 from tapegrad.bindings.viewing import geometry_of, view_of
 from tapegrad.errors import warn_once
 from tapegrad.execution.devices import META
@@ -174,9 +174,7 @@ def items_of(index: Any) -> tuple:
 
 def simplified(item: Any, of: Tensor) -> Any:
     """An item of an index as one of: bool, int, slice, None, Ellipsis, or an index tensor that is no 0-dim integer.
-
-    Raises:
-        IndexError, TypeError: PyTorch's messages, for anything else.
+    Raises IndexError, TypeError: PyTorch's messages, for anything else.
     """
     if type(item) is int or item is None or item is Ellipsis or isinstance(item, (bool, slice)):
         return item
@@ -219,10 +217,8 @@ def _tensor_of(sequence: Any, of: Tensor) -> Tensor:
 
 def selection(x: Tensor, index: Any, writing: bool = False) -> Selection:
     """What ``index`` means for ``x``.
-
-    Raises:
-        IndexError: out of range, too many, or no index at all; PyTorch's messages.
-        ValueError: a slice with a step that is not positive.
+    Raises IndexError: out of range, too many, or no index at all; PyTorch's messages. ValueError: a slice with a step
+    that is not positive.
     """
     if x.ndim == 0 and type(index) is int:
         raise IndexError(f"index {index} is out of bounds for dimension 0 with size 0" if index else _SCALAR_INDEXED)
@@ -281,9 +277,7 @@ def as_places(tensor: Tensor, axis: int, shape: Sequence[int], counted: bool = T
 
 def check_places(places: Sequence[Tensor | None], shape: Sequence[int]) -> tuple[int, ...]:
     """Refuse index tensors that don't broadcast or are out of range; give their common shape.
-
-    Raises:
-        IndexError: PyTorch's messages.
+    Raises IndexError: PyTorch's messages.
     """
     if len(places) == 1 and places[0] is not None and 0 not in shape:
         length = shape[0]
@@ -482,9 +476,7 @@ def _check_expandable(value: Tensor, target: Sequence[int]) -> None:
 
 def check_put(value: Tensor, x: Tensor, target: Sequence[int]) -> None:
     """Refuse a value that can't be put at places of ``x`` of this shape.
-
-    Raises:
-        RuntimeError: another dtype, or a shape that doesn't broadcast.
+    Raises RuntimeError: another dtype, or a shape that doesn't broadcast.
     """
     if value.dtype is not x.dtype:
         raise RuntimeError(

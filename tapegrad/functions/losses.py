@@ -78,9 +78,7 @@ def no_cast(result: dtype, wanted: dtype) -> RuntimeError:
 
 def refuse_gradient(function: str, argument: str, tensor: Tensor | None) -> None:
     """Refuse an argument that requires grad, where PyTorch has no derivative for it.
-
-    Raises:
-        RuntimeError: PyTorch's message.
+    Raises RuntimeError: PyTorch's message.
     """
     if tensor is not None and tensor.requires_grad and thread.modes.grad:
         raise RuntimeError(

@@ -35,10 +35,7 @@ UNMASKED = NAMESPACES["torch"]
 
 def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
     """The dimensions meant, in ascending order; None and () mean all.
-
-    Raises:
-        IndexError: out of range.
-        RuntimeError: a dimension twice.
+    Raises IndexError: out of range. RuntimeError: a dimension twice.
     """
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return tuple(range(max(ndim, 1))) if ndim else ()
@@ -58,9 +55,7 @@ def _axis(dim: Any, ndim: int) -> int:
 
 def _selecting(input: Tensor, mask: Tensor) -> Tensor:
     """A mask in the shape of ``input``, boolean.
-
-    Raises:
-        IndexError, RuntimeError: it can't be broadcast to that shape.
+    Raises IndexError, RuntimeError: it can't be broadcast to that shape.
     """
     if len(mask.shape) > input.ndim:
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")

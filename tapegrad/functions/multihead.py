@@ -105,9 +105,7 @@ def _none_or_dtype(input: Tensor | None) -> dtype | None:
 
 def _check_mask(mask: Tensor, sizes: Sizes) -> Tensor:
     """A mask of three dimensions.
-
-    Raises:
-        RuntimeError: another shape than (queries, keys) or (batch * heads, queries, keys).
+    Raises RuntimeError: another shape than (queries, keys) or (batch * heads, queries, keys).
     """
     if mask.ndim not in (2, 3):
         raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")

@@ -68,9 +68,7 @@ def check_norm_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
 
 def check_identity(input: Tensor, ord: float, dim: Any, axes: tuple[int, ...]) -> None:
     """Refuse norms that are not defined of nothing: those of infinite or negative order.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
+    Raises RuntimeError: PyTorch's messages.
     """
     if input._spec.numel or not (ord < 0 or ord == math.inf):
         return
@@ -125,9 +123,7 @@ def number(ord: float) -> float:
 
 def check_matrix_dims(x: Tensor, dim: Any) -> tuple[int, int]:
     """The two dimensions of the matrices, not negative.
-
-    Raises:
-        RuntimeError: fewer dimensions, or other than two different ones.
+    Raises RuntimeError: fewer dimensions, or other than two different ones.
     """
     if x.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")

@@ -21,10 +21,7 @@ COL2IM = ("col2im", "input", "output_size", "kernel_size", "dilation", "padding"
 
 def _pair(signature: Sequence[str], name: str, value: Any) -> tuple[int, int]:
     """An int, or one or two of them, as two.
-
-    Raises:
-        RuntimeError: another number of them.
-        TypeError: no ints, or such as 64 bits don't hold.
+    Raises RuntimeError: another number of them. TypeError: no ints, or such as 64 bits don't hold.
     """
     given = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
     if len(given) not in (1, 2):

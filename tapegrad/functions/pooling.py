@@ -316,7 +316,8 @@ def _sampled(operators: Mapping, input: Tensor, samplings: tuple[Any, ...]) -> T
 def _mean(input: Tensor, dims: int) -> Tensor:
     if dims == 1:
         return in_planes(lambda planes: _mean(planes, 2), -2, input)
-    return reductions.mean(input, axis=tuple(range(input.ndim - dims, input.ndim)), keepdims=True)
+    mean = reductions.mean(input, axis=tuple(range(input.ndim - dims, input.ndim)), keepdims=True)
+    return laid_out(mean, format_strides(suggested_format(input), tuple(mean.shape)))
 
 
 @public("nn.functional", "torch", native=True)
@@ -393,8 +394,7 @@ def _adaptive_avg_pool(dims: int, input: Tensor, output_size: Any) -> Tensor:
     refuse_dtypes(_kernel(name), input._spec, bool=True, integral=True, complex=True)
     _check_pooled(input, samplings)
     if all(sampling.size == 1 for sampling in samplings):
-        mean = _mean(input, dims)
-        return mean if dims == 1 else laid_out(mean, format_strides(suggested_format(input), tuple(mean.shape)))
+        return _mean(input, dims)
     return _sampled(resampling.ADAPTIVE_AVERAGES, input, samplings)
 
 

@@ -46,10 +46,7 @@ def as_number(tolerance: Any, other: Any) -> Any:
 def tolerances(name: str, input: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """The absolute and the relative tolerance, numbers or tensors; the relative one's default counts only where there
     is no positive absolute one.
-
-    Raises:
-        TypeError: a number and a tensor.
-        RuntimeError: complex tolerances.
+    Raises TypeError: a number and a tensor. RuntimeError: complex tolerances.
     """
     if isinstance(atol, Tensor) != isinstance(rtol, Tensor):
         atol, rtol = as_number(atol, rtol), as_number(rtol, atol)

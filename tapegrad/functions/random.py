@@ -165,10 +165,7 @@ _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 def check_range(low: int, high: int, d: dtype) -> None:
     """Refuse a range of whole numbers that is empty or that a dtype can't hold; warn if it holds them with gaps.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
-        ValueError: a bound of more than 64 bits.
+    Raises RuntimeError: PyTorch's messages. ValueError: a bound of more than 64 bits.
     """
     if not (-(2**63) <= low < 2**63 and high < 2**63):
         raise ValueError("Overflow when unpacking long long")

@@ -37,12 +37,14 @@ def _fill(self: Tensor, function: str, what: Callable, generator: Any, *paramete
     return become(self, sample, function)
 
 
-def _check_floats(function: str, **arguments: Any) -> None:
+def _may_fill(self: Tensor, function: str, **arguments: Any) -> None:
+    """Refuse arguments that are no numbers, and then a tensor that may not be written to."""
     for position, (name, value) in enumerate(arguments.items(), 1):
         if not is_number(value) or isinstance(value, complex):
             raise TypeError(
                 f"{function}(): argument '{name}' (position {position}) must be float, not {type_name(value)}"
             )
+    refuse_in_place(self, overlapping=True)
 
 
 @public("Tensor")
@@ -58,7 +60,7 @@ def uniform_(self: Tensor, *args: Any, generator: Any = None, **options: Any) ->
             raise TypeError(f"uniform_() got an unexpected keyword argument '{name}'")
     if len(args) > 2:
         raise TypeError(f"uniform_() takes from 0 to 2 positional arguments but {len(args)} were given")
-    _check_floats("uniform_", **bounds)
+    _may_fill(self, "uniform_", **bounds)
     if self.dtype.category < FLOATING:
         raise unsupported("check_uniform_bounds", self.dtype)
     low, high = float(bounds["from"]), float(bounds["to"])
@@ -95,7 +97,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     >>> torch.ones(3).normal_(5.0, 0.0)
     tensor([5., 5., 5.])
     """
-    _check_floats("normal_", mean=mean, std=std)
+    _may_fill(self, "normal_", mean=mean, std=std)
     check_deviation("normal", std)
     if self.dtype.category < FLOATING:
         raise unsupported("normal_kernel_cpu", self.dtype)
@@ -116,7 +118,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     >>> bool((torch.ones(3).log_normal_() > 0).all())
     True
     """
-    _check_floats("log_normal_", mean=mean, std=std)
+    _may_fill(self, "log_normal_", mean=mean, std=std)
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     if self.dtype.category != FLOATING:
@@ -131,7 +133,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     Raises:
         RuntimeError: ``lambd`` is not positive; other than floating elements.
     """
-    _check_floats("exponential_", lambd=lambd)
+    _may_fill(self, "exponential_", lambd=lambd)
     if self.dtype.category != FLOATING:
         raise RuntimeError(
             "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
@@ -155,7 +157,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     >>> torch.ones(3).cauchy_().shape
     torch.Size([3])
     """
-    _check_floats("cauchy_", median=median, sigma=sigma)
+    _may_fill(self, "cauchy_", median=median, sigma=sigma)
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     if self.dtype.category != FLOATING:
@@ -174,7 +176,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
         RuntimeError: ``p`` is not between 0 and 1.
         NotImplementedError: boolean or complex elements.
     """
-    _check_floats("geometric_", p=p)
+    _may_fill(self, "geometric_", p=p)
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     if self.dtype.category in (BOOL, COMPLEX):

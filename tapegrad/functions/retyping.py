@@ -170,10 +170,8 @@ def is_neg(input: Tensor) -> bool:
 
 def viewed_as(input: Tensor, dtype: dtype_class) -> Tensor:
     """The bytes of a tensor as another dtype: a new leaf on the same memory, to which no gradients flow.
-
-    Raises:
-        RuntimeError: PyTorch's messages, if the sizes of the dtypes differ and elements don't lie side by side, or not
-            at places that both have.
+    Raises RuntimeError: PyTorch's messages, if the sizes of the dtypes differ and elements don't lie side by side, or
+    not at places that both have.
     """
     if input._view_bits:
         kind = "conjugate view tensors" if input._view_bits & CONJUGATED else "tensors with negative bit set"

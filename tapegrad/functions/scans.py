@@ -142,10 +142,7 @@ def cummin(input: Tensor, dim: int) -> Any:
 
 def _of_complex(name: str, input: Tensor) -> tuple[Tensor, Tensor] | None:
     """Running extrema of complex elements, where there are none to compare; None for real ones.
-
-    Raises:
-        NotImplementedError: there are some to compare.
-        RuntimeError: they require grad.
+    Raises NotImplementedError: there are some to compare. RuntimeError: they require grad.
     """
     if not input.dtype.is_complex:
         return None
@@ -158,9 +155,7 @@ def _of_complex(name: str, input: Tensor) -> tuple[Tensor, Tensor] | None:
 
 def check_extension(input: Tensor, axis: int, extension: Tensor) -> None:
     """Refuse what can't be put in front of or behind a tensor.
-
-    Raises:
-        RuntimeError: naming the dimension that doesn't match.
+    Raises RuntimeError: naming the dimension that doesn't match.
     """
     if extension.ndim != input.ndim:
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.bindings.bounds import refuse_unfitting
 from tapegrad.bindings.declarations import ARITHMETIC, FOUND, InPlace, Out, refuse_wider
 from tapegrad.bindings.inplace import not_of_integers
 from tapegrad.bindings.inplace_fast_path import two_operands
@@ -19,6 +18,7 @@ from tapegrad.bindings.scalars import (
     operand,
     python_number,
     refuse,
+    refuse_unfitting,
     unsupported,
 )
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING

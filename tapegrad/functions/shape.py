@@ -110,9 +110,7 @@ declare_view(ops.view, lambda place, shape: geometry.viewed(place, tuple(shape))
 
 def viewed(input: Tensor, shape: Sequence[int]) -> Tensor:
     """The view of ``input`` with this shape, which may contain one -1.
-
-    Raises:
-        RuntimeError: strides can't say where its elements lie.
+    Raises RuntimeError: strides can't say where its elements lie.
     """
     target = infer_shape(shape, input._spec.numel)
     if input._spec.strides is not None and geometry.viewed(geometry_of(input), target) is None:
@@ -491,9 +489,7 @@ declare_view(broadcast_to_op, lambda place, shape: geometry.expanded(place, tupl
 
 def expanded(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     """``input`` broadcast to ``shape``, in which -1 keeps a length.
-
-    Raises:
-        RuntimeError: PyTorch's messages, when a length is neither 1 nor the one asked for.
+    Raises RuntimeError: PyTorch's messages, when a length is neither 1 nor the one asked for.
     """
     extra = len(shape) - input.ndim
     if extra < 0:

@@ -55,9 +55,7 @@ def check_inverted(name: str, info: Tensor) -> None:
 
 def check_equation(name: str, A: Tensor, rows: int, columns: int, left: bool) -> None:
     """Refuse a right-hand side with matrices of this many rows and columns, if the lengths don't fit.
-
-    Raises:
-        RuntimeError: PyTorch's message.
+    Raises RuntimeError: PyTorch's message.
     """
     if A.shape[-2] != (rows if left else columns):
         raise RuntimeError(
@@ -202,9 +200,7 @@ def triangular_solve(
 
 def check_pair(b: Tensor, A: Tensor, name: str = "triangular_solve") -> None:
     """Refuse a right-hand side and a matrix that don't fit, in the words of the older functions.
-
-    Raises:
-        RuntimeError: dtypes or shapes that differ.
+    Raises RuntimeError: dtypes or shapes that differ.
     """
     if b.dtype is not A.dtype:
         raise RuntimeError(

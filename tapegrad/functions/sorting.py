@@ -172,9 +172,7 @@ def examples_on_host(tensor: Tensor) -> list[np.ndarray]:
 
 def for_each_example(function: Callable[[np.ndarray], np.ndarray], tensor: Tensor) -> Tensor:
     """The int64 tensor that a function makes of a tensor's elements; on each example by itself, if it is one.
-
-    Raises:
-        RuntimeError: what the function gives has not the same shape for all examples.
+    Raises RuntimeError: what the function gives has not the same shape for all examples.
     """
     found = [function(example) for example in examples_on_host(tensor)]
     shape = found[0].shape if found else (0,)

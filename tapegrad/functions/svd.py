@@ -25,9 +25,7 @@ def _check_svd(input: Tensor) -> None:
 
 def check_singular_values(results: Tensor, input: Tensor, axes: tuple[int, ...] = (-1,)) -> None:
     """Refuse results that are nan, as they are if the matrix was not finite.
-
-    Raises:
-        LinAlgError: PyTorch's messages, for nan and for inf.
+    Raises LinAlgError: PyTorch's messages, for nan and for inf.
     """
     what, code = "The algorithm failed to converge because the input matrix", min(input.shape[-2:]) - 1
     ill = f"{what} is ill-conditioned or has too many repeated singular values (error code: {code})."

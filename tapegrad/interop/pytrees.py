@@ -78,9 +78,7 @@ def register_node(cls: type, flatten: Callable[[Any], tuple], unflatten: Callabl
 
 def flattened(tensor: Tensor) -> tuple[tuple, bool]:
     """The value, and whether it requires grad.
-
-    Raises:
-        TypeError: the tensor has a history, a tangent, or is inside a function transform.
+    Raises TypeError: the tensor has a history, a tangent, or is inside a function transform.
     """
     spec = tensor._spec
     if spec.requires_grad and edge_of(tensor) is not None:
@@ -95,9 +93,7 @@ def flattened(tensor: Tensor) -> tuple[tuple, bool]:
 
 def made(cls: type, value: Any, requires_grad: bool) -> Tensor:
     """The tensor of a class around a value, a leaf.
-
-    Raises:
-        TypeError: jax differentiates a function of it, and it requires grad.
+    Raises TypeError: jax differentiates a function of it, and it requires grad.
     """
     if not isinstance(value, jax.Array):
         return stand_in(cls, value, requires_grad)

@@ -53,9 +53,7 @@ def outside_transforms() -> Iterator[None]:
 
 def given_back(leaf: Any) -> Any:
     """A result as jax gets it: a tensor's value, whatever history it has.
-
-    Raises:
-        TypeError: it has a tangent, or belongs to a function transform around all this.
+    Raises TypeError: it has a tangent, or belongs to a function transform around all this.
     """
     if not isinstance(leaf, Tensor):
         return leaf

@@ -22,7 +22,7 @@ from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.conventions import kink
 from tapegrad.ops.joining import cat, split
 from tapegrad.ops.kinds import conj, elementwise, general, zeros_of
-from tapegrad.ops.memory_formats import as_input, gradient_in_order, gradient_kept
+from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.reductions import widened
 from tapegrad.ops.selection import where
 from tapegrad.ops.special import erf
@@ -273,7 +273,7 @@ def _glu_tangent(t_x, x, axis):
     return t_value * opening + t_gate * value * opening * (1 - opening)
 
 
-@general(x=_glu_gradient, jvp=_glu_tangent, real=True, lies=as_input, rounds_once=True, gradient_lies=gradient_in_order)
+@general(x=_glu_gradient, jvp=_glu_tangent, real=True, lies=as_input, rounds_once=True)
 def glu(x, *, axis):
     """The first half along an axis times the sigmoid of the second."""
     half = x.shape[axis] // 2

@@ -17,7 +17,6 @@ from tapegrad.execution import dtypes
 from tapegrad.ops.dropout import dropout
 from tapegrad.ops.kinds import Multilinear, cast, declaration, general, sum_to
 from tapegrad.ops.matmul import FULL, matmul
-from tapegrad.ops.memory_formats import gradient_in_order
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.selection import where
@@ -170,6 +169,5 @@ attention = _declare_attention(
     "attention", aten="_scaled_dot_product_flash_attention_for_cpu", gradient_lies=_heads_inside
 )
 attention_by_parts = _declare_attention(
-    "attention_by_parts", aten="_scaled_dot_product_attention_math", node="UnsafeViewBackward0",
-    gradient_lies=gradient_in_order,
+    "attention_by_parts", aten="_scaled_dot_product_attention_math", node="UnsafeViewBackward0"
 )

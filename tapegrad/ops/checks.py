@@ -35,9 +35,7 @@ def checked(check: Callable[[Sequence, dict], None]) -> Callable[[Operator], Ope
 
 def expect_same_scalar_type(*specs: Any) -> None:
     """Refuse operands whose dtype is not that of the first; absent ones (None) are no operands.
-
-    Raises:
-        RuntimeError: ``expected scalar type Float but found Double``.
+    Raises RuntimeError: ``expected scalar type Float but found Double``.
     """
     first = specs[0].dtype
     for spec in specs[1:]:
@@ -47,9 +45,7 @@ def expect_same_scalar_type(*specs: Any) -> None:
 
 def refuse_dtypes(kernel: str, spec: Any, *, bool: bool = False, integral: bool = False, complex: bool = False) -> None:
     """Refuse the dtypes that PyTorch has no ``kernel`` for: the categories given as True.
-
-    Raises:
-        NotImplementedError: ``"bmm" not implemented for 'Bool'``.
+    Raises NotImplementedError: ``"bmm" not implemented for 'Bool'``.
     """
     if (bool, integral, False, complex)[spec.dtype.category]:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{spec.dtype.scalar_name}'")
@@ -57,9 +53,7 @@ def refuse_dtypes(kernel: str, spec: Any, *, bool: bool = False, integral: bool 
 
 def check_product_of_batches(x: Sequence[int], y: Sequence[int], batch: Sequence[int]) -> None:
     """Refuse batches of matrices of these shapes, of as many each as ``batch`` says, that can't be multiplied.
-
-    Raises:
-        RuntimeError: PyTorch's message.
+    Raises RuntimeError: PyTorch's message.
     """
     if x[-1] != y[-2]:
         count = math.prod(batch)

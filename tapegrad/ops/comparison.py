@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import jax.numpy as jnp
 
-from tapegrad.ops.kinds import elementwise
+from tapegrad.ops.kinds import elementwise, same
+from tapegrad.ops.operator import Operator
 from tapegrad.ops.overloads import by_second
+
+
+def _of_one(name: str, kernel: Callable, says: str, **facts: Any) -> Operator:
+    """Declare the operator that is a function of one array."""
+
+    def operator(x):
+        return kernel(x)
+
+    operator.__doc__ = says
+    return elementwise(name=name, **facts)(operator)
+
+
+def _of_two(name: str, kernel: Callable, says: str, numbers: bool = False, **facts: Any) -> Operator:
+    """Declare the operator that is a function of two arrays, or has an overload for ``numbers``."""
+
+    def operator(x, y):
+        return kernel(x, y)
+
+    operator.__doc__ = says
+    return elementwise(name=name, **facts, **({"aten": by_second(name)} if numbers else {}))(operator)
 
 
 def integral(x):
@@ -13,64 +37,16 @@ def integral(x):
     return jnp.issubdtype(x.dtype, jnp.integer) or jnp.issubdtype(x.dtype, jnp.bool_)
 
 
-@elementwise(aten=by_second("eq"))
-def eq(x, y):
-    """Whether equal; never, if nan."""
-    return jnp.equal(x, y)
-
-
-@elementwise(aten=by_second("ne"))
-def ne(x, y):
-    """Whether different."""
-    return jnp.not_equal(x, y)
-
-
-@elementwise(real=True, aten=by_second("lt"))
-def lt(x, y):
-    """``x < y``."""
-    return jnp.less(x, y)
-
-
-@elementwise(real=True, aten=by_second("le"))
-def le(x, y):
-    """``x <= y``."""
-    return jnp.less_equal(x, y)
-
-
-@elementwise(real=True, aten=by_second("gt"))
-def gt(x, y):
-    """``x > y``."""
-    return jnp.greater(x, y)
-
-
-@elementwise(real=True, aten=by_second("ge"))
-def ge(x, y):
-    """``x >= y``."""
-    return jnp.greater_equal(x, y)
-
-
-@elementwise()
-def isnan(x):
-    """Whether nan, in either part."""
-    return jnp.isnan(x)
-
-
-@elementwise()
-def isinf(x):
-    """Whether infinite, in either part."""
-    return jnp.isinf(x)
-
-
-@elementwise()
-def isfinite(x):
-    """Whether neither nan nor infinite."""
-    return jnp.isfinite(x)
-
-
-@elementwise()
-def isreal(x):
-    """Whether the imaginary part is 0."""
-    return jnp.isreal(x)
+eq = _of_two("eq", jnp.equal, "Whether equal; never, if nan.", numbers=True)
+ne = _of_two("ne", jnp.not_equal, "Whether different.", numbers=True)
+lt = _of_two("lt", jnp.less, "``x < y``.", real=True, numbers=True)
+le = _of_two("le", jnp.less_equal, "``x <= y``.", real=True, numbers=True)
+gt = _of_two("gt", jnp.greater, "``x > y``.", real=True, numbers=True)
+ge = _of_two("ge", jnp.greater_equal, "``x >= y``.", real=True, numbers=True)
+isnan = _of_one("isnan", jnp.isnan, "Whether nan, in either part.")
+isinf = _of_one("isinf", jnp.isinf, "Whether infinite, in either part.")
+isfinite = _of_one("isfinite", jnp.isfinite, "Whether neither nan nor infinite.")
+isreal = _of_one("isreal", jnp.isreal, "Whether the imaginary part is 0.")
 
 
 @elementwise(real=True)
@@ -81,13 +57,13 @@ def signbit(x):
     return jnp.signbit(x) if not integral(x) else x < 0
 
 
-@elementwise()
+@elementwise(special=(0,))
 def isclose(x, y, *, rtol, atol, equal_nan):
     """Whether ``|x - y| <= atol + rtol * |y|``; infinities must be equal, and nan too with ``equal_nan``."""
     close = x == y
     if equal_nan:
         close |= jnp.isnan(x) & jnp.isnan(y)
-    if rtol == 0 and atol == 0:
+    if same(rtol, 0) and same(atol, 0):
         return close
     if x.dtype == bool:
         x, y = x.astype("int8"), y.astype("int8")
@@ -95,52 +71,14 @@ def isclose(x, y, *, rtol, atol, equal_nan):
     return close | (jnp.isfinite(error) & (error <= atol + jnp.abs(rtol * y)))
 
 
-@elementwise()
-def logical_and(x, y):
-    """Whether both are nonzero."""
-    return jnp.logical_and(x, y)
-
-
-@elementwise()
-def logical_or(x, y):
-    """Whether at least one is nonzero."""
-    return jnp.logical_or(x, y)
-
-
-@elementwise()
-def logical_xor(x, y):
-    """Whether exactly one is nonzero."""
-    return jnp.logical_xor(x, y)
-
-
-@elementwise()
-def logical_not(x):
-    """Whether zero."""
-    return jnp.logical_not(x)
-
-
-@elementwise(real=True, aten=by_second("bitwise_and"))
-def bitwise_and(x, y):
-    """The bits set in both."""
-    return jnp.bitwise_and(x, y)
-
-
-@elementwise(real=True, aten=by_second("bitwise_or"))
-def bitwise_or(x, y):
-    """The bits set in either."""
-    return jnp.bitwise_or(x, y)
-
-
-@elementwise(real=True, aten=by_second("bitwise_xor"))
-def bitwise_xor(x, y):
-    """The bits set in one only."""
-    return jnp.bitwise_xor(x, y)
-
-
-@elementwise(real=True)
-def bitwise_not(x):
-    """All bits flipped; of booleans, "not"."""
-    return jnp.bitwise_not(x)
+logical_and = _of_two("logical_and", jnp.logical_and, "Whether both are nonzero.")
+logical_or = _of_two("logical_or", jnp.logical_or, "Whether at least one is nonzero.")
+logical_xor = _of_two("logical_xor", jnp.logical_xor, "Whether exactly one is nonzero.")
+logical_not = _of_one("logical_not", jnp.logical_not, "Whether zero.")
+bitwise_and = _of_two("bitwise_and", jnp.bitwise_and, "The bits set in both.", real=True, numbers=True)
+bitwise_or = _of_two("bitwise_or", jnp.bitwise_or, "The bits set in either.", real=True, numbers=True)
+bitwise_xor = _of_two("bitwise_xor", jnp.bitwise_xor, "The bits set in one only.", real=True, numbers=True)
+bitwise_not = _of_one("bitwise_not", jnp.bitwise_not, 'All bits flipped; of booleans, "not".', real=True)
 
 
 def _bits(x):
@@ -162,13 +100,5 @@ def bitwise_right_shift(x, y):
     return jnp.where(possible, jnp.right_shift(x, jnp.where(possible, y, 0)), gone)
 
 
-@elementwise(real=True)
-def gcd(x, y):
-    """The greatest common divisor of integers."""
-    return jnp.gcd(x, y)
-
-
-@elementwise(real=True)
-def lcm(x, y):
-    """The least common multiple of integers."""
-    return jnp.lcm(x, y)
+gcd = _of_two("gcd", jnp.gcd, "The greatest common divisor of integers.", real=True)
+lcm = _of_two("lcm", jnp.lcm, "The least common multiple of integers.", real=True)

@@ -32,7 +32,7 @@ from tapegrad.ops.memory_formats import as_any_images
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import view
-from tapegrad.tensor.geometry import Ints
+from tapegrad.tensor.geometry import Geometry, Ints, seems_channels_last, unsqueezed
 from tapegrad.tensor.spec import core_type_name
 
 
@@ -51,7 +51,10 @@ def _over_channels(g):
 
 
 def as_convolved(shape: Ints, *specs: Any) -> Ints | None:
-    """Channels innermost, if they are so in the input or the weight; of volumes of doubles never."""
+    """Channels innermost, if they are so in the input or the weight; in volumes of doubles never."""
+    if len(shape) == 3:  # signals are images that are one element high
+        turned = any(seems_channels_last(*unsqueezed(Geometry(tuple(x.shape), x.layout), 2)[:2]) for x in specs[:2])
+        return (shape[1] * shape[2], 1, shape[1]) if turned else None
     return None if len(shape) == 5 and specs[0].dtype is float64 else as_any_images(shape, *specs[:2])
 
 

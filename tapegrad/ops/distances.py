@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq
-from tapegrad.ops.kinds import general, sum_to
+from tapegrad.ops.kinds import general, same, sum_to
 from tapegrad.ops.matmul import FULL, adjoint, matmul
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.selection import where
@@ -32,23 +32,23 @@ def underivable_twice(name):
 def _norm(difference, p):
     """The p-norms of rows."""
     size = jnp.abs(difference)
-    if p == 0:
+    if same(p, 0):
         return jnp.sum(jnp.where(difference == 0, 0, jnp.where(jnp.isnan(size), size, 1)), -1).astype(size.dtype)
-    if p == math.inf:
+    if same(p, math.inf):
         return jnp.max(size, -1, initial=0)
-    if p == 2:
+    if same(p, 2):
         return jnp.sqrt(jnp.sum(size * size, -1))
-    return jnp.sum(size, -1) if p == 1 else jnp.sum(size**p, -1) ** (1 / p)
+    return jnp.sum(size, -1) if same(p, 1) else jnp.sum(size**p, -1) ** (1 / p)
 
 
 def _slopes(g, difference, norm, p):
     """The gradients of the elements of rows for those of their p-norms. See Note [Distances at 0]."""
     g, norm, size, sign = g[..., None], norm[..., None], jnp.abs(difference), jnp.sign(difference)
-    if p == 0:
+    if same(p, 0):
         return jnp.zeros_like(difference)
-    if p == 1:
+    if same(p, 1):
         return g * sign
-    if p == math.inf:
+    if same(p, math.inf):
         return g * jnp.where(size == norm, sign, jnp.where(jnp.isnan(size), size, 0))
     here = (norm != 0) & ((size != 0) | (p >= 1))
     safe, base = jnp.where(here, norm, 1), jnp.where(here, size, 1)
@@ -63,7 +63,7 @@ def _differences(x, y):
     x=lambda g, x, y, out, x_shape, p: sum_to(cdist_adjoint(g, x, y, out, p=p, first=True), shape=tuple(x_shape)),
     y=lambda g, x, y, out, y_shape, p: sum_to(cdist_adjoint(g, x, y, out, p=p, first=False), shape=tuple(y_shape)),
     real=True, aten="_cdist_forward", node="CdistBackward0", saved={"x1": "x", "x2": "y"},
-    convention=conventions.COINCIDENT,
+    convention=conventions.COINCIDENT, special=(0, 1, 2),
 )  # fmt: skip
 def cdist(x, y, *, p):
     """The p-norms of the differences of all rows of ``x`` (..., m, k) and ``y`` (..., n, k): (..., m, n)."""
@@ -73,7 +73,9 @@ def cdist(x, y, *, p):
 _NOT_TWICE = underivable_twice("_cdist_backward")
 
 
-@general(g=_NOT_TWICE, x=_NOT_TWICE, y=_NOT_TWICE, out=_NOT_TWICE, real=True, aten="_cdist_backward")
+@general(
+    g=_NOT_TWICE, x=_NOT_TWICE, y=_NOT_TWICE, out=_NOT_TWICE, real=True, aten="_cdist_backward", special=(0, 1, 2)
+)
 def cdist_adjoint(g, x, y, out, *, p, first):
     """The gradient of ``x`` (if ``first``) or of ``y``, before the sum over what was broadcast."""
     parts = _slopes(g, _differences(x, y), out, p)
@@ -112,7 +114,7 @@ def _pairs(count):
 
 @general(
     x=lambda g, x, out, p: pdist_adjoint(g, x, out, p=p), real=True, aten="_pdist_forward", node="PdistBackward0",
-    convention=conventions.COINCIDENT,
+    convention=conventions.COINCIDENT, special=(0, 1, 2),
 )  # fmt: skip
 def pdist(x, *, p):
     """The p-norms of the differences of all pairs of rows of a matrix (n, k): (n (n - 1) / 2,)."""
@@ -123,7 +125,9 @@ def pdist(x, *, p):
 _PDIST_NOT_TWICE = underivable_twice("_pdist_backward")
 
 
-@general(g=_PDIST_NOT_TWICE, x=_PDIST_NOT_TWICE, out=_PDIST_NOT_TWICE, real=True, aten="_pdist_backward")
+@general(
+    g=_PDIST_NOT_TWICE, x=_PDIST_NOT_TWICE, out=_PDIST_NOT_TWICE, real=True, aten="_pdist_backward", special=(0, 1, 2)
+)
 def pdist_adjoint(g, x, out, *, p):
     """The gradient of the rows."""
     i, j = _pairs(x.shape[0])

@@ -6,7 +6,6 @@ adjoint; nothing but the key is saved, and the backward pass draws the same mask
 
 from __future__ import annotations
 
-import math
 
 import jax.numpy as jnp
 
@@ -56,7 +55,7 @@ def _share(p):
 
 def self_normalizing_scale(p: float) -> float:
     """By what to multiply so that the variance of standard normal inputs stays 1."""
-    return 1 / math.sqrt((SELU_FLOOR**2 * p + 1) * (1 - p))
+    return 1 / ((SELU_FLOOR**2 * p + 1) * (1 - p)) ** 0.5
 
 
 @general(

@@ -40,16 +40,17 @@ class Facts:
     on_host: str = ""
     """The platforms of which XLA has no such algorithm: there its kernel runs on the host. See Note [Kernels on the
     host]."""
+    special: tuple[float, ...] = ()
+    """The numbers at which another formula holds for a float setting, as it does where that is not finite: see ``same``
+    in ``kinds.py``."""
     spoilt: str = ""
     """What it usually is that makes a nan or inf of finite operands: one of the causes of ``nonfinite_report.py``."""
     edge: tuple[str, int | None, str] | None = None
     """Where its derivative is infinite: what it saved, the number that this must not be (None: inf), and the advice."""
     flowing: int | None = None
     """How many of its outputs take gradients, if only the first of those that could do so."""
-    gradient_lies: Callable[..., Any] | None = None
+    gradient_lies: Any = None
     """Where gradients lie, if not where those of such operators do. See Note [Gradients as views]."""
-    keeps_order: bool = False
-    """Whether gradients lie in memory in the order in which inputs do, as those of matrix products."""
     lies: Callable[..., Any] | None = None
     """Where outputs lie in memory: one of the rules of ``memory_formats.py``, which tells strides from a shape and the
     specs of the inputs."""

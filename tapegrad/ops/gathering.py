@@ -14,7 +14,7 @@ from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.indexing import as_vector, read_at, update_at, wide
 from tapegrad.ops.kinds import cast, conj, general, linear, sum_to, zeros_of
-from tapegrad.ops.memory_formats import as_input, gradient_in_order, gradient_kept
+from tapegrad.ops.memory_formats import as_input, gradient_as_input, gradient_kept
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.selection import masked, where
 from tapegrad.ops.shape import Shape, view
@@ -24,7 +24,7 @@ from tapegrad.ops.shape import Shape, view
     x=lambda g, x, index, x_dtype, axis: scatter_add(
         zeros_of(g, shape=tuple(x.shape), dtype=x_dtype), index, g, axis=axis
     ),
-    saved={"sparse_grad": False}, gradient_lies=gradient_in_order,
+    saved={"sparse_grad": False},
 )  # fmt: skip
 def gather(x, index, *, axis):
     """``out[i, j] = x[index[i, j], j]`` for ``axis=0``: one element for each index.
@@ -281,7 +281,7 @@ def index_fill(x, index, value, *, axis):
 @linear(
     x=lambda g, index, axis: index_fill(g, index, 0, axis=axis),
     value=lambda g, index, axis: sum_to(where(_filled(g, index, axis), g, 0), shape=()),
-    aten=".int_Tensor", node=1, family="index_fill", lies=as_input, records_integers=True,
+    aten=".int_Tensor", node=1, family="index_fill", lies=as_input, gradient_lies=gradient_kept, records_integers=True,
 )  # fmt: skip
 def index_fill_tensor(x, index, value, *, axis):
     """``x`` with a 0-dim array in place of the slices that ``index_select`` would read."""
@@ -299,7 +299,8 @@ def _filled(g: Any, index: Any, axis: int) -> Any:
 @linear(
     x=lambda g, index, x, x_dtype: put(
         zeros_of(g, shape=tuple(x.shape), dtype=x_dtype), index, g, accumulate=True
-    )
+    ),
+    gradient_lies=gradient_as_input,
 )
 def take(x, index):
     """The elements at places counted in row-major order, in the shape of ``index``."""
@@ -309,7 +310,7 @@ def take(x, index):
 @linear(
     x=lambda g, index, accumulate: g if accumulate else put_number(g, 0, index),
     source=lambda g, index, source: view(take(g, index), shape=tuple(source.shape)),
-    lies=as_input,
+    lies=as_input, gradient_lies={"x": gradient_kept},
 )  # fmt: skip
 def put(x, index, source, *, accumulate):
     """``x`` with elements put, or added, at places counted in row-major order."""
@@ -368,6 +369,7 @@ def unsafe_masked_index_put_accumulate(x, mask, values, *indices):
     x=lambda g, x, places, x_dtype, shape: sum_to(
         put(zeros_of(g, shape=shape, dtype=x_dtype), places, g, accumulate=True), shape=tuple(x.shape)
     ),
+    gradient_lies=gradient_as_input,
 )
 def masked_select(x, places, *, shape):
     """The elements of ``x``, broadcast to ``shape``, where a mask is set: at ``places`` counted in row-major order."""

@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.execution.dtypes import as_dtype
+from tapegrad.execution.equal_steps import equal_steps
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.joining import stack
 from tapegrad.ops.kinds import general, linear, zeros_of
@@ -34,10 +35,20 @@ from tapegrad.ops.slicing import select
 # -- one dimension -----------------------------------------------------------------------------------------------------
 
 
-def _place(coordinate: Any, length: int, align: bool) -> tuple[Any, float]:
-    """Where among ``length`` elements a coordinate lies, and the derivative of that."""
-    slope = (length - 1) / 2 if align else length / 2
-    return ((coordinate + 1) / 2 * (length - 1) if align else ((coordinate + 1) * length - 1) / 2), slope
+def _place(coordinate: Any, length: int, align: bool, once: bool) -> tuple[Any, float]:
+    """Where among ``length`` elements a coordinate lies, and the derivative of that.
+
+    On an element the left slope of the values is not the right one, so that the last digit decides. PyTorch's kernel for
+    planes rounds ``slope * (coordinate + 1) - 0.5`` ``once``: of what is cut off, products need no rounding.
+    """
+    slope, moved = (length - 1) / 2 if align else length / 2, coordinate + 1
+    if align:
+        return moved * slope, slope
+    if not once:
+        return (moved * length - 1) / 2, slope
+    cut = 2.0 ** (20 if moved.dtype.itemsize == 8 else 8)
+    most = jnp.floor(moved * cut) / cut
+    return (most * slope - 0.5) + jnp.where(most == moved, 0, moved - most) * slope, slope
 
 
 def _clipped(place: Any, slope: Any, length: int) -> tuple[Any, Any]:
@@ -83,12 +94,14 @@ def _weights(mode: str) -> list[np.polynomial.Polynomial]:
     return [1 - t, t] if mode == "bilinear" else [polynomial([1])]
 
 
-def _taps(coordinate: Any, length: int, order: int, mode: str, padding: str, align: bool) -> tuple[Any, Any]:
+def _taps(
+    coordinate: Any, length: int, order: int, once: bool, mode: str, padding: str, align: bool
+) -> tuple[Any, Any]:
     """The index of each tap (-1: nothing) and its weight, differentiated ``order`` times by the coordinate.
 
     ``coordinate`` is (batch, points), the results (taps, batch, points).
     """
-    place, slope = _place(coordinate, length, align)
+    place, slope = _place(coordinate, length, align, once)
     if mode != "bicubic":
         place, slope = _padded(place, slope, length, padding, align)
     base = jnp.round(place) if mode == "nearest" else jnp.floor(place)
@@ -121,7 +134,7 @@ def _samples(grid: Any, lengths: Sequence[int], orders: tuple[int, ...], setting
     index: Any = None
     weight: Any = None
     for axis, length in enumerate(lengths):
-        at, factor = _taps(points[:, :, dims - 1 - axis], length, orders[axis], *settings)
+        at, factor = _taps(points[:, :, dims - 1 - axis], length, orders[axis], dims == 2, *settings)
         if index is None:
             index, weight = at, factor
         else:
@@ -258,8 +271,9 @@ def _base(size: Sequence[int], align: bool, dtype: Any) -> Any:
     """The points (elements of space, dimensions + 1) of the untransformed grid, in homogeneous coordinates."""
     axes = []
     for length in size:
-        steps = np.linspace(-1, 1, length) if length > 1 else np.zeros(1)
-        axes.append(steps if align else steps * (length - 1) / length)
+        kind = np.float64 if dtype.itemsize == 8 else np.float32
+        steps = equal_steps(-1, 1, length, kind) if length > 1 else np.zeros(1)
+        axes.append(steps if align else steps * kind(length - 1) / kind(length))
     points = np.stack([*np.meshgrid(*axes, indexing="ij")[::-1], np.ones(tuple(size))], -1)
     return jnp.asarray(points.reshape(math.prod(size), len(size) + 1), dtype)
 

@@ -13,7 +13,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.ops.kinds import linear, retyped, sum_to, zeros_of
-from tapegrad.ops.memory_formats import as_input
+from tapegrad.ops.memory_formats import as_input, gradient_kept
 
 
 def read_at(x: Any, places: Any) -> Any:
@@ -55,7 +55,7 @@ def index(x, *indices):
 @linear(
     x=lambda g, indices, accumulate: g if accumulate else index_put(g, 0, *indices, accumulate=False),
     value=lambda g, indices, value_shape: sum_to(index(g, *indices), shape=tuple(value_shape)),
-    lies=as_input, records_integers=True, uniform=True,
+    lies=as_input, gradient_lies={"x": gradient_kept}, records_integers=True, uniform=True,
 )  # fmt: skip
 def index_put(x, value, *indices, accumulate):
     """``x`` with ``value`` (broadcast) put, or added, where ``index`` reads. See ``index`` for the indices."""

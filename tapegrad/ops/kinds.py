@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -21,7 +22,7 @@ from tapegrad.execution import dtypes
 from tapegrad.ops.facts import OPTIONS
 from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.operator import Operator
-from tapegrad.tensor.geometry import Geometry, contiguous_strides, elementwise_strides, preserved_strides
+from tapegrad.tensor.geometry import Geometry, contiguous_strides, elementwise_strides
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import Tensor
 
@@ -31,6 +32,14 @@ HALVES = frozenset((np.dtype("float16"), np.dtype(jnp.bfloat16)))
 def widened(x: Any) -> Any:
     """``x`` in the type that PyTorch's kernels compute in: float32 for the half types; its own otherwise."""
     return x.astype(jnp.float32) if getattr(x, "dtype", None) in HALVES else x
+
+
+def same(setting: Any, number: float) -> bool:
+    """Whether a float setting is a number that is ``special``, for which another formula holds.
+
+    A setting that moves is an argument of the kernel (Note [Structures]): it is none of these.
+    """
+    return not isinstance(setting, jax.core.Tracer) and setting == number
 
 
 class General(Operator):
@@ -82,28 +91,27 @@ class General(Operator):
         ``autograd.grad`` show a gradient, the currency ``LaidOut`` keeps account of what doesn't lie in row-major
         order, by the plans of the nodes. Strides are all that is told: nobody sees what such a gradient is a view of.
 
-        The fact ``gradient_lies`` is a function of the geometry of the output's gradient, the spec of the input, and
-        the settings. Without one, the gradient of an elementwise operator lies as a result of what its formula names
-        would, and the order of the names matters: of ``lambda out, g`` it lies as the output does. Any other lies as
-        its input does, if that was saved.
+        The fact ``gradient_lies`` is a rule, or one for each of some inputs: a function of the geometry of the output's
+        gradient, the spec of the input, and the settings. Without one, the gradient of an elementwise operator lies as
+        a result of what its formula names would, and the order of the names matters: of ``lambda out, g`` it lies as
+        the output does. Any other lies in row-major order.
         """
         spec, out = plan.specs[position], plan.out_specs[0]
         shape, single = tuple(spec.shape), len(plan.out_specs) == 1
         if self.passes(position, spec, plan.out_specs):
             return strides
-        if self.gradient_lies is not None:
+        rule = self.gradient_lies
+        rule = rule.get(self.inputs[position]) if isinstance(rule, dict) else rule
+        if rule is not None:
             given = Geometry(tuple(out.shape), contiguous_strides(tuple(out.shape)) if strides is None else strides)
-            place = self.gradient_lies(given, spec, **plan.settings)
+            place = rule(given, spec, **plan.settings)
             return None if place is None else named_strides(shape, place.strides)
-        if single and self.broadcasts and out.shape == spec.shape:
-            lists = {"grad": [out.replace(strides=strides)], "input": plan.specs, "output": plan.out_specs}
-            named = [lists[kind][index] for kind, index in plan.sources[position] if kind in lists]
-            operands = [(tuple(x.shape), x.layout) for x in named if isinstance(x, Spec)]
-            return named_strides(shape, elementwise_strides(shape, operands))
-        saved = ("input", position) in plan.sources[position]
-        if (saved or self.keeps_order) and spec.strides is not None:
-            return named_strides(shape, preserved_strides(shape, spec.layout))
-        return None
+        if not self.broadcasts or not single or out.shape != spec.shape:
+            return None
+        lists = {"grad": [out.replace(strides=strides)], "input": plan.specs, "output": plan.out_specs}
+        named = [lists[kind][index] for kind, index in plan.sources[position] if kind in lists]
+        operands = [(tuple(x.shape), x.layout) for x in named if isinstance(x, Spec)]
+        return named_strides(shape, elementwise_strides(shape, operands))
 
     def restore(self, grad: Any, spec: Spec) -> Any:
         """Give a gradient the dtype of the input it belongs to (and its shape, for kinds that broadcast)."""
@@ -115,9 +123,7 @@ class General(Operator):
 
     def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
         """The tangent of the output, on arrays or tensors. ``tangents`` has None where an input has none.
-
-        Raises:
-            NotDifferentiableError: naming the operator, where forward mode has no formula.
+        Raises NotDifferentiableError: naming the operator, where forward mode has no formula.
         """
         if self.jvp_formula is None:
             raise NotDifferentiableError(NO_FORWARD.format(self.name))
@@ -323,7 +329,7 @@ def conj(x):
     return jnp.conj(x) if jnp.iscomplexobj(x) else x
 
 
-def _cast_back(place: Geometry, x: Spec, dtype: dtypes.dtype) -> Geometry:
+def _cast_back(place: Geometry, x: Spec, dtype: dtypes.dtype) -> Geometry | None:
     return place if dtype is x.dtype else gradient_kept(place, x)
 
 

@@ -32,6 +32,7 @@ class Vmapped(General):
 
     def __init__(self, op: General, mask: tuple[bool, ...]) -> None:
         vars(self).update(vars(op))
+        vars(self).pop("check", None)
         self.op, self.mask = op, mask
         self.remember_nothing()
         self.singles = Cache("plans", PLAN)
@@ -49,6 +50,9 @@ class Vmapped(General):
         function = self.op.prepare(self.examples(specs), settings)
         axes = tuple(0 if mapped else None for spec, mapped in zip(specs, self.mask, strict=True) if spec is not None)
         return jax.vmap(function, in_axes=axes)
+
+    def check(self, specs: Sequence, settings: dict) -> None:
+        self.op.check(self.examples(specs), settings)
 
     def is_wide(self, specs: Sequence, settings: dict) -> bool:
         return self.op.is_wide(self.examples(specs), settings)

@@ -20,7 +20,7 @@ from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.comparison import isnan, lt
 from tapegrad.ops.conventions import kink, rule
 from tapegrad.ops.kinds import Elementwise, broadcast_shapes, broadcast_to, declaration, elementwise, linear
-from tapegrad.ops.memory_formats import gradient_in_order
+from tapegrad.ops.memory_formats import gradient_as_input, gradient_in_order
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import over, sum_all, widened
 from tapegrad.ops.selection import clamp_min, where
@@ -153,7 +153,7 @@ def _weighted(values, weight):
 @pointwise_loss(
     x=lambda g, x, y, weight: _weighted(g, weight) * (x - y) / clamp_min((1 - x) * x, 1e-12),
     y=lambda g, x, weight: _weighted(g, weight) * (log1p(-x) - log(x)),
-    refused="binary_cross_entropy",
+    refused="binary_cross_entropy", gradient_lies=gradient_as_input,
     convention=kink("where x is 0 or 1", "the logarithm's, limited", "nan, inf or 0"),
 )  # fmt: skip
 def binary_cross_entropy(x, y, weight=None, *, reduction):
@@ -184,7 +184,7 @@ def _target_slope(x, pos_weight):
 @pointwise_loss(
     x=lambda g, x, y, weight, pos_weight: _weighted(g, weight) * _logits_slope(x, y, pos_weight),
     y=lambda g, x, weight, pos_weight: _weighted(g, weight) * _target_slope(x, pos_weight),
-    refused="log_sigmoid_cpu",
+    refused="log_sigmoid_cpu", gradient_lies=gradient_as_input,
 )
 def binary_cross_entropy_with_logits(x, y, weight=None, pos_weight=None, *, reduction):
     """``binary_cross_entropy`` of ``sigmoid(x)``, without forming it; targets of 1 count ``pos_weight`` times."""

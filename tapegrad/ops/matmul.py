@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from tapegrad.ops.checks import check_product_of_batches, checked, cpp_name, expect_same_scalar_type, refuse_dtypes
-from tapegrad.ops.kinds import General, broadcast_shapes, broadcast_to, conj, declaration, multilinear, sum_to
+from tapegrad.ops.kinds import General, broadcast_shapes, broadcast_to, conj, declaration, multilinear, same, sum_to
+from tapegrad.ops.memory_formats import gradient_as_input, gradient_as_matrix, gradient_kept
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.saved_fields import size, sizes
@@ -44,20 +45,20 @@ class Affine(General):
         return total
 
 
-affine = declaration(Affine)
+affine = declaration(Affine, special=(0, 1))
 
 
 def _scaled(x, scale):
     """``x`` times a Python number, which is rounded to an integer where PyTorch does so."""
-    if scale == 1:
+    if same(scale, 1):
         return x
     return x * (int(scale) if jnp.issubdtype(x.dtype, jnp.integer) else scale)
 
 
 def _added(addend, product, beta, alpha):
     """``beta * addend + alpha * product``; a factor of 0 means that its term is not even looked at."""
-    total = _scaled(product, alpha) if alpha != 0 else jnp.zeros_like(product)
-    return total if addend is None or beta == 0 else total + _scaled(addend.astype(product.dtype), beta)
+    total = _scaled(product, alpha) if not same(alpha, 0) else jnp.zeros_like(product)
+    return total if addend is None or same(beta, 0) else total + _scaled(addend.astype(product.dtype), beta)
 
 
 def _wide(x):
@@ -208,7 +209,7 @@ def _expandable(shape: Sequence[int], target: tuple[int, ...]) -> None:
 @checked(_matrices)
 @multilinear(
     x=lambda g, y: mm(g, adjoint(y)), y=lambda g, x: mm(adjoint(x), g), saved={"mat2": "y"}, spoilt="product",
-    keeps_order=True, uniform=True,
+    gradient_lies=gradient_as_input, uniform=True,
 )  # fmt: skip
 def mm(x, y):
     """The product of two matrices."""
@@ -309,6 +310,7 @@ def _declare_matmul(name: str, **facts: Any) -> Operator:
         x=lambda g, y, x_shape: _left_gradient(g, y, x_shape),
         y=lambda g, x, y_shape: _right_gradient(g, x, y_shape),
         name=name,
+        gradient_lies=gradient_as_matrix,
         uniform=True,
         **facts,
     )
@@ -370,6 +372,7 @@ def _declare_linear(name: str, aten: str, **facts: Any) -> Operator:
         name=name,
         aten=aten,
         family="linear_2d",
+        gradient_lies=gradient_as_matrix,
         uniform=True,
         **facts,
     )
@@ -409,7 +412,7 @@ def _check_addmm(specs: Sequence, settings: dict) -> None:
     y=lambda g, x, alpha: mm(adjoint(x), g) * alpha.conjugate(),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
     saved={"mat1": "x", "mat2": "y", "mat1_sym_sizes": sizes(1), "mat2_sym_sizes": sizes(2)}, spoilt="product",
-    keeps_order=True,
+    gradient_lies={"addend": gradient_kept, "x": gradient_as_input, "y": gradient_as_input},
 )  # fmt: skip
 def addmm(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * (x @ y)``, of matrices; where ``beta`` is 0 the addend is not read."""
@@ -518,4 +521,4 @@ def addr(addend, x, y, *, beta, alpha):
     product = x[:, None] * y
     if product.dtype == bool:
         return (product & (alpha != 0)) | (addend & (beta != 0))
-    return _added(addend, product, beta, alpha) if alpha != 0 else _added(addend, product * 0, beta, 1)
+    return _added(addend, product * 0, beta, 1) if same(alpha, 0) else _added(addend, product, beta, alpha)

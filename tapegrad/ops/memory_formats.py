@@ -52,8 +52,19 @@ def by_columns(shape: Ints, *specs: Any) -> Ints | None:
     return (*strides, 1, max(shape[-2], 1))
 
 
+def gradient_as_input(place: Geometry, x: Spec, **settings: Any) -> Geometry | None:
+    """In the order in which the dimensions of the input lie."""
+    strides = as_input(tuple(x.shape), x)
+    return Geometry(tuple(x.shape), strides) if strides else None
+
+
+def gradient_as_matrix(place: Geometry, x: Spec, **settings: Any) -> Geometry | None:
+    """In the order in which the dimensions of the input lie, if it is a matrix, and no batch of them."""
+    return gradient_as_input(place, x) if x.ndim == 2 else None
+
+
 def gradient_in_order(place: Geometry, x: Spec, **settings: Any) -> None:
-    """Gradients in row-major order, wherever inputs lie."""
+    """In row-major order, though the operator is elementwise."""
     return
 
 
@@ -61,7 +72,7 @@ def gradient_as_images(place: Geometry, x: Spec, **settings: Any) -> Geometry | 
     """Channels innermost, if they are so in the input."""
     shape = tuple(x.shape)
     strides = as_images(shape, x)
-    return strides and Geometry(shape, strides)
+    return Geometry(shape, strides) if strides else None
 
 
 def gradient_of_images(place: Geometry, x: Spec, **settings: Any) -> Geometry | None:
@@ -77,5 +88,5 @@ def gradient_kept(place: Geometry, x: Any, **settings: Any) -> Geometry | None:
     return Geometry(shape, preserved_strides(shape, place.strides)) if shape == place.shape else None
 
 
-IMAGES = {"lies": as_images, "gradient_lies": gradient_as_images}
+IMAGES: dict[str, Any] = {"lies": as_images, "gradient_lies": gradient_as_images}
 """The facts of layers that leave channels where they are in the input."""

@@ -24,7 +24,7 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.sizes import as_number
 from tapegrad.ops.checks import checked, refuse_dtypes
 from tapegrad.ops.kinds import broadcast_to, cast, general, sum_to
-from tapegrad.ops.memory_formats import as_images, gradient_as_images, gradient_in_order, gradient_kept
+from tapegrad.ops.memory_formats import as_images, gradient_as_images, gradient_kept
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import mean, sum
 from tapegrad.ops.shape import view
@@ -204,7 +204,7 @@ def _check_batch(specs: Sequence, settings: dict) -> None:
     jvp=lambda t_x, t_weight, t_bias, x, weight, axes, eps: _tangent(
         t_x, t_weight, t_bias, x, weight, layer_layout(x.shape, axes), eps
     ),
-    real=True, aten="native_layer_norm", saved={"input": "x"}, gradient_lies=gradient_in_order,
+    real=True, aten="native_layer_norm", saved={"input": "x"},
 )  # fmt: skip
 def layer_norm(x, weight, bias, *, axes, eps):
     """``x`` standardized over the last ``axes``, times ``weight``, plus ``bias``, which have their shape."""

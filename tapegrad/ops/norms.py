@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from tapegrad.execution import dtypes
 from tapegrad.ops import conventions
 from tapegrad.ops.conventions import kink
-from tapegrad.ops.kinds import cast, general, sum_to
-from tapegrad.ops.memory_formats import gradient_in_order
+from tapegrad.ops.kinds import cast, general, same, sum_to
+from tapegrad.ops.memory_formats import gradient_as_input
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import along, axes_of, everything, real_dtype, share, spread, weighed, widened
 from tapegrad.ops.selection import where
@@ -20,17 +21,17 @@ from tapegrad.ops.unary import abs, power, sgn
 
 def _norm(x, ord, axis, keepdims):
     axes, x = axes_of(axis, x.ndim), jnp.abs(widened(x))
-    if ord == math.inf:
+    if same(ord, math.inf):
         return jnp.max(x, axis=axes, keepdims=keepdims)
-    if ord == -math.inf:
+    if same(ord, -math.inf):
         return jnp.min(x, axis=axes, keepdims=keepdims)
-    if ord == 0:
+    if same(ord, 0):
         return jnp.sum((x != 0).astype(x.dtype), axis=axes, keepdims=keepdims)
-    if ord == 1:
+    if same(ord, 1):
         return jnp.sum(x, axis=axes, keepdims=keepdims)
-    if ord == 2:
+    if same(ord, 2):
         return jnp.sqrt(jnp.sum(jnp.square(x), axis=axes, keepdims=keepdims))
-    return jnp.sum(x ** float(ord), axis=axes, keepdims=keepdims) ** (1.0 / ord)
+    return jnp.sum(x ** (1.0 * ord), axis=axes, keepdims=keepdims) ** (1.0 / ord)
 
 
 def norm_slope(g, x, out, ord, axis):
@@ -41,6 +42,9 @@ def norm_slope(g, x, out, ord, axis):
     that is written here: nan at n = 0 for p <= 2, 0 for higher ones.
     """
     size = abs(x)
+    if isinstance(ord, jax.core.Tracer):  # it moves: whatever it is, but for the special ones
+        n, less = spread(out, shape=x.shape, axis=axis), ord - 1
+        return sgn(x) * where(x == 0, 0, size**less) * where(n == 0, 0, g / n**less)
     if math.isinf(ord):
         return sgn(x) * share(size, out, axis=axis, nan=True) * g
     if ord == 1:
@@ -58,7 +62,7 @@ def norm_slope(g, x, out, ord, axis):
 
 def norm_gradient(g, x, out, ord, axis):
     """The gradient of a norm; that of p = 0, the number of nonzero elements, is undefined."""
-    return None if ord == 0 else norm_slope(spread(g, shape=x.shape, axis=axis), x, out, ord, axis)
+    return None if same(ord, 0) else norm_slope(spread(g, shape=x.shape, axis=axis), x, out, ord, axis)
 
 
 def norm_tangent(t, x, out, ord, axis, keepdims):
@@ -73,6 +77,7 @@ def _declare_norm(name: str, **facts: Any) -> Operator:
         name=name,
         convention=conventions.ORIGIN,
         gradient_lies=weighed,
+        special=(0, 1, 2),
         uniform=True,
         **facts,
     )
@@ -122,7 +127,7 @@ def renorm_tangent(t, x, ord, axis, limit):
     x=lambda g, x, ord, axis, limit: renorm_gradient(g, x, ord, axis, limit),
     jvp=lambda t_x, x, ord, axis, limit: renorm_tangent(t_x, x, ord, axis, limit),
     convention=kink("where an element is 0, for ord=1", "0 for the norm", "1 for the norm"),
-    gradient_lies=gradient_in_order,
+    special=(0, 1, 2),
 )  # fmt: skip
 def renorm(x, *, ord, axis, limit):
     """``x`` with those parts shrunk whose p-norm over ``axis``, p = ``ord`` > 0, is larger than a limit."""
@@ -147,7 +152,7 @@ def to_shape(grad, shape):
     jvp=lambda t_x, t_y, x, y, out, ord: norm_tangent(
         difference_of(t_x, t_y), x - y, out, ord, everything((x - y).ndim), False
     ),
-    promote="common", convention=conventions.COINCIDENT,
+    promote="common", convention=conventions.COINCIDENT, gradient_lies=gradient_as_input, special=(0, 1, 2),
 )  # fmt: skip
 def dist(x, y, *, ord):
     """The p-norm of all of ``x - y``, which may broadcast."""

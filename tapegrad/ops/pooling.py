@@ -16,7 +16,7 @@ from jax import lax
 
 from tapegrad.execution.host_tier.forms import on_host
 from tapegrad.ops.kinds import general, linear
-from tapegrad.ops.memory_formats import IMAGES, gradient_in_order
+from tapegrad.ops.memory_formats import IMAGES
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.resampling import Sampling, on_axis, taken, tapped, taps
 
@@ -211,5 +211,5 @@ MAXIMA = {
 
 ADAPTIVE_MAXIMA = {
     2: _declare("adaptive_max_pool2d", **IMAGES),
-    3: _declare("adaptive_max_pool3d", gradient_lies=gradient_in_order),
+    3: _declare("adaptive_max_pool3d"),
 }

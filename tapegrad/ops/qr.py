@@ -35,9 +35,7 @@ def upper_half(x):
 
 def check_derivable(q, r, mode):
     """Refuse to differentiate what has no derivative, or one that needs a Q that is not there.
-
-    Raises:
-        RuntimeError: PyTorch's messages.
+    Raises RuntimeError: PyTorch's messages.
     """
     if mode == "r":
         raise RuntimeError(

@@ -19,7 +19,7 @@ from jax import lax
 
 from tapegrad.caches import remembered
 from tapegrad.ops.kinds import linear
-from tapegrad.ops.memory_formats import IMAGES, as_images, gradient_in_order, gradient_of_images
+from tapegrad.ops.memory_formats import IMAGES, as_images, gradient_of_images
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import widened
 
@@ -271,13 +271,13 @@ resample = _declare("resample", aten=None)
 
 AVERAGES = {
     2: _declare("avg_pool2d", _by_input, **IMAGES),
-    3: _declare("avg_pool3d", _by_input, gradient_lies=gradient_in_order),
+    3: _declare("avg_pool3d", _by_input),
 }
 """Average pooling, by the number of dimensions of space: lines are pooled as planes."""
 
 ADAPTIVE_AVERAGES = {
     2: _declare("adaptive_avg_pool2d", _by_input, aten="_adaptive_avg_pool2d", **IMAGES),
-    3: _declare("adaptive_avg_pool3d", _by_input, aten="_adaptive_avg_pool3d", gradient_lies=gradient_in_order),
+    3: _declare("adaptive_avg_pool3d", _by_input, aten="_adaptive_avg_pool3d"),
 }
 
 
@@ -288,8 +288,8 @@ def _interpolation(name: str, aten: str = "") -> Operator:
     if "nearest" not in name:
         saved["align_corners"] = lambda plan: plan.settings["samplings"][0].align
     follows = "linear" in name or (name.endswith("2d") and "nearest" in name)
-    lies = gradient_of_images if follows else gradient_in_order
-    return _declare(name, aten=aten, saved=saved, lies=as_images, gradient_lies=lies)
+    rule = gradient_of_images if follows else None
+    return _declare(name, aten=aten, saved=saved, lies=as_images, gradient_lies=rule)
 
 
 INTERPOLATIONS = {

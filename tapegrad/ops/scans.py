@@ -20,7 +20,7 @@ from jax import lax
 from tapegrad.execution import dtypes
 from tapegrad.ops import conventions
 from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear
-from tapegrad.ops.memory_formats import gradient_in_order
+from tapegrad.ops.memory_formats import gradient_as_input
 from tapegrad.ops.reductions import accumulated, axes_of, scaled, spread, sum, sum_all, widened
 from tapegrad.ops.selection import where
 from tapegrad.ops.shape import view
@@ -133,7 +133,6 @@ def cumprod_tangent(t, x, axis):
 @general(
     x=lambda g, x, out, axis, dtype: cumprod_gradient(g, in_type(x, dtype), axis),
     jvp=lambda t_x, x, axis, dtype: cumprod_tangent(in_type(t_x, dtype), in_type(x, dtype), axis),
-    gradient_lies=gradient_in_order,
 )
 def cumprod(x, *, axis, dtype=None):
     """The products of all elements up to each along ``axis``; of integers in int64."""
@@ -181,7 +180,7 @@ def prod(x, *, axis, keepdims=False, dtype=None):
 @general(
     x=lambda g, x, out, dtype: broadcast_to(g, shape=x.shape) * conj(others_of_all(in_type(x, dtype))),
     jvp=lambda t_x, x, dtype: sum_all(in_type(t_x, dtype) * others_of_all(in_type(x, dtype))),
-    family="prod",
+    family="prod", gradient_lies=gradient_as_input,
 )  # fmt: skip
 def prod_all(x, *, dtype=None):
     """The product of all elements."""
@@ -216,7 +215,6 @@ def weighted(g, before, after, axis, reverse):
 @general(
     x=lambda g, x, out, axis, reverse: weighted(g, -conj(out), conj(x), axis, not reverse) if x.ndim else g,
     jvp=lambda t_x, x, out, axis, reverse: weighted(t_x, x, -out, axis, reverse) if x.ndim else t_x,
-    gradient_lies=gradient_in_order,
 )
 def logcumsumexp(x, *, axis, reverse=False):
     """The logarithms of the cumulative sums of ``exp(x)`` along ``axis``."""
@@ -243,7 +241,7 @@ def _extrema(find, x, axis):
 @general(
     x=lambda g_values, x, indices, axis: unchosen(g_values, indices, x.shape, axis),
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
-    outputs=("values", "indices"), real=True, convention=conventions.RUNNING, gradient_lies=gradient_in_order,
+    outputs=("values", "indices"), real=True, convention=conventions.RUNNING,
 )  # fmt: skip
 def cummax(x, *, axis):
     """The largest elements so far along ``axis``, and their indices (int64; the latest of equals)."""
@@ -253,7 +251,7 @@ def cummax(x, *, axis):
 @general(
     x=lambda g_values, x, indices, axis: unchosen(g_values, indices, x.shape, axis),
     jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
-    outputs=("values", "indices"), real=True, convention=conventions.RUNNING, gradient_lies=gradient_in_order,
+    outputs=("values", "indices"), real=True, convention=conventions.RUNNING,
 )  # fmt: skip
 def cummin(x, *, axis):
     """The smallest elements so far along ``axis``, and their indices (int64; the latest of equals)."""

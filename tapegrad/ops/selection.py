@@ -96,7 +96,7 @@ def clamp_max(x, max):
 
 
 @elementwise(
-    x=lambda g, x, min: where(x >= min, g, 0), min=lambda g, x, min: where(x < min, g, 0), real=True, aten=".Tensor",
+    x=lambda x, min, g: where(x >= min, g, 0), min=lambda x, min, g: where(x < min, g, 0), real=True, aten=".Tensor",
     node=1, family="clamp_min", convention=conventions.BOUND,
 )  # fmt: skip
 def clamp_min_tensor(x, min):
@@ -105,7 +105,7 @@ def clamp_min_tensor(x, min):
 
 
 @elementwise(
-    x=lambda g, x, max: where(x <= max, g, 0), max=lambda g, x, max: where(x > max, g, 0), real=True, aten=".Tensor",
+    x=lambda x, max, g: where(x <= max, g, 0), max=lambda x, max, g: where(x > max, g, 0), real=True, aten=".Tensor",
     node=1, family="clamp_max", convention=conventions.BOUND,
 )  # fmt: skip
 def clamp_max_tensor(x, max):
@@ -114,8 +114,8 @@ def clamp_max_tensor(x, max):
 
 
 @elementwise(
-    x=lambda g, x, y: where(x < y, 0, where(x == y, g / 2, g)),
-    y=lambda g, x, y: where(x > y, 0, where(x == y, g / 2, g)),
+    x=lambda x, y, g: where(x < y, 0, where(x == y, g / 2, g)),
+    y=lambda x, y, g: where(x > y, 0, where(x == y, g / 2, g)),
     real=True,
 )
 def maximum(x, y):
@@ -124,8 +124,8 @@ def maximum(x, y):
 
 
 @elementwise(
-    x=lambda g, x, y: where(x > y, 0, where(x == y, g / 2, g)),
-    y=lambda g, x, y: where(x < y, 0, where(x == y, g / 2, g)),
+    x=lambda x, y, g: where(x > y, 0, where(x == y, g / 2, g)),
+    y=lambda x, y, g: where(x < y, 0, where(x == y, g / 2, g)),
     real=True,
 )
 def minimum(x, y):

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.ops.kinds import general
+from tapegrad.ops.sorting import _searched
 
 _FEW = 16  # members: so many are compared one by one
 
@@ -16,11 +17,11 @@ _FEW = 16  # members: so many are compared one by one
 def isin(x, members, *, invert=False):
     """Whether each element of ``x`` is (or, if ``invert``, is not) among the members; nan never is."""
     members = members.reshape(-1)
-    if members.size <= _FEW:
+    if isinstance(members.size, int) and members.size <= _FEW:
         found = jnp.any(x[..., None] == members, axis=-1)
     else:
         ordered = jnp.sort(members)
-        place = jnp.minimum(jnp.searchsorted(ordered, x), members.size - 1)
+        place = jnp.minimum(_searched(ordered, x, right=False), members.size - 1)
         found = ordered[place] == x
     return found != invert
 

@@ -10,8 +10,9 @@ from jax import lax
 
 from tapegrad.execution.sizes import places_along
 from tapegrad.ops.kinds import linear, retyped, sum_to, zeros_of
-from tapegrad.ops.memory_formats import as_input
+from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.shape import Shape
+from tapegrad.tensor.geometry import selected, sliced
 
 
 @linear(
@@ -34,6 +35,7 @@ def select_adjoint(x, index, *, axis, length):
     x=lambda g, index, axis: select_scatter(g, 0, index, axis=axis),
     source=lambda g, index, source_shape, axis: sum_to(select(g, index, axis=axis), shape=tuple(source_shape)),
     lies=as_input, plain_inputs=("index",), records_integers=True,
+    gradient_lies={"x": gradient_kept, "source": lambda place, x, axis: selected(place, axis, 0)},
 )  # fmt: skip
 def select_scatter(x, source, index, *, axis):
     """``x`` with ``source``, broadcast and cast, in place of what ``select`` gives."""
@@ -78,6 +80,9 @@ def slice_adjoint(x, start, *, axis, step, length):
         slice_(g, start, axis=axis, length=length, step=step), shape=tuple(source_shape)
     ),
     lies=as_input, plain_inputs=("start",), records_integers=True,
+    gradient_lies={
+        "x": gradient_kept, "source": lambda place, x, axis, length, step: sliced(place, axis, 0, length, step),
+    },
 )  # fmt: skip
 def slice_scatter(x, source, start, *, axis, length, step):
     """``x`` with ``source``, broadcast and cast, in place of the items that ``slice`` gives."""
@@ -122,7 +127,7 @@ def diagonal_adjoint(x, *, offset, axis1, axis2, shape):
         g, zeros_of(g, shape=tuple(source_shape), dtype=source_dtype), offset=offset, axis1=axis1, axis2=axis2
     ),
     source=lambda g, offset, axis1, axis2: diagonal(g, offset=offset, axis1=axis1, axis2=axis2),
-    lies=as_input,
+    lies=as_input, gradient_lies={"x": gradient_kept},
 )  # fmt: skip
 def diagonal_scatter(x, source, *, offset, axis1, axis2):
     """``x`` with ``source`` in place of a diagonal."""

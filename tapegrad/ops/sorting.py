@@ -203,7 +203,8 @@ def _halved(sorted, values, *, right):
         beyond = (low < high) & ~(pivot > values if right else pivot >= values)
         return jnp.where(beyond, middle + 1, low), jnp.where(beyond, high, jnp.minimum(high, middle))
 
-    return lax.fori_loop(0, size.bit_length(), halve, (low, high))[0] if size else low
+    times = size.bit_length() if isinstance(size, int) else 31  # of a length that is a symbol the most there may be
+    return lax.fori_loop(0, times, halve, (low, high))[0] if times else low
 
 
 _searched = on_host(places_among)(_halved)
@@ -246,9 +247,7 @@ def _distinct(x, places, axis):
 
 def no_derivative(what):
     """The formula of an operator that PyTorch records and can't differentiate.
-
-    Raises:
-        NotImplementedError: when backward reaches it, with PyTorch's message.
+    Raises NotImplementedError: when backward reaches it, with PyTorch's message.
     """
 
     def formula(g):

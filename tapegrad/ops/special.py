@@ -18,7 +18,7 @@ from tapegrad.ops.selection import where
 from tapegrad.ops.unary import abs, exp, exp2, log, reciprocal, sign
 
 
-@elementwise(x=lambda g, x: 2 / math.sqrt(math.pi) * exp(-(x * x)) * g, promote="float", real=True)
+@elementwise(x=lambda x, g: 2 / math.sqrt(math.pi) * exp(-(x * x)) * g, promote="float", real=True)
 def erf(x):
     """The error function."""
     return lax.erf(x)
@@ -45,7 +45,7 @@ def erfcx(x):
     return jnp.where(x < border, jnp.exp(near * near) * lax.erfc(near), series)
 
 
-def _erfinv_gradient(g, x):
+def _erfinv_gradient(x, g):
     inverse = erfinv(x)
     return 0.5 * math.sqrt(math.pi) * exp(inverse * inverse) * g
 

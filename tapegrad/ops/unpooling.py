@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.ops.kinds import general, linear
-from tapegrad.ops.memory_formats import as_images, gradient_in_order
+from tapegrad.ops.memory_formats import as_images
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.pooling import plane_gather, plane_scatter
 
@@ -74,7 +74,7 @@ def _declare_fractional(name: str) -> Operator:
             g_out, indices, lengths=tuple(x.shape[x.ndim - len(sizes) :])
         ),
         jvp=lambda t_x, indices, sizes: (plane_gather(t_x, indices, dims=len(sizes)), None),
-        outputs=("out", "indices"), real=True, name=name, gradient_lies=gradient_in_order,
+        outputs=("out", "indices"), real=True, name=name,
         saved={"result1": "indices", "kernel_size": "kernel", "output_size": "sizes"},
     )  # fmt: skip
     def operator(x, samples, *, kernel, sizes):

@@ -93,9 +93,7 @@ class Muon(PerParameter):
 
 def orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
     """A matrix with the singular vectors of another, and singular values near one, in bfloat16.
-
-    Raises:
-        ValueError: it is no matrix; not three coefficients; 100 steps or more.
+    Raises ValueError: it is no matrix; not three coefficients; 100 steps or more.
     """
     if steps >= 100:
         raise ValueError("Number of steps must be less than 100 for computational efficiency")

@@ -201,9 +201,7 @@ def set_value(group: dict[str, Any], key: str, value: Any) -> None:
 
 def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     """A list with an entry for each group, made from such a list or from one value.
-
-    Raises:
-        ValueError: a list of another length.
+    Raises ValueError: a list of another length.
     """
     groups = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):

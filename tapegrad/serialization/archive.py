@@ -80,9 +80,7 @@ class ArchiveReader:
 
     def place(self, name: str) -> tuple[int, int]:
         """Where the bytes of a record begin in the file, and how many there are.
-
-        Raises:
-            RuntimeError: there is no such record.
+        Raises RuntimeError: there is no such record.
         """
         if name not in self.places:
             raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found")
@@ -109,9 +107,7 @@ class ArchiveReader:
 
     def read_unchecked(self, name: str) -> np.ndarray:
         """The same, whose checksum is still to be compared.
-
-        Raises:
-            DamagedArchive: there are fewer than the directory says.
+        Raises DamagedArchive: there are fewer than the directory says.
         """
         begin, size = self.place(name)
         data = aligned(size)

@@ -34,10 +34,7 @@ Reads = Callable[[Source, Callable[[Any], Any]], Any]
 
 def load(file: IO[bytes], restore: Restorer, read: Reads) -> Any:
     """The object in a file, which is left where the object ends.
-
-    Raises:
-        RuntimeError: it is another kind of file, or damaged.
-        EOFError: it is empty.
+    Raises RuntimeError: it is another kind of file, or damaged. EOFError: it is empty.
     """
     begin = file.tell()
     left = file.seek(0, 2) - begin

@@ -178,9 +178,7 @@ class safe_globals:
 
 def declared_safe() -> dict[str, Callable]:
     """What was declared safe, by the names that files have for it.
-
-    Raises:
-        ValueError, TypeError: PyTorch's messages, of what is no pair of a function and a name.
+    Raises ValueError, TypeError: PyTorch's messages, of what is no pair of a function and a name.
     """
     found = {}
     for thing in _safe:
@@ -199,9 +197,7 @@ def declared_safe() -> dict[str, Callable]:
 
 def dtype_of(storage_type: Any) -> dtype:
     """The dtype of the elements of a storage, by what a file calls its class.
-
-    Raises:
-        RuntimeError: it is no class of storages.
+    Raises RuntimeError: it is no class of storages.
     """
     if storage_type is UntypedStorage:
         return uint8

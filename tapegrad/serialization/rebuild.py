@@ -216,9 +216,7 @@ def _with_state(tensor: Any, state: Any) -> Any:
 
 def reduced(tensor: Tensor) -> tuple:
     """What a tensor is saved as: a function of PyTorch's name, and what it is called with.
-
-    Raises:
-        RuntimeError: the tensor has no memory of its own, at a level of a transform.
+    Raises RuntimeError: the tensor has no memory of its own, at a level of a transform.
     """
     if type(tensor).__reduce_ex__ is Parameter.__reduce_ex__:
         state = state_of(tensor)

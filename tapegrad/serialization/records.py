@@ -111,9 +111,7 @@ def swapped(data: np.ndarray, d: dtype) -> np.ndarray:
 
 def checked_name(named: Any, length: int) -> tuple:
     """The parts of what names a storage in a pickle, behind the first, in a tuple of so many.
-
-    Raises:
-        DamagedPickle: it names none.
+    Raises DamagedPickle: it names none.
     """
     if type(named) is not tuple or len(named) != length or _text(named[0]) != "storage":
         raise DamagedPickle("its pickle names something that is no storage")

@@ -88,9 +88,7 @@ def flushing(file: IO[bytes]) -> Iterator[IO[bytes]]:
 @contextmanager
 def replacing(path: Any) -> Iterator[IO[bytes]]:
     """A file that takes the place of the one at a path at the end, if nothing is raised. See Note [Whole files].
-
-    Raises:
-        RuntimeError: there is no such folder.
+    Raises RuntimeError: there is no such folder.
     """
     target = os.path.realpath(os.fspath(path))
     folder, name = os.path.split(target)

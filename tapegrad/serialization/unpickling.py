@@ -188,10 +188,8 @@ class Unpickler:
 
     def load(self) -> Any:
         """The object.
-
-        Raises:
-            UnpicklingError: it is, or has, something that isn't allowed; PyTorch's messages.
-            DamagedPickle: the pickle makes no sense.
+        Raises UnpicklingError: it is, or has, something that isn't allowed; PyTorch's messages. DamagedPickle: the
+        pickle makes no sense.
         """
         read = self.source.read
         while True:

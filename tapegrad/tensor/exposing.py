@@ -65,9 +65,7 @@ def _nowhere() -> None:
 
 def tensor_on(array: np.ndarray) -> Tensor:
     """A leaf on the memory of an array that can be written to.
-
-    Raises:
-        ValueError: neighbours are no whole number of elements apart. PyTorch's message.
+    Raises ValueError: neighbours are no whole number of elements apart. PyTorch's message.
     """
     inference = thread.modes.inference
     spec, shape, steps, order = _lying(array.shape, array.strides, array.dtype, inference)

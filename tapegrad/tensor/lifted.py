@@ -3,11 +3,12 @@
 Note [Levels]
 A function transform runs the user's function at a *level* of its own. What is true of a tensor there (that it requires
 grad, that it is dual, that it is one example of a batch) is true at this level alone: the tensor is *lifted*, and has
-its own place in the graph, its own tangent, its own memory. Its value is no array but a ``Lifted``: a tensor of the
-level outside, which nobody writes to. So to compute with values at a level is to call operators on tensors one level
-further out (``dispatch/levels.py``), where they are recorded if that level records, and so on, until the values are
-arrays. This is how transforms nest in any order without getting into each other's way, and how gradients flow through
-to what a transformed function captured.
+its own place in the graph and its own tangent. Its value is no array but a ``Lifted``: a tensor of the level outside.
+The memory of what was lifted (the ``origin``) is that of outside: its views inside are views outside, and writes are
+made there at once; all else that is computed lies in memory of the level, and nobody writes to its tensor outside.
+So to compute with values at a level is to call operators on tensors one level further out (``dispatch/levels.py``),
+where they are recorded if that level records, and so on, until the values are arrays. This is how transforms nest in
+any order without getting into each other's way, and how gradients flow through to what a transformed function captured.
 
 At a ``vmap`` level the tensor outside has one more dimension in front, if it is ``batched``; inside, nobody sees that.
 
@@ -158,7 +159,7 @@ class Lifted(Opaque):
         strides = outside.strides
         if strides is not None:
             strides = named_strides(self.shape, strides[1:] if batched else strides)
-        self.spec = Spec.of(self.shape, outside.dtype, outside.device, level=level.depth, strides=strides).fresh
+        self.spec = Spec.of(self.shape, outside.dtype, outside.device, level=level.depth, strides=strides)
 
     @property
     def tensor(self) -> Tensor:
@@ -263,8 +264,10 @@ lifted_runner: Door[Callable[[Callable, tuple, Level], Any]] = Door("lifted_runn
 """How a kernel is run on lifted values."""
 
 
-write_outside: Door[Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = Door("write_outside", filled_by="bindings/inplace.py")
-"""How what a value was lifted from is given another one, that is written at the level through some tensor."""
+write_outside: Door[Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = Door(
+    "write_outside", filled_by="bindings/inplace.py"
+)
+"""How what was lifted, or a view of it, is given another value, that is written at the level through some tensor."""
 
 
 def origin_of(tensor: Tensor) -> tuple[Tensor, Level] | None:

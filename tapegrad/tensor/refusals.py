@@ -21,9 +21,7 @@ def is_example(tensor: Tensor) -> bool:
 
 def refuse_examples(text: str, *tensors: Tensor) -> None:
     """Refuse what can't be done with examples of a ``vmap``.
-
-    Raises:
-        RuntimeError: with this text, if one of the tensors is an example.
+    Raises RuntimeError: with this text, if one of the tensors is an example.
     """
     if thread.modes.level and any(map(is_example, tensors)):
         raise RuntimeError(text)
@@ -31,9 +29,7 @@ def refuse_examples(text: str, *tensors: Tensor) -> None:
 
 def refuse_meta(operator: str, *tensors: Tensor) -> None:
     """Refuse an operator whose result depends on elements in its shape, where there are none.
-
-    Raises:
-        NotImplementedError: PyTorch's message, if a tensor is on the device ``meta``.
+    Raises NotImplementedError: PyTorch's message, if a tensor is on the device ``meta``.
     """
     if not any(tensor.device is META for tensor in tensors):
         return
@@ -55,9 +51,7 @@ def refuse_meta(operator: str, *tensors: Tensor) -> None:
 
 def refuse_number(tensor: Tensor) -> None:
     """Refuse to give the number that an element is, where there is none.
-
-    Raises:
-        RuntimeError: PyTorch's message, if the tensor is on the device ``meta``.
+    Raises RuntimeError: PyTorch's message, if the tensor is on the device ``meta``.
     """
     if tensor.device is META:
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
@@ -65,9 +59,7 @@ def refuse_number(tensor: Tensor) -> None:
 
 def refuse_memory(tensor: Tensor) -> None:
     """Refuse to hand out the memory of a tensor that has none of its own, because it is lifted.
-
-    Raises:
-        NotImplementedError: PyTorch's message.
+    Raises NotImplementedError: PyTorch's message.
     """
     if tensor._spec.level:
         kind = "BatchedTensorImpl" if is_example(tensor) else "TensorWrapper"

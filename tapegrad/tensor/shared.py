@@ -218,9 +218,7 @@ shared_now: dict[int, weakref.ref[Storage]] = {}
 
 def elements_of(value: Any) -> np.ndarray:
     """What is to be written where NumPy sees it, computed now.
-
-    Raises:
-        RuntimeError: jax traces what computes it: there are no elements then.
+    Raises RuntimeError: jax traces what computes it: there are no elements then.
     """
     if is_traced(value):
         raise RuntimeError(message(

@@ -24,7 +24,6 @@ from tapegrad.execution import devices, dtypes
 from tapegrad.execution.sizes import check_size
 from tapegrad.tensor.geometry import contiguous_strides, is_dense
 
-
 _item = tuple.__getitem__
 
 

@@ -350,7 +350,8 @@ def _new_storage(tensor: Tensor) -> Storage:
     with making:
         if tensor._storage is None:
             edge, value, strides = tensor._edge, tensor._value, tensor._spec.strides
-            if strides is not None and overlaps_itself(tensor._spec.shape, strides):
+            lifted = getattr(value, "origin", None) is not None  # its views are views of that
+            if strides is not None and not lifted and overlaps_itself(tensor._spec.shape, strides):
                 edge, value = None, _shown_once(value, strides)
             if edge is not None:
                 storage = storage_made_by(edge, value, strides)

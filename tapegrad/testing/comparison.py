@@ -109,10 +109,7 @@ def named(place: Place) -> str:
 
 def pairs(actual: Any, expected: Any, subclasses: bool) -> Iterator[Pair]:
     """What is compared with what. See Note [Pairs].
-
-    Raises:
-        AssertionError: containers of other lengths or keys.
-        TypeError: what can't be compared.
+    Raises AssertionError: containers of other lengths or keys. TypeError: what can't be compared.
     """
     waiting: list[tuple[Place, Any, Any]] = [((), actual, expected)]
     while waiting:

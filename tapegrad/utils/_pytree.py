@@ -240,9 +240,7 @@ class _Asterisk:
 
 def _parts(tree: Any, spec: TreeSpec) -> list:
     """What a tree has at the leaves of a structure.
-
-    Raises:
-        ValueError: it is built otherwise; the message is PyTorch's.
+    Raises ValueError: it is built otherwise; the message is PyTorch's.
     """
     if spec.kind is None:
         return [tree]

@@ -106,10 +106,8 @@ def graphviz() -> Any:
 
 def laid_out(dot: str, form: str, *, patience: float = PATIENCE) -> bytes:
     """What ``dot`` makes of a graph: ``"svg"`` or ``"png"``.
-
-    Raises:
-        ModuleNotFoundError: the package or the program isn't there.
-        RuntimeError: ``dot`` failed, or took longer than so many seconds.
+    Raises ModuleNotFoundError: the package or the program isn't there. RuntimeError: ``dot`` failed, or took longer
+    than so many seconds.
     """
     if not has_graphviz():
         raise ModuleNotFoundError(message(

@@ -51,10 +51,7 @@ class ElementsPicture:
 
 def numbers_of(tensor: Any, function: str) -> np.ndarray:
     """The elements as real numbers; of complex ones their size.
-
-    Raises:
-        TypeError: no tensor.
-        ValueError: it has no elements that could be read.
+    Raises TypeError: no tensor. ValueError: it has no elements that could be read.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(message(f"{function}()", expected="a tensor", got=type(tensor).__name__))

@@ -13,9 +13,7 @@ from tapegrad.errors import message
 
 def png_of(svg: str, scale: float = 1.0) -> bytes:
     """An SVG as a PNG file, by resvg, with the fonts that matplotlib brings along: a machine may have none.
-
-    Raises:
-        ModuleNotFoundError: one of them isn't there.
+    Raises ModuleNotFoundError: one of them isn't there.
     """
     try:
         import matplotlib

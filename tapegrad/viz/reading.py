@@ -23,10 +23,7 @@ PIECES = 40
 
 def edges_of(given: Any, function: str = "graph") -> list[Edge]:
     """Where backward would start from tensors, nodes or gradient edges: one, or several in a sequence.
-
-    Raises:
-        TypeError: something else.
-        ValueError: a tensor without a graph, or nothing.
+    Raises TypeError: something else. ValueError: a tensor without a graph, or nothing.
     """
     several = isinstance(given, (list, tuple)) and not isinstance(given, GradientEdge)
     found = [edge_at(one, function) for one in (given if several else [given])]

@@ -21,8 +21,8 @@ from .comparing import Difference
 from .left import left_out
 from .modes import MODES, at_a_jump
 from .playing import HELPERS
+from .programs import draw
 from .shrinking import smallest
-from .steps import draw
 
 
 def right_module() -> Any:

@@ -25,7 +25,13 @@ SMOOTH = """
     ({x} ** 2 + 1).reciprocal() | torch.expm1({x} / 4) | torch.log1p({x} ** 2) | torch.sinc({x} + 3)
     torch.logaddexp({x}, {t}) | torch.hypot({x}, {t} ** 2 + 1) | torch.float_power({x} ** 2 + 1, {c})
     torch.mul({x}, {y}) | torch.special.expit({x}) | F.mish({x}) | F.tanhshrink({x}) | F.softsign({x})
-    torch.asinh({x}) | {x}.rsub({y})
+    torch.asinh({x}) | {x}.rsub({y}) | torch.asin({x} / 300) | torch.acosh({x} ** 2 + 2) | torch.atanh({x} / 300)
+    torch.erfc({x}) | torch.exp2({x} / 4) | torch.digamma({x} ** 2 + 1) | torch.lgamma({x} ** 2 + 1)
+    torch.logit({x} / 500 + 0.5) | torch.special.ndtr({x}) | torch.special.log_ndtr({x})
+    torch.special.erfcx({x} ** 2) | torch.xlogy({x}, {t} ** 2 + 1) | torch.special.xlog1py({x}, {t} ** 2)
+    torch.logaddexp2({x}, {t}) | torch.deg2rad({x}) | torch.ldexp({x}, {t}) | torch.special.entr({x} ** 2 + 1)
+    torch.polygamma(1, {x} ** 2 + 1) | torch.erfinv({x} / 500) | torch.mvlgamma({x} ** 2 + 3, 2) | torch.cosh({x} / 4)
+    torch.log2({x} ** 2 + 1)
 """
 
 ELEMENTWISE = """
@@ -43,7 +49,16 @@ ELEMENTWISE = """
     torch.ones_like({x}) | torch.full_like({x}, {c}) | {x}.new_zeros(2) | {x}.clone() | {x}.contiguous() | +{x}
     torch.true_divide({x}, 2) | torch.div({x}, 2, rounding_mode='floor') | torch.clip({x}, -{c}, {c})
     {x}.new_tensor([1, 2]) | torch.gcd({x}, {t}) | torch.isclose({x}, {t}) | torch.mul({x}, True) | {x} * 1.5
-    {x} + 1j | 2 ** {x} | torch.sgn({x})
+    {x} + 1j | 2 ** {x} | torch.sgn({x}) | torch.clamp({x}, {t} - 1, {t}) | {x}.clamp_min({c})
+    {x}.fmod({t} ** 2 + 1) | torch.floor_divide({x}, 2) | {x}.ceil() | torch.fmin({x}, {t})
+    torch.where({mask}, {x}, 2) | torch.where({x} > 0, 1.5, {x}) | {x}.short() | {x}.byte() | {x}.char()
+    torch.signbit({x}) | torch.frexp({x})[0] | torch.nextafter({x}, {t}) | {x}.isinf() | {x}.isreal()
+    torch.lcm({x}, {t}) | {x} - {x}.mean() | {x} != {x} | {x}.ne({y}) | torch.bitwise_or({x}, 1)
+    F.prelu({x}, {x}.flatten()[:1]) | {x} * {x}.sum() | F.rrelu({x}, 0.2, 0.2) | {x}.to(torch.complex128)
+    torch.rsub({x}, {y}) | {x} ** {t} | {x}.pow(0) | {x}.pow(-1) | 0 ** {x} | torch.empty_like({x}).fill_({c})
+    {x}.new_full((2,), {c}) | torch.scalar_tensor({c}) * {x} | {x}.cfloat() | torch.tensor([1, 2]) * {x}.sum()
+    {x} * torch.tensor(2.0, dtype=torch.float64) | torch.positive({x}) | {x}.conj_physical() | torch.isin({x}, {t})
+    torch.bucketize({x}, torch.tensor([-1.0, 0.0, 1.0])) | {x}.mul({t}.half()) | {x} + {t}.long()
 """
 
 REDUCTIONS = """
@@ -57,7 +72,17 @@ REDUCTIONS = """
     {x}.aminmax(dim={d})[0] | {x}.sum(dtype=torch.float64) | F.normalize({x}, dim={d}) | {x}.trace()
     torch.kthvalue({x}, 1).values | {x}.quantile(0.4) | {x}.mean((0, 1)) | torch.linalg.norm({x})
     F.layer_norm({x}, {x}.shape[-1:]) | F.rms_norm({x}, {x}.shape[-1:]) | {x}.renorm(2, 0, 1.0) | torch.cov({x})
-    {x}.nanmean() | {x}.sum().item()
+    {x}.nanmean() | {x}.sum().item() | {x}.mode({d})[0] | {x}.nanmedian() | {x}.std({d}, keepdim=True)
+    {x}.var(correction=0) | {x}.norm(p=3, dim={d}) | {x}.norm(float('inf')) | {x}.norm(0)
+    torch.linalg.vector_norm({x}, 1.5) | torch.linalg.matrix_norm({x}) | {x}.sum(()) | {x}.mean(dtype=torch.float64)
+    torch.trapezoid({x}, dim={d}) | torch.cumulative_trapezoid({x}) | {x}.prod({d}, keepdim=True)
+    {x}.quantile(torch.tensor([0.2, 0.7]), dim={d}) | {x}.nanquantile(0.4, {d}) | {x}.argmax(keepdim=True)
+    {x}.cumsum({d}, dtype=torch.float64) | torch.linalg.norm({x}, 'nuc') | {x}.sum({d}, dtype=torch.float32)
+    F.softmax({x}, {d}, dtype=torch.float64) | {x}.all() | {x}.max() - {x}.min()
+    torch.logdet({x} @ {x}.mT + torch.eye({x}.shape[-2], dtype={x}.dtype)) | torch.corrcoef({x}) | {x}.histc(3)
+    {x}.unique_consecutive() | F.normalize({x}, 1.0, {d}) | F.local_response_norm({x}[None], 2)
+    F.instance_norm({x}[None]) | {x}.aminmax()[1] | {x}.amin(({d},)) | F.group_norm({x}[None], 1, weight={x}[:, 0])
+    F.layer_norm({x}, {x}.shape[-1:], {x}[0], {x}[0])
 """
 
 SHAPES = """
@@ -71,7 +96,16 @@ SHAPES = """
     {x}.unflatten({d}, (1, -1)) | {x}.diag() | F.pad({x}, (1, 0)) | F.pad({x}, (1, 1), value={c}) | {x}.diag_embed()
     torch.atleast_2d({x}) | torch.broadcast_to({x}, (2, *{x}.shape)) | {x}.sum_to_size({t}.shape) | {x}.view(-1)
     {x}.as_strided((2,), (1,)) | {x}.tensor_split(2, {d})[1] | {x}.hsplit(1)[0] | {x}.narrow_copy({d}, 0, 1)
-    {x}.unsafe_chunk(2, {d})[0]
+    {x}.unsafe_chunk(2, {d})[0] | {x}.fliplr() | {x}.dsplit(1)[0] | {x}.vsplit(1)[0] | {x}.diagflat()
+    torch.atleast_3d({x}) | {x}.moveaxis({d}, {e}) | {x}.adjoint() | {x}.split_with_sizes([1] * {x}.shape[0])[0]
+    {x}.as_strided((2, 2), (1, 0)) | {x}.as_strided_scatter({x}.flatten()[:2], (2,), (1,)) | {x}.unfold(0, 2, 1)
+    {x}.reshape_as({t}) | torch.constant_pad_nd({x}, (0, 1)) | F.pad({x}[None], (1, 1), 'reflect')
+    F.pad({x}[None], (1, 1), 'circular') | F.pad({x}[None], (1, 0), 'replicate') | F.pad({x}, (-1, 1))
+    {x}.repeat_interleave(torch.tensor([1, 2]), 0) | {x}.rot90(2) | {x}.triu(-1) | torch.combinations({x}.flatten())
+    torch.vander({x}.flatten()) | {x}.flip((0, -1)) | {x}.roll((1, 1), (0, -1)) | torch.tril_indices(2, 2)
+    {x}.clone(memory_format=torch.contiguous_format) | torch.squeeze_copy({x}) | {x}.view(1, -1).expand(2, -1)
+    {x}.unbind(-1)[-1] | torch.swapdims({x}, {d}, {e}) | {x}.view_as({x}.clone()) | {x}[..., None].squeeze(-1)
+    {x}.expand(*{x}.shape) | {x}.sum_to_size({x}.shape)
 """
 
 INDEXING = """
@@ -88,6 +122,18 @@ INDEXING = """
     torch.bincount({x}.flatten().abs()) | {x}.select_scatter({x}[0], 0, 0)
     F.one_hot({x}.flatten().abs().clamp(0, 2), 3) | F.embedding(torch.tensor([0, 0]), {x})
     {x}.slice_scatter({x}[:1], 0, 0, 1) | torch.diagonal_scatter({x}, {x}.diagonal())
+    {x}.index_reduce(0, torch.tensor([0]), {x}[:1], 'mean') | {x}.put(torch.tensor([0]), {x}.flatten()[:1])
+    {x}.argwhere() | {x}.scatter({d}, torch.zeros_like({x}, dtype=torch.long), {c})
+    {x}.scatter_reduce({d}, torch.zeros_like({x}, dtype=torch.long), {t}, 'prod')
+    {x}.scatter_reduce({d}, torch.zeros_like({x}, dtype=torch.long), {t}, 'mean', include_self=False)
+    {x}[{mask}, None] | {x}[None, {mask}] | {x}[[0, -1], [0, 0]] | {x}[torch.tensor([[0, 0]])]
+    {x}[:, torch.tensor([0, 1]), None] | {x}[torch.tensor(0)] | {x}[True] | {x}[..., [0], :]
+    {x}.gather({d}, {x}.argsort({d}, stable=True)) | {x}.index_select({d}, torch.tensor([0, -1 % 2]))
+    {x}.masked_fill({mask}, {x}.sum()) | F.embedding_bag(torch.tensor([[0, 1]]), {x})
+    {x}.index_fill({d}, torch.tensor([0]), {x}.sum()) | {x}.scatter_add(0, torch.tensor([[0, 0]]), {t})
+    torch.where({mask})[0] | {x}.index_put((torch.tensor([0, 0]),), {x}[:1], accumulate=True)
+    {x}.take_along_dim(torch.tensor([[0]]), -1) | {x}[{x}.argmax()] | {x}.kthvalue(1, {d})[0]
+    {x}.nonzero(as_tuple=True)[0] | torch.tensor_split({x}, [1], {d})[0] | {x}[:, -1:][::2]
 """
 
 JOINING = """
@@ -110,6 +156,20 @@ PRODUCTS = """
     torch.linalg.solve({x} @ {x}.mT + torch.eye({x}.shape[-2], dtype={x}.dtype), {t}) | torch.cdist({x}, {t})
     {x} @ {x}.T | torch.baddbmm({x}[None] @ {x}[None].mT, {x}[None], {t}[None].mT, beta=2)
     torch.linalg.cholesky({x} @ {x}.mT + torch.eye({x}.shape[-2], dtype={x}.dtype))
+    torch.addmv({x}[:, 0], {x}, {x}[0]) | torch.addr({x}, {x}[:, 0], {x}[0])
+    torch.addbmm({x} @ {x}.mT, {x}[None], {x}.mT[None]) | torch.linalg.matrix_power({x} @ {x}.mT, 2)
+    torch.linalg.eigvalsh({x} @ {x}.mT) | torch.linalg.svdvals({x}) | torch.linalg.pinv({x})
+    torch.linalg.slogdet({x} @ {x}.mT + torch.eye({x}.shape[-2], dtype={x}.dtype))[1] | torch.linalg.qr({x})[1].abs()
+    torch.matrix_exp({x} @ {x}.mT / 100)
+    torch.linalg.solve_triangular({x} @ {x}.mT + torch.eye({x}.shape[-2], dtype={x}.dtype), {t}, upper=True)
+    torch.einsum('ij,ij->', {x}, {t}) | torch.einsum('i...->...', {x}) | torch.einsum('ij->ji', {x})
+    torch.chain_matmul({x}, {t}.mT, {x}) | torch.bilinear({x}, {x}, {x}[None, :, :1] @ {x}[None, :1], None)
+    F.pdist({x}) | torch.linalg.vecdot({x}, {t}) | torch.cdist({x}, {t}, p=1) | torch.tensordot({x}, {t}, ([0], [0]))
+    torch.matmul({x}[0], {t}.mT) | torch.linalg.lu_factor({x} @ {x}.mT + torch.eye({x}.shape[-2], dtype={x}.dtype))[0]
+    torch.fft.fft({x}).abs() | torch.fft.rfft({x}).real | torch.fft.ifft({x}) | torch.fft.irfft({x})
+    torch.fft.fftshift({x}) | torch.fft.fft2({x}).imag | torch.fft.hfft({x}) | F.linear({x}, {t}, {x}[:, 0])
+    torch.cross({x}, {x}.flip(-1), dim=-1)
+    torch.linalg.lstsq({x} @ {x}.mT + torch.eye({x}.shape[-2], dtype={x}.dtype), {t})[0]
 """
 
 LOSSES = """
@@ -126,7 +186,28 @@ LOSSES = """
     F.scaled_dot_product_attention({x}[None], {t}[None], {t}[None]) | F.conv1d({x}[None], {x}[None, :, :1])
     F.avg_pool1d({x}[None], 2) | F.max_pool1d({x}[None], 2) | F.dropout({x}, 0.5, training=False)
     F.batch_norm({x}, None, None, training=True) | F.group_norm({x}[None], 1)
-    F.interpolate({x}[None], scale_factor=2.0)
+    F.interpolate({x}[None], scale_factor=2.0) | F.conv2d({x}[None, None], {x}[None, None, :1, :1])
+    F.conv_transpose1d({x}[None], {x}[:, :1, None]) | F.conv1d({x}[None], {x}[None, :, :1], padding=1)
+    F.max_pool2d({x}[None, None], 2) | F.avg_pool2d({x}[None, None], 2, 1, 1) | F.adaptive_avg_pool1d({x}[None], 2)
+    F.adaptive_max_pool1d({x}[None], 1) | F.lp_pool1d({x}[None], 2, 2) | F.unfold({x}[None, None], 2)
+    F.fold({x}[None], (1, 2), (1, 1)) | F.pixel_shuffle({x}[:, None, None].repeat(2, 1, 1, 1), 1)
+    F.interpolate({x}[None, None], size=(3, 3), mode='bilinear')
+    F.interpolate({x}[None], size=4, mode='linear', align_corners=True)
+    F.interpolate({x}[None, None], size=(2, 3), mode='bicubic') | F.interpolate({x}[None, None], size=2, mode='area')
+    F.grid_sample({x}[None, None], {t}[None, :, :2, None].repeat(1, 1, 1, 2), align_corners=False)
+    F.ctc_loss({x}.log_softmax(-1)[:, None], torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
+    F.multilabel_margin_loss({x}, torch.zeros_like({x}, dtype=torch.long))
+    F.cross_entropy({x}, torch.tensor([0, 1]), weight={t}[0].abs(), label_smoothing=0.1)
+    F.nll_loss({x}, torch.tensor([0, -100]), ignore_index=-100)
+    F.binary_cross_entropy_with_logits({x}, {t}, pos_weight={t}.abs())
+    F.huber_loss({x}, {t}, delta=0.5, reduction='sum') | F.smooth_l1_loss({x}, {t}, beta=0.0)
+    F.kl_div({x}, {t}, log_target=True, reduction='sum') | F.mse_loss({x}, {t}, weight={t} ** 2)
+    F.cross_entropy({x}.t()[None], torch.tensor([[0, 1]]))
+    F.scaled_dot_product_attention({x}[None], {t}[None], {t}[None], is_causal=True)
+    F.affine_grid({x}[None, :2, :3], (1, 1, 2, 2), align_corners=False)
+    F.batch_norm({x}, {x}[0].detach(), {x}[0].detach() ** 2, {x}[0], {x}[0])
+    F.bilinear({x}, {x}, {x}[None].mT @ {x}[None])
+    F.max_unpool1d(*F.max_pool1d({x}[None], 2, return_indices=True), 2)
 """
 
 WRITES = """
@@ -146,6 +227,7 @@ WRITES = """
     {x}.narrow({d}, 0, 1).sin_() | {x}.t().mul_({c}) | {x}.real.add_(1) | torch.sin({x}, out={x})
     {x}.swapaxes_({d}, {e})
 """
+
 
 
 def templates(text: str) -> list[str]:

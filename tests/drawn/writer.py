@@ -32,7 +32,8 @@ FEW_DTYPES = ["float32"] * 12 + ["float64", "complex64", "int64"]
 DTYPES = (
     ["float32"] * 12
     + ["float64"] * 5
-    + ["float16", "bfloat16", "complex64", "complex64", "complex128", "int64", "int64", "int32", "bool"]
+    + ["float16", "bfloat16", "complex64", "complex64", "complex128"]
+    + ["int64", "int64", "int32", "int16", "int8", "uint8", "bool"]
 )
 
 
@@ -186,8 +187,8 @@ class Writer:
             number = (start + turn * i) % 13 - 6
             if kind == "bool":
                 return number > 0
-            if kind.startswith("int"):
-                return number
+            if "int" in kind:
+                return abs(number) if kind == "uint8" else number
             return number / 4 if kind.startswith(("float", "bfloat")) else complex(number / 4, (i * 5 % 7 - 3) / 2)
 
         text = str(nested(shape, at))

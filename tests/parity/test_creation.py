@@ -454,3 +454,13 @@ def test_numbers_are_rounded_as_there(dtype):
         values = [abs(value) for value in values]
     ours, theirs = (module.tensor(values, dtype=getattr(module, dtype)).tolist() for module in MODULES)
     assert ours == theirs
+
+
+@pytest.mark.once("no operator runs")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_linspace_to_the_last_digit(dtype):
+    for low, high, counts in ((-1, 1, range(2, 70)), (0, 1, (100, 1000)), (5.5, -2.3, (33, 4097))):
+        for count in counts:
+            mine, theirs = (lib.linspace(low, high, count, dtype=getattr(lib, dtype)).numpy()
+                            for lib in (tapegrad, pytorch))  # fmt: skip
+            np.testing.assert_array_equal(mine, theirs)

@@ -161,3 +161,34 @@ def test_an_expanded_leaf_was_turned_in_place():
         return x.grad
 
     agree(program)
+
+
+RESIZED = {
+    "a result": lambda torch, a: a.mean(),
+    "a part": lambda torch, a: (a * 3)[:2],
+    "a leaf": lambda torch, a: torch.tensor([0.5, 1.0], requires_grad=True),
+    "a number": lambda torch, a: torch.tensor(0.5, requires_grad=True),
+}
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("name", RESIZED)
+@pytest.mark.parametrize("used", [True, False])
+def test_what_is_written_to_is_resized(name, used):
+    def program(torch):
+        a = torch.tensor([1.25, 0.5, 0.25], requires_grad=True)
+        b = RESIZED[name](torch, a)
+        before = b * 3 if used else b.detach()
+        with torch.no_grad():
+            torch.add(a, 1, out=b)
+
+        def backward(x):
+            a.grad = None
+            if b.is_leaf:
+                b.grad = None  # else PyTorch would add what doesn't fit
+            x.sum().backward(retain_graph=True)
+            return shown(a.grad), b.is_leaf and shown(b.grad)
+
+        return [attempt(lambda: backward(b)), used and attempt(lambda: backward(before))]
+
+    agree(program)

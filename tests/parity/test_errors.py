@@ -261,3 +261,16 @@ def test_meeting_of_devices():
     check_devices((point, there))
     with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cpu!"):
         check_devices((here, there))
+
+
+@pytest.mark.parametrize("line", [
+    "x.addmm_(bad, bad)", "x.addr_(bad, bad)", "x.addr_(bad[0], bad)", "x.sub_(True)", "x.fill_(torch.ones(2))",
+    "x.normal_(std=-1)", "x.uniform_(2, 1)", "x.exponential_(-1)", "x.geometric_(3)", "x.cauchy_(sigma=-1)",
+])  # fmt: skip
+@pytest.mark.parametrize("made", ["", ".requires_grad_()", ".requires_grad_()[:]"])
+def test_a_leaf_is_refused_before_the_operands(line, made):
+    def program(torch):
+        x, bad = eval(f"torch.ones(2, 3){made}"), torch.ones(3, 3)
+        return attempt(lambda: eval(line, {"x": x, "bad": bad, "torch": torch}))
+
+    agree(program)

@@ -4,6 +4,8 @@ import forward_mode  # noqa: F401 - for what it does
 import pytest
 from harness import agree, attempt
 
+import tapegrad
+
 A, B = [[0.3, -1.2, 0.7], [1.1, 0.4, -0.6]], [[0.5, 0.25, -0.75], [1.5, -0.125, 2.0]]
 
 FUNCTIONS = {
@@ -212,3 +214,12 @@ def test_reverse_over_forward_equals_forward_over_reverse(name):
         (gradient,) = torch.autograd.grad(FUNCTIONS[name](torch, dx, y).cos().sum(), dx)
         forward = forward_ad.unpack_dual(gradient).tangent
     assert torch.allclose(reverse, forward, rtol=1e-4, atol=1e-5)
+
+
+def test_functions_of_inference_tensors_keep_tangents():
+    """PyTorch loses the tangent where all that a function is given are inference tensors."""
+    with tapegrad.inference_mode():
+        x = tapegrad.tensor([1.0, 2.0])
+    with tapegrad.autograd.forward_ad.dual_level():
+        dual = tapegrad.autograd.forward_ad.make_dual(x, tapegrad.tensor([1.0, 0.5]))
+        assert tapegrad.autograd.forward_ad.unpack_dual(dual.unsqueeze(0) ** 2).tangent.tolist() == [[2.0, 2.0]]

@@ -97,6 +97,39 @@ def test_how_tensors_lie_inside(transform, matrix):
     agree(run)
 
 
+WITH_GAPS = {
+    "columns": lambda torch: torch.arange(24.0).view(4, 6)[:, 1:3],
+    "every other row": lambda torch: torch.arange(24.0).view(4, 6)[::2],
+    "transposed": lambda torch: torch.arange(24.0).view(4, 6)[:, 1:3].t(),
+    "expanded": lambda torch: torch.arange(3.0).expand(4, 3),
+    "a diagonal": lambda torch: torch.arange(24.0).view(4, 6).diagonal().expand(2, 4),
+}
+
+
+@pytest.mark.parametrize("in_dim", (None, 0, 1))
+def test_how_tensors_with_gaps_lie_inside(in_dim):
+    def run(torch):
+        account = []
+
+        def f(x):
+            x = x if x.ndim == 2 else x[None]
+            seen = [x.stride(), x.mT.stride(), x.is_contiguous(), (x @ x.mT).shape]
+            refused = [attempt(lambda: x.view(-1).stride()), attempt(lambda: (x.select(-1, 0).mul_(2), 0)[1])]
+            account.append([seen, [str(item)[:60] for item in refused]])
+            return x, x.unsqueeze(0), x * 3
+
+        for make in WITH_GAPS.values():
+            x = make(torch)
+            if in_dim is None:
+                found = torch.func.vjp(f, x)[0]
+            else:
+                found = torch.vmap(f, in_dims=in_dim)(x)
+            account.append([found, [item._is_view() for item in found], x])
+        return account
+
+    agree(run)
+
+
 def test_views_of_what_does_not_lie_in_order_are_refused():
     agree(lambda torch: attempt(lambda: torch.func.grad(lambda x: x.view(-1).sum())(MATRICES["transposed"](torch))))
 
@@ -220,7 +253,7 @@ def test_what_was_given_twice_is_written(transform, function):
         y = attempt(lambda: TO_BOTH[transform](torch, TWICE[function], x))
         y = y if isinstance(y, tuple) else (y,)
         found = [part for part in y if isinstance(part, torch.Tensor)]
-        grads = attempt(lambda: torch.autograd.grad(sum(((part * part).sum() for part in (*found, x))), start))
+        grads = attempt(lambda: torch.autograd.grad(sum((part * part).sum() for part in (*found, x)), start))
         said = str(y).partition(" of ")[2] if not found else [part.detach() for part in found]
         return said, x.detach(), x._version, type(x.grad_fn).__name__, grads
 

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 from case_tables import uniform as of
 from expressions import expression
 from harness import same, same_error
+
+import tapegrad
 
 PLANE, SPOTS = of(2, 1, 3, 4), of(2, 2, 2, 2, seed=1, low=-1.6, high=1.6)
 VOLUME, SPOTS3 = of(1, 1, 2, 3, 2), of(1, 1, 2, 1, 3, seed=1, low=-1.6, high=1.6)
@@ -72,3 +75,24 @@ GRID_ERRORS = [
 @pytest.mark.parametrize("text", GRID_ERRORS)
 def test_grid_errors(text):
     same_error(expression(text), PLANE, SPOTS)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [(7, 28), (16, 5), (3, 7, 4)], ids=str)
+def test_slopes_at_elements(dtype, size):
+    """The identity meets the elements themselves, where the last digit decides which slope there is."""
+    rng = np.random.default_rng(0)
+    picture, dims = rng.normal(size=(1, 2, *size)), len(size)
+
+    def program(lib):
+        made = getattr(lib, dtype)
+        theta = lib.eye(dims, dims + 1, dtype=made)[None].requires_grad_()
+        grid = lib.nn.functional.affine_grid(theta, (1, 1, *size), align_corners=False)
+        found = lib.nn.functional.grid_sample(lib.tensor(picture, dtype=made), grid, align_corners=False)
+        found.square().sum().backward()
+        return grid.detach().numpy(), found.detach().numpy(), theta.grad.numpy()
+
+    mine, theirs = program(tapegrad), program(torch)
+    np.testing.assert_array_equal(mine[0], theirs[0])
+    for own, other in zip(mine[1:], theirs[1:], strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-4, atol=1e-4 if dtype == "float32" else 1e-11)

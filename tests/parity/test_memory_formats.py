@@ -129,6 +129,36 @@ VOLUMES = {
     "relu": lambda F, torch, x: x.relu(),
 }  # fmt: skip
 
+MATRICES = {
+    "a product": lambda F, torch, x: x.mm(torch.ones(6, 2)),
+    "a product, right": lambda F, torch, x: torch.ones(2, 4).mm(x),
+    "added to a product": lambda F, torch, x: torch.addmm(x, torch.ones(4, 2), torch.ones(2, 6), beta=2),
+    "a product added": lambda F, torch, x: torch.addmm(torch.ones(4, 2), x, torch.ones(6, 2), alpha=2),
+    "linear": lambda F, torch, x: F.linear(x, torch.ones(3, 6)),
+    "a weight": lambda F, torch, x: F.linear(torch.ones(6), x),
+    "a batch": lambda F, torch, x: torch.bmm(x.expand(2, 4, 6), torch.ones(2, 6, 3)),
+    "broadcast": lambda F, torch, x: x / (torch.ones(3, 4, 6) + 1),
+    "erf": lambda F, torch, x: torch.erf(x),
+    "maximum": lambda F, torch, x: torch.maximum(x, torch.full((4, 6), 0.5)),
+    "a bound": lambda F, torch, x: x.clamp_min(torch.full((4, 6), 0.5)),
+    "take": lambda F, torch, x: x.take(torch.tensor([1, 5])),
+    "masked select": lambda F, torch, x: x.masked_select(x > 0.5),
+    "dist": lambda F, torch, x: torch.dist(x, torch.zeros(4, 6)),
+    "prod of all": lambda F, torch, x: x.prod(),
+    "index put": lambda F, torch, x: x.index_put((torch.tensor([1]),), torch.zeros(6)),
+    "index fill": lambda F, torch, x: x.index_fill(0, torch.tensor([1]), torch.tensor(2.0)),
+    "index copy": lambda F, torch, x: torch.zeros(4, 6).index_copy(0, torch.arange(4), x),
+    "put": lambda F, torch, x: x.put(torch.tensor([1, 5]), torch.zeros(2)),
+    "select scatter": lambda F, torch, x: x.select_scatter(torch.zeros(6), 0, 1),
+    "slice scatter": lambda F, torch, x: x.slice_scatter(torch.zeros(2, 6), 0, 1, 3),
+    "diagonal scatter": lambda F, torch, x: x.diagonal_scatter(torch.zeros(4)),
+    "bce": lambda F, torch, x: F.binary_cross_entropy(x * 0.9, torch.zeros(4, 6)),
+    "bce with logits": lambda F, torch, x: F.binary_cross_entropy_with_logits(x, torch.zeros(4, 6)),
+    "cdist": lambda F, torch, x: torch.cdist(x, torch.zeros(3, 6)),
+    "a signal": lambda F, torch, x: F.conv1d(x.expand(3, 4, 6), torch.ones(2, 4, 3)),
+    "the mean of a signal": lambda F, torch, x: F.adaptive_avg_pool1d(x.expand(3, 4, 6), 1),
+}  # fmt: skip
+
 
 def strides(torch, function, x):
     """Of the result, of what three seeds give ``autograd.grad``, and of ``.grad``."""
@@ -154,6 +184,15 @@ def test_of_images(name):
         turned = x.mT.contiguous().mT, x.transpose(0, 1).contiguous().transpose(0, 1)
         inputs = x, x.contiguous(memory_format=torch.channels_last), *turned
         return [strides(torch, IMAGES[name], each) for each in inputs]
+
+    agree(program)
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_of_matrices(name):
+    def program(torch):
+        x = counted(torch, 4, 6)
+        return [strides(torch, MATRICES[name], each) for each in (x, x.mT.contiguous().mT)]
 
     agree(program)
 

@@ -27,9 +27,7 @@ NO_V_FOR_OUTPUT = (
 
 def tensors_of(given: Any, role: str, function: str | None) -> tuple[bool, Tensors]:
     """Whether a tuple was given, and the tensors.
-
-    Raises:
-        TypeError: anything else than a tensor or a tuple of tensors; the message says its ``role`` in ``function``.
+    Raises TypeError: anything else than a tensor or a tuple of tensors; the message says its ``role`` in ``function``.
     """
     is_tuple = isinstance(given, tuple)
     tensors = given if is_tuple else (given,)
@@ -57,10 +55,7 @@ def fresh(tensors: Sequence[Tensor], create_graph: bool, *, track: bool) -> Tens
 
 def vector_like(v: Any, others: Tensors, others_are_tuple: bool, function: str, create_graph: bool) -> Tensors:
     """The vector of a product, checked against what it is multiplied with.
-
-    Raises:
-        RuntimeError: of another length, or with a tensor of another size.
-        TypeError: not made of tensors.
+    Raises RuntimeError: of another length, or with a tensor of another size. TypeError: not made of tensors.
     """
     _, given = tensors_of(v, "v", function)
     given = fresh(given, create_graph, track=False)

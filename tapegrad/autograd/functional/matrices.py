@@ -143,9 +143,7 @@ def all_rows(outputs: Tensors, inputs: Tensors, create_graph: bool) -> tuple[Ten
 
 def by_columns(func: Callable, inputs: Any, vectorize: bool) -> Any:
     """The Jacobian in forward mode: the tangents of the outputs for each vector of a basis of the inputs.
-
-    Raises:
-        NotImplementedError: not ``vectorize``; PyTorch asks for it.
+    Raises NotImplementedError: not ``vectorize``; PyTorch asks for it.
     """
     is_tuple, inputs = tensors_of(inputs, "inputs", "jacobian")
     if not vectorize:

@@ -190,10 +190,7 @@ def first_problem(func: Func, inputs: tuple) -> Problem:
 
 def check_inputs(inputs: tuple) -> None:
     """Warn of inputs that are not of double precision.
-
-    Raises:
-        RuntimeError: elements of an input share memory.
-        ValueError: no input requires grad.
+    Raises RuntimeError: elements of an input share memory. ValueError: no input requires grad.
     """
     wanted = [(i, x) for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     for index, x in wanted:

@@ -143,10 +143,7 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
 
 def parse_activities(given: Iterable[Any]) -> set[ProfilerActivity]:
     """The activities in a list of them, or of dictionaries whose keys they are.
-
-    Raises:
-        ValueError: one is there twice.
-        TypeError: something else is there.
+    Raises ValueError: one is there twice. TypeError: something else is there.
     """
     found: set[ProfilerActivity] = set()
     for item in given:

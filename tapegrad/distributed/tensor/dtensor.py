@@ -173,10 +173,7 @@ def redistribute(
     backward_dtype: Any = None,
 ) -> Tensor:
     """This tensor placed in another way. Its gradient is placed as this tensor is.
-
-    Raises:
-        ValueError: no placements.
-        RuntimeError: a dimension can't be split evenly.
+    Raises ValueError: no placements. RuntimeError: a dimension can't be split evenly.
     """
     if placements is None:
         raise RuntimeError("placements is needed for redistribute!")

@@ -104,9 +104,7 @@ def _check_callable(mask_mods: tuple) -> None:
 
 def takes_score(modification: Callable) -> bool:
     """Whether a function is one of a score and its four indices; otherwise it is of the indices alone.
-
-    Raises:
-        AssertionError: it takes more arguments, or fewer.
+    Raises AssertionError: it takes more arguments, or fewer.
     """
     parameters = inspect.signature(modification).parameters.values()
     count = sum(one.default is one.empty and one.kind in (0, 1) for one in parameters)

@@ -117,8 +117,8 @@ class _BatchNorm(_NormBase):
     """
 
     _about = (
-        "``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics "
-        "move to those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias`` "
+        "``num_features`` is C. ``eps`` is added to the variance; ``momentum`` says how far the running statistics\n"
+        "move to those of a batch (None: they are means of all); ``affine``: there are weights, and with ``bias``\n"
         "biases; ``track_running_stats``: running statistics are kept, for evaluation."
     )
 

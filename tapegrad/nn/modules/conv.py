@@ -103,10 +103,8 @@ def check_settings(
     in_channels: int, out_channels: int, stride: Sequence[int], padding: Any, groups: int, padding_mode: str
 ) -> None:
     """Refuse what no convolution can be made with.
-
-    Raises:
-        ValueError: channels that can't be shared out among the groups; an unknown padding or mode of padding; padding
-            to the same length with a stride.
+    Raises ValueError: channels that can't be shared out among the groups; an unknown padding or mode of padding;
+    padding to the same length with a stride.
     """
     if groups <= 0:
         raise ValueError("groups must be a positive integer")
@@ -160,9 +158,10 @@ class _Convolution(OfDimensions, _ConvNd):
     """
 
     _about = (
-        "``kernel_size``, ``stride`` and ``dilation`` are {sizes}, and so is ``padding``, which may be ``\"same\"`` or "
-        "``\"valid\"`` too. ``groups`` is into how many groups channels are cut, ``bias`` whether there is one. "
-        "``padding_mode``, if not ``\"zeros\"``, is ``\"reflect\"``, ``\"replicate\"`` or ``\"circular\"``."
+        "``kernel_size``, ``stride`` and ``dilation`` are {sizes}, and so is ``padding``, which may\n"
+        "be ``\"same\"`` or ``\"valid\"`` too. ``groups`` is into how many groups channels are cut,\n"
+        "``bias`` whether there is one. ``padding_mode``, if not ``\"zeros\"``, is\n"
+        "``\"reflect\"``, ``\"replicate\"`` or ``\"circular\"``."
     )
     _convolve: ClassVar[Callable]
 
@@ -243,9 +242,7 @@ class _ConvTransposeNd(_ConvNd):
         kernel_size: Sequence[int], num_spatial_dims: int, dilation: Sequence[int] | None = None,
     ) -> Sequence[int]:  # fmt: skip
         """How much longer the output has to be than it would be, to be of a given size.
-
-        Raises:
-            ValueError: a size with another number of dimensions, or one that no padding makes.
+        Raises ValueError: a size with another number of dimensions, or one that no padding makes.
         """
         if output_size is None:
             return self.output_padding
@@ -288,8 +285,8 @@ class _Transposed(OfDimensions, _ConvTransposeNd):
     """
 
     _about = (
-        "``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is "
-        "longer at one side) and ``dilation`` are {sizes}. ``groups`` is into how many groups channels are cut, "
+        "``kernel_size``, ``stride``, ``padding`` (what is cut off of the result), ``output_padding`` (what it is\n"
+        "longer at one side) and ``dilation`` are {sizes}. ``groups`` is into how many groups channels are cut,\n"
         "``bias`` whether there is one. ``padding_mode`` is ``\"zeros\"``."
     )
     _convolve: ClassVar[Callable]

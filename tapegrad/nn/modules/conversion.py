@@ -69,9 +69,7 @@ def swap(parameter: Any, function: Callable[[Tensor], Tensor], name: str) -> Non
 
 def exchange(tensor: Any, other: Any, name: str, undo: Callable[[], None]) -> None:
     """Swap two tensors, of which the first has no gradient meanwhile.
-
-    Raises:
-        RuntimeError: they can't be swapped; what was done before is undone.
+    Raises RuntimeError: they can't be swapped; what was done before is undone.
     """
     try:
         if tensor.grad is not None:

@@ -46,9 +46,9 @@ class _MaxPoolNd(Explained, Module):
     """
 
     _about = (
-        "``kernel_size``, ``stride`` (by default the same), ``padding`` and ``dilation`` (from one element of a window "
-        "to the next) are {sizes}. ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives (values, "
-        "indices), as ``MaxUnpool{dims}d`` takes them."
+        "``kernel_size``, ``stride`` (by default the same), ``padding`` and ``dilation`` (from one element of a\n"
+        "window to the next) are {sizes}. ``ceil_mode`` lets windows reach over the end, ``return_indices`` gives\n"
+        "(values, indices), as ``MaxUnpool{dims}d`` takes them."
     )
     __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
     _pool: ClassVar[Callable]
@@ -276,8 +276,8 @@ class _DivisorPool(OfDimensions, _AvgPoolNd):
     """
 
     _about = (
-        "``kernel_size``, ``stride`` (by default the same) and ``padding``, of zeros, are {sizes}. ``ceil_mode`` lets "
-        "windows reach over the end; sums are divided by the number of elements, with padding if "
+        "``kernel_size``, ``stride`` (by default the same) and ``padding``, of zeros, are {sizes}. ``ceil_mode`` lets\n"
+        "windows reach over the end; sums are divided by the number of elements, with padding if\n"
         "``count_include_pad``, or by ``divisor_override``."
     )
     __constants__ = [*_AvgPoolNd.__constants__, "divisor_override"]
@@ -332,7 +332,7 @@ class _LPPoolNd(Explained, Module):
     """
 
     _about = (
-        "``norm_type`` is the order p of the norm; ``kernel_size`` and ``stride`` (by default the same) are {sizes}; "
+        "``norm_type`` is the order p of the norm; ``kernel_size`` and ``stride`` (by default the same) are {sizes};\n"
         "``ceil_mode`` lets windows reach over the end."
     )
     norm_type: float
@@ -389,7 +389,7 @@ class _AdaptiveMaxPoolNd(Explained, Module):
     """
 
     _about = (
-        "``output_size`` says how many windows there are: {sizes}; None for as many as elements. With "
+        "``output_size`` says how many windows there are: {sizes}; None for as many as elements. With\n"
         "``return_indices`` the result is (values, indices)."
     )
     output_size: Any

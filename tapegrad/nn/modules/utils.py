@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from types import FunctionType
@@ -64,7 +63,7 @@ class Explained:
         super().__init_subclass__(**options)
         if cls._about and not cls.__name__.startswith("_") and cls.__doc__ and cls.__module__.startswith(__package__):
             dims = cls.__name__[-2]
-            about = textwrap.fill(cls._about.format(dims=dims, sizes=SIZES.get(dims), sides=SIDES.get(dims)), 116)
+            about = cls._about.format(dims=dims, sizes=SIZES.get(dims), sides=SIDES.get(dims))
             cls.__doc__ = explained(cls.__doc__, about)
 
 

@@ -590,10 +590,7 @@ def is_pruned(module: Any) -> bool:
 
 def check_amount(amount: Any) -> None:
     """Refuse an ``amount`` that is no number of elements, nor a share of them.
-
-    Raises:
-        TypeError: no number.
-        ValueError: a negative int, or a float outside [0, 1].
+    Raises TypeError: no number. ValueError: a negative int, or a float outside [0, 1].
     """
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")

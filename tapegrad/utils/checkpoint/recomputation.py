@@ -145,9 +145,7 @@ class Frame:
 
     def unpack(self, placeholder: Placeholder) -> Tensor:
         """The tensor that a placeholder stands for, computed again unless it was already, on this occasion.
-
-        Raises:
-            CheckpointError: the second run was another than the first, or the tensor has been read on this occasion.
+        Raises CheckpointError: the second run was another than the first, or the tensor has been read on this occasion.
         """
         try:
             return self._unpack(placeholder)

@@ -481,9 +481,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _get_data(self) -> tuple[int, Any]:
         """The next batch of this pass that a worker sends, with its number.
-
-        Raises:
-            RuntimeError: none within the time; a worker is gone.
+        Raises RuntimeError: none within the time; a worker is gone.
         """
         starting = len(self._starting)
         with waiting(f"starting {starting} workers") if starting else nullcontext():

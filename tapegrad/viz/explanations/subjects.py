@@ -20,10 +20,7 @@ HOW_TO_HAVE_LINES = "torch.autograd.set_record_source_lines(True), before the fo
 
 def nodes_of(given: Any, function: str) -> tuple[list[Edge], list[Node]]:
     """Where backward would start, and all nodes that it would come to, leaves last.
-
-    Raises:
-        TypeError: no tensor, node or gradient edge, nor several.
-        ValueError: a tensor without a graph.
+    Raises TypeError: no tensor, node or gradient edge, nor several. ValueError: a tensor without a graph.
     """
     roots = edges_of(given, function)
     return roots, nodes_from(roots)

@@ -54,9 +54,7 @@ class IterableFetcher:
 
     def fetch(self, index: Any) -> Any:
         """The next batch, of as many samples as the index is long, or the next sample.
-
-        Raises:
-            StopIteration: there is none.
+        Raises StopIteration: there is none.
         """
         if self.ended:
             raise StopIteration
