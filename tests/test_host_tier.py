@@ -239,7 +239,7 @@ def test_rows_are_compared_in_what_is_written():
 
 @pytest.mark.parametrize(
     ("rows", "depth", "columns", "copied"),
-    [(32, 64, 256, "x0.copy('F')"), (128, 256, 10, "x1.T.copy()"), (32, 32, 32, ""), (2, 128, 256, ""), (0, 64, 256, "")],
+    [(32, 64, 256, "x0.copy('F')"), (128, 256, 10, "x1.T.copy()"), (32, 32, 32, ""), (2, 128, 256, ""), (0, 4, 9, "")],
 )
 def test_of_a_small_product_along_rows_the_smaller_matrix_is_turned(rows, depth, columns, copied):
     x, y = (np.arange(n * depth, dtype="float32").reshape(n, depth) % 7 for n in (rows, columns))
