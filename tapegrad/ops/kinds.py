@@ -92,9 +92,9 @@ class General(Operator):
         order, by the plans of the nodes. Strides are all that is told: nobody sees what such a gradient is a view of.
 
         The fact ``gradient_lies`` is a rule, or one for each of some inputs: a function of the geometry of the output's
-        gradient, the spec of the input, and the settings. Without one, the gradient of an elementwise operator lies as
-        a result of what its formula names would, and the order of the names matters: of ``lambda out, g`` it lies as
-        the output does. Any other lies in row-major order.
+        gradient, the spec of the input, and the settings; what it gives for another shape doesn't count. Without one,
+        the gradient of an elementwise operator lies as a result of what its formula names would, and the order of the
+        names matters: of ``lambda out, g`` it lies as the output does. Any other lies in row-major order.
         """
         spec, out = plan.specs[position], plan.out_specs[0]
         shape, single = tuple(spec.shape), len(plan.out_specs) == 1
@@ -105,7 +105,7 @@ class General(Operator):
         if rule is not None:
             given = Geometry(tuple(out.shape), contiguous_strides(tuple(out.shape)) if strides is None else strides)
             place = rule(given, spec, **plan.settings)
-            return None if place is None else named_strides(shape, place.strides)
+            return named_strides(shape, place.strides) if place is not None and place.shape == shape else None
         if not self.broadcasts or not single or out.shape != spec.shape:
             return None
         lists = {"grad": [out.replace(strides=strides)], "input": plan.specs, "output": plan.out_specs}
