@@ -6,11 +6,12 @@ import pkgutil
 import numpy as np
 import pytest
 from samples import all_samples
-from test_structures import differentiated, results_and_gradients
+from test_structures import as_spec, differentiated, lengths_of, results_and_gradients
 
 import tapegrad as torch
 from tapegrad import ops
 from tapegrad.dispatch import structures
+from tapegrad.dispatch.patterns import pattern_of
 from tapegrad.ops.operator import TABLE, forget_plans
 
 for module in pkgutil.iter_modules(ops.__path__):
@@ -154,6 +155,21 @@ def computed(sample, settings):
         return results_and_gradients(TABLE[sample.op], sample.args, settings, differentiated(sample))
     except Exception as error:
         return type(error)
+
+
+SPECIAL = {sample.op: sample for sample, _ in MOVING.values() if TABLE[sample.op].special}
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_an_operator_that_forgets_its_special_numbers_is_not_traced_for_all(name, monkeypatch):
+    op, settings, specs = TABLE[name], SPECIAL[name].settings, tuple(map(as_spec, SPECIAL[name].args))
+    moving = [key for key, value in settings.items() if type(value) in (int, float)]
+    calls = [{**settings, **dict.fromkeys(moving, number)} for number in (3.5, 4.5)]
+    pattern = pattern_of(*(lengths_of(specs, settings) for settings in calls), 0)
+    structures.Structure(op, specs, calls[1], pattern)
+    monkeypatch.setattr(op, "special", ())
+    with pytest.raises(TypeError, match="not declared special"):
+        structures.Structure(op, specs, calls[1], pattern)
 
 
 @pytest.mark.parametrize("key", MOVING)

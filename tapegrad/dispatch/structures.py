@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from tapegrad.dispatch.patterns import Pattern, names_in, order_of, pattern_of, reader, symbols_in
@@ -41,6 +42,9 @@ MOST_STRUCTURES, MOST_TRIED = 8, 16
 
 MOST_EXAMPLES = 4
 """With how many calls before a new one is compared."""
+
+SPECIAL: ContextVar[tuple[float, ...] | None] = ContextVar("special", default=None)
+"""The ``special`` numbers of the operator that is traced with floats in place of settings; None elsewhere."""
 
 NUMBER = object()
 """Stands for a number in the skeleton of a call."""
@@ -292,7 +296,11 @@ class Structure:
         def function(*values: Any) -> Any:
             return make(*self._filled(dict(zip(self._floats, values[:count], strict=True))))(*values[count:])
 
-        return traced(function, [float] * count + list(arguments))
+        token = SPECIAL.set(self._op.special)
+        try:
+            return traced(function, [float] * count + list(arguments))
+        finally:
+            SPECIAL.reset(token)
 
     def _written(self, closed: Any, tree: Any) -> GeneralTrace | None:
         """What ``_traced`` gave, for the host; None if it can't be written."""

@@ -10,6 +10,7 @@ elementwise: ``conj(f(conj(t)))``, summed over the inputs; linear: ``op(t)``; mu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.dispatch.structures import SPECIAL
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution import dtypes
 from tapegrad.ops.facts import OPTIONS
@@ -37,9 +39,15 @@ def widened(x: Any) -> Any:
 def same(setting: Any, number: float) -> bool:
     """Whether a float setting is a number that is ``special``, for which another formula holds.
 
-    A setting that moves is an argument of the kernel (Note [Structures]): it is none of these.
+    A setting that moves is an argument of the kernel (Note [Structures]): it is none of these. An operator that asks
+    without having said so is not traced for all numbers.
     """
-    return not isinstance(setting, jax.core.Tracer) and setting == number
+    if not isinstance(setting, jax.core.Tracer):
+        return setting == number
+    special = SPECIAL.get()
+    if special is not None and (not special or (math.isfinite(number) and number not in special)):
+        raise TypeError(f"another formula holds at {number}, which is not declared special")
+    return False
 
 
 class General(Operator):
