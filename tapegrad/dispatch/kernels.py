@@ -53,12 +53,7 @@ class Kernels:
         self._recorded: Call | None = None
         self._forward: Any = None
         self.fit: Fit | None = None
-        shapes = shapes_of_many(op, specs, settings)
-        self.many = shapes is not None
-        if shapes is not None:
-            self.single, self.outputs = op.variadic is not None, [(shape, specs[0].dtype) for shape in shapes]
-            self.wide = self._touches_64_bits(op, specs, settings)
-            self._make = partial(forward_kernel, op, specs, settings, self.wide, None)
+        if self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings)):
             return
         sought = Sought.of(op, specs, settings) if has_structure(specs) else None
         self.fit = None if sought is None else sought.known()
@@ -70,6 +65,9 @@ class Kernels:
         if op.real:
             refuse_complex(op, specs)
         self.fit = None if sought is None else sought.made(op, specs, settings)
+        if self.fit is None and op.variadic is None and sought is not None and len(sought.family.examples) > 1:
+            if self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings, 0)):
+                return
         if self.fit is None:
             trace = abstract(function, arguments)
             results, self.single = trace.results
@@ -87,6 +85,15 @@ class Kernels:
             self._forward = Kernel(
                 function, name=op.name, wide=self.wide, arguments=arguments, known=known, settings=settings
             )
+
+    def _in_pieces(self, op: Any, specs: tuple, settings: dict, shapes: list | None) -> bool:
+        """Whether the call is one of pieces of these shapes: nothing is traced then."""
+        self.many = shapes is not None
+        if shapes is not None:
+            self.single, self.outputs = op.variadic is not None, [(shape, specs[0].dtype) for shape in shapes]
+            self.wide = self._touches_64_bits(op, specs, settings)
+            self._make = partial(forward_kernel, op, specs, settings, self.wide, None)
+        return self.many
 
     @property
     def forward(self) -> Any:

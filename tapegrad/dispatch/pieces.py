@@ -4,7 +4,9 @@ Note [Many pieces]
 Straight-line Python for hundreds of tensors takes longer to write and to compile than the call takes, and so does a
 trace with hundreds of arguments; and the next call may have another count. So operators that put arrays together or
 take one apart are declared with what NumPy does for any number of them (``Pieces``), and where the host runs kernels,
-calls of more than ``MANY`` pieces are made by a loop (``looping.py``), which calls that. The node is an ordinary one.
+calls of more than ``MANY`` pieces are made by a loop (``looping.py``), which calls that, and so are those that take
+apart another length than a call before: of these there is no structure, as it may be in as many pieces. The node is an
+ordinary one.
 Where something is unusual about the call (watchers, other values than NumPy's arrays, mixed dtypes) it is made like
 all others.
 """
@@ -36,13 +38,13 @@ class Pieces(NamedTuple):
     backward: Callable
 
 
-def shapes_of_many(op: Any, specs: tuple, settings: dict) -> list[tuple[int, ...]] | None:
-    """The shapes of the results of a call with very many arguments or results; None of any other."""
+def shapes_of_many(op: Any, specs: tuple, settings: dict, many: int = MANY) -> list[tuple[int, ...]] | None:
+    """The shapes of the results of a call with more arguments or results than ``many``; None of any other."""
     pieces, count = op.pieces, len(specs)
     if pieces is None or not (count > MANY or count == 1) or not _are_alike(specs) or not hosted():
         return None
     shapes = pieces.shapes([tuple(spec.shape) for spec in specs], **op.defaults, **settings)
-    return shapes if max(count, len(shapes)) > MANY else None
+    return shapes if max(count, len(shapes)) > many else None
 
 
 def _are_alike(specs: tuple) -> bool:

@@ -17,11 +17,12 @@ lengths that differ from each other, and from its other lengths. Of operators th
 among them, it is known that neither matters: what is traced with lengths that are two or more, and differ, is right for
 all but 0. Floats at which another formula holds (``special``: a norm's 0, 1 and 2) are no symbols either.
 
-Traced anew at each length are still: resampling and pooling, where the images' lengths change (which elements a window
-has is worked out in NumPy while it is traced); convolutions and recurrent layers of other widths (the lengths choose
-the algorithm); ``split`` and ``unbind`` along such a length (it is the number of results), and ``glu``; products
-of prefixes and ``recurrence`` (an associative scan has a known length); gradients of real transforms, pixel shuffles
-and ``ctc_loss``; ``pdist``, and factorizations of matrices with what is made of them.
+Traced anew at each length are still: adaptive pooling and antialiased resampling (how many elements a window has
+follows from the lengths); convolutions and recurrent layers of other widths (the lengths choose the algorithm); the
+gradient of ``glu``; products of prefixes and ``recurrence`` (an associative scan has a known length); gradients of real
+transforms, pixel shuffles and ``ctc_loss``; factorizations of matrices with what is made of them; and at each number
+``diagonal`` (the offset) and ``var`` (the correction). How many results ``split`` and ``unbind`` have follows from the
+lengths, so that these have none, but on the host need none: Note [Many pieces] in ``pieces.py``.
 """
 
 from __future__ import annotations

@@ -108,8 +108,14 @@ def euclidean_dist(x, y):
 
 
 def _pairs(count):
-    """The pairs of different rows, in order."""
-    return np.triu_indices(count, 1)
+    """The pairs of different rows, in order; of a symbol (Note [Structures]) found when the kernel runs."""
+    if isinstance(count, int):
+        return np.triu_indices(count, 1)
+    pairs = count * (count - 1) // 2
+    left = jnp.arange(pairs - 1, -1, -1)  # how many pairs come behind
+    rows = ((jnp.sqrt(8.0 * left + 1) - 1) / 2).astype(int)  # and how many whole rows of them
+    i = count - 2 - rows
+    return i, jnp.arange(pairs) - i * (2 * count - i - 1) // 2 + i + 1
 
 
 @general(

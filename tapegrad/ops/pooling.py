@@ -18,7 +18,7 @@ from tapegrad.execution.host_tier.forms import on_host
 from tapegrad.ops.kinds import general, linear
 from tapegrad.ops.memory_formats import IMAGES
 from tapegrad.ops.operator import Operator
-from tapegrad.ops.resampling import Sampling, on_axis, taken, tapped, taps
+from tapegrad.ops.resampling import Sampling, library, on_axis, taken, tapped, taps
 
 
 def _flat(x: Any, dims: int) -> Any:
@@ -68,7 +68,7 @@ def _apart(samplings: tuple[Sampling, ...]) -> bool:
 def _to_places(g_out: Any, x: Any, indices: Any, samplings: tuple[Sampling, ...]) -> Any:
     """The gradient of max pooling: what each window is given, at its index."""
     lengths = tuple(x.shape[x.ndim - len(samplings) :])
-    if _apart(samplings):
+    if _apart(samplings) and all(isinstance(length, int) for length in lengths):
         return window_scatter(g_out, indices, lengths=lengths, samplings=samplings)
     return plane_scatter(g_out, indices, lengths=lengths)
 
@@ -94,9 +94,9 @@ def _greatest(x: Any, axis: int, sampling: Sampling, places: Any) -> tuple[Any, 
     """
     positions, _ = taps(sampling, x.shape[axis])
     lowest = _lowest(x.dtype)
-    first = np.take_along_axis(positions, (positions >= 0).argmax(0)[None], 0)[0]
+    first = library(positions).take_along_axis(positions, (positions >= 0).argmax(0)[None], 0)[0]
     shape = (*x.shape[:axis], sampling.size, *x.shape[axis + 1 :])
-    whole = bool((positions[0] >= 0).all())  # no window begins in the padding: its first element is the best so far
+    whole = not sampling.low  # no window begins in the padding: its first element is the best so far
     best = tapped(x, axis, sampling, 0, lowest) if whole else jnp.full(shape, lowest, x.dtype)
     position = jnp.broadcast_to(on_axis(first.astype(np.int32), axis, x.ndim), shape)
     carried = places

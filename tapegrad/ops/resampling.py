@@ -3,13 +3,14 @@
 Note [Taps]
 All of these act on each dimension of space by itself, and along one dimension an output is a sum of a few inputs with
 fixed weights, its *taps*. A ``Sampling`` says where the taps are. Positions and weights are constants of the kernel,
-found with NumPy when it is traced. The adjoint adds to the same positions with the same weights.
+found with NumPy when it is traced; where a length is a symbol (Note [Structures]) the kernel finds them itself. The
+adjoint adds to the same positions with the same weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import add, mul
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ import numpy as np
 from jax import lax
 
 from tapegrad.caches import remembered
-from tapegrad.ops.kinds import linear
+from tapegrad.ops.kinds import linear, same
 from tapegrad.ops.memory_formats import IMAGES, as_images, gradient_of_images
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import widened
@@ -53,35 +54,48 @@ class Sampling(NamedTuple):
     align: bool = False
 
 
+def taps(sampling: Sampling, length: Any) -> tuple[Any, Any]:
+    """Positions, (taps, size), and weights, which broadcast to them; a tap that reads nothing has the position -1.
+
+    Of windows the weights are one row: such a tap reads 0.
+    """
+    return _known_taps(sampling, length) if _is_known(sampling, length) else _taps(jnp, sampling, length)
+
+
+def _is_known(sampling: Sampling, length: Any) -> bool:
+    """Whether no number is a symbol."""
+    return all(one is None or isinstance(one, (int, float, str)) for one in (length, *sampling))
+
+
 @remembered("sampling taps", nbytes=8 << 10)
-def taps(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and weights, (taps, size) each; a tap that reads nothing has the position -1 and the weight 0."""
-    if sampling.kind == "window":
-        positions, weights = _windows(sampling, length)
-    elif sampling.kind == "adaptive":
-        positions, weights = _adaptive(sampling.size, length)
-    elif sampling.kind.startswith("nearest"):
-        positions, weights = _nearest(sampling, length)
-    elif sampling.kind.endswith("antialias"):
-        positions, weights = _antialiased(sampling, length)
-    else:
-        positions, weights = _interpolated(sampling, length)
+def _known_taps(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
+    positions, weights = _taps(np, sampling, length)
     positions.setflags(write=False)
     weights.setflags(write=False)
     return positions, weights
 
 
-def _windows(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
-    starts = np.arange(sampling.size) * sampling.stride - sampling.low
-    positions = starts + np.arange(sampling.kernel)[:, None] * sampling.dilation
+def _taps(lib: Any, sampling: Sampling, length: Any) -> tuple[Any, Any]:
+    """``taps`` by NumPy or by jax's."""
+    if sampling.kind == "window":
+        return _windows(lib, sampling, length)
+    if sampling.kind == "adaptive":
+        return _adaptive(sampling.size, length)
+    if sampling.kind.startswith("nearest"):
+        return _nearest(lib, sampling, length)
+    return (_antialiased if sampling.kind.endswith("antialias") else partial(_interpolated, lib))(sampling, length)
+
+
+def _windows(lib: Any, sampling: Sampling, length: Any) -> tuple[Any, Any]:
+    starts = lib.arange(sampling.size) * sampling.stride - sampling.low
+    positions = starts + lib.arange(sampling.kernel)[:, None] * sampling.dilation
     inside = (positions >= 0) & (positions < length)
-    counts = np.full(sampling.size, float(sampling.divisor))
+    counts = lib.asarray([float(sampling.divisor)])
     if sampling.counted == "padded":
-        counts = np.minimum(starts + sampling.kernel, length + sampling.high) - starts
+        counts = lib.minimum(starts + sampling.kernel, length + sampling.high) - starts
     elif sampling.counted == "inside":
         counts = inside.sum(0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(inside, positions, -1), np.where(inside, 1 / counts, 0)
+    return lib.where(inside, positions, -1), (1 / lib.where(counts == 0, lib.inf, counts))[None]
 
 
 def _adaptive(size: int, length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -97,37 +111,39 @@ def _spacing(sampling: Sampling, length: int) -> float:
     """The distance, in the input, of neighbours in the output."""
     if sampling.align:
         return (length - 1) / (sampling.size - 1) if sampling.size > 1 else 0.0
-    return 1 / sampling.scale if sampling.scale else length / sampling.size
+    if sampling.scale is None or same(sampling.scale, 0):
+        return length / sampling.size
+    return 1 / sampling.scale
 
 
-def _nearest(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
+def _nearest(lib: Any, sampling: Sampling, length: Any) -> tuple[Any, Any]:
     shift = 0.5 if sampling.kind == "nearest-exact" else 0.0
-    spacing = np.float32(_spacing(sampling, length))
-    source = np.floor((np.arange(sampling.size, dtype=np.float32) + np.float32(shift)) * spacing)
-    return np.minimum(source.astype(int), length - 1)[None], np.ones((1, sampling.size))
+    spacing = lib.float32(_spacing(sampling, length))
+    source = lib.floor((lib.arange(sampling.size, dtype=lib.float32) + lib.float32(shift)) * spacing)
+    return lib.minimum(source.astype(int), length - 1)[None], np.ones((1, 1))
 
 
-def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
+def _cubic(lib: Any, distance: Any, a: float) -> Any:
     """Keys' cubic convolution kernel with the parameter ``a``."""
-    d = np.abs(distance)
+    d = lib.abs(distance)
     near = ((a + 2) * d - (a + 3)) * d * d + 1
     far = ((d - 5) * d + 8) * d * a - 4 * a
-    return np.where(d <= 1, near, np.where(d < 2, far, 0))
+    return lib.where(d <= 1, near, lib.where(d < 2, far, 0))
 
 
-def _interpolated(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
+def _interpolated(lib: Any, sampling: Sampling, length: Any) -> tuple[Any, Any]:
     """Two taps, or four, around each point; what lies beyond the ends counts as the last element."""
-    out, spacing = np.arange(sampling.size), _spacing(sampling, length)
+    out, spacing = lib.arange(sampling.size), _spacing(sampling, length)
     if sampling.kind == "linear" and sampling.size == length:
         spacing = 1  # as in PyTorch, whatever the scale is
     source = out * spacing if sampling.align else (out + 0.5) * spacing - 0.5
     if sampling.kind == "linear":
-        source = np.maximum(source, 0)
-    base = np.floor(source)
-    offsets = np.arange(2)[:, None] if sampling.kind == "linear" else np.arange(-1, 3)[:, None]
+        source = lib.maximum(source, 0)
+    base = lib.floor(source)
+    offsets = lib.arange(2)[:, None] if sampling.kind == "linear" else lib.arange(-1, 3)[:, None]
     distance = source - base - offsets
-    weights = 1 - np.abs(distance) if sampling.kind == "linear" else _cubic(distance, -0.75)
-    return np.clip(base + offsets, 0, length - 1).astype(int), weights
+    weights = 1 - lib.abs(distance) if sampling.kind == "linear" else _cubic(lib, distance, -0.75)
+    return lib.clip(base + offsets, 0, length - 1).astype(int), weights
 
 
 def _antialiased(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +158,7 @@ def _antialiased(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarra
     positions = starts + np.arange(int((stops - starts).max(initial=0)))[:, None]
     inside = positions < stops
     distance = (positions - center + 0.5) / stretch
-    weights = np.maximum(1 - np.abs(distance), 0) if is_linear else _cubic(distance, -0.5)
+    weights = np.maximum(1 - np.abs(distance), 0) if is_linear else _cubic(np, distance, -0.5)
     weights = np.where(inside, weights, 0)
     return np.where(inside, positions, -1), weights / weights.sum(0)
 
@@ -163,7 +179,7 @@ def window_ends(sampling: Sampling, tap: int, length: int) -> tuple[int, int, in
 
 def tapped(x: Any, axis: int, sampling: Sampling, tap: int, fill: Any) -> Any:
     """What all outputs read with one of their taps; ``fill`` where that is nothing."""
-    if sampling.kind != "window":
+    if sampling.kind != "window" or not _is_known(sampling, x.shape[axis]):
         return taken(x, axis, taps(sampling, x.shape[axis])[0][tap], fill)
     first = _first(sampling, tap)
     span = (sampling.size - 1) * sampling.stride + 1
@@ -174,45 +190,60 @@ def tapped(x: Any, axis: int, sampling: Sampling, tap: int, fill: Any) -> Any:
     return lax.slice_in_dim(x, first + low, first + low + span, sampling.stride, axis)
 
 
-def taken(x: Any, axis: int, positions: np.ndarray, fill: Any) -> Any:
+def taken(x: Any, axis: int, positions: Any, fill: Any) -> Any:
     """The elements at these positions, ``fill`` at negative ones."""
-    found = jnp.take(x, np.maximum(positions, 0), axis=axis, mode="clip")
-    if (positions >= 0).all():
+    lib = library(positions)
+    found = jnp.take(x, lib.maximum(positions, 0), axis=axis, mode="clip")
+    if lib is np and (positions >= 0).all():
         return found
     return jnp.where(on_axis(positions >= 0, axis, x.ndim), found, jnp.asarray(fill, x.dtype))
 
 
-def on_axis(values: np.ndarray, axis: int, ndim: int) -> np.ndarray:
+def library(values: Any) -> Any:
+    """What computes with such positions: NumPy, as long as they are constants of the kernel."""
+    return np if isinstance(values, np.ndarray) else jnp
+
+
+def on_axis(values: Any, axis: int, ndim: int) -> np.ndarray:
     """Values for each place along an axis, in the shape that broadcasts."""
     return values.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
 def _sampled(x: Any, axis: int, sampling: Sampling) -> Any:
-    _, weights = taps(sampling, x.shape[axis])
-    if len(weights) == 1 and (weights == 1).all():
+    positions, weights = taps(sampling, x.shape[axis])
+    if len(positions) == 1 and _alike(weights) and weights[0, 0] == 1:
         return tapped(x, axis, sampling, 0, 0)
-    if not weights.size:
+    if isinstance(positions, np.ndarray) and not positions.size:
         return jnp.zeros((*x.shape[:axis], sampling.size, *x.shape[axis + 1 :]), x.dtype)
-    read = [tapped(x, axis, sampling, tap, 0) for tap in range(len(weights))]
-    if (weights == weights[0, 0]).all():
+    read = [tapped(x, axis, sampling, tap, 0) for tap in range(len(positions))]
+    if _alike(weights):
         return reduce(add, read) * weights[0, 0].astype(x.dtype)
+    if len(weights) == 1:
+        return reduce(add, read) * on_axis(weights[0].astype(x.dtype), axis, x.ndim)
     factors = [on_axis(weight.astype(x.dtype), axis, x.ndim) for weight in weights]
     return reduce(add, map(mul, read, factors))
 
 
-def _spread(g: Any, axis: int, sampling: Sampling, length: int) -> Any:
+def _alike(weights: Any) -> bool:
+    """Whether all are known to be the same."""
+    return isinstance(weights, np.ndarray) and weights.size > 0 and bool((weights == weights[0, 0]).all())
+
+
+def _spread(g: Any, axis: int, sampling: Sampling, length: Any) -> Any:
     positions, weights = taps(sampling, length)
-    if weights.size and (weights == weights[0, 0]).all():
-        parts = [g * weights[0, 0].astype(g.dtype)] * len(weights)
+    if _alike(weights):
+        parts = [g * weights[0, 0].astype(g.dtype)]
     else:
         parts = [g * on_axis(weight.astype(g.dtype), axis, g.ndim) for weight in weights]
-    if sampling.kind == "window" and parts:
+    if len(parts) == 1:
+        parts *= len(positions)
+    if sampling.kind == "window" and parts and _is_known(sampling, length):
         ends = [window_ends(sampling, tap, length) for tap in range(len(parts))]
         widths = [[one if i == axis else (0, 0, 0) for i in range(g.ndim)] for one in ends]
         return reduce(add, map(lax.pad, parts, [jnp.zeros((), g.dtype)] * len(parts), widths))
     total = jnp.zeros((*g.shape[:axis], length, *g.shape[axis + 1 :]), g.dtype)
     for part, row in zip(parts, positions, strict=True):
-        places = np.where(row < 0, length, row)
+        places = library(row).where(row < 0, length, row)
         total = total.at[(*[slice(None)] * axis, places)].add(part, mode="drop")
     return total
 
@@ -231,7 +262,7 @@ def _keeps_values(samplings):
     return all(sampling.kind.startswith("nearest") for sampling in samplings)
 
 
-@linear(x=lambda g, samplings: resample(g, samplings=samplings), aten=None)
+@linear(x=lambda g, samplings: resample(g, samplings=samplings), aten=None, special=(0,))
 def resample_adjoint(x, *, samplings, lengths):
     """The adjoint of ``resample``: what was taken from inputs of ``lengths`` elements, given back."""
     wide = widened(x)
@@ -259,7 +290,7 @@ def sampled(attribute: str) -> Callable[[Any], tuple]:
 
 
 def _declare(name: str, formula: Callable = _by_shape, **facts: Any) -> Operator:
-    @linear(x=formula, name=name, real=True, **facts)
+    @linear(x=formula, name=name, real=True, special=(0,), **facts)
     def operator(x, *, samplings):
         """``x`` sampled along its last dimensions, one ``Sampling`` for each. See Note [Taps]."""
         return _resampled(x, samplings)

@@ -16,7 +16,7 @@ from tapegrad.ops import conventions
 from tapegrad.ops.comparison import integral, isfinite
 from tapegrad.ops.conventions import kink, rule
 from tapegrad.ops.formulas import zeros
-from tapegrad.ops.kinds import Elementwise, conj, declaration, elementwise, linear
+from tapegrad.ops.kinds import Elementwise, conj, declaration, elementwise, linear, same
 from tapegrad.ops.selection import masked, where
 
 
@@ -39,7 +39,7 @@ def reciprocal(x):
 
 
 def _fixed_power_to_base(g, x, exponent):
-    if exponent == 0:
+    if same(exponent, 0):
         return zeros(g)
     return g * conj(exponent * power(x, exponent=exponent - 1))
 
@@ -47,12 +47,14 @@ def _fixed_power_to_base(g, x, exponent):
 @elementwise(
     x=_fixed_power_to_base, aten=".Tensor_Scalar", family="pow",
     edge=("x", 0, "the derivative of x**p at x = 0 is infinite for p < 1"), spoilt="power",
+    special=(0, 1, 2, 3, 4, -1, -2, 0.5, -0.5, 1.5),
 )  # fmt: skip
 def power(x, *, exponent):
     """``x ** exponent`` for an exponent that is compiled in: whole and half powers become products and roots."""
     cases = {0: jnp.ones_like, 1: lambda x: x, 2: lambda x: x * x, 3: lambda x: x * x * x, -1: lambda x: 1 / x,
              -2: lambda x: 1 / (x * x), 0.5: _sqrt, -0.5: lambda x: 1 / _sqrt(x)}  # fmt: skip
-    return cases[exponent](x) if exponent in cases else jnp.power(x, exponent)
+    found = next((case for number, case in cases.items() if same(exponent, number)), None)
+    return found(x) if found else jnp.power(x, exponent)
 
 
 def _with_imag_sign(value, sign):
