@@ -251,6 +251,29 @@ def test_other_lengths_and_numbers_are_not_traced(name, traced):
             np.testing.assert_allclose(mine, its, rtol=1e-5, atol=1e-5)
 
 
+def test_very_many_pieces_are_not_traced_when_deferred_either(monkeypatch):
+    forget_plans()
+    operator, prepared = type(TABLE["stack"]), []
+    prepare, gradients = operator.prepare, plan.Plan.gradients
+
+    def noting(self, *args):
+        prepared.append(self.name)
+        return prepare(self, *args)
+
+    def noting_gradients(self, *args):
+        prepared.append(self.op.name)
+        return gradients(self, *args)
+
+    monkeypatch.setattr(operator, "prepare", noting)
+    monkeypatch.setattr(plan.Plan, "gradients", noting_gradients)
+    x = torch.arange(300.0).reshape(100, 3).requires_grad_()
+    with torch.deferred():
+        y = torch.stack([row * 2 for row in x.unbind()])
+        y.square().sum().backward()
+    assert x.grad.tolist() == (8 * x).tolist()
+    assert not {"stack", "unbind"} & set(prepared)
+
+
 def test_gradients_at_new_lengths_are_those_of_each_by_itself():
     w = torch.linspace(-1, 1, 12).reshape(3, 4).requires_grad_()
     for n in (5, 6, 7, 3, 4, 1, 9):

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tapegrad.dispatch.levels import lifted_forward
-from tapegrad.dispatch.pieces import shapes_of_many
+from tapegrad.dispatch.pieces import host_function, shapes_of_many
 from tapegrad.dispatch.structures import Fit, Sought
 from tapegrad.execution.calls import Call
 from tapegrad.execution.devices import META
@@ -92,7 +92,9 @@ class Kernels:
         if shapes is not None:
             self.single, self.outputs = op.variadic is not None, [(shape, specs[0].dtype) for shape in shapes]
             self.wide = self._touches_64_bits(op, specs, settings)
-            self._make = partial(forward_kernel, op, specs, settings, self.wide, None)
+            given, dtype = [tuple(spec.shape) for spec in specs], specs[0].dtype.numpy
+            known = partial(host_function, op.pieces.forward, given, shapes, self.single, dtype, settings)
+            self._make = partial(forward_kernel, op, specs, settings, self.wide, known)
         return self.many
 
     @property

@@ -13,15 +13,22 @@ all others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tapegrad.execution.costs import Cost
 from tapegrad.execution.devices import META
-from tapegrad.execution.tiering import hosted
+from tapegrad.execution.tiering import HostFunction, hosted
 from tapegrad.tensor.spec import Spec
 
 MANY = 64
 """From how many pieces on there are many."""
+
+EACH = 500.0
+"""The nanoseconds that NumPy takes for a piece."""
+
+Shape = tuple[int, ...]
 
 
 class Pieces(NamedTuple):
@@ -45,6 +52,20 @@ def shapes_of_many(op: Any, specs: tuple, settings: dict, many: int = MANY) -> l
         return None
     shapes = pieces.shapes([tuple(spec.shape) for spec in specs], **op.defaults, **settings)
     return shapes if max(count, len(shapes)) > many else None
+
+
+def host_function(
+    function: Callable, given: Sequence[Shape], results: Sequence[Shape], single: bool, dtype: Any, settings: dict
+) -> HostFunction:
+    """What the host runs for arrays and results of these shapes; it is never worth while to compile so many."""
+
+    def body(*arrays: Any) -> Any:
+        found = function(arrays, **settings)
+        return found[0] if single else tuple(found)
+
+    cost = EACH * max(len(given), len(results))
+    shapes = [(shape, dtype) for shape in results]
+    return HostFunction(body, Cost(cost, 2 * cost, math.inf), (dtype,) * len(given), (shapes, single))
 
 
 def _are_alike(specs: tuple) -> bool:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from tapegrad.dispatch.kernels import Kernels, abstract_argument
+from tapegrad.dispatch.pieces import host_function
 from tapegrad.dispatch.saved import kept_spec
 from tapegrad.dispatch.structures import Fit
 from tapegrad.errors import message
@@ -305,13 +306,19 @@ class Plan:
         return backward
 
     def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:
-        fit = self.fit
+        fit, known = self.fit, None
+        if fit is not None:
+            known = partial(fit.backward, self, wanted, defined)
+        elif self.kernels.many and all(defined) and all(wanted) and len(wanted) == len(self.specs):
+            given, shapes = ([tuple(spec.shape) for spec in specs] for specs in (self.out_specs, self.specs))
+            function = partial(self.op.pieces.backward, shapes=shapes)
+            known = partial(host_function, function, given, shapes, False, self.specs[0].dtype.numpy, self.settings)
         return Kernel(
             self.backward_function(wanted, defined),
             name=self.node_class.__name__,
             wide=self.kernels.wide,
             arguments=self.backward_arguments(defined),
-            known=None if fit is None else partial(fit.backward, self, wanted, defined),
+            known=known,
             settings=self.settings,
             checked=sum(defined),  # gradients of what was cast when it was written, or of a misfit
         )
