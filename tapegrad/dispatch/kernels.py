@@ -65,9 +65,9 @@ class Kernels:
         if op.real:
             refuse_complex(op, specs)
         self.fit = None if sought is None else sought.made(op, specs, settings)
-        if self.fit is None and op.variadic is None and sought is not None and len(sought.family.examples) > 1:
-            if self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings, 0)):
-                return
+        again = self.fit is None and sought is not None and len(sought.family.examples) > 1
+        if again and op.variadic is None and self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings, 0)):
+            return
         if self.fit is None:
             trace = abstract(function, arguments)
             results, self.single = trace.results

@@ -64,7 +64,7 @@ def host_function(
         return found[0] if single else tuple(found)
 
     cost = EACH * max(len(given), len(results))
-    shapes = [(shape, dtype) for shape in results]
+    shapes: list[Any] = [(shape, dtype) for shape in results]
     return HostFunction(body, Cost(cost, 2 * cost, math.inf), (dtype,) * len(given), (shapes, single))
 
 
