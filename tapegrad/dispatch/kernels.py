@@ -65,8 +65,8 @@ class Kernels:
         if op.real:
             refuse_complex(op, specs)
         self.fit = None if sought is None else sought.made(op, specs, settings)
-        again = self.fit is None and sought is not None and len(sought.family.examples) > 1
-        if again and op.variadic is None and self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings, 0)):
+        again = self.fit is None and sought is not None and len(sought.family.examples) > 1 and op.variadic is None
+        if again and self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings, 0)):
             return
         if self.fit is None:
             trace = abstract(function, arguments)
