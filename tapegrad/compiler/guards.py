@@ -9,10 +9,9 @@ and strings by value; arrays of NumPy by their elements.
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
-from operator import is_, itemgetter
-from types import FunctionType
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from operator import is_
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from tapegrad.compiler.places import (
 )
 from tapegrad.compiler.reachable import DEFAULTS, Reachable
 from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.tape.sources import defined
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -50,7 +50,7 @@ class Guards:
 
     __slots__ = (
         "tensors", "unsure", "names", "_places", "_lists", "_sets", "_keys", "_names", "_sizes", "_arrays", "_kept",
-        "_pinned", "_quick",
+        "_pinned", "_same",
     )  # fmt: skip
 
     def __init__(self, roots: list[tuple[Any, str]]) -> None:
@@ -68,7 +68,7 @@ class Guards:
         self._arrays = [(array, _contents(array), name) for array, name in reachable.arrays]
         for container, name in reachable.containers:
             self._add(container, name)
-        self._quick: _Quick | None = None
+        self._same: Callable[[], bool] | None = None
 
     @property
     def arrays(self) -> bool:
@@ -111,7 +111,7 @@ class Guards:
 
     def release(self, rebound: list[Rebound]) -> None:
         """No longer compare these places, nor hold what was there."""
-        self._quick = None
+        self._same = None
         freed = {binding.identity for binding, _, _ in rebound}
         lists = {id(binding.container) for binding, _, _ in rebound}
         for old in {id(old) for _, old, _ in rebound}:
@@ -133,75 +133,36 @@ class Guards:
 
     def unchanged(self) -> bool:
         """Whether nothing has changed; quicker than to find out what."""
-        quick = self._quick or self._prepared()
+        if self._same is None:
+            self._same = self._written()
         try:
-            for cell, expected in quick.cells:
-                if cell.cell_contents is not expected:
-                    return self.changed() is None
-            for container, key, expected in quick.single:
-                found = container[key]
-                if found is not expected and not alike(found, expected):
-                    return False
-            for read, container, expected in quick.items:
-                found = read(container)
-                if not all(map(is_, found, expected)) and not _all_alike(found, expected):
-                    return False
-            for function, code, defaults, keyword_defaults in quick.functions:
-                if (
-                    function.__code__ is not code
-                    or function.__defaults__ is not defaults
-                    or function.__kwdefaults__ is not keyword_defaults
-                ):
-                    return self.changed() is None
-            for names, name in quick.absent:
-                if name in names:
-                    return False
+            if self._same():
+                return not (self._sets or self._arrays) or self._changed_inside() is None
         except (KeyError, IndexError, ValueError, AttributeError):
-            return False
-        for container, size, _ in self._sizes:
-            if len(container) != size:
-                return False
-        for container, names, last, _ in self._names:  # what is new is the last
-            if len(container) != len(names) or next(reversed(container), None) is not last:
-                return self.changed() is None
-        for container, _, items, _ in self._lists:
-            if len(container) != len(items) or not all(map(is_, container, items)):
-                return self.changed() is None
-        for container in quick.empty:
-            if container:
-                return False
-        for container, keys in quick.keys:
-            if len(container) != len(keys) or not all(map(is_, container, keys)):
-                return False
-        return not quick.more or self._changed_inside() is None
+            return self.changed() is None
+        return self.changed() is None
 
-    def _prepared(self) -> _Quick:
-        quick = self._quick = _Quick([], [], [], [], [], [], [], bool(self._sets or self._arrays))
-        inside: dict[int, tuple[Any, dict]] = {}
-        defaults = {
-            (id(place[0].owner), place[1]): place[2]
-            for place in self._places
-            if type(place[0]) is AttributeSlot and type(place[0].owner) is FunctionType
-        }
-        for container, key, expected, _ in self._places:
-            kind = type(container)
-            if kind is Cell:
-                quick.cells.append((container.cell, expected))
-            elif kind is Absent and expected is MISSING:
-                quick.absent.append((container.inner, key))
-            elif kind is Code:
-                its = (defaults[id(container.function), descriptor] for descriptor in DEFAULTS)
-                quick.functions.append((container.function, expected, *its))
-            elif not (kind is AttributeSlot and key in DEFAULTS):
-                inside.setdefault(id(container), (container, {}))[1][key] = expected
-        for container, items in inside.values():
-            if len(items) == 1:
-                quick.single.append((container, *items.popitem()))
-            else:
-                quick.items.append((itemgetter(*items), container, tuple(items.values())))
-        quick.empty.extend(container for container, _, keys, _ in self._keys if not keys)
-        quick.keys.extend((container, keys) for container, _, keys, _ in self._keys if keys)
-        return quick
+    def _written(self) -> Callable[[], bool]:
+        """A function of one expression that compares all: after a step of XLA's, little of this lies in a cache."""
+        names: dict[int, tuple[str, Any]] = {}
+
+        def name(thing: Any) -> str:
+            return names.setdefault(id(thing), (f"o{len(names)}", thing))[0]
+
+        def has(container: Any, items: tuple) -> str:
+            same = f"len({name(container)}) == {len(items)} and all(map(is_, {name(container)}, {name(items)}))"
+            return same if items else f"not {name(container)}"
+
+        terms = [_term(name, *place[:3]) for place in self._places]
+        terms += [f"len({name(container)}) == {size}" for container, size, _ in self._sizes]
+        for container, keys, last, _ in self._names:  # what is new is the last
+            terms.append(f"len({name(container)}) == {len(keys)}")
+            terms.append(f"next(reversed({name(container)}), None) is {name(last)}")
+        terms += [has(container, items) for container, _, items, _ in (*self._lists, *self._keys)]
+        held = dict(names.values())
+        head = f"def same({', '.join(f'{one}={one}' for one in held)}):"
+        lines = [head, f"    return {' and '.join(dict.fromkeys(terms)) or True}"]
+        return defined(lines, "same", {"is_": is_, "alike": alike, **held})
 
     def changed(self) -> str | None:
         """What has changed, in words; None if nothing has."""
@@ -236,21 +197,22 @@ class Guards:
         return None
 
 
-class _Quick(NamedTuple):
-    """What is compared, sorted for speed.
-
-    Closures' cells, items of containers of which one matters, and of others all that do; functions with their code and
-    their defaults, names that are not there, dictionaries that are empty, the keys of others; whether there is more.
-    """
-
-    cells: list[tuple]
-    single: list[tuple]
-    items: list[tuple]
-    functions: list[tuple]
-    absent: list[tuple]
-    empty: list[Any]
-    keys: list[tuple]
-    more: bool
+def _term(name: Callable[[Any], str], container: Any, key: Any, expected: Any) -> str:
+    """That a place holds what it held, as an expression; ``name`` gives objects their names in it."""
+    kind = type(container)
+    if kind is Absent and expected is MISSING:
+        return f"{name(key)} not in {name(container.inner)}"
+    if kind is Cell:
+        found = f"{name(container.cell)}.cell_contents"
+    elif kind is Code:
+        found = f"{name(container.function)}.__code__"
+    elif kind is AttributeSlot and key in DEFAULTS:
+        found = f"{name(container.owner)}.{key.__name__}"
+    else:
+        found = f"{name(container)}[{name(key)}]"
+    if type(expected) in PLAIN:
+        return f"((found := {found}) is {name(expected)} or alike(found, {name(expected)}))"
+    return f"{found} is {name(expected)}"
 
 
 _SEQUENCES = (list, collections.deque)
