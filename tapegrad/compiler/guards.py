@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Iterator
-from operator import is_
 from typing import Any
 
 import numpy as np
 
+from tapegrad.compiler.comparison import Comparison, alike
 from tapegrad.compiler.places import (
     MISSING,
     Absent,
@@ -28,7 +28,6 @@ from tapegrad.compiler.places import (
 )
 from tapegrad.compiler.reachable import DEFAULTS, Reachable
 from tapegrad.compiler.trace_rules import PLAIN
-from tapegrad.tape.sources import defined
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -143,26 +142,17 @@ class Guards:
         return self.changed() is None
 
     def _written(self) -> Callable[[], bool]:
-        """A function of one expression that compares all: after a step of XLA's, little of this lies in a cache."""
-        names: dict[int, tuple[str, Any]] = {}
-
-        def name(thing: Any) -> str:
-            return names.setdefault(id(thing), (f"o{len(names)}", thing))[0]
-
-        def has(container: Any, items: tuple) -> str:
-            same = f"len({name(container)}) == {len(items)} and all(map(is_, {name(container)}, {name(items)}))"
-            return same if items else f"not {name(container)}"
-
-        terms = [_term(name, *place[:3]) for place in self._places]
-        terms += [f"len({name(container)}) == {size}" for container, size, _ in self._sizes]
+        comparison = Comparison()
+        for container, key, expected, _ in self._places:
+            _compare(comparison, container, key, expected)
+        for container, size, _ in self._sizes:
+            comparison.expect_size(container, size)
         for container, keys, last, _ in self._names:  # what is new is the last
-            terms.append(f"len({name(container)}) == {len(keys)}")
-            terms.append(f"next(reversed({name(container)}), None) is {name(last)}")
-        terms += [has(container, items) for container, _, items, _ in (*self._lists, *self._keys)]
-        held = dict(names.values())
-        head = f"def same({', '.join(f'{one}={one}' for one in held)}):"
-        lines = [head, f"    return {' and '.join(dict.fromkeys(terms)) or True}"]
-        return defined(lines, "same", {"is_": is_, "alike": alike, **held})
+            comparison.expect_size(container, len(keys))
+            comparison.terms.append(f"next(reversed({comparison.name(container)}), None) is {comparison.name(last)}")
+        for container, _, items, _ in (*self._lists, *self._keys):
+            comparison.expect_items(container, items)
+        return comparison.function()
 
     def changed(self) -> str | None:
         """What has changed, in words; None if nothing has."""
@@ -197,34 +187,22 @@ class Guards:
         return None
 
 
-def _term(name: Callable[[Any], str], container: Any, key: Any, expected: Any) -> str:
-    """That a place holds what it held, as an expression; ``name`` gives objects their names in it."""
-    kind = type(container)
+def _compare(comparison: Comparison, container: Any, key: Any, expected: Any) -> None:
+    """A place must hold what it held."""
+    kind, name = type(container), comparison.name
     if kind is Absent and expected is MISSING:
-        return f"{name(key)} not in {name(container.inner)}"
-    if kind is Cell:
-        found = f"{name(container.cell)}.cell_contents"
+        comparison.terms.append(f"{name(key)} not in {name(container.inner)}")
+    elif kind is Cell:
+        comparison.expect(f"{name(container.cell)}.cell_contents", expected)
     elif kind is Code:
-        found = f"{name(container.function)}.__code__"
+        comparison.expect(f"{name(container.function)}.__code__", expected)
     elif kind is AttributeSlot and key in DEFAULTS:
-        found = f"{name(container.owner)}.{key.__name__}"
+        comparison.expect(f"{name(container.owner)}.{key.__name__}", expected)
     else:
-        found = f"{name(container)}[{name(key)}]"
-    if type(expected) in PLAIN:
-        return f"((found := {found}) is {name(expected)} or alike(found, {name(expected)}))"
-    return f"{found} is {name(expected)}"
+        comparison.expect(f"{name(container)}[{name(key)}]", expected)
 
 
 _SEQUENCES = (list, collections.deque)
-
-
-def alike(left: Any, right: Any) -> bool:
-    """Whether two Python values can be taken for one another: numbers and strings that are the same in every bit.
-
-    >>> alike(1.5, 3 / 2), alike(0.0, -0.0), alike(1, True), alike([], [])
-    (True, False, False, False)
-    """
-    return type(left) is type(right) and type(left) in PLAIN and (left is right or repr(left) == repr(right))
 
 
 def _items_of(container: Any, items: tuple, name: str) -> Iterator[tuple]:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.compiler.guards import alike
+from tapegrad.compiler.comparison import alike
 from tapegrad.compiler.places import Binding, Rebound
 from tapegrad.execution.dtypes import (
     BOOL,

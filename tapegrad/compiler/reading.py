@@ -28,7 +28,7 @@ from tapegrad.execution.tiering import twin
 from tapegrad.execution.values import DeferredValue
 from tapegrad.tape.modes import alone
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import materialize, value_of
+from tapegrad.tensor.tensor import Tensor, materialize, value_of
 
 
 class Reading:
@@ -43,6 +43,7 @@ class Reading:
     def __init__(self, inputs: Sequence[Input], executable: StepExecutable, effects: SideEffects) -> None:
         self._constants = [of if kind in ("number", "constant") else None for kind, of in inputs]
         self._memories: list[tuple[int, Storage]] = []
+        self._tensors: list[tuple[int, Tensor]] = []
         self._written: list[tuple[int, Storage]] = []
         self._rebound: list[tuple[int, Any, Any, int]] = []
         self._others: list[tuple[int, Any, Any]] = []
@@ -64,6 +65,8 @@ class Reading:
                 self._rebound.append((position, of.of.container, of.of.key, _places(of, effects)))
             elif of.fixed and (kind == "storage" or not (of.of._spec.plain or of.of._spec.window)):
                 (self._written if donated else self._memories).append((position, of.of._storage))
+            elif kind == "tensor" and of.fixed and of.of._spec.plain and not donated:
+                self._tensors.append((position, of.of))
             else:
                 self._others.append((position, _storage_of if kind == "storage" else _value_of, of))
                 self._donated += [(position, of)] if donated else []
@@ -73,9 +76,10 @@ class Reading:
         inputs, lonely = self._constants.copy(), not self._alters or alone()
         for position, storage in self._memories:
             value = storage.value
-            if type(value) in _CHANGED:
-                value = self._for_xla(position, _materialized(storage))
-            inputs[position] = value
+            inputs[position] = self._for_xla(position, _materialized(storage)) if type(value) in _CHANGED else value
+        for position, tensor in self._tensors:
+            value = tensor._value
+            inputs[position] = self._for_xla(position, _value(tensor)) if type(value) in _CHANGED else value
         for position, storage in self._written:
             value = storage.value
             if type(value) is DeferredValue or getrefcount(value) > 3 or not lonely:  # memory, ours, its own
@@ -102,12 +106,10 @@ class Reading:
 
     def _for_xla(self, position: int, value: Any) -> Any:
         """What XLA is given for a value: see Note [What lies on the host]."""
-        if type(value) is not ndarray:
-            return value
         before = self._on_host.get(position)
         if before is not None and before() is value:
-            return twin(value)
-        if position not in self._replaced:
+            return twin(value)  # asked each time: who writes to an array has its twin forgotten
+        if type(value) is ndarray and position not in self._replaced:
             self._on_host[position] = ref(value)
         return value
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.compiler.capture import Capture, Seen
-from tapegrad.compiler.guards import alike
+from tapegrad.compiler.comparison import alike
 from tapegrad.compiler.histories import is_used_up
 from tapegrad.compiler.moving import Moving
 from tapegrad.compiler.places import Rebound
