@@ -15,9 +15,9 @@ from typing import Any
 
 from tapegrad.caches import Cache
 from tapegrad.compiler.capture import hooks_of
-from tapegrad.compiler.comparison import alike
 from tapegrad.compiler.reachable import KEPT
 from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.compiler.written_guard import alike
 from tapegrad.execution.devices import get_default_device
 from tapegrad.execution.dtypes import get_default_dtype
 from tapegrad.execution.values import is_tracer

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.compiler.comparison import Comparison, alike
 from tapegrad.compiler.places import (
     MISSING,
     Absent,
@@ -28,6 +27,7 @@ from tapegrad.compiler.places import (
 )
 from tapegrad.compiler.reachable import DEFAULTS, Reachable
 from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.compiler.written_guard import WrittenGuard, alike
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -142,17 +142,17 @@ class Guards:
         return self.changed() is None
 
     def _written(self) -> Callable[[], bool]:
-        comparison = Comparison()
+        guard = WrittenGuard()
         for container, key, expected, _ in self._places:
-            _compare(comparison, container, key, expected)
+            _compare(guard, container, key, expected)
         for container, size, _ in self._sizes:
-            comparison.expect_size(container, size)
+            guard.expect_size(container, size)
         for container, keys, last, _ in self._names:  # what is new is the last
-            comparison.expect_size(container, len(keys))
-            comparison.terms.append(f"next(reversed({comparison.name(container)}), None) is {comparison.name(last)}")
+            guard.expect_size(container, len(keys))
+            guard.terms.append(f"next(reversed({guard.name(container)}), None) is {guard.name(last)}")
         for container, _, items, _ in (*self._lists, *self._keys):
-            comparison.expect_items(container, items)
-        return comparison.function()
+            guard.expect_items(container, items)
+        return guard.function()
 
     def changed(self) -> str | None:
         """What has changed, in words; None if nothing has."""
@@ -187,19 +187,19 @@ class Guards:
         return None
 
 
-def _compare(comparison: Comparison, container: Any, key: Any, expected: Any) -> None:
+def _compare(guard: WrittenGuard, container: Any, key: Any, expected: Any) -> None:
     """A place must hold what it held."""
-    kind, name = type(container), comparison.name
+    kind, name = type(container), guard.name
     if kind is Absent and expected is MISSING:
-        comparison.terms.append(f"{name(key)} not in {name(container.inner)}")
+        guard.terms.append(f"{name(key)} not in {name(container.inner)}")
     elif kind is Cell:
-        comparison.expect(f"{name(container.cell)}.cell_contents", expected)
+        guard.expect(f"{name(container.cell)}.cell_contents", expected)
     elif kind is Code:
-        comparison.expect(f"{name(container.function)}.__code__", expected)
+        guard.expect(f"{name(container.function)}.__code__", expected)
     elif kind is AttributeSlot and key in DEFAULTS:
-        comparison.expect(f"{name(container.owner)}.{key.__name__}", expected)
+        guard.expect(f"{name(container.owner)}.{key.__name__}", expected)
     else:
-        comparison.expect(f"{name(container)}[{name(key)}]", expected)
+        guard.expect(f"{name(container)}[{name(key)}]", expected)
 
 
 _SEQUENCES = (list, collections.deque)

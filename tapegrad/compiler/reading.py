@@ -13,7 +13,7 @@ as the array of jax's that is kept as long as that lives (``twin``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
 from weakref import ref
@@ -51,7 +51,7 @@ class Reading:
         self._numbers: list[tuple[int, Any, int]] = []
         self._drawn = [one for one in effects.drawn if one.taken and not one.stream.has_keys]
         self._alters = bool(executable.donated)
-        self._on_host: dict[int, ref[ndarray]] = {}
+        self._on_host: dict[int, Callable[[], Any]] = {}
         self._replaced = executable.donated
         for position, (kind, of) in enumerate(inputs):
             donated = position in executable.donated

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tapegrad.compiler.capture import Seen, current_array, hooks_of
-from tapegrad.compiler.comparison import Comparison
 from tapegrad.compiler.reachable import KEPT
+from tapegrad.compiler.written_guard import WrittenGuard
 from tapegrad.execution.values import materialized
 from tapegrad.tensor.tensor import Tensor
 
@@ -87,18 +87,18 @@ class TensorGuards:
         return all(guard.change() is None for guard in self._others) and not self.rewritten()
 
     def _written(self) -> Callable[[], bool]:
-        comparison = Comparison()
-        expect, name, terms = comparison.expect, comparison.name, comparison.terms
+        written = WrittenGuard()
+        expect, name, terms = written.expect, written.name, written.terms
         for tensor, spec, storage, inside, size in self._simple:  # attributes are added, but never taken away
             expect(f"{name(tensor)}._spec", spec)
             expect(f"{name(tensor)}._storage", storage)
             expect(f"{name(tensor)}._edge", None)
-            comparison.expect_size(inside, size)
+            written.expect_size(inside, size)
         for inside, spec in self._graded:
             grad, node = f"{name(inside)}['_grad']", f"(node := {name(inside)}['_accumulator']())"
             expect(grad if spec is None else f"{grad} is not None and {grad}._spec", spec)
             terms.append(f"({node} is None or node.hook_slots is None)")
-        return comparison.function()
+        return written.function()
 
     def rewritten(self) -> bool:
         """Whether elements that were read are others."""

@@ -14,13 +14,13 @@ from tapegrad.compiler.trace_rules import PLAIN
 from tapegrad.tape.sources import defined
 
 
-class Comparison:
+class WrittenGuard:
     """Terms of Python, and names for the objects in them.
 
-    >>> comparison = Comparison()
+    >>> guard = WrittenGuard()
     >>> items = [1, 2]
-    >>> comparison.terms.append(f"len({comparison.name(items)}) == 2")
-    >>> same = comparison.function()
+    >>> guard.terms.append(f"len({guard.name(items)}) == 2")
+    >>> same = guard.function()
     >>> same(), items.pop(), same()
     (True, 2, False)
     """
