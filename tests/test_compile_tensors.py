@@ -642,6 +642,24 @@ def test_under_anomaly_mode_python_runs():
     assert len(calls) == 1 and compiled.calls == 0
 
 
+def write_by_numpy(tensor):
+    tensor.numpy()[0] = 7.0
+
+
+@pytest.mark.parametrize("write", [lambda t: t.mul_(3.0), lambda t: t.data.fill_(2.0), write_by_numpy])
+def test_what_is_read_on_the_host_is_what_was_written_last(write):
+    w = torch.ones(3)
+    compiled = torch.compile(lambda x: (x * w).sum())
+    x = torch.ones(3)
+    for _ in range(6):  # XLA has been given the same array several times
+        compiled(x)
+    for tensor in (w, x):
+        write(tensor)
+        for _ in range(3):
+            assert compiled(x) == (x * w).sum()
+    assert compiled.replayed > 6
+
+
 def test_in_threads():
     w = torch.zeros(2)
     compiled = torch.compile(lambda x: w * 0 + x * 2)

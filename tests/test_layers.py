@@ -89,7 +89,8 @@ ORDERS = {
         "profiler_util",
     ],
     "compiler": [
-        "trace_rules", "code", "places", "reachable", "guards", "moving", "stand_ins",  # what Python reaches
+        "trace_rules", "code", "places", "reachable", "written_guard", "guards", "moving",  # what Python reaches
+        "stand_ins",
         "capture", "histories", "sources", "side_effects", "rebinding",  # what a call does
         "leaving", "reading", "programs", "replay",  # how it is done again
         "tensor_guards", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step", "marks",

@@ -15,9 +15,9 @@ from typing import Any
 
 from tapegrad.caches import Cache
 from tapegrad.compiler.capture import hooks_of
-from tapegrad.compiler.guards import alike
 from tapegrad.compiler.reachable import KEPT
 from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.compiler.written_guard import alike
 from tapegrad.execution.devices import get_default_device
 from tapegrad.execution.dtypes import get_default_dtype
 from tapegrad.execution.values import is_tracer
@@ -152,10 +152,14 @@ class Likeness:
             leaf = leaves[i]
             if type(leaf) is not Tensor or leaf._spec is not spec or leaf._edge is not None:
                 return None
-            grad = leaf._grad if leaf.__dict__ else None
-            if (grad if grad is None else grad._spec) is not graded:
-                return None
-            if leaf.__dict__ and (not leaf.__dict__.keys() <= KEPT or any(True for _ in hooks_of(leaf))):
+            inside = leaf.__dict__
+            if inside:
+                grad = leaf._grad
+                if (grad if grad is None else grad._spec) is not graded:
+                    return None
+                if not inside.keys() <= KEPT or any(True for _ in hooks_of(leaf)):
+                    return None
+            elif graded is not None:
                 return None
             if is_tracer(leaf._value if spec.plain else leaf._storage.memory):  # type: ignore[union-attr]
                 return None
@@ -164,8 +168,8 @@ class Likeness:
                 return None
         if self._moving and any(type(leaves[i]) is not of for i, of in self._moving):
             return None
-        tensors = self._tensors
-        return leaves if len(tensors) < 2 or len({id(leaves[i]) for i, *_ in tensors}) == len(tensors) else None
+        tensors = leaves if len(self._tensors) == len(leaves) else [leaves[one[0]] for one in self._tensors]
+        return leaves if len(set(map(id, tensors))) == len(tensors) else None
 
     def _taken_apart(self, args: tuple, kwargs: dict[str, Any]) -> Sequence[Any] | None:
         if self._tree is not None:

@@ -9,10 +9,8 @@ and strings by value; arrays of NumPy by their elements.
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator
-from operator import is_, itemgetter
-from types import FunctionType
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +27,7 @@ from tapegrad.compiler.places import (
 )
 from tapegrad.compiler.reachable import DEFAULTS, Reachable
 from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.compiler.written_guard import WrittenGuard, alike
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -50,7 +49,7 @@ class Guards:
 
     __slots__ = (
         "tensors", "unsure", "names", "_places", "_lists", "_sets", "_keys", "_names", "_sizes", "_arrays", "_kept",
-        "_pinned", "_quick",
+        "_pinned", "_same",
     )  # fmt: skip
 
     def __init__(self, roots: list[tuple[Any, str]]) -> None:
@@ -68,7 +67,7 @@ class Guards:
         self._arrays = [(array, _contents(array), name) for array, name in reachable.arrays]
         for container, name in reachable.containers:
             self._add(container, name)
-        self._quick: _Quick | None = None
+        self._same: Callable[[], bool] | None = None
 
     @property
     def arrays(self) -> bool:
@@ -111,7 +110,7 @@ class Guards:
 
     def release(self, rebound: list[Rebound]) -> None:
         """No longer compare these places, nor hold what was there."""
-        self._quick = None
+        self._same = None
         freed = {binding.identity for binding, _, _ in rebound}
         lists = {id(binding.container) for binding, _, _ in rebound}
         for old in {id(old) for _, old, _ in rebound}:
@@ -133,75 +132,27 @@ class Guards:
 
     def unchanged(self) -> bool:
         """Whether nothing has changed; quicker than to find out what."""
-        quick = self._quick or self._prepared()
+        if self._same is None:
+            self._same = self._written()
         try:
-            for cell, expected in quick.cells:
-                if cell.cell_contents is not expected:
-                    return self.changed() is None
-            for container, key, expected in quick.single:
-                found = container[key]
-                if found is not expected and not alike(found, expected):
-                    return False
-            for read, container, expected in quick.items:
-                found = read(container)
-                if not all(map(is_, found, expected)) and not _all_alike(found, expected):
-                    return False
-            for function, code, defaults, keyword_defaults in quick.functions:
-                if (
-                    function.__code__ is not code
-                    or function.__defaults__ is not defaults
-                    or function.__kwdefaults__ is not keyword_defaults
-                ):
-                    return self.changed() is None
-            for names, name in quick.absent:
-                if name in names:
-                    return False
+            if self._same():
+                return not (self._sets or self._arrays) or self._changed_inside() is None
         except (KeyError, IndexError, ValueError, AttributeError):
-            return False
-        for container, size, _ in self._sizes:
-            if len(container) != size:
-                return False
-        for container, names, last, _ in self._names:  # what is new is the last
-            if len(container) != len(names) or next(reversed(container), None) is not last:
-                return self.changed() is None
-        for container, _, items, _ in self._lists:
-            if len(container) != len(items) or not all(map(is_, container, items)):
-                return self.changed() is None
-        for container in quick.empty:
-            if container:
-                return False
-        for container, keys in quick.keys:
-            if len(container) != len(keys) or not all(map(is_, container, keys)):
-                return False
-        return not quick.more or self._changed_inside() is None
+            return self.changed() is None
+        return self.changed() is None
 
-    def _prepared(self) -> _Quick:
-        quick = self._quick = _Quick([], [], [], [], [], [], [], bool(self._sets or self._arrays))
-        inside: dict[int, tuple[Any, dict]] = {}
-        defaults = {
-            (id(place[0].owner), place[1]): place[2]
-            for place in self._places
-            if type(place[0]) is AttributeSlot and type(place[0].owner) is FunctionType
-        }
+    def _written(self) -> Callable[[], bool]:
+        guard = WrittenGuard()
         for container, key, expected, _ in self._places:
-            kind = type(container)
-            if kind is Cell:
-                quick.cells.append((container.cell, expected))
-            elif kind is Absent and expected is MISSING:
-                quick.absent.append((container.inner, key))
-            elif kind is Code:
-                its = (defaults[id(container.function), descriptor] for descriptor in DEFAULTS)
-                quick.functions.append((container.function, expected, *its))
-            elif not (kind is AttributeSlot and key in DEFAULTS):
-                inside.setdefault(id(container), (container, {}))[1][key] = expected
-        for container, items in inside.values():
-            if len(items) == 1:
-                quick.single.append((container, *items.popitem()))
-            else:
-                quick.items.append((itemgetter(*items), container, tuple(items.values())))
-        quick.empty.extend(container for container, _, keys, _ in self._keys if not keys)
-        quick.keys.extend((container, keys) for container, _, keys, _ in self._keys if keys)
-        return quick
+            _compare(guard, container, key, expected)
+        for container, size, _ in self._sizes:
+            guard.expect_size(container, size)
+        for container, keys, last, _ in self._names:  # what is new is the last
+            guard.expect_size(container, len(keys))
+            guard.terms.append(f"next(reversed({guard.name(container)}), None) is {guard.name(last)}")
+        for container, _, items, _ in (*self._lists, *self._keys):
+            guard.expect_items(container, items)
+        return guard.function()
 
     def changed(self) -> str | None:
         """What has changed, in words; None if nothing has."""
@@ -236,33 +187,22 @@ class Guards:
         return None
 
 
-class _Quick(NamedTuple):
-    """What is compared, sorted for speed.
-
-    Closures' cells, items of containers of which one matters, and of others all that do; functions with their code and
-    their defaults, names that are not there, dictionaries that are empty, the keys of others; whether there is more.
-    """
-
-    cells: list[tuple]
-    single: list[tuple]
-    items: list[tuple]
-    functions: list[tuple]
-    absent: list[tuple]
-    empty: list[Any]
-    keys: list[tuple]
-    more: bool
+def _compare(guard: WrittenGuard, container: Any, key: Any, expected: Any) -> None:
+    """A place must hold what it held."""
+    kind, name = type(container), guard.name
+    if kind is Absent and expected is MISSING:
+        guard.terms.append(f"{name(key)} not in {name(container.inner)}")
+    elif kind is Cell:
+        guard.expect(f"{name(container.cell)}.cell_contents", expected)
+    elif kind is Code:
+        guard.expect(f"{name(container.function)}.__code__", expected)
+    elif kind is AttributeSlot and key in DEFAULTS:
+        guard.expect(f"{name(container.owner)}.{key.__name__}", expected)
+    else:
+        guard.expect(f"{name(container)}[{name(key)}]", expected)
 
 
 _SEQUENCES = (list, collections.deque)
-
-
-def alike(left: Any, right: Any) -> bool:
-    """Whether two Python values can be taken for one another: numbers and strings that are the same in every bit.
-
-    >>> alike(1.5, 3 / 2), alike(0.0, -0.0), alike(1, True), alike([], [])
-    (True, False, False, False)
-    """
-    return type(left) is type(right) and type(left) in PLAIN and (left is right or repr(left) == repr(right))
 
 
 def _items_of(container: Any, items: tuple, name: str) -> Iterator[tuple]:

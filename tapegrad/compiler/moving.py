@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.compiler.guards import alike
 from tapegrad.compiler.places import Binding, Rebound
+from tapegrad.compiler.written_guard import alike
 from tapegrad.execution.dtypes import (
     BOOL,
     FLOATING,

@@ -5,22 +5,30 @@ What a step writes anew may be written into the old memory (Note [Memory that is
 ``execution/step_executable.py``). That nobody else holds it is known from the reference count of its array: handles in
 jax's or NumPy's world on the same buffer XLA knows of itself. If somebody does, or another thread could be reading, it
 is copied. So it is where a place is rebound (``rebinding.py``), and somebody else holds the tensor that was there.
+
+Note [What lies on the host]
+XLA copies an array of NumPy's in each call: what a program only reads, and what is there a second time, is given to it
+as the array of jax's that is kept as long as that lives (``twin``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
+from weakref import ref
+
+from numpy import ndarray
 
 from tapegrad.compiler.side_effects import SideEffects
 from tapegrad.compiler.sources import Input, TensorSource
 from tapegrad.execution.copies import copied
 from tapegrad.execution.step_executable import StepExecutable
+from tapegrad.execution.tiering import twin
 from tapegrad.execution.values import DeferredValue
 from tapegrad.tape.modes import alone
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import materialize, value_of
+from tapegrad.tensor.tensor import Tensor, materialize, value_of
 
 
 class Reading:
@@ -35,6 +43,7 @@ class Reading:
     def __init__(self, inputs: Sequence[Input], executable: StepExecutable, effects: SideEffects) -> None:
         self._constants = [of if kind in ("number", "constant") else None for kind, of in inputs]
         self._memories: list[tuple[int, Storage]] = []
+        self._tensors: list[tuple[int, Tensor]] = []
         self._written: list[tuple[int, Storage]] = []
         self._rebound: list[tuple[int, Any, Any, int]] = []
         self._others: list[tuple[int, Any, Any]] = []
@@ -42,6 +51,8 @@ class Reading:
         self._numbers: list[tuple[int, Any, int]] = []
         self._drawn = [one for one in effects.drawn if one.taken and not one.stream.has_keys]
         self._alters = bool(executable.donated)
+        self._on_host: dict[int, Callable[[], Any]] = {}
+        self._replaced = executable.donated
         for position, (kind, of) in enumerate(inputs):
             donated = position in executable.donated
             if kind == "key" and of[0].has_keys:
@@ -54,6 +65,8 @@ class Reading:
                 self._rebound.append((position, of.of.container, of.of.key, _places(of, effects)))
             elif of.fixed and (kind == "storage" or not (of.of._spec.plain or of.of._spec.window)):
                 (self._written if donated else self._memories).append((position, of.of._storage))
+            elif kind == "tensor" and of.fixed and of.of._spec.plain and not donated:
+                self._tensors.append((position, of.of))
             else:
                 self._others.append((position, _storage_of if kind == "storage" else _value_of, of))
                 self._donated += [(position, of)] if donated else []
@@ -63,7 +76,10 @@ class Reading:
         inputs, lonely = self._constants.copy(), not self._alters or alone()
         for position, storage in self._memories:
             value = storage.value
-            inputs[position] = value if type(value) is not DeferredValue else _materialized(storage)
+            inputs[position] = self._for_xla(position, _materialized(storage)) if type(value) in _CHANGED else value
+        for position, tensor in self._tensors:
+            value = tensor._value
+            inputs[position] = self._for_xla(position, _value(tensor)) if type(value) in _CHANGED else value
         for position, storage in self._written:
             value = storage.value
             if type(value) is DeferredValue or getrefcount(value) > 3 or not lonely:  # memory, ours, its own
@@ -80,18 +96,32 @@ class Reading:
                 value = copied(value)
             inputs[position] = value
         for position, read, of in self._others:
-            inputs[position] = read(of, arguments)
+            value = read(of, arguments)
+            inputs[position] = self._for_xla(position, value) if type(value) is ndarray else value
         if self._drawn:
             self._draw(inputs)
         for position, source in self._donated:
             _keep(inputs, position, source, arguments, lonely)
         return inputs
 
+    def _for_xla(self, position: int, value: Any) -> Any:
+        """What XLA is given for a value: see Note [What lies on the host]."""
+        before = self._on_host.get(position)
+        if before is not None and before() is value:
+            return twin(value)  # asked each time: who writes to an array has its twin forgotten
+        if type(value) is ndarray and position not in self._replaced:
+            self._on_host[position] = ref(value)
+        return value
+
     def _draw(self, inputs: list[Any]) -> None:
         """Draw anew what the step has drawn, in its order; also what the program does not need."""
         made = {id(stream): stream.made_again(taken) for stream, taken in self._drawn}
         for position, stream, number in self._numbers:
             inputs[position] = made[id(stream)][number]
+
+
+_CHANGED = (DeferredValue, ndarray)
+"""What XLA is given something else for."""
 
 
 def _places(source: TensorSource, effects: SideEffects) -> int:

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.compiler.capture import Capture, Seen
-from tapegrad.compiler.guards import alike
 from tapegrad.compiler.histories import is_used_up
 from tapegrad.compiler.moving import Moving
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.sources import TensorSource, TensorSources, Unaccounted
 from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.compiler.written_guard import alike
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.programs import shown

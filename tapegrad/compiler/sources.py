@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.compiler.capture import Capture, Seen
-from tapegrad.compiler.guards import alike
 from tapegrad.compiler.places import Binding, Rebound
+from tapegrad.compiler.written_guard import alike
 from tapegrad.execution.host import is_kept
 from tapegrad.execution.values import NUMBERS, materialized
 from tapegrad.tensor.tensor import Tensor

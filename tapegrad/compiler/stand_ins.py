@@ -10,10 +10,11 @@ from threading import Lock
 from typing import Any
 
 from tapegrad.bindings.registry import overriding
-from tapegrad.compiler.guards import Guards, alike
+from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.moving import NUMBERS, Moving, NumberOperand, Numbers, asked
 from tapegrad.compiler.places import MISSING, Binding, can_be_rebound, identity_of
 from tapegrad.compiler.trace_rules import TELLING
+from tapegrad.compiler.written_guard import alike
 
 
 def _by_name(function: Callable) -> Callable:

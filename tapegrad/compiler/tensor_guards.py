@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from tapegrad.compiler.capture import Seen, current_array, hooks_of
 from tapegrad.compiler.reachable import KEPT
+from tapegrad.compiler.written_guard import WrittenGuard
 from tapegrad.execution.values import materialized
 from tapegrad.tensor.tensor import Tensor
 
@@ -60,7 +61,7 @@ class TensorGuards:
         looked_at: those of which the call has read elements: they must have the same ones.
     """
 
-    __slots__ = ("ids", "_guards", "_simple", "_graded", "_others", "_arrays")
+    __slots__ = ("ids", "_guards", "_simple", "_graded", "_others", "_arrays", "_same")
 
     def __init__(self, seen: Iterable[Seen], looked_at: Iterable[Seen] = ()) -> None:
         self._arrays = [(one.tensor, materialized(one.value)) for one in looked_at]
@@ -69,6 +70,7 @@ class TensorGuards:
         self._others = [guard for guard in guards if not guard.simple]
         self._simple: list[tuple] = []
         self._graded: list[tuple] = []
+        self._same: Callable[[], bool] | None = None
         for tensor, guard in ((guard.tensor, guard) for guard in guards if guard.simple):
             inside = tensor.__dict__
             if "_accumulator" in inside:  # it is, or was, a leaf of a graph
@@ -78,14 +80,25 @@ class TensorGuards:
 
     def unchanged(self) -> bool:
         """Whether nothing has changed; quicker than to find out what."""
-        for tensor, spec, storage, inside, size in self._simple:  # attributes are added, but never taken away
-            if tensor._spec is not spec or tensor._storage is not storage or len(inside) != size or tensor._edge:
-                return self.changed() is None
-        for inside, spec in self._graded:
-            grad, node = inside["_grad"], inside["_accumulator"]()
-            if (grad if grad is None else grad._spec) is not spec or (node is not None and node.hook_slots is not None):
-                return self.changed() is None
+        if self._same is None:
+            self._same = self._written()
+        if not self._same():
+            return self.changed() is None
         return all(guard.change() is None for guard in self._others) and not self.rewritten()
+
+    def _written(self) -> Callable[[], bool]:
+        written = WrittenGuard()
+        expect, name, terms = written.expect, written.name, written.terms
+        for tensor, spec, storage, inside, size in self._simple:  # attributes are added, but never taken away
+            expect(f"{name(tensor)}._spec", spec)
+            expect(f"{name(tensor)}._storage", storage)
+            expect(f"{name(tensor)}._edge", None)
+            written.expect_size(inside, size)
+        for inside, spec in self._graded:
+            grad, node = f"{name(inside)}['_grad']", f"(node := {name(inside)}['_accumulator']())"
+            expect(grad if spec is None else f"{grad} is not None and {grad}._spec", spec)
+            terms.append(f"({node} is None or node.hook_slots is None)")
+        return written.function()
 
     def rewritten(self) -> bool:
         """Whether elements that were read are others."""
