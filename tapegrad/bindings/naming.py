@@ -46,8 +46,8 @@ def underivable_in_place(result: Tensor, name: str) -> Tensor:
     function = name.removesuffix("Backward1").lower()
     if result._spec.dual:
         raise NotDifferentiableError(NO_FORWARD.format(f"{function}_"))
-    if renamed(result, name)._edge is not None:
-        node: Any = result._edge[0]
+    if result._edge is not None:
+        node: Any = renamed(result, name)._edge[0]  # type: ignore[index]
         message = f"the derivative for 'inplace version of {function}' is not implemented."
         node.__class__ = _class_refusing(node.__class__, NotImplementedError, message)
     return result
