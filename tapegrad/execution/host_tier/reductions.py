@@ -84,9 +84,13 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None
     shape, dtype, result = equation.avals[0].shape, equation.avals[0].dtype, equation.results[0].shape
     first = next((place for place, axis in enumerate(axes) if place != axis), len(axes))
     last = len(axes) - first
-    if axes[first:] != tuple(range(len(shape) - last, len(shape))) or not result or not all(map(_is_positive, shape)):
+    if axes[first:] != tuple(range(len(shape) - last, len(shape))) or not result:
         return None
+    if not all(isinstance(size, int) for size in shape):
+        return writer.array(f"{writer.helper(summed)}({writer.full(equation, 0)}, {first}, {last})", result)
     ahead, behind = math.prod(shape[:first]), math.prod(shape[len(shape) - last :])
+    if not ahead * behind:
+        return None
     if max(ahead, behind) > LONGEST:
         return None
     found = writer.full(equation, 0)
@@ -97,6 +101,27 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None
         matrix = found if len(shape) == 2 else f"{found}.reshape({ahead}, -1)"
         found = f"{writer.literal(np.ones(ahead, dtype))}.dot({matrix})"
     return found if len(result) == 1 else f"{found}.reshape({writer.shape(result)})"
+
+
+ONES = {dtype: np.ones(LONGEST, dtype) for dtype in WIDE_FLOATS}
+
+
+def summed(x: np.ndarray, first: int, last: int) -> Any:
+    """The sum over so many dimensions at the beginning and at the end, likewise, of lengths that are known only now.
+
+    >>> summed(np.ones((2, 3, 4), "float32"), 1, 1)
+    array([8., 8., 8.], dtype=float32)
+    """
+    shape = x.shape
+    inner = len(shape) - last
+    ahead, behind = math.prod(shape[:first]), math.prod(shape[inner:])
+    if not x.size or max(ahead, behind) > LONGEST:
+        return np.add.reduce(x, (*range(first), *range(inner, len(shape))))
+    if last:
+        x = x.reshape(-1, behind).dot(ONES[x.dtype][:behind])
+    if first:
+        x = ONES[x.dtype][:ahead].dot(x.reshape(ahead, -1))
+    return x.reshape(shape[first:inner])
 
 
 SHORT, ROWS, LARGER = 48, 16, 512
