@@ -461,3 +461,10 @@ def test_a_mapped_operator_has_structures_of_its_own():
             dims = tuple(0 if given is x else None for given in (one, other))
             found = torch.func.vmap(lambda a, b: (a * b).sum(), dims)(one, other)
             assert found.tolist() == (one * other).sum(-1).tolist()
+
+
+def test_symbols_of_a_mapped_operator_are_not_compared_with_the_lengths_of_other_calls():
+    for length in (2, 3):
+        x = torch.ones(8, length, 9, requires_grad=True)
+        torch.func.vmap(lambda example: example.softmax(0))(x).sum().backward()
+    assert [torch.ones(length, 7).softmax(0).sum().item() for length in (3, 4, 9)] == pytest.approx([7.0] * 3)

@@ -15,12 +15,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tapegrad.bindings.parser_table import FUNCTIONS, METHODS
-from tapegrad.execution.dtypes import BOOL
+from tapegrad.execution.dtypes import BOOL, dtype
 from tapegrad.ops.checks import cpp_name
 from tapegrad.tensor.tensor import Tensor
 
-Words = str | Callable[[tuple], str | None] | None
-"""A message, or what says of the arguments of a call which it is."""
+Words = str | Callable[[tuple, dtype], str | None] | None
+"""A message, or what says of the arguments of a call, and of the target's dtype, which it is."""
 
 EXPECTED = "Expected out tensor to have dtype {r}, but got {o} instead"
 FOUND = "Found dtype {O} but expected {R}"
@@ -63,7 +63,7 @@ class InPlace(NamedTuple):
         overlapping: whether it takes a tensor that shows a place several times; ``"deprecated"``: with a warning.
         apart: whether operands are refused that share a part of the memory with it; ``"strictly"``: or all of it.
         check: refuses a tensor and the result computed for it.
-        underivable: whether its derivative is refused under its own name.
+        underivable: whether its derivative is refused under its own name; or, with a ``node``, in place only.
         recorded: whether autograd looks at it: then a leaf that requires grad is refused.
         first: refuses operands before the function does, but not before a leaf is refused.
         captured: what ``vmap`` calls it where it writes examples to a tensor that has none; see ``refuse_captured``.

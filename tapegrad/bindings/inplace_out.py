@@ -161,9 +161,9 @@ def _check_dtype(out: Out, result: dtype, target: dtype, arguments: tuple, sever
     """Refuse a target of the wrong dtype."""
     if result is target:
         return
-    exact = EXPECTED if several else out.dtype(arguments) if callable(out.dtype) else out.dtype
+    exact = EXPECTED if several else out.dtype(arguments, target) if callable(out.dtype) else out.dtype
     if exact is not None:
         raise RuntimeError(said(exact, result, target))
-    cast = out.cast(arguments) if callable(out.cast) else out.cast
+    cast = out.cast(arguments, target) if callable(out.cast) else out.cast
     if cast is not None and not can_cast(result, target):
         raise out.error(said(cast, result, target))

@@ -150,8 +150,13 @@ class Kernels:
 
 
 def has_structure(specs: tuple) -> bool:
-    """Whether a call may share what is known of it with those of other lengths: one that is run here, on arrays."""
-    return all(spec.level == 0 and spec.device is not META for spec in specs if isinstance(spec, Spec))
+    """Whether a call may share what is known of it with those of other lengths: one that is run here, on arrays.
+
+    Where the lengths are symbols a structure is being traced, of which calls that come later must not hear.
+    """
+    given = [spec for spec in specs if isinstance(spec, Spec)]
+    run = all(spec.level == 0 and spec.device is not META for spec in given)
+    return run and all(type(length) is int for spec in given for length in spec.shape)
 
 
 def refuse_complex(op: Any, specs: tuple) -> None:

@@ -107,7 +107,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     """``input`` where positive, else ``negative_slope * input``. ``inplace`` writes it to ``input``."""
     _floating_only(input, "leaky_relu_cpu")
     slope = computed_with(negative_slope, input.dtype)
-    operator = activations.leaky_relu_in_place if inplace and slope >= 0 else activations.leaky_relu
+    operator = activations.leaky_relu_in_place if inplace else activations.leaky_relu
     return _apply(input, inplace, operator, negative_slope=slope, node="LeakyReluBackward1")
 
 
@@ -173,7 +173,7 @@ def _rrelu(input: Tensor, inplace: bool, lower: Any, upper: Any, training: bool,
     def computed(x: Tensor) -> Tensor:
         if not training:
             slope = (lower + upper) / 2
-            operator = activations.leaky_relu_in_place if inplace and slope >= 0 else activations.leaky_relu
+            operator = activations.leaky_relu_in_place if inplace else activations.leaky_relu
             return renamed(operator(x, negative_slope=slope), "RreluWithNoiseBackward0")
         slopes = one_by_one("rrelu", generator, "slopes", x.dtype, x, settings=(lower, upper))
         if slopes is None:
@@ -296,7 +296,7 @@ def _elu(
     _floating_only(input, "elu_cpu")
     given = {"alpha": alpha, "scale": scale, "input_scale": input_scale}
     settings = {name: computed_with(number, input.dtype) for name, number in given.items()}
-    operator = activations.elu_in_place if inplace and settings["alpha"] >= 0 else activations.elu
+    operator = activations.elu_in_place if inplace else activations.elu
     return _apply(input, inplace, operator, **settings, node=node)
 
 
@@ -367,10 +367,10 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``, also called swish. ``inplace`` writes it to ``input``.
 
     Raises:
-        RuntimeError: complex numbers that require grad.
+        RuntimeError: complex numbers that require grad, but not if they are written to.
     """
     check(input, {BOOL: "silu_cpu", INTEGRAL: "silu_cpu"})
-    if input.dtype.is_complex and input._spec.requires_grad and thread.modes.grad:
+    if not inplace and input.dtype.is_complex and input._spec.requires_grad and thread.modes.grad:
         raise RuntimeError("silu does not support automatic differentiation for outputs with complex dtype.")
     return _apply(input, inplace, activations.silu)
 

@@ -294,7 +294,7 @@ def check_places(places: Sequence[Tensor | None], shape: Sequence[int]) -> tuple
     if math.prod(common) and any(length == 0 for _, length in tensors):
         raise IndexError("index is out of bounds for dimension with size 0")
     indexed = {axis for axis, tensor in enumerate(places) if tensor is not None}
-    if any(length == 0 for axis, length in enumerate(shape) if axis not in indexed):
+    if 0 in common or any(length == 0 for axis, length in enumerate(shape) if axis not in indexed):
         return common  # nothing is read or written: PyTorch looks at no index
     for position, (tensor, length) in enumerate(tensors):
         refuse_elements(tensor, outside, -length, length, complaint=partial(_out_of_bounds, position, length))
@@ -478,16 +478,16 @@ def check_put(value: Tensor, x: Tensor, target: Sequence[int]) -> None:
     """Refuse a value that can't be put at places of ``x`` of this shape.
     Raises RuntimeError: another dtype, or a shape that doesn't broadcast.
     """
-    if value.dtype is not x.dtype:
-        raise RuntimeError(
-            "Index put requires the source and destination dtypes match, got "
-            f"{x.dtype.scalar_name} for the destination and {value.dtype.scalar_name} for the source."
-        )
     padded = (1,) * (len(target) - value.ndim) + tuple(value.shape)
     if len(padded) > len(target) or any(a not in (1, b) for a, b in zip(padded, target, strict=True)):
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of "
             f"shape {list(target)}"
+        )
+    if value.dtype is not x.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{x.dtype.scalar_name} for the destination and {value.dtype.scalar_name} for the source."
         )
 
 

@@ -117,7 +117,7 @@ def mse_loss(
 
     Raises:
         RuntimeError: shapes that don't broadcast.
-        NotImplementedError: integers or complex numbers.
+        NotImplementedError: integers or complex numbers without a ``weight``.
         ValueError: an unknown ``reduction``; a weight of another shape.
 
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
@@ -127,7 +127,8 @@ def mse_loss(
     reduction = resolve_reduction(reduction, size_average, reduce)
     if weight is None:
         return losses.mse_loss(input, target, reduction=reduction)
-    return _weighted(losses.mse_loss(input, target, reduction="none"), weight, input, reduction)
+    check_subtraction(input, target)
+    return _weighted(unary.power(arithmetic.sub(input, target), exponent=2), weight, input, reduction)
 
 
 @public("nn.functional")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tapegrad.bindings import return_types
@@ -143,7 +144,7 @@ def check_mean_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
         )
 
 
-def _not_of_mean(arguments: tuple) -> str | None:
+def _not_of_mean(arguments: tuple, target: dtype) -> str | None:
     """What is said of a target of integers, if the mean is that of all elements."""
     return "mean.dtype_out(): input types can't be cast to the desired output type {O}" if len(arguments) == 1 else None
 
@@ -238,7 +239,11 @@ def _truth(name: str, operator: Callable, input: Tensor, dim: Any, keepdim: bool
     return operator(input, axis=() if none else several_dims(name, dim, input.ndim), keepdims=keepdim)
 
 
-@public("torch", "Tensor", out=Out("all only supports bool tensor for result, got: {O}", derivative=False))
+def _no_truth(name: str, arguments: tuple, target: dtype) -> str | None:
+    return None if target in (dtypes.bool, dtypes.uint8) else f"{name} only supports bool tensor for result, got: {{O}}"
+
+
+@public("torch", "Tensor", out=Out(partial(_no_truth, "all"), derivative=False))
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements, or all over ``dim``, are nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
 
@@ -248,7 +253,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _truth("all", reductions.all, input, dim, keepdim)
 
 
-@public("torch", "Tensor", out=Out("any only supports bool tensor for result, got: {O}", derivative=False))
+@public("torch", "Tensor", out=Out(partial(_no_truth, "any"), derivative=False))
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element, or any over ``dim``, is nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
 

@@ -21,7 +21,7 @@ from tapegrad.bindings.scalars import (
     refuse_unfitting,
     unsupported,
 )
-from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
 from tapegrad.functions.arithmetic import pair
 from tapegrad.functions.unary import declare
 from tapegrad.ops import selection
@@ -43,7 +43,7 @@ declare(pair(selection.fmin, {COMPLEX: (RuntimeError, "fmin not implemented for 
 _NOT_CAST = "result type {R} can't be cast to the desired output type {o}"
 
 
-def _found(arguments: tuple) -> str | None:
+def _found(arguments: tuple, target: dtype) -> str | None:
     """What is said of a target of another dtype, if the bounds are numbers."""
     return FOUND if sum(isinstance(argument, Tensor) for argument in arguments) == 1 else None
 

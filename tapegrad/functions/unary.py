@@ -6,11 +6,13 @@ Most are declared in a line: an operator, which dtypes PyTorch refuses, further 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 from tapegrad.bindings.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import unsupported
-from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype
 from tapegrad.ops import unary as ops
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import thread
@@ -99,9 +101,9 @@ declare(unary(ops.acos), "arccos")
 declare(unary(ops.atan), "arctan")
 declare(unary(ops.sinh))
 declare(unary(ops.cosh))
-declare(unary(ops.asinh), "arcsinh", in_place=InPlace(node="AsinhBackward1"))
-declare(unary(ops.acosh), "arccosh", in_place=InPlace(node="AcoshBackward1"))
-declare(unary(ops.atanh), "arctanh", in_place=InPlace(node="AtanhBackward1"))
+declare(unary(ops.asinh), "arcsinh", in_place=InPlace(node="AsinhBackward1", underivable=True))
+declare(unary(ops.acosh), "arccosh", in_place=InPlace(node="AcoshBackward1", underivable=True))
+declare(unary(ops.atanh), "arctanh", in_place=InPlace(node="AtanhBackward1", underivable=True))
 declare(unary(ops.tanh))
 declare(unary(ops.sigmoid), special=("expit",))
 declare(unary(ops.angle))
@@ -120,11 +122,19 @@ def _refuse_complex(tensor: Tensor, result: Tensor) -> None:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
 
 
+def _not_of_abs(arguments: tuple, target: dtype) -> str | None:
+    """What is said of a target: absolute values of complex numbers are cast, or written as such numbers."""
+    own = arguments[0].dtype
+    if not own.is_complex:
+        return FOUND
+    return None if target is own or not target.is_complex else FOUND.replace("{R}", own.scalar_name)
+
+
 declare(unary(ops.floor, _whole("floor")), out=Out(FOUND))
 declare(unary(ops.ceil, _whole("ceil")), out=Out(FOUND))
 declare(unary(ops.trunc, _whole("trunc")), "fix", out=Out(FOUND))
 declare(unary(ops.frac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "frac_cpu")), out=Out(FOUND))
-declare(unary(ops.abs, {BOOL: "abs_cpu"}), "absolute", in_place=InPlace(check=_refuse_complex), out=Out(FOUND))
+declare(unary(ops.abs, {BOOL: "abs_cpu"}), "absolute", in_place=InPlace(check=_refuse_complex), out=Out(_not_of_abs))
 declare(unary(ops.neg, {BOOL: (RuntimeError, NEGATED_BOOL)}), "negative", out=Out(FOUND))
 declare(unary(ops.sgn, {}), out=Out(FOUND))
 declare(unary(ops.sign, {COMPLEX: (NotImplementedError, COMPLEX_SIGN)}), out=Out(FOUND))
@@ -174,7 +184,22 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 public("special")(logit)
 
 
+def _real_derivative(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function without derivatives of complex numbers; its in-place variant, ``unchecked``, has them."""
+
+    @wraps(function)
+    def checked(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if input.dtype.is_complex and input._spec.requires_grad and thread.modes.grad:
+            name = function.__name__
+            raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
+        return function(input, *args, **kwargs)
+
+    checked.unchecked = function  # type: ignore[attr-defined]
+    return checked
+
+
 @public("torch", "Tensor", out=Out("nan_to_num: dtype of out: {O} should be same as input: {R}"))
+@_real_derivative
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
@@ -184,7 +209,7 @@ def nan_to_num(
         nan, posinf, neginf: numbers; None: 0 and the dtype's limits.
 
     Raises:
-        RuntimeError: complex elements that require grad.
+        RuntimeError: complex elements that require grad, but not if they are written to.
 
     >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf")]), posinf=1.0)
     tensor([0., 1.])
@@ -193,8 +218,6 @@ def nan_to_num(
     if dtype.category < FLOATING:
         return ops.trunc(input)  # which is a copy
     largest = _largest_finite(dtype.to_real().name)
-    if dtype.is_complex and input._spec.requires_grad and thread.modes.grad:
-        raise RuntimeError("nan_to_num does not support automatic differentiation for outputs with complex dtype.")
     chosen = (
         0.0 if nan is None else nan,
         largest if posinf is None else posinf,

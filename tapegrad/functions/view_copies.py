@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.bindings import attributes, memory
+from tapegrad.bindings.arguments import shape_of_arguments
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import public
 from tapegrad.dispatch.jvp import apart
+from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.functions import joining, retyping, shape, slicing
 from tapegrad.tape.node import name_of
 from tapegrad.tensor.dual import set_tangent
@@ -43,7 +45,11 @@ def copying(function: Callable) -> Callable:
 
 
 def _view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
-    return shape.view(input, *size) if dtype is None else shape.view(input, dtype)
+    given = size if dtype is None else (dtype,)
+    if input.is_contiguous() or isinstance(given[0], dtype_class):
+        return shape.view(input, *given)
+    lengths = shape.infer_shape(shape_of_arguments(given), input._spec.numel)
+    return shape.ops.view(input, shape=lengths)  # also where strides can't say it
 
 
 def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:

@@ -79,12 +79,27 @@ def leaky_relu(x, *, negative_slope):
     return jnp.where(x > 0, x, x * negative_slope)
 
 
-@elementwise(
-    x=lambda g, out, negative_slope: leaky_relu_backward(g, out, negative_slope=negative_slope), real=True,
-    rounds_once=True, family="leaky_relu", node=1,
-)  # fmt: skip
+def _refuse_negative(slope, name, report=""):
+    """Refuse to tell from a result what was negative. Raises RuntimeError: PyTorch's message."""
+    if slope < 0:
+        raise RuntimeError(
+            f"In-place {name} backward calculation is triggered with a negative slope which is not supported. This is "
+            "caused by calling in-place forward function with a negative slope, please call out-of-place version "
+            f"instead.{report}"
+        )
+
+
+def _leaky_relu_gradient_of_result(g, out, negative_slope):
+    _refuse_negative(
+        negative_slope, "leakyReLu", " File an issue at https://github.com/pytorch/pytorch if you do require "
+        "supporting in-place leakRelu backward calculation with negative slope",
+    )  # fmt: skip
+    return leaky_relu_backward(g, out, negative_slope=negative_slope)
+
+
+@elementwise(x=_leaky_relu_gradient_of_result, real=True, rounds_once=True, family="leaky_relu", node=1)
 def leaky_relu_in_place(x, *, negative_slope):
-    """``leaky_relu`` with a slope that is not negative, whose gradient is computed from the result."""
+    """``leaky_relu``, whose gradient is computed from the result: of slopes that are not negative."""
     return jnp.where(x > 0, x, x * negative_slope)
 
 
@@ -129,12 +144,13 @@ def elu(x, *, alpha, scale, input_scale):
 
 
 def _elu_gradient_of_result(g, out, alpha, scale, input_scale):
+    _refuse_negative(alpha, "elu")
     return g * where(out <= 0, (where(out < 0, out, 0) + alpha * scale) * input_scale, scale)
 
 
 @elementwise(x=_elu_gradient_of_result, real=True, rounds_once=True, family="elu", node=1)
 def elu_in_place(x, *, alpha, scale, input_scale):
-    """``elu`` with an ``alpha`` that is not negative, whose gradient is computed from the result."""
+    """``elu``, whose gradient is computed from the result: of an ``alpha`` that is not negative."""
     return scale * jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) * input_scale))
 
 

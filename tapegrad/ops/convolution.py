@@ -96,11 +96,11 @@ SAVED = {"input": "x", "bias_sym_sizes_opt": bias_sizes, "padding": _low_padding
 def _declare(name: str, **facts: Any) -> Operator:
     @checked(_check_dtypes)
     @declaration(Convolution, lies=as_convolved)(
-        x=lambda g, weight, x_shape, stride, padding, dilation, groups: conv_transpose(
+        x=lambda g, x, weight, x_shape, stride, padding, dilation, groups: conv_transpose(
             g, conj(weight), None, output_size=tuple(x_shape[2:]),
             stride=stride, padding=padding, dilation=dilation, groups=groups,
         ),
-        weight=lambda g, x, weight_shape, stride, padding, dilation, groups: conv_weight(
+        weight=lambda g, x, weight, weight_shape, stride, padding, dilation, groups: conv_weight(
             conj(x), g, kernel_size=tuple(weight_shape[2:]),
             stride=stride, padding=padding, dilation=dilation, groups=groups,
         ),
@@ -163,11 +163,11 @@ def _exact_padding(
 def _declare_transposed(name: str, **facts: Any) -> Operator:
     @checked(_check_dtypes)
     @declaration(Convolution, lies=as_convolved)(
-        x=lambda g, weight, x_shape, stride, padding, dilation, groups: convolution(
+        x=lambda g, x, weight, x_shape, stride, padding, dilation, groups: convolution(
             g, conj(weight), None, stride=stride, dilation=dilation, groups=groups,
             padding=_exact_padding(g.shape[2:], x_shape[2:], weight.shape[2:], stride, padding, dilation),
         ),
-        weight=lambda g, x, weight_shape, stride, padding, dilation, groups: conv_weight(
+        weight=lambda g, x, weight, weight_shape, stride, padding, dilation, groups: conv_weight(
             g, conj(x), kernel_size=tuple(weight_shape[2:]),
             stride=stride, padding=padding, dilation=dilation, groups=groups,
         ),

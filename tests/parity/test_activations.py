@@ -135,6 +135,10 @@ ERRORS = {
     "relu of a number": (lambda F, x: F.relu(2), A),
     "gelu of a number": (lambda F, x: F.gelu(2), A),
     "relu_ of a leaf": (lambda F, x: F.relu(x, inplace=True), A),
+    "leaky_relu_, negative": (lambda F, x: F.leaky_relu_(x + 0, -0.5).sum().backward(), A),
+    "rrelu_, negative": (lambda F, x: F.rrelu_(x + 0, -0.5, -0.25).sum().backward(), A),
+    "elu_, negative": (lambda F, x: F.elu_(x + 0, -0.5).sum().backward(), A),
+    "celu_, negative": (lambda F, x: F.celu_(x + 0, -0.5).sum().backward(), A),
 }
 
 
@@ -142,6 +146,18 @@ ERRORS = {
 def test_error(case):
     program, *inputs = ERRORS[case]
     same_error(lambda torch, *given: program(torch.nn.functional, *given), *inputs)
+
+
+def test_complex_numbers_are_written_with_gradients():
+    for call in (lambda torch, y: y.nan_to_num_(), lambda torch, y: y[:1].nan_to_num_()):
+
+        def program(torch, x, call=call):
+            y = x * 2
+            call(torch, y)
+            return y
+
+        same(program, Z)
+        same(lambda torch, x: torch.nn.functional.silu(x.detach() + 0, inplace=True), Z)
 
 
 IN_PLACE = {

@@ -267,6 +267,8 @@ x.index_put((L([0, 0]),), y[0])
 x.index_put((L([0, 0]),), y, accumulate=True)
 x.index_put((L([0, 1]), L([2, 2])), y[0, :2])
 x.index_put((x > 0,), y[0, 0])
+x.index_put((torch.zeros(0, 1, dtype=torch.long), L([9, 8])), y[0, 0])
+x[torch.zeros(0, 1, dtype=torch.long), L([9, 8])]
 x.index_put([L([True, False])], y[0])
 torch.index_put(x, (L([0]),), y[0, 0], True)
 """)
@@ -293,6 +295,7 @@ x.index_put((L([0]), L([0]), L([0])), x[0, 0])
 x.index_put((None, L([0])), x[0, 0])
 x.index_put((L([0.0]),), x[0, 0])
 x.index_put((L([0]), L([0, 1, 2])), x[0, :2])
+x.index_put((L([0]),), L([1, 2]))
 """))  # fmt: skip
 def test_errors_of_named_functions(text):
     same_error(expression(text), A)

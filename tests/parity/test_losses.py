@@ -48,6 +48,7 @@ LOSSES = {
     "mse, promoted": (lambda F, x, y: F.mse_loss(x.float(), y), MATRIX, TARGET),
     "mse, int target": (lambda F, x, y: F.mse_loss(x, y), MATRIX, np.array([[1, 2, 3], [4, 5, 6]])),
     "l1 at 0": (lambda F, x, y: F.l1_loss(x, y, reduction="none"), np.array([1.0, 2.0]), np.array([1.0, 1.0])),
+    "mse, weight, whole numbers": (lambda F, x, y, w: F.mse_loss(x.byte(), y.byte(), weight=w), MATRIX, TARGET, Q),
     "l1, weight": (lambda F, x, y, w: F.l1_loss(x, y, weight=w), MATRIX, TARGET, Q),
     "smooth_l1 at beta": (
         lambda F, x, y: F.smooth_l1_loss(x, y, reduction="none", beta=0.5),

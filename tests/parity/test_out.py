@@ -418,6 +418,19 @@ def where_forward_mode_stops(torch):
         ]
 
 
+@program
+def targets_of_other_dtypes(torch):
+    """Absolute values of complex numbers are cast, what is true is written as bytes too."""
+    z, x = torch.tensor([3 + 4j, 1j]), torch.tensor([[1.0, 0.0], [0.0, 0.0]])
+    names = ("float32", "float64", "complex64", "complex128", "int64", "uint8", "bool")
+    found = []
+    for dtype in (getattr(torch, name) for name in names):
+        found.append(attempt(lambda dtype=dtype: torch.abs(z, out=torch.zeros(2, dtype=dtype))))
+        for truth in (torch.any, torch.all):
+            found.append(attempt(lambda truth=truth, dtype=dtype: truth(x, 1, out=torch.zeros(2, dtype=dtype))))
+    return found
+
+
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_programs(program):

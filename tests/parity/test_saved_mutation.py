@@ -43,6 +43,20 @@ def without_it_backward_refuses(torch):
 
 
 @program
+def convolutions_save_both(torch):
+    outcomes = []
+    for function in (torch.conv1d, torch.conv_transpose1d):
+        for needed in (0, 1):
+            given = [torch.ones(1, 2, 5), torch.ones(2, 2, 2)]
+            given[needed].requires_grad_()
+            given[needed] = given[needed] * 1
+            out = function(*given).sum()
+            given[needed].detach().add_(1)
+            outcomes.append(attempt(out.backward))
+    return outcomes
+
+
+@program
 def both_results(torch):
     x = leaf(torch)
     with allow(torch) as context:

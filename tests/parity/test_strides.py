@@ -383,7 +383,8 @@ def copies_of_views(torch):
     x = counted(torch, 2, 3).requires_grad_()
     y = x * 1
     made = [
-        torch.view_copy(y, (6,)), torch.t_copy(y), torch.transpose_copy(y, 0, 1), torch.permute_copy(y, (1, 0)),
+        torch.view_copy(y, (6,)), torch.view_copy(y.t(), (6,)),
+        torch.t_copy(y), torch.transpose_copy(y, 0, 1), torch.permute_copy(y, (1, 0)),
         torch.select_copy(y, 0, 1), torch.slice_copy(y, 1, 0, 2),
         torch.squeeze_copy(y[:1]), torch.squeeze_copy(y[:1], 0), torch.unsqueeze_copy(y, 0),
         torch.expand_copy(y, (2, 2, 3)), torch.diagonal_copy(y), torch.narrow_copy(y, 1, 0, 2),
@@ -399,7 +400,8 @@ def gradients_of_copies_of_views(torch):
     x = counted(torch, 2, 3).requires_grad_()
     y = x * 1
     made = [
-        torch.view_copy(y, (6,)), torch.t_copy(y), torch.select_copy(y, 0, 1), torch.expand_copy(y, (2, 2, 3)),
+        torch.view_copy(y, (6,)), torch.view_copy(y.t(), (2, 3)),
+        torch.t_copy(y), torch.select_copy(y, 0, 1), torch.expand_copy(y, (2, 2, 3)),
         torch.as_strided_copy(y, (3,), (1,), 1), torch.diagonal_copy(y), torch.unfold_copy(y, 1, 2, 1),
         torch.unbind_copy(y)[1], torch.narrow_copy(y, 1, 0, 2), torch.squeeze_copy(y[:1]),
     ]  # fmt: skip
