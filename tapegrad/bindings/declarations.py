@@ -63,7 +63,7 @@ class InPlace(NamedTuple):
         overlapping: whether it takes a tensor that shows a place several times; ``"deprecated"``: with a warning.
         apart: whether operands are refused that share a part of the memory with it; ``"strictly"``: or all of it.
         check: refuses a tensor and the result computed for it.
-        underivable: whether its derivative is refused under its own name; or, with a ``node``, in place only.
+        underivable: whether its derivative is refused under its own name.
         recorded: whether autograd looks at it: then a leaf that requires grad is refused.
         first: refuses operands before the function does, but not before a leaf is refused.
         captured: what ``vmap`` calls it where it writes examples to a tensor that has none; see ``refuse_captured``.

@@ -15,7 +15,7 @@ from tapegrad.bindings.declarations import ARITHMETIC, ORDINARY_IN_PLACE, InPlac
 from tapegrad.bindings.dunders import AUGMENTED, accepts
 from tapegrad.bindings.inplace_fast_path import fast_method, no_operand, one_operand
 from tapegrad.bindings.inplace_memory import SHOWN_TWICE, last_written, refuse_shared_parts, shows_the_same
-from tapegrad.bindings.naming import renamed, underivable, underivable_in_place
+from tapegrad.bindings.naming import renamed, underivable
 from tapegrad.bindings.parser_table import FUNCTIONS
 from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, wrapped
 from tapegrad.bindings.scalars import cast_number, element, is_number, no_overload, wrong_type
@@ -213,9 +213,9 @@ def _particular(variant: InPlace, name: str, tensor: Tensor, before: Tensor, res
         variant.check(tensor, result)
     if variant.overlapping == "deprecated":
         result = last_written(name, tensor, before, result)
-    if variant.node is None:
-        return underivable(result, f"aten::{name}") if variant.underivable else result
-    return underivable_in_place(result, variant.node) if variant.underivable else renamed(result, variant.node)
+    if variant.underivable:
+        underivable(result, f"aten::{name}")
+    return result if variant.node is None else renamed(result, variant.node)
 
 
 def declare_variants() -> None:

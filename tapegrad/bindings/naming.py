@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, name_of
 from tapegrad.tensor.tensor import Tensor
 
@@ -34,22 +33,7 @@ def underivable(result: Tensor, function: str) -> Tensor:
         node: Any = result._edge[0]
         node.next_edges = tuple(edge for edge in node.next_edges if edge is not None)
         node.sequence_nr = HIGHEST_SEQUENCE_NR
-        message = f"derivative for {function} is not implemented"
-        node.__class__ = _class_refusing(node.__class__, RuntimeError, message)
-    return result
-
-
-def underivable_in_place(result: Tensor, name: str) -> Tensor:
-    """A result, with this name for its node, of a function that has a derivative, but not where it is in place.
-    Raises NotDifferentiableError: forward mode asks for it.
-    """
-    function = name.removesuffix("Backward1").lower()
-    if result._spec.dual:
-        raise NotDifferentiableError(NO_FORWARD.format(f"{function}_"))
-    if result._edge is not None:
-        node: Any = renamed(result, name)._edge[0]  # type: ignore[index]
-        message = f"the derivative for 'inplace version of {function}' is not implemented."
-        node.__class__ = _class_refusing(node.__class__, NotImplementedError, message)
+        node.__class__ = _class_refusing(node.__class__, function)
     return result
 
 
@@ -60,9 +44,9 @@ def _class_named(cls: type, name: str) -> type:
 
 
 @cache
-def _class_refusing(cls: type, error: type[Exception], message: str) -> type:
+def _class_refusing(cls: type, function: str) -> type:
     def refuse(node: Any, grads: list, needed: Any) -> Any:
-        raise error(message)
+        raise RuntimeError(f"derivative for {function} is not implemented")
 
     own = {"__slots__": (), "__module__": "builtins", "apply": refuse, "apply_values": refuse}
     return type(cls.__name__, (cls,), own)
