@@ -65,7 +65,8 @@ class InPlace(NamedTuple):
         check: refuses a tensor and the result computed for it.
         underivable: whether its derivative is refused under its own name.
         recorded: whether autograd looks at it: then a leaf that requires grad is refused.
-        first: refuses operands before the function does, but not before a leaf is refused.
+        first: refuses operands before the function does, and before memory that is shown twice is refused.
+        composed: whether that comes before a leaf is refused, too, as where PyTorch calls other functions.
         captured: what ``vmap`` calls it where it writes examples to a tensor that has none; see ``refuse_captured``.
         fast: what makes it need not go the long way, and with which operators: Note [The fast path].
     """
@@ -77,6 +78,7 @@ class InPlace(NamedTuple):
     underivable: bool = False
     recorded: bool = True
     first: Callable[..., None] | None = None
+    composed: bool = False
     captured: str | None = None
     fast: tuple[Any, ...] | None = None
 

@@ -193,9 +193,11 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
     overlapping, apart, recorded, first = bool(variant.overlapping), variant.apart, variant.recorded, variant.first
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if first is not None:
+            if not variant.composed:
+                refuse_in_place(self, overlapping=True, recorded=recorded)
             first(self, *args, **kwargs)
+        refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if apart and (strict or self._storage is not None):
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
         before = before_write(self)

@@ -307,7 +307,7 @@ def _wide_enough(*operands: Any) -> Any:
 
 
 @public(
-    "torch", "Tensor", in_place=InPlace(first=_refuse_narrow_base),
+    "torch", "Tensor", in_place=InPlace(first=_refuse_narrow_base, composed=True),
     out=Out(
         "the output given to float_power has dtype {O} but the operation's result requires dtype {R}", called="pow"
     ),

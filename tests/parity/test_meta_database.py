@@ -33,6 +33,7 @@ AS_ON_CPU = "laid out as on the CPU, where PyTorch's own kernels for this device
 STRIDES_OTHERWISE = {
     **dict.fromkeys(("cat", "linalg.ldl_solve", "nanquantile", "quantile"), LAID_OUT),
     **dict.fromkeys(("linalg.svd", "nonzero_static", "pca_lowrank", "svd", "svd_lowrank"), AS_ON_CPU),
+    **dict.fromkeys(("nn.functional.max_unpool2d", "nn.functional.max_unpool2d.grad"), AS_ON_CPU),
 }
 """Entries whose strides are not compared, and why."""
 
