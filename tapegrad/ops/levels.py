@@ -33,7 +33,7 @@ class Vmapped(General):
     def __init__(self, op: General, mask: tuple[bool, ...]) -> None:
         vars(self).update(vars(op))
         vars(self).pop("check", None)
-        self.op, self.mask = op, mask
+        self.op, self.mask, self.pieces = op, mask, None  # what is put together are arrays of one example
         self.remember_nothing()
         self.singles = Cache("plans", PLAN)
 
