@@ -7,6 +7,7 @@ import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import count, repeat
 from typing import Any
 
 from tapegrad.autograd import backward_cache, source_lines
@@ -178,14 +179,17 @@ def targets_of(inputs: Any, function: str) -> tuple:
     """What ``function`` was given as ``inputs``, as a tuple.
     Raises RuntimeError: there is nothing in it. TypeError: another mapping than a dict.
     """
-    if type(inputs) is not tuple and type(inputs) is not list and isinstance(inputs, Mapping):
+    if type(inputs) is list or type(inputs) is tuple:
+        targets = tuple(inputs)
+    elif isinstance(inputs, Mapping):
         if type(inputs) is not dict:
             raise TypeError(
                 f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types "
                 "are not supported."
             )
-        inputs = inputs.values()
-    targets = as_tuple(inputs)
+        targets = tuple(inputs.values())
+    else:
+        targets = as_tuple(inputs)
     if not targets:
         raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
     return targets
@@ -207,25 +211,28 @@ def spec_at(root: Root) -> Spec:
     return root.node._input_metadata[root.output_nr]
 
 
+def level_at(root: Root) -> int:
+    """The level at which a root lives."""
+    return spec_at(root).level
+
+
 def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = False) -> list[Tensor | None]:
     """A gradient for every root: what the user gave, checked, or ones where that is what None means."""
     for seed in given:
-        if not (seed is None or isinstance(seed, Tensor)):
+        if seed is not None and not isinstance(seed, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(seed).__name__}")
     if len(roots) > len(given):  # further gradients are ignored, as PyTorch does
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     seeds: list[Tensor | None] = []
-    for index, (root, seed) in enumerate(zip(roots, given, strict=False)):
+    for root, seed in zip(roots, given, strict=False):
         spec = spec_at(root)
-        if isinstance(seed, Tensor):
+        if seed is not None:
             if batched and isinstance(root, GradientEdge) and row_of(seed, 0).shape != spec.shape:
                 raise RuntimeError("Batched grads are not supported with GradientEdge")
-            check_seed(seed, spec, index, batched)
-            seeds.append(seed)
-        elif not (spec.requires_grad or isinstance(root, GradientEdge)):
-            seeds.append(None)
-        else:
-            seeds.append(implicit_seed(spec))
+            check_seed(seed, spec, len(seeds), batched)
+        elif spec.requires_grad or isinstance(root, GradientEdge):
+            seed = implicit_seed(spec)
+        seeds.append(seed)
     return seeds
 
 
@@ -299,8 +306,8 @@ def run_backward(
     create_graph = create_graph is not False and flag(create_graph)
     allow_unused = allow_unused is not False and flag(allow_unused)
     keep_graph = create_graph if retain_graph is None else flag(retain_graph)
-    root_edges = [root_edge(root, index) for index, root in enumerate(roots)]
-    target_edges = [target_edge(target, accumulate_grad) for target in targets]
+    root_edges = list(map(root_edge, roots, count()))
+    target_edges = list(map(target_edge, targets, repeat(accumulate_grad)))
     lifted = are_lifted(roots)
     currency = Tensors if lifted else currency_for(create_graph)
     seen = NodeHooks.made or FunctionBase.made or (targets and not accumulate_grad)
@@ -311,15 +318,15 @@ def run_backward(
             currency = LaidOutTensors if currency is Tensors else LaidOut(currency)
     previous, hooks = thread.modes, thread.saved_hooks
     try:
-        thread.modes = previous.replace(grad=create_graph)
-        inputs = []
-        for index, (root, seed) in enumerate(zip(roots, seeds, strict=True)):
+        thread.modes = previous.with_grad(create_graph)
+        inputs: list[Any] = []
+        for root, edge, seed in zip(roots, root_edges, seeds, strict=True):
             spec = spec_at(root)
             if isinstance(root, Tensor) and root._storage is not None:
-                spec = made_spec(root, root_edges[index], index)
+                spec = made_spec(root, edge, len(inputs))
                 if seed is not None and seed.shape != spec.shape:
                     seed = reduced(seed, spec.shape)
-            if seed is not None and seed.dtype is not spec.dtype:
+            if seed is not None and seed._spec.dtype is not spec.dtype:
                 seed = cast(seed, dtype=spec.dtype)
             inputs.append(None if seed is None else currency.seed(seed))
         traced = partial(are_traced, roots, seeds)
@@ -375,7 +382,7 @@ def currency_for(create_graph: bool) -> Any:
 
 def are_lifted(roots: Sequence[Root]) -> bool:
     """Whether a backward call from there runs at a level: operators compute its gradients then, Note [Levels]."""
-    return bool(thread.modes.level or max([spec_at(root).level for root in roots], default=0))
+    return bool(thread.modes.level or sum(map(level_at, roots)))
 
 
 def are_traced(roots: Sequence[Root], seeds: Sequence[Tensor | None]) -> bool:
@@ -417,7 +424,7 @@ def execute(
         plain = len(roots) == 1 and seeds[0] is not None and type(seeds[0]) is not Laid
         plain = plain and not (outputs and accumulate_grad) and engine.current_task is None
     try:
-        thread.backward_call = here()
+        thread.backward_call = here(4)  # behind this, ``run_backward``, and who calls that
         if processes.compare is not None:
             given = [value_of(seed) if isinstance(seed, Tensor) else known_array(seed) for seed in seeds]
             processes.agree_on_pass(given, lambda: graph_lines(roots))
@@ -431,7 +438,8 @@ def execute(
         thread.backward_call = outer
     if engine.current_task is None:
         memory.steps += 1
-        if not thread.modes.level:
+        modes = thread.modes
+        if (modes.deferred or modes.deferred_enabled) and not modes.level:
             run_recorded()
     return captured
 

@@ -72,7 +72,8 @@ class LaidOut:
         return _sum(self.values.add_into, left, right)
 
     def seed(self, seed: Tensor) -> Any:
-        return laid(self.values.seed(seed), seed._spec.strides)
+        value, strides = self.values.seed(seed), seed._spec.strides
+        return value if strides is None else Laid(value, strides)
 
     def to_hook(self, grad: Any) -> Tensor:
         if type(grad) is not Laid:

@@ -10,7 +10,6 @@ from tapegrad.tape.node import Edge, Node
 
 next_task_id: Callable[[], int] = count().__next__
 
-
 Sum = Callable[[Any, Any], Any]
 
 
@@ -47,31 +46,19 @@ class InputBuffer(list):
                 self.summed |= 1 << position
 
 
-class GradientCapture:
-    """A gradient that the caller asked for: that which arrives in slot ``input_nr`` of a node."""
-
-    __slots__ = ("input_nr", "output_nr")
-
-    def __init__(self, input_nr: int, output_nr: int) -> None:
-        self.input_nr = input_nr
-        self.output_nr = output_nr
-
-
 class ExecInfo:
     """What a backward call with ``outputs`` wants of one node: to run it, to capture what arrives at it, or neither.
 
     Attributes:
         needed: whether the node is to run.
-        captures: the gradients that are asked for of those which arrive.
+        captures: the gradients that are asked for of those which arrive: the slot of the node where each does, and
+            its place among the results.
         edges: for each edge of the node, whether a gradient is wanted through it; None: through all that there are.
     """
 
-    __slots__ = ("needed", "captures", "edges")
-
-    def __init__(self) -> None:
-        self.needed = False
-        self.captures: list[GradientCapture] = []
-        self.edges: tuple[bool, ...] | None = None
+    needed = False
+    captures: tuple[tuple[int, int], ...] = ()
+    edges: tuple[bool, ...] | None = None
 
     def should_execute(self) -> bool:
         """Whether gradients must flow to this node."""
@@ -149,26 +136,30 @@ class GraphTask:
         in any case: the hooks of its outputs run, even if nothing that is asked for can be reached from there.
         """
         exec_info = self.exec_info
-        info = exec_info[root] = ExecInfo()
-        if len(root.next_edges) == 1 and root.next_edges[0] is not None:
-            info.needed = True
-            exec_info[root.next_edges[0][0]] = ExecInfo()
-        for position, (node, input_nr) in enumerate(outputs):
-            info = exec_info.get(node) or exec_info.setdefault(node, ExecInfo())
+        edges = root.next_edges
+        alone = edges[0][0] if len(edges) == 1 and edges[0] is not None else None
+        exec_info[root] = ExecInfo() if alone is None else WHOLLY_NEEDED
+        position = 0
+        for node, input_nr in outputs:
+            info = exec_info.get(node)
+            if info is None:
+                info = exec_info[node] = ExecInfo()
             if accumulate_grad:
                 info.needed = True
             else:
-                info.captures.append(GradientCapture(input_nr, position))
+                info.captures += ((input_nr, position),)
+            position += 1
         if not accumulate_grad:
-            self.captured_vars = [None] * len(outputs)
-        self._mark_paths(root)
+            self.captured_vars = [None] * position
+        self._mark_paths(root if alone is None else alone)
+        if alone is not None and alone not in exec_info:
+            exec_info[alone] = ExecInfo()
 
     def _mark_paths(self, root: Node) -> None:
         """A node is needed if one of its successors should execute: successors are looked at before the node."""
         exec_info = self.exec_info
         look = exec_info.get
-        alone = root.next_edges[0] if len(root.next_edges) == 1 else None
-        for node in reversed(self._in_order(root if alone is None else alone[0])):
+        for node in reversed(self._in_order(root)):
             wanted = unwanted = False
             for edge in node.next_edges:
                 if edge is not None:
@@ -190,7 +181,7 @@ class GraphTask:
 
         Dependencies have been counted.
         """
-        waiting, order = dict(self.dependencies), [root]
+        waiting, order = self.dependencies.copy(), [root]
         for node in order:  # it grows
             for edge in node.next_edges:
                 if edge is not None and edge[0].next_edges:
