@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from tapegrad.autograd.currencies import Tensors
 from tapegrad.autograd.function_node import BackwardCFunction, as_tensors, gradients
+from tapegrad.caches import remembered
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.engine.currency import on_values
 from tapegrad.tape.node import Node
 from tapegrad.tensor.geometry import Ints, contiguous_strides, elementwise_strides, is_dense, preserved_strides
-from tapegrad.tensor.spec import named_strides
+from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import Tensor, value_of
 
 
@@ -132,11 +133,17 @@ class LaidOutTensors(Tensors):
 
 def laid_out(tensor: Tensor, strides: Ints | None) -> Tensor:
     """A tensor that nobody has seen, which lies so from now on; gaps are closed, for its memory has none."""
-    shape = tuple(tensor._spec.shape)
+    tensor._spec = without_gaps(tensor._spec, strides)
+    return tensor
+
+
+@remembered("specs", nbytes=512)
+def without_gaps(spec: Spec, strides: Ints | None) -> Spec:
+    """This spec with these strides, or with those of memory that has no gaps."""
+    shape = tuple(spec.shape)
     if strides is not None and has_gaps(shape, strides):
         strides = named_strides(shape, preserved_strides(shape, strides))
-    tensor._spec = tensor._spec.replace(strides=strides)
-    return tensor
+    return spec.replace(strides=strides)
 
 
 def has_gaps(shape: Ints, strides: Ints) -> bool:
