@@ -211,11 +211,6 @@ def spec_at(root: Root) -> Spec:
     return root.node._input_metadata[root.output_nr]
 
 
-def level_at(root: Root) -> int:
-    """The level at which a root lives."""
-    return spec_at(root).level
-
-
 def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = False) -> list[Tensor | None]:
     """A gradient for every root: what the user gave, checked, or ones where that is what None means."""
     for seed in given:
@@ -308,7 +303,10 @@ def run_backward(
     keep_graph = create_graph if retain_graph is None else flag(retain_graph)
     root_edges = list(map(root_edge, roots, count()))
     target_edges = list(map(target_edge, targets, repeat(accumulate_grad)))
-    lifted = are_lifted(roots)
+    specs, levels = list(map(spec_at, roots)), thread.modes.level
+    for spec in specs:
+        levels += spec.level
+    lifted = levels > 0
     currency = Tensors if lifted else currency_for(create_graph)
     seen = NodeHooks.made or FunctionBase.made or (targets and not accumulate_grad)
     if seen and not lifted:  # by somebody
@@ -320,8 +318,7 @@ def run_backward(
     try:
         thread.modes = previous.with_grad(create_graph)
         inputs: list[Any] = []
-        for root, edge, seed in zip(roots, root_edges, seeds, strict=True):
-            spec = spec_at(root)
+        for root, edge, spec, seed in zip(roots, root_edges, specs, seeds, strict=True):
             if isinstance(root, Tensor) and root._storage is not None:
                 spec = made_spec(root, edge, len(inputs))
                 if seed is not None and seed.shape != spec.shape:
@@ -373,7 +370,7 @@ def currency_for(create_graph: bool) -> Any:
         currency = Tensors
     elif modes.inference:
         currency = InferenceValues
-    elif is_recording():
+    elif modes.deferred and is_recording():
         currency = RecordedValues
     for watcher in thread.backward_watchers:
         currency = watcher(currency)
@@ -382,7 +379,7 @@ def currency_for(create_graph: bool) -> Any:
 
 def are_lifted(roots: Sequence[Root]) -> bool:
     """Whether a backward call from there runs at a level: operators compute its gradients then, Note [Levels]."""
-    return bool(thread.modes.level or sum(map(level_at, roots)))
+    return bool(thread.modes.level or max([spec_at(root).level for root in roots], default=0))
 
 
 def are_traced(roots: Sequence[Root], seeds: Sequence[Tensor | None]) -> bool:

@@ -75,6 +75,7 @@ class GraphTask:
 
     Attributes:
         dependencies: for each reachable node, how many edges lead to it that have not delivered yet.
+        ends: how many of these nodes lead nowhere.
         not_ready: the buffers of nodes that some, not all, gradients have reached.
         exec_info: what is wanted of each node, or empty when everything reachable is to run.
         root: the node from which the call starts.
@@ -86,7 +87,7 @@ class GraphTask:
     """
 
     __slots__ = (
-        "id", "keep_graph", "create_graph", "depth", "dependencies", "not_ready", "exec_info", "captured_vars",
+        "id", "keep_graph", "create_graph", "depth", "dependencies", "ends", "not_ready", "exec_info", "captured_vars",
         "final_callbacks", "currency", "add_into", "unseen", "node", "root", "ready",
         "__weakref__",
     )  # fmt: skip
@@ -109,8 +110,8 @@ class GraphTask:
         self.final_callbacks: list[Callable[[], None]] = []
 
     def count_dependencies(self, root: Node) -> None:
-        """Count the edges that lead to each node reachable from ``root``; each node is visited once."""
-        dependencies = self.dependencies
+        """Count the edges that lead to each node reachable from ``root``, and the ends; each node is visited once."""
+        dependencies, ends = self.dependencies, 0
         stack: list[Node] = []
         node: Node | None = root
         while node is not None:
@@ -125,8 +126,11 @@ class GraphTask:
                     if node is not None:
                         stack.append(node)
                     node = successor
-            if node is None and stack:
-                node = stack.pop()
+            if node is None:
+                ends += not any(edges)
+                if stack:
+                    node = stack.pop()
+        self.ends = ends
 
     def init_to_execute(self, root: Node, outputs: Sequence[Edge], *, accumulate_grad: bool) -> None:
         """Mark the nodes on a path from ``root`` to ``outputs``, and where gradients are captured.
@@ -135,15 +139,18 @@ class GraphTask:
         that would enter them are captured and they do not run. A root that is the only one is where the call begins,
         in any case: the hooks of its outputs run, even if nothing that is asked for can be reached from there.
         """
-        exec_info = self.exec_info
-        edges = root.next_edges
-        alone = edges[0][0] if len(edges) == 1 and edges[0] is not None else None
-        exec_info[root] = ExecInfo() if alone is None else WHOLLY_NEEDED
+        exec_info, dependencies, ends = self.exec_info, self.dependencies, self.ends
+        inner: list[ExecInfo] = []
         position = 0
         for node, input_nr in outputs:
             info = exec_info.get(node)
             if info is None:
                 info = exec_info[node] = ExecInfo()
+                if node in dependencies:
+                    if any(node.next_edges):
+                        inner.append(info)
+                    else:
+                        ends -= 1
             if accumulate_grad:
                 info.needed = True
             else:
@@ -151,6 +158,14 @@ class GraphTask:
             position += 1
         if not accumulate_grad:
             self.captured_vars = [None] * position
+        if not ends:  # whichever way gradients go, they are asked for where it ends
+            for info in inner:
+                info.needed = True
+            self.exec_info = {root: WHOLLY_NEEDED, **dict.fromkeys(dependencies, WHOLLY_NEEDED), **exec_info}
+            return
+        edges = root.next_edges
+        alone = edges[0][0] if len(edges) == 1 and edges[0] is not None else None
+        exec_info[root] = ExecInfo() if alone is None else WHOLLY_NEEDED
         self._mark_paths(root if alone is None else alone)
         if alone is not None and alone not in exec_info:
             exec_info[alone] = ExecInfo()
