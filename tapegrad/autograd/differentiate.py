@@ -224,7 +224,9 @@ def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = Fals
         if seed is not None:
             if batched and isinstance(root, GradientEdge) and row_of(seed, 0).shape != spec.shape:
                 raise RuntimeError("Batched grads are not supported with GradientEdge")
-            check_seed(seed, spec, len(seeds), batched)
+            own = seed._spec
+            if batched or own.shape != spec.shape or own.dtype is not spec.dtype or own.device is not spec.device.free:
+                check_seed(seed, spec, len(seeds), batched)
         elif spec.requires_grad or isinstance(root, GradientEdge):
             seed = implicit_seed(spec)
         seeds.append(seed)
@@ -242,9 +244,6 @@ def implicit_seed(spec: Spec) -> Tensor:
 
 def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:
     """A given gradient must have its root's shape, and be complex exactly if the root is."""
-    own = seed._spec
-    if own.shape == spec.shape and own.dtype is spec.dtype and own.device is spec.device.free and not batched:
-        return
     shape = row_of(seed, 0).shape if batched else seed.shape
     if shape != spec.shape:
         shown = Size(shape[1:]) if batched else shape  # PyTorch takes the batch dimension off twice
@@ -347,7 +346,7 @@ def made_spec(root: Tensor, edge: Edge, index: int) -> Spec:
     node, output_nr = edge
     metadata = getattr(node, "_input_metadata", ())
     spec = metadata[output_nr] if output_nr < len(metadata) else None
-    if spec is None:
+    if spec is None or spec is root._spec:
         return root._spec
     if spec.shape != root.shape and not broadcasts_to(spec.shape, root.shape):
         raise RuntimeError(

@@ -120,9 +120,8 @@ class Engine:
         """
         here = self._thread
         tasks = here.tasks
-        task = GraphTask(currency, keep_graph=keep_graph, create_graph=create_graph, depth=len(tasks))
         root = GraphRoot(roots, inputs)
-        task.root = root
+        task = GraphTask(currency, keep_graph, create_graph, len(tasks), root)
         task.count_dependencies(root)
         if outputs:
             task.init_to_execute(root, outputs, accumulate_grad=accumulate_grad)
@@ -228,8 +227,8 @@ class Engine:
             ``outputs`` gives none.
         """
         tasks, tick = self._thread.tasks, next_tick
-        task = GraphTask(currency, keep_graph=True, create_graph=False, depth=len(tasks))
-        root = task.root = GraphRoot(roots, inputs)
+        root = GraphRoot(roots, inputs)
+        task = GraphTask(currency, keep_graph=True, create_graph=False, depth=len(tasks), root=root)
         task.count_dependencies(root)
         task.init_to_execute(root, outputs, accumulate_grad=False)
         ready: list[tuple[int, int, Node, list]] = [(0, tick(), root, [])]

@@ -92,12 +92,14 @@ class GraphTask:
         "__weakref__",
     )  # fmt: skip
 
-    def __init__(self, currency: Any, *, keep_graph: bool, create_graph: bool, depth: int) -> None:
+    def __init__(
+        self, currency: Any, keep_graph: bool, create_graph: bool, depth: int, root: Node | None = None
+    ) -> None:
         self.id = next_task_id()
         self.currency = currency
         self.add_into = getattr(currency, "add_into", None)
         self.unseen = getattr(currency, "plain", False)
-        self.root: Node | None = None
+        self.root = root
         self.node: Node | None = None
         self.ready: list = []
         self.keep_graph = keep_graph
