@@ -7,7 +7,7 @@ import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import count, repeat
+from itertools import repeat
 from typing import Any
 
 from tapegrad.autograd import backward_cache, source_lines
@@ -300,9 +300,13 @@ def run_backward(
     create_graph = create_graph is not False and flag(create_graph)
     allow_unused = allow_unused is not False and flag(allow_unused)
     keep_graph = create_graph if retain_graph is None else flag(retain_graph)
-    root_edges = list(map(root_edge, roots, count()))
+    root_edges: Any = list(map(root_edge, roots))
+    if None in root_edges:
+        index = root_edges.index(None)
+        raise RuntimeError(source_lines.without_graph(index, roots[index]))
     target_edges = list(map(target_edge, targets, repeat(accumulate_grad)))
-    specs, levels = list(map(spec_at, roots)), thread.modes.level
+    previous, hooks = thread.modes, thread.saved_hooks
+    specs, levels = list(map(spec_at, roots)), previous.level
     for spec in specs:
         levels += spec.level
     lifted = levels > 0
@@ -313,7 +317,6 @@ def run_backward(
             currency = LAID_OUT_VALUES
         else:
             currency = LaidOutTensors if currency is Tensors else LaidOut(currency)
-    previous, hooks = thread.modes, thread.saved_hooks
     try:
         thread.modes = previous.with_grad(create_graph)
         inputs: list[Any] = []
@@ -440,12 +443,9 @@ def execute(
     return captured
 
 
-def root_edge(root: Root, index: int) -> Edge:
-    """The edge at which backward starts."""
-    edge = gradient_edge(root) if isinstance(root, Tensor) else (root.node, root.output_nr)
-    if edge is None:
-        raise RuntimeError(source_lines.without_graph(index, root))
-    return edge
+def root_edge(root: Root) -> Edge | None:
+    """The edge at which backward starts; None of a tensor without a graph."""
+    return gradient_edge(root) if isinstance(root, Tensor) else (root.node, root.output_nr)
 
 
 def target_edge(target: Root, accumulate_grad: bool) -> Edge:

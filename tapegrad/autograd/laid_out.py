@@ -79,7 +79,9 @@ class LaidOut:
     def to_hook(self, grad: Any) -> Tensor:
         if type(grad) is not Laid:
             return self.values.to_hook(grad)
-        return laid_out(self.values.to_hook(grad.value), grad.strides)
+        tensor = self.values.to_hook(grad.value)
+        tensor._spec = without_gaps(tensor._spec, grad.strides)
+        return tensor
 
     def from_hook(self, given: Tensor | None, returned: Any, hook: Callable) -> Any:
         value = self.values.from_hook(given, returned, hook)
