@@ -239,7 +239,8 @@ def implicit_seed(spec: Spec) -> Tensor:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not spec.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {spec.dtype}")
-    return wrap(ones(tuple(spec.shape), spec.dtype, spec.device), spec.bare.replace(level=0))
+    bare = spec.bare
+    return wrap(ones(tuple(spec.shape), spec.dtype, spec.device), bare.replace(level=0) if bare.level else bare)
 
 
 def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:
