@@ -37,7 +37,8 @@ from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 Root = Tensor | GradientEdge
-ROOTS = (Tensor, GradientEdge)
+ROOTS, OPTIONAL_TENSOR = (Tensor, GradientEdge), (Tensor, type(None))
+LEVEL_OF = operator.attrgetter("level")
 LAID_OUT_VALUES = LaidOut(Values)
 """The currency of most calls whose gradients somebody sees."""
 
@@ -214,7 +215,7 @@ def spec_at(root: Root) -> Spec:
 def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = False) -> list[Tensor | None]:
     """A gradient for every root: what the user gave, checked, or ones where that is what None means."""
     for seed in given:
-        if seed is not None and not isinstance(seed, Tensor):
+        if not isinstance(seed, OPTIONAL_TENSOR):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(seed).__name__}")
     if len(roots) > len(given):  # further gradients are ignored, as PyTorch does
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
@@ -307,17 +308,16 @@ def run_backward(
         raise RuntimeError(source_lines.without_graph(index, roots[index]))
     target_edges = list(map(target_edge, targets, repeat(accumulate_grad)))
     previous, hooks = thread.modes, thread.saved_hooks
-    specs, levels = list(map(spec_at, roots)), previous.level
-    for spec in specs:
-        levels += spec.level
-    lifted = levels > 0
-    currency = Tensors if lifted else currency_for(create_graph)
-    seen = NodeHooks.made or FunctionBase.made or (targets and not accumulate_grad)
-    if seen and not lifted:  # by somebody
-        if currency is Values:
-            currency = LAID_OUT_VALUES
-        else:
-            currency = LaidOutTensors if currency is Tensors else LaidOut(currency)
+    specs = list(map(spec_at, roots))
+    if previous.level or any(map(LEVEL_OF, specs)):
+        currency: Any = Tensors
+    else:
+        currency = currency_for(create_graph)
+        if NodeHooks.made or FunctionBase.made or (targets and not accumulate_grad):  # seen by somebody
+            if currency is Values:
+                currency = LAID_OUT_VALUES
+            else:
+                currency = LaidOutTensors if currency is Tensors else LaidOut(currency)
     try:
         thread.modes = previous.with_grad(create_graph)
         inputs: list[Any] = []
@@ -326,18 +326,21 @@ def run_backward(
                 spec = made_spec(root, edge, len(inputs))
                 if seed is not None and seed.shape != spec.shape:
                     seed = reduced(seed, spec.shape)
-            if seed is not None and seed._spec.dtype is not spec.dtype:
-                seed = cast(seed, dtype=spec.dtype)
-            inputs.append(None if seed is None else currency.seed(seed))
+            if seed is not None:
+                seed = seed if seed._spec.dtype is spec.dtype else cast(seed, dtype=spec.dtype)
+                seed = currency.seed(seed)
+            inputs.append(seed)
         traced = partial(are_traced, roots, seeds)
         captured = execute(
             root_edges, inputs, keep_graph, create_graph, accumulate_grad, target_edges, currency, traced
         )
         results: list[Any] = []
         for value in captured:
-            if value is None and not allow_unused:
+            if value is not None:
+                value = currency.to_hook(value)
+            elif not allow_unused:
                 raise RuntimeError(source_lines.unused(len(results), targets[len(results)], roots))
-            results.append(None if value is None else currency.to_hook(value))
+            results.append(value)
         return results
     finally:  # not ``switched``: an interrupt could come when its ``__exit__`` begins
         thread.modes, thread.saved_hooks = previous, hooks

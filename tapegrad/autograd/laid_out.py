@@ -52,17 +52,17 @@ class LaidOut:
             self.add_into = None  # type: ignore[method-assign, assignment]
 
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
-        strides = None
-        if self.plain and isinstance(node, BackwardCFunction):
+        plan = node.plan if isinstance(node, OperatorNode) else None
+        if plan is None and self.plain and isinstance(node, BackwardCFunction):
             return custom(node, grads)
+        strides = None
         for grad in grads:
             if type(grad) is Laid:
                 strides, grads = strides_of(grads[0]), [value_in(grad) for grad in grads]
                 break
         results = node.apply_values(grads, needed) if self.plain else self.values.run(node, grads, needed)
-        if not isinstance(node, OperatorNode):
+        if plan is None:
             return results
-        plan = node.plan
         layouts = plan.layouts[strides] if strides in plan.layouts else plan.gradient_layouts(strides)
         return results if layouts is None else tuple(map(laid, results, layouts))
 

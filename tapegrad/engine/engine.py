@@ -153,6 +153,7 @@ class Engine:
     def _run(self, task: GraphTask, root: GraphRoot) -> None:
         """The loop: take the most urgent ready node, run it, deliver its gradients."""
         dependencies, not_ready, exec_info = task.dependencies, task.not_ready, task.exec_info
+        look = exec_info.get
         run, release = task.currency.run, not task.keep_graph
         plain = run is on_values
         capture = task.captured_vars
@@ -198,7 +199,7 @@ class Engine:
                     del not_ready[successor]
                 else:
                     inputs = [grads[position]]
-                asked = exec_info.get(successor) if exec_info else WHOLLY_NEEDED
+                asked = look(successor) if exec_info else WHOLLY_NEEDED
                 if asked is not None:
                     if not asked.needed and successor.hook_slots is None:  # it need not run
                         for slot, output_nr in asked.captures:
