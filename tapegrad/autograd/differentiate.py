@@ -7,7 +7,6 @@ import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import repeat
 from typing import Any
 
 from tapegrad.autograd import backward_cache, source_lines
@@ -38,7 +37,6 @@ from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 Root = Tensor | GradientEdge
 ROOTS, OPTIONAL_TENSOR = (Tensor, GradientEdge), (Tensor, type(None))
-LEVEL_OF = operator.attrgetter("level")
 LAID_OUT_VALUES = LaidOut(Values)
 """The currency of most calls whose gradients somebody sees."""
 
@@ -302,14 +300,17 @@ def run_backward(
     create_graph = create_graph is not False and flag(create_graph)
     allow_unused = allow_unused is not False and flag(allow_unused)
     keep_graph = create_graph if retain_graph is None else flag(retain_graph)
-    root_edges: Any = list(map(root_edge, roots))
-    if None in root_edges:
-        index = root_edges.index(None)
-        raise RuntimeError(source_lines.without_graph(index, roots[index]))
-    target_edges = list(map(target_edge, targets, repeat(accumulate_grad)))
     previous, hooks = thread.modes, thread.saved_hooks
-    specs = list(map(spec_at, roots))
-    if previous.level or any(map(LEVEL_OF, specs)):
+    root_edges, specs, level = [], [], previous.level
+    for root in roots:
+        edge, spec = root_edge(root), spec_at(root)
+        if edge is None:
+            raise RuntimeError(source_lines.without_graph(len(specs), root))
+        root_edges.append(edge)
+        specs.append(spec)
+        level = level or spec.level
+    target_edges = [target_edge(target, accumulate_grad) for target in targets] if targets else []
+    if level:
         currency: Any = Tensors
     else:
         currency = currency_for(create_graph)
@@ -423,7 +424,7 @@ def execute(
     """
     outer, captured = thread.backward_call, None
     plain = False
-    if currency is RecordedValues or getattr(currency, "values", None) is RecordedValues:
+    if thread.modes.deferred and (currency is RecordedValues or getattr(currency, "values", None) is RecordedValues):
         plain = len(roots) == 1 and seeds[0] is not None and type(seeds[0]) is not Laid
         plain = plain and not (outputs and accumulate_grad) and engine.current_task is None
     try:
