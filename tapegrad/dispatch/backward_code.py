@@ -12,7 +12,7 @@ hooks, all gradients are there, and all that can be computed are wanted. ``print
             return some(node, grads, saved)
         x0, = saved
         value0 = x0._value if x0._spec is spec0 else node._checked_value(x0, 0)
-        if thread.modes.deferred:
+        if thread.modes.deferred and not recording.program.waits:
             return dispatcher(grad0, value0)
         try:
             return backward(grad0, value0)
@@ -35,6 +35,7 @@ from tapegrad.dispatch.moulds import Casting
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.calls import Call, call_lines, program_for, recording_names
+from tapegrad.execution.deferred import recording
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.shared import Shared
@@ -104,7 +105,7 @@ def sharing_applier(plan: Plan, shared: Shared | None) -> Callable:
 
 def casting_of(plan: Plan, call: Call | None = None, shared: Shared | None = None) -> Casting:
     """What makes a plan's applier: see ``source_of``."""
-    names = {"some": some, "thread": thread, "device": plan.device, "window_value": window_value}
+    names = {"some": some, "thread": thread, "device": plan.device, "window_value": window_value, "recording": recording}
     return Casting("apply", code_of(source_of(plan, call, shared)), names)
 
 
@@ -161,13 +162,13 @@ def _lines(plan: Plan, call: Call | None, shared: Shared | None) -> Iterator[str
         return
     values = ", ".join(operands)
     if shared is not None:
-        yield f"found = None if thread.modes.deferred else shared({', '.join([*shared.key_names, values])})"
+        yield f"found = None if thread.modes.deferred and not recording.program.waits else shared({', '.join([*shared.key_names, values])})"
         yield "if found is None:"
         yield f"    return plan.backward(plan.needed, {(True,) * plan.slots})({values})"
         yield "return found"
         return
     if not plan.modes.deferred:
-        yield "if thread.modes.deferred:"
+        yield "if thread.modes.deferred and not recording.program.waits:"
         yield f"    return dispatcher({values})"
     yield "try:"
     yield f"    return backward({values})"

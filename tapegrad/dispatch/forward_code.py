@@ -41,6 +41,7 @@ from tapegrad.dispatch.saved import held, snapshot
 from tapegrad.dispatch.structures import Fit, Sought, without_numbers
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.calls import program_for, recording_lines, recording_names
+from tapegrad.execution.deferred import recording
 from tapegrad.execution.host import transfer
 from tapegrad.execution.shared import Shared
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
@@ -70,6 +71,8 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     key = (thread.modes, *specs, *settings.items())
     run = op.plans.get(key) or op.plan_cache.get(key)
     if run is None:
+        if thread.modes.deferred and recording.program.waits:
+            return waiting_call(op, args, settings, key)
         run = cast(op, specs, settings)
         if run is not None:
             return op.plan_cache.keep(key, run)(*args)
@@ -97,6 +100,27 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
             with quiet_numbers():
                 return run(*args)
     return run(*args)
+
+
+def waiting_call(op: Any, args: tuple, settings: dict, key: tuple) -> Any:
+    """A call that is new where nothing is recorded now: it is planned as in immediate mode, and made by that plan as long
+    as it is so. See Note [What is worth recording] in ``execution/prospects.py``.
+    """
+    recording.program.waits -= 1
+    with switched(deferred=False):
+        results = call(op, args, settings)
+        run = op.plan_cache.get((thread.modes, *key[1:]))
+
+    def waiting(*args: Any) -> Any:
+        if recording.program.waits:
+            recording.program.waits -= 1
+            return run(*args)
+        op.plan_cache.forget(key)
+        return call(op, args, settings)
+
+    if run is not None:
+        op.plan_cache.keep(key, waiting)
+    return results
 
 
 def plan_of(op: Any, specs: tuple, settings: dict) -> Plan:

@@ -9,8 +9,9 @@ import numpy as np
 
 from tapegrad.dispatch.accumulation import leaf_edge
 from tapegrad.dispatch.plan import Plan
+from tapegrad.execution.modes import is_recording
 from tapegrad.execution.tiering import WORTH_KEEPING_APART, hosted
-from tapegrad.tape.modes import Modes, thread
+from tapegrad.tape.modes import Modes
 from tapegrad.tape.node import next_sequence_nr
 from tapegrad.tensor.tensor import Tensor, edge_of, new_tensor, window_operand
 
@@ -57,7 +58,7 @@ def looping_applier(node: Any, grads: list, saved: tuple) -> Sequence:
     """What a node with many pieces does with gradients."""
     plan = node.plan
     found = None
-    if not thread.modes.deferred and type(saved) is tuple and any(grad is not None for grad in grads):
+    if not is_recording() and type(saved) is tuple and any(grad is not None for grad in grads):
         shapes = [spec.shape for spec in plan.specs]
         given = [
             np.zeros(spec.shape, spec.dtype.numpy) if grad is None else grad
