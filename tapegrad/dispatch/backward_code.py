@@ -12,7 +12,7 @@ hooks, all gradients are there, and all that can be computed are wanted. ``print
             return some(node, grads, saved)
         x0, = saved
         value0 = x0._value if x0._spec is spec0 else node._checked_value(x0, 0)
-        if thread.modes.deferred and not recording.program.waits:
+        if thread.modes.deferred:
             return dispatcher(grad0, value0)
         try:
             return backward(grad0, value0)
@@ -168,7 +168,7 @@ def _lines(plan: Plan, call: Call | None, shared: Shared | None) -> Iterator[str
         yield "return found"
         return
     if not plan.modes.deferred:
-        yield "if thread.modes.deferred and not recording.program.waits:"
+        yield "if thread.modes.deferred:"
         yield f"    return dispatcher({values})"
     yield "try:"
     yield f"    return backward({values})"

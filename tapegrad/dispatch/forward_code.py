@@ -46,7 +46,7 @@ from tapegrad.execution.host import transfer
 from tapegrad.execution.shared import Shared
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.tiering import one_cpu
-from tapegrad.execution.values import quiet_numbers
+from tapegrad.execution.values import DeferredValue, quiet_numbers
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
 from tapegrad.tape.sources import code_of
@@ -107,6 +107,7 @@ def waiting_call(op: Any, args: tuple, settings: dict, key: tuple) -> Any:
     as it is so. See Note [What is worth recording] in ``execution/prospects.py``.
     """
     recording.program.waits -= 1
+    materialize_all(args)
     with switched(deferred=False):
         results = call(op, args, settings)
         run = op.plan_cache.get((thread.modes, *key[1:]))
@@ -114,6 +115,7 @@ def waiting_call(op: Any, args: tuple, settings: dict, key: tuple) -> Any:
     def waiting(*args: Any) -> Any:
         if recording.program.waits:
             recording.program.waits -= 1
+            materialize_all(args)
             return run(*args)
         op.plan_cache.forget(key)
         return call(op, args, settings)
@@ -121,6 +123,15 @@ def waiting_call(op: Any, args: tuple, settings: dict, key: tuple) -> Any:
     if run is not None:
         op.plan_cache.keep(key, waiting)
     return results
+
+
+def materialize_all(args: tuple) -> None:
+    """Let tensors among arguments have arrays that programs have computed: XLA refuses others, which takes long."""
+    for x in args:
+        if isinstance(x, Tensor):
+            storage = x._storage
+            if type(x._value) is DeferredValue or (storage is not None and type(storage.memory) is DeferredValue):
+                materialize(x)
 
 
 def plan_of(op: Any, specs: tuple, settings: dict) -> Plan:
