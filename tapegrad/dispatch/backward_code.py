@@ -67,9 +67,9 @@ def applier(plan: Plan, values: Sequence) -> Callable:
         return some
     mould, moves = plan.mould, plan.moving is not None
     shared: Shared | None = None
-    if mould is not None:
+    if mould is not None and not plan.modes.deferred:
         shared = mould.moving_backward(plan) if moves else mould.shared_backward(plan)
-    if mould is not None and (shared is not None or plan.passes):
+    if mould is not None and (shared is not None or (plan.passes and not plan.modes.deferred)):
         plan.applier = sharing_applier(plan, shared)
         if not moves:
             mould.appliers[shared] = plan.applier
@@ -83,10 +83,10 @@ def applier(plan: Plan, values: Sequence) -> Callable:
         if plan.modes.deferred and not plan.mixed and plan.device is not META and not any(map(is_traced, values)):
             call = plan.backward_kernel(plan.needed, (True,) * plan.slots).call_for(values)
             names |= recording_names(call)
-    if mould is None:
+    if mould is None or plan.passes:
         plan.applier = casting_of(plan, call).made(names)
         return plan.applier
-    mould.applier = mould.applier or casting_of(plan)
+    mould.applier = mould.applier or casting_of(plan, call)
     plan.applier = mould.applier.made(names)
     return plan.applier
 

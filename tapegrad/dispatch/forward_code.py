@@ -153,7 +153,7 @@ def planned(op: Any, specs: tuple, settings: dict) -> Callable | None:
 def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
     """The plan of a call that is new: cast, if there is a mould, which is left for others, if there may be one."""
     modes = thread.modes
-    if modes.deferred or not one_cpu() or not has_structure(specs):
+    if not one_cpu() or not has_structure(specs):
         return plan_of(op, specs, settings)
     if not op.moves:
         check_devices(specs)
@@ -195,7 +195,7 @@ def begins_to_move(plan: Plan) -> bool:
     """Have one runner for all settings made, if the plan before this one differed in settings alone."""
     mould, op = plan.mould, plan.op
     same, mould.last = mould.last == plan.specs, plan.specs
-    if not same or not plan.fit.structure.moving or forwards(plan.specs):
+    if not same or plan.modes.deferred or not plan.fit.structure.moving or forwards(plan.specs):
         return False
     skeleton, numbers = without_numbers(plan.given)
     key = (plan.modes, *plan.specs, skeleton)
@@ -269,7 +269,7 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
     ``forward`` is run in place of the plan's kernel, if it is given.
     """
     mould = None if forward is not None else plan.mould
-    shared = None if mould is None else mould.shared_forward(plan)
+    shared = None if mould is None or plan.modes.deferred else mould.shared_forward(plan)
     if mould is not None and shared is not None:
         run = mould.runs.get(shared)
         if run is None:
