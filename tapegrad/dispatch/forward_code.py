@@ -111,18 +111,24 @@ def waiting_call(op: Any, args: tuple, settings: dict, key: tuple) -> Any:
     with switched(deferred=False):
         results = call(op, args, settings)
         run = op.plan_cache.get((thread.modes, *key[1:]))
+    if run is not None:
+        op.plan_cache.keep(key, waiting_runner(op, settings, key, run))
+    return results
+
+
+def waiting_runner(op: Any, settings: dict, key: tuple, run: Callable) -> Callable:
+    """What is kept under a key of deferred mode: a runner of immediate mode, as long as nothing is recorded."""
 
     def waiting(*args: Any) -> Any:
-        if recording.program.waits:
-            recording.program.waits -= 1
+        program = recording.program
+        if program.waits:
+            program.waits -= 1
             materialize_all(args)
             return run(*args)
         op.plan_cache.forget(key)
         return call(op, args, settings)
 
-    if run is not None:
-        op.plan_cache.keep(key, waiting)
-    return results
+    return waiting
 
 
 def materialize_all(args: tuple) -> None:
