@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
-from tapegrad.dispatch.kernels import Kernels, abstract_argument
+from tapegrad.dispatch.kernels import Kernels, abstract_argument, has_structure
 from tapegrad.dispatch.pieces import host_function
 from tapegrad.dispatch.saved import kept_spec
-from tapegrad.dispatch.structures import Fit
+from tapegrad.dispatch.structures import Fit, Sought
 from tapegrad.errors import message
 from tapegrad.execution.devices import META, device
+from tapegrad.execution.flat import flat
 from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.host import transfer
 from tapegrad.execution.kernel import Kernel
@@ -307,6 +308,8 @@ class Plan:
 
     def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:
         fit, known = self.fit, None
+        if fit is None and has_structure(self.specs):  # perhaps there is one by now
+            fit = Sought.of(self.op, self.specs, self.given).known()
         if fit is not None:
             known = partial(fit.backward, self, wanted, defined)
         elif self.kernels.many and all(defined) and all(wanted) and len(wanted) == len(self.specs):
@@ -328,6 +331,7 @@ class Plan:
         count, formulas, node_name = sum(defined), self.formulas(), self.node_class.__name__
         op, widens = self.op, self._widens(wanted)
 
+        @flat
         def backward(*values: Any) -> tuple:
             values = op.widened(values) if widens else values
             given = iter(values[:count])

@@ -21,6 +21,7 @@ import numpy as np
 from tapegrad.dispatch.structures import SPECIAL
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution import dtypes
+from tapegrad.execution.flat import flat
 from tapegrad.ops.facts import OPTIONS
 from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.operator import Operator
@@ -179,6 +180,7 @@ class Elementwise(General):
         compute = jnp.float32 if half else result.numpy
         function, present = self.function, [spec is not None for spec in specs]
 
+        @flat
         def prepared(*values: Any) -> Any:
             given = iter(values)
             arguments = [

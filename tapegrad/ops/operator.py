@@ -34,6 +34,7 @@ from tapegrad import dispatch
 from tapegrad.caches import Cache, Interned
 from tapegrad.dispatch.operator_node import saved_properties
 from tapegrad.execution import dtypes
+from tapegrad.execution.flat import flat
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.ops.facts import FACTS, node_name
 from tapegrad.ops.fallbacks import on_host
@@ -187,6 +188,7 @@ class Operator(SavedFields):
         compute = None if promote == "none" else self.compute_dtype(present).numpy
         absent = [position for position, spec in enumerate(specs) if spec is None]
 
+        @flat
         def prepared(*values: Any) -> Any:
             arguments = list(values) if compute is None else [jnp.asarray(value, compute) for value in values]
             for position in absent:
