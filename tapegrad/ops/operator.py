@@ -140,6 +140,7 @@ class Operator(SavedFields):
         """Begin with nothing decided and compiled; whoever is made of another operator must not have its."""
         self.plan_cache = Cache("plans", PLAN)
         self.plans: dict[tuple, Callable] = self.plan_cache.recent
+        self.has_moved = False  # whether some calls have one runner for all settings: Note [Moving settings]
         self.kernels = Interned()
         self.families = Cache("structures")  # see Note [Structures] in ``dispatch/structures.py``
 
