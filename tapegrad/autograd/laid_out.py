@@ -134,7 +134,8 @@ def laid_out(tensor: Tensor, strides: Ints | None) -> Tensor:
     shape = tuple(tensor._spec.shape)
     if strides is not None and has_gaps(shape, strides):
         strides = named_strides(shape, preserved_strides(shape, strides))
-    tensor._spec = tensor._spec.replace(strides=strides)
+    if strides != tensor._spec.strides:
+        tensor._spec = tensor._spec.replace(strides=strides)
     return tensor
 
 

@@ -117,8 +117,11 @@ class General(Operator):
             return named_strides(shape, place.strides) if place is not None and place.shape == shape else None
         if not self.broadcasts or not single or out.shape != spec.shape:
             return None
-        lists = {"grad": [out.replace(strides=strides)], "input": plan.specs, "output": plan.out_specs}
+        grad = out if strides == out.strides else out.replace(strides=strides)
+        lists = {"grad": [grad], "input": plan.specs, "output": plan.out_specs}
         named = [lists[kind][index] for kind, index in plan.sources[position] if kind in lists]
+        if not any(isinstance(x, Spec) and x.strides is not None for x in named):
+            return None
         operands = [(tuple(x.shape), x.layout) for x in named if isinstance(x, Spec)]
         return named_strides(shape, elementwise_strides(shape, operands))
 
