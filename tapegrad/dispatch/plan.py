@@ -154,8 +154,8 @@ class Plan:
     def _decide_saved_specs(self) -> None:
         specs, outs, modes = self.specs, self.out_specs, self.modes
         self.saved_specs = (
-            *(kept_spec(specs[i], modes) if isinstance(specs[i], Spec) else None for i in self.saved_inputs),
-            *(None if outs[i].requires_grad else outs[i] for i in self.saved_outputs),
+            *[kept_spec(specs[i], modes) if isinstance(specs[i], Spec) else None for i in self.saved_inputs],
+            *[None if outs[i].requires_grad else outs[i] for i in self.saved_outputs],
         )
 
     @property
