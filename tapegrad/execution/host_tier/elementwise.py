@@ -146,7 +146,8 @@ def div(writer: Any, equation: Any) -> Operand:
 @rule("rem")
 def rem(writer: Any, equation: Any) -> Operand:
     """``numpy.fmod``: the remainder has the dividend's sign."""
-    if is_float(equation.aval.dtype):
+    divisor = writer.known(equation.operands[1])
+    if is_float(equation.aval.dtype) or (divisor is not None and divisor.all()):
         return writer.elementwise(np.fmod, equation)
     return mapped(writer, integer_remainder, equation)
 
