@@ -1,9 +1,9 @@
 """Rules of factorizations and solutions of linear systems: LAPACK's.
 
 Where there is no result (a matrix that is not positive definite, an iteration that doesn't converge), it is nan.
-XLA calls SciPy's LAPACK. So do these, matrix by matrix, where NumPy has none or takes longer: an LU factorization by other
-means would be rounded in another way, and whether a matrix is singular is told by whether a number is exactly 0. LAPACK
-has matrices column by column, so that what it is given are transposed ones, and it writes where they lie.
+XLA calls SciPy's LAPACK. So do these, matrix by matrix, where NumPy has none or takes longer: an LU factorization by
+other means would be rounded in another way, and whether a matrix is singular is told by whether a number is exactly 0.
+LAPACK has matrices column by column, so that what it is given are transposed ones, and it writes where they lie.
 """
 
 from __future__ import annotations
