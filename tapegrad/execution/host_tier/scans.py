@@ -208,9 +208,9 @@ def top_k(writer: Any, equation: Any) -> Any:
     made = writer.origin(equation.operands[0])
     if made is not None and made.primitive == "select_n" and len(made.operands) == 3:
         test, other = writer.origin(made.operands[0]), writer.known(made.operands[1])
-        if test is not None and test.primitive == "eq" and other is not None and np.isnan(other).all():
-            if [*test.operands] == [made.operands[2]] * 2:
-                x, any_nan = made.operands[2].source, True  # each nan is made one that is above all
+        is_itself = test is not None and test.primitive == "eq" and test.operands == [made.operands[2]] * 2
+        if is_itself and other is not None and np.isnan(other).all():
+            x, any_nan = made.operands[2].source, True  # each nan is made one that is above all
     words = f"{x}, {writer.size(equation.params['k'])}, {axis}, {any_nan}"
     results = writer.assigned(f"{writer.helper(largest_of)}({words})")
     return f"{results}[0]", f"{results}[1].astype({writer.dtype(equation.results[1].dtype)})"
