@@ -87,12 +87,15 @@ def refuse_unless(valid: Tensor, told: str, more: Callable[[], str]) -> None:
 FEW = 1 << 30
 """Bounds below it can be added to 32-bit integers, if those are within them."""
 
+UNSIGNED = {"i": np.dtype(np.uint32), "l": np.dtype(np.uint64)}
+"""The unsigned integers that signed ones are seen as, which puts those below 0 beyond all others."""
+
 
 def outside(x: Any, low: int, high: int, ignored: int | None = None) -> Any:
     """Which indices are not in [low, high), and are not ``ignored``."""
-    if type(x) is np.ndarray and x.size and x.dtype.char in "il" and low < high < FEW:
+    if type(x) is np.ndarray and (unsigned := UNSIGNED.get(x.dtype.char)) and x.size and low < high < FEW:
         steps = x - low if low else x
-        if np.maximum.reduce(steps.view(f"u{x.itemsize}"), None) < high - low:  # those below are beyond all others
+        if np.maximum.reduce(steps.view(unsigned), None) < high - low:
             return np.False_  # none, which is quick to tell
     bad = (x < low) | (x >= high)
     return bad if ignored is None else bad & (x != ignored)

@@ -79,6 +79,10 @@ PRODUCT = Figures(0.04, 0.04)
 CONVOLUTION = Figures(0.15, 0.06)
 """For each multiplication of a ``dot_general`` and of a ``conv_general_dilated``."""
 
+BY_MATRIX = frozenset(("cholesky", "lu", "eigh", "triangular_solve"))
+MATRIX = Figures(1_500.0, 500.0)
+"""For each matrix that is factorized, or solved with, and has a call of LAPACK's of its own, besides its elements."""
+
 
 class Cost(NamedTuple):
     """What a call costs on the host and by XLA, and what XLA takes to compile it, in nanoseconds.
@@ -158,7 +162,8 @@ def _elements(equation: Any, lengths: dict[Any, int]) -> Figures:
         count = written if name in ("gather", "dynamic_slice") else max([*sizes, written])
         if figures != FREE and name not in MOVING and any(map(_is_half, _avals(equation.invars))):
             figures, count = Figures(*np.add(figures, HALVES)), 2 * count
-    return Figures(figures.host * count, figures.xla * count)
+    each = _count(equation.invars[0].aval.shape[:-2], lengths) if name in BY_MATRIX else 0
+    return Figures(figures.host * count + MATRIX.host * each, figures.xla * count + MATRIX.xla * each)
 
 
 def _count(shape: Any, lengths: dict[Any, int]) -> float:

@@ -23,7 +23,7 @@ def inlined(writer: Any, equation: Any) -> Any:
     params = equation.params
     inner = next(params[name] for name in ("jaxpr", "call_jaxpr", "fun_jaxpr", "call") if name in params)
     closed = inner if hasattr(inner, "consts") else ClosedJaxpr(inner, ())
-    return tuple(writer.jaxpr(closed, equation.operands))
+    return tuple(writer.jaxpr(closed, equation.operands, equation.wanted))
 
 
 @rule("platform_index")

@@ -159,6 +159,8 @@ def integer_quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     ...     integer_quotient(np.array([7, -7, 5, -5]), np.array([2, 2, 0, 0]))
     array([ 3, -3, -1, -1])
     """
+    if not x.ndim and not y.ndim and int(y) > 0:  # a place: Python divides it sooner than NumPy
+        return np.asarray(int(x) // int(y) if x >= 0 else -(-int(x) // int(y)), x.dtype)
     quotient = np.floor_divide(x, y)
     if x.dtype.kind == "i":
         quotient = quotient + ((quotient * y != x) & ((x < 0) != (y < 0)))
@@ -173,6 +175,8 @@ def integer_remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     ...     integer_remainder(np.array([7, -7, 5]), np.array([2, 2, 0]))
     array([ 1, -1,  5])
     """
+    if not x.ndim and not y.ndim and int(x) >= 0 and int(y) > 0:
+        return np.asarray(int(x) % int(y), x.dtype)
     return np.where(y == 0, x, np.fmod(x, y))
 
 
