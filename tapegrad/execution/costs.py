@@ -76,7 +76,7 @@ MOVING = frozenset(
 """Primitives that compute with no element, besides those that are ``FREE``."""
 
 PRODUCT = Figures(0.04, 0.04)
-CONVOLUTION = Figures(0.15, 0.06)
+CONVOLUTION = Figures(0.05, 0.04)
 """For each multiplication of a ``dot_general`` and of a ``conv_general_dilated``."""
 
 BY_MATRIX = frozenset(("cholesky", "lu", "eigh", "triangular_solve"))

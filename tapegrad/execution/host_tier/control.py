@@ -28,9 +28,11 @@ def inlined(writer: Any, equation: Any) -> Any:
 
 @rule("platform_index")
 def platform_index(writer: Any, equation: Any) -> str:
-    """Which of the branches for platforms is meant for the CPU: the index is known when the function is written."""
+    """Which of the branches for platforms is meant: that for the ``host``, if there is one, or that for the CPU, which
+    then is XLA's. The index is known when the function is written."""
     platforms = equation.params["platforms"]
-    places = [index for index, names in enumerate(platforms) if names is None or "cpu" in names]
+    named = [index for name in ("host", "cpu") for index, names in enumerate(platforms) if name in (names or ())]
+    places = named or [index for index, names in enumerate(platforms) if names is None]
     return writer.literal(np.asarray(places[0], equation.aval.dtype))
 
 
