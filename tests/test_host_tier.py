@@ -10,6 +10,7 @@ import importlib
 import math
 import pkgutil
 import tracemalloc
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +27,7 @@ from tapegrad.execution.host_tier.rules import RULES, Unwritable
 from tapegrad.execution.host_tier.writer import written, written_jaxpr
 from tapegrad.ops.operator import TABLE
 from tapegrad.ops.page import BY_XLA
+from tapegrad.ops.softmax import log_softmax, logsumexp, softmax
 
 pytestmark = pytest.mark.once("kernels are run by themselves")
 
@@ -146,8 +148,8 @@ def test_large_temporaries_are_written_over(monkeypatch):
     x, row = jax.ShapeDtypeStruct((300, 40), "float32"), jax.ShapeDtypeStruct((40,), "float32")
     source = written(lambda x, y, row: x - y * 2 + row * 3, [x, x, row]).source
     assert ":= multiply(x1," in source and ":= multiply(x2," not in source
-    softmax = written(lambda x: jax.nn.softmax(x, 1), [x]).source
-    assert softmax.endswith("v1)") and ":= subtract(x0" in softmax
+    shares = written(lambda x, row: (e := jnp.exp(x - row)) / e.sum(1, keepdims=True), [x, row]).source
+    assert shares.endswith("v1)") and ":= subtract(x0" in shares
     assert written(lambda x, y: (x + y, (x + y) * 2), [x, x]).source.count("add(x0, x1)") == 1
     assert ":=" not in written(lambda x, y: x - y * 2, [row, row]).source
 
@@ -215,6 +217,36 @@ def test_sums_over_the_first_and_the_last_dimensions_are_sums(shape, axes, dtype
     found = on_host(lambda x: x.sum(axes), [x])
     assert found.dtype == x.dtype
     np.testing.assert_array_equal(found, x.sum(axes))
+
+
+SPREAD = [(1, 0), (40, 0), (1, -85), (1, 85), (200, 0), (1, 1000)]
+
+
+@pytest.mark.parametrize(("scale", "shift"), SPREAD)
+@pytest.mark.parametrize("operator", [softmax, log_softmax, logsumexp])
+def test_rows_that_are_steady_and_others_have_their_softmax(operator, scale, shift):
+    x = (np.random.default_rng(0).standard_normal((3, 4, 8)) * scale + shift).astype("float32").astype("float64")
+    x[0, 1, :3], x[0, 2, 1] = -np.inf, -np.inf
+    exponentials = np.exp(x - x.max(-1, keepdims=True))
+    expected = exponentials / exponentials.sum(-1, keepdims=True)
+    if operator is log_softmax:
+        expected = x - x.max(-1, keepdims=True) - np.log(exponentials.sum(-1, keepdims=True))
+    if operator is logsumexp:
+        expected = np.log(exponentials.sum(-1)) + x.max(-1)
+    function = partial(operator.function, axis=2)
+    assert f"{operator.name}_of_rows" in written(function, [x.astype("float32")]).source
+    found = on_host(function, [x.astype("float32")])
+    near = {"rtol": 1e-6 * (1 + abs(x[np.isfinite(x)]).max()), "atol": 1e-37}
+    np.testing.assert_allclose(found, expected, **(near if operator is softmax else {"rtol": 1e-6, "atol": 2e-6}))
+    assert operator is not log_softmax or (found <= 0).all()
+
+
+@pytest.mark.parametrize("spoilt", [np.nan, np.inf, -np.inf])
+def test_the_softmax_of_rows_that_have_none_is_what_the_equations_say(spoilt):
+    x = np.ones((2, 3), "float32")
+    x[1] = spoilt
+    assert np.isnan(on_host(lambda x: jax.nn.softmax(x, 1), [x])[1]).all()
+    assert on_host(lambda x: jax.nn.softmax(x, 1), [x[:, :0]]).shape == (2, 0)
 
 
 @pytest.mark.parametrize("lower", [True, False])
