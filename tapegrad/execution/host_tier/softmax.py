@@ -1,10 +1,10 @@
 """Softmax and its kin over the last dimension, without a look for the greatest elements of rows.
 
 Note [Steady rows]
-``softmax`` is written so that it can't overflow: the greatest element of each row is taken off before its exponential is.
-To find those takes NumPy longer than all else. So exponentials are taken of the numbers as they are, and where the sums
-show that nothing was lost, they are what is wanted; if not, what the equations say comes after ``except``, where the
-lines that only it reads are moved to::
+``softmax`` is written so that it can't overflow: the greatest element of a row is taken off before exponentials are
+taken. To find it takes NumPy longer than all else. So they are taken of the numbers as they are, and where their sums
+show that nothing was lost, that is it; if not, what the equations say comes after ``except``, where the lines that only
+it reads are moved to::
 
     try:
         v3 = softmax_of_rows(x0)
@@ -143,7 +143,7 @@ ZERO = {dtype: np.zeros((), dtype) for dtype in WIDE_FLOATS}
 
 
 def _logarithms(x: np.ndarray) -> np.ndarray:
-    """The logarithms of rows' sums of exponentials, if they are small, so that nothing is lost where they are taken off.
+    """The logarithms of rows' sums of exponentials, if they are small, so that nothing is lost by taking them off.
 
     Raises:
         ArithmeticError: they are not.
