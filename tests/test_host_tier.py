@@ -291,6 +291,20 @@ def test_the_gamma_function_of_few_and_of_many_numbers_is_the_same():
     np.testing.assert_allclose(special.lgamma(few), [math.lgamma(x) for x in few], rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.25, 16), (0.2, 40), (-20, -0.1)])
+@pytest.mark.parametrize("many", [False, True])
+def test_special_functions_of_narrow_numbers_are_accurate_to_some_last_digits(low, high, many):
+    x = np.linspace(low, high, 2 * special.TOGETHER if many else 500, dtype="float32")
+    near = np.array([1, 2, 1.4616321], "float32") * np.float32(1.0001)
+    x = np.concatenate([x, near]) if low > 0 else x
+    share = x / np.float32(40)
+    for function, given in ((special.lgamma, x), (special.digamma, x), (special.erf, x), (special.erf_inv, share)):
+        with np.errstate(all="ignore"):
+            expected, found = function(given.astype("float64")), function(given).astype("float32")
+            assert function(given[3]) == pytest.approx(float(found[3]), rel=6e-7)
+        np.testing.assert_allclose(found, expected.astype("float32"), rtol=6e-7, atol=1e-12)
+
+
 # -- the rules ---------------------------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,7 @@ def _logsumexp(writer: Any, equation: Equation) -> tuple[Callable, Equation] | N
 def _trying(rule: Callable, match: Callable) -> Callable:
     """A rule that tries a function first, if an equation is the last one of what that computes."""
 
+    @wraps(rule)
     def written(writer: Any, equation: Equation) -> Any:
         found = match(writer, equation)
         if found is None:
