@@ -139,8 +139,8 @@ def complaints(cases):
 
 def test_a_written_function_reads_as_numpy():
     x = jax.ShapeDtypeStruct((3,), "float32")
-    assert written(lambda x, y: (x * y).sum(), [x, x]).source == (
-        "def body(x0, x1):\n    return asarray(reduce_add(multiply(x0, x1), (0,)))"
+    assert written(lambda x, y: (x * y).prod(), [x, x]).source == (
+        "def body(x0, x1):\n    return asarray(product_of_rows(multiply(x0, x1)))"
     )
 
 
@@ -205,7 +205,7 @@ def test_the_greatest_and_the_least_of_rows_are_those(shape):
 
 
 ENDS = [((3, 5), (1,)), ((3, 5), (0,)), ((2, 3, 4), (0, 2)), ((2, 3, 4, 5), (2, 3)), ((1, 3, 300), (0, 2)),
-        ((2, 3, 4), (1,)), ((0, 5), (0,)), ((3, 0), (1,)), ((5000, 2), (0,))]  # fmt: skip
+        ((2, 3, 4), (1,)), ((0, 5), (0,)), ((3, 5), (0, 1)), ((7,), (0,)), ((3, 0), (1,)), ((5000, 2), (0,))]  # fmt: skip
 
 
 @pytest.mark.parametrize(("shape", "axes"), ENDS)
@@ -220,6 +220,17 @@ def test_sums_over_the_first_and_the_last_dimensions_are_sums(shape, axes, dtype
 
 
 SPREAD = [(1, 0), (40, 0), (1, -85), (1, 85), (200, 0), (1, 1000)]
+
+
+def test_products_that_are_added_up_and_the_greatest_of_all_are_what_they_are():
+    x, y = np.random.default_rng(0).integers(-9, 9, (2, 3, 4)).astype("float32")
+    assert "dot" in written(lambda x, y: (x * y).sum(), [x, y]).source
+    assert on_host(lambda x, y: (x * y).sum(), [x, y]) == (x * y).sum()
+    assert on_host(lambda x: jnp.square(jnp.abs(x.T)).sum(), [x]) == (x * x).sum()
+    assert on_host(lambda x, row: (x * row).sum(), [x, y[0]]) == (x * y[0]).sum()
+    assert (on_host(jnp.max, [x]), on_host(jnp.min, [x])) == (x.max(), x.min())
+    x[1, 1] = np.nan
+    assert np.isnan(on_host(jnp.max, [x])) and np.isnan(on_host(jnp.min, [x]))
 
 
 @pytest.mark.parametrize(("scale", "shift"), SPREAD)

@@ -53,12 +53,16 @@ RULES.update({name: _rule_of(ufunc, real=True) for name, ufunc in REAL_UFUNCS.it
 
 @rule("square")
 def square(writer: Any, equation: Any) -> Operand:
-    """``numpy.square``; of a real number's absolute value as well of the number."""
-    operand = equation.operands[0]
-    made = writer.origin(operand)
+    """``numpy.square``."""
+    return writer.elementwise(np.square, equation, [of_same_square(writer, equation)])
+
+
+def of_same_square(writer: Any, equation: Any) -> Operand:
+    """What is to be squared; of a real number's absolute value the number."""
+    made = writer.origin(equation.operands[0])
     if made is not None and made.primitive == "abs" and not is_complex(made.avals[0].dtype):
-        operand = made.operands[0]
-    return writer.elementwise(np.square, equation, [operand])
+        return made.operands[0]
+    return equation.operands[0]
 
 
 def is_float(dtype: Any) -> bool:
