@@ -234,6 +234,18 @@ def test_products_that_are_added_up_and_the_greatest_of_all_are_what_they_are():
     assert np.isnan(on_host(jnp.max, [x])) and np.isnan(on_host(jnp.min, [x]))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int8", "bool", "float16"])
+def test_what_a_constant_keeps_of_an_array_keeps_all_its_bits(dtype):
+    mask = np.array([[True, False, True], [False, True, False]])
+    x = np.array([[np.nan, np.inf, -0.0], [np.nan, -np.inf, 7]]) if dtype[0] in "fc" else np.arange(6).reshape(2, 3)
+    x = x.astype(dtype)
+    for given in (x, np.asfortranarray(x)):
+        for case in (lambda x: jnp.where(mask, x, 0), lambda x: jnp.where(mask, 0, x)):
+            with jax.enable_x64(True):
+                expected = np.asarray(case(given))
+            assert on_host(case, [given]).tobytes() == expected.tobytes()
+
+
 @pytest.mark.parametrize(("scale", "shift"), SPREAD)
 @pytest.mark.parametrize("operator", [softmax, log_softmax, logsumexp])
 def test_rows_that_are_steady_and_others_have_their_softmax(operator, scale, shift):
