@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -21,8 +21,6 @@ from tapegrad.functions.shape import atleast_1d, atleast_2d, atleast_3d, expande
 from tapegrad.functions.slicing import slice_bounds, sliced
 from tapegrad.ops import joining as ops
 from tapegrad.ops.kinds import broadcast_shapes
-from tapegrad.ops.operator import Operator
-from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -39,20 +37,6 @@ def tensor_list(function: str, tensors: Any, argument: str = "tensors") -> tuple
 
 
 # -- together ----------------------------------------------------------------------------------------------------------
-
-
-def _known(operator: Operator, tensors: Any, dim: int, more: int = 0) -> Callable | None:
-    """What runs an operator on such tensors, if that has been done before, so that there is nothing to be refused.
-
-    ``more``: how many dimensions the result has more than they.
-    """
-    if type(tensors) is not list and type(tensors) is not tuple:
-        return None
-    try:
-        axis = dim if dim >= 0 else dim + len(tensors[0]._spec.shape) + more
-        return operator.plans.get((thread.modes, *[tensor._spec for tensor in tensors], ("axis", axis)))
-    except (AttributeError, IndexError, TypeError):
-        return None
 
 
 def joined(tensors: Sequence[Tensor], dim: int) -> Tensor:
@@ -99,14 +83,10 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     tensor([[1., 0., 0.],
             [1., 0., 0.]])
     """
-    dim = dim if axis is None else axis
-    run = _known(ops.cat, tensors, dim)
-    if run is not None:
-        return run(*tensors)
     tensors = tensor_list("cat", tensors)
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    return joined(tensors, dim)
+    return joined(tensors, dim if axis is None else axis)
 
 
 @public("torch", out=Out(cast=_NOT_CAT, error=TypeError, apart=True, resizes=True))
@@ -124,9 +104,6 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
     tensor([[1, 3],
             [2, 4]])
     """
-    run = _known(ops.stack, tensors, dim, 1)
-    if run is not None:
-        return run(*tensors)
     tensors = _some("stack", tensors)
     axis = wrap_dim(dim, tensors[0].ndim + 1)
     for position, tensor in enumerate(tensors):
