@@ -343,7 +343,7 @@ class Writer:
             if source in self._new:
                 self._new.setdefault(operand.source, self._new[source])
             if not any(operand.source == given.source for given in seen.operands):
-                self._origins.setdefault(operand.source, seen)
+                self._origins.setdefault(operand.source, self._origins.get(source, seen))
             self._operands[variable] = operand
 
 
