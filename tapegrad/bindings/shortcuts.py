@@ -55,7 +55,7 @@ def settled(function: Callable, whole: Callable) -> Callable:
         run, count = shortcuts.get(kind), seen.get(kind, 0)
         if run is not None:
             return run(*args, **kwargs)
-        if count <= WATCHED and may_be_kept(kind):
+        if count <= WATCHED and may_be_kept(kind[1]):
             if len(seen) >= KINDS:
                 seen.clear()
             seen[kind] = count + 1
@@ -68,23 +68,30 @@ def settled(function: Callable, whole: Callable) -> Callable:
 
 def kind_of_call(function: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple:
     """What decides what a call does."""
-    given = [x._spec if isinstance(x, Tensor) else (type(x), x) if type(x) in PLAIN else OTHER for x in args]
-    named = [(name, type(x), x) if type(x) in PLAIN else OTHER for name, x in kwargs.items()] if kwargs else ()
+    given = [x._spec if isinstance(x, Tensor) else kind_of_argument(x) for x in args]
+    named = [(name, kind_of_argument(x)) for name, x in kwargs.items()] if kwargs else ()
     return (function, thread.modes, *given, *named)
 
 
-def may_be_kept(kind: tuple) -> bool:
-    """Whether calls of a kind are worth to be watched, and nobody else watches them."""
-    modes = kind[1]
-    quiet = not (modes.intercepted or modes.results_watched or modes.function_modes or modes.level or modes.autocast)
-    minus = any(isinstance(given, tuple) and given[-2:] == (float, 0.0) for given in kind)  # -0.0 is equal to 0.0
-    return quiet and modes.forward_level < 0 and not minus
+def kind_of_argument(x: Any) -> Any:
+    """What decides of one argument, which is no tensor, but may have some in it."""
+    kind = type(x)
+    if kind in PLAIN:
+        return (kind, x) if x or kind is not float else OTHER  # -0.0 is equal to 0.0
+    if kind is list or kind is tuple:
+        return (kind, *[one._spec if isinstance(one, Tensor) else kind_of_argument(one) for one in x])
+    return OTHER
+
+
+def may_be_kept(modes: Modes) -> bool:
+    """Whether calls under such modes may be watched: nobody else does, and they run plans that are kept."""
+    told = modes.intercepted or modes.results_watched or modes.function_modes
+    return not (told or modes.level or modes.autocast) and modes.forward_level < 0
 
 
 def watched(whole: Callable, kind: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Make a call, and remember its operator's plan if that was all."""
     seen: list[tuple] = []
-    tensors = [x for x in args if isinstance(x, Tensor)]
     modes, watchers = thread.modes, thread.result_watchers
     try:
         thread.result_watchers = (lambda *ran: seen.append(ran),)
@@ -94,14 +101,11 @@ def watched(whole: Callable, kind: tuple, args: tuple, kwargs: dict[str, Any]) -
         thread.result_watchers = watchers
     if len(seen) == 1 and type(result) is Tensor and not vars(result):
         plan, operands, results = seen[0]
-        own, others = operands[: len(tensors)], operands[len(tensors) :]
-        ours = all(map(is_, tensors, args)) and all(map(is_, tensors, own)) and len(own) == len(tensors)
-        same = plan.modes is modes.replace(results_watched=True) and len(results) == 1 and results[0] is result
-        if ours and same and not any(isinstance(x, Tensor) for x in others):
+        if plan.modes is modes.replace(results_watched=True) and len(results) == 1 and results[0] is result:
             run = _plain_run(plan, modes, operands)
-            if run is not None:
-                alike = not kwargs and not others and len(args) == len(tensors)
-                shortcuts.keep(kind, run if alike else _on_first(run, len(tensors), others))
+            call = None if run is None else _on_arguments(run, args, kwargs, operands)
+            if call is not None:
+                shortcuts.keep(kind, call)
     return result
 
 
@@ -111,16 +115,31 @@ def _plain_run(plan: Any, modes: Modes, operands: tuple) -> Callable | None:
     return found
 
 
-def _on_first(run: Callable, count: int, others: tuple) -> Callable:
-    """What runs a plan on the first arguments of a call, the tensors, and on ``others``, which go with what it is."""
+def _on_arguments(run: Callable, args: tuple, kwargs: dict[str, Any], operands: tuple) -> Callable | None:
+    """What runs a plan on the arguments of a call: on the first ones, or on what is in the first, which are tensors.
+
+    What comes behind them, among the operands, goes with the kind of the call. None if there are other tensors.
+    """
+    if not args:
+        return None
+    inside = type(args[0]) in (list, tuple)
+    given = args[0] if inside else args
+    count = next((i for i, x in enumerate(given) if not isinstance(x, Tensor)), len(given))
+    others = operands[count:]
+    rest = (*given[count:], *(args[1:] if inside else ()), *kwargs.values())
+    if not all(map(is_, given[:count], operands)) or any(isinstance(x, (Tensor, list, tuple)) for x in others):
+        return None
+    if count > len(operands) or any(map(has_tensors, rest)):
+        return None
+    if inside:
+        return lambda tensors, *args, **named: run(*tensors[:count], *others)
+    if len(args) == count and not kwargs and not others:
+        return run
     if count == 1 and not others:
+        return lambda x, *args, **named: run(x)
+    return lambda *args, **named: run(*args[:count], *others)
 
-        def call(x: Tensor, *given: Any, **named: Any) -> Tensor:
-            return run(x)
 
-    else:
-
-        def call(*args: Any, **named: Any) -> Tensor:
-            return run(*args[:count], *others)
-
-    return call
+def has_tensors(x: Any) -> bool:
+    """Whether an argument is a tensor, or has some in it."""
+    return isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and any(map(has_tensors, x)))

@@ -49,6 +49,20 @@ def numbers_that_are_equal_are_not_the_same(torch):
 
 
 @program
+def tensors_in_lists(torch):
+    x, y, seen = torch.tensor([[1.0, 2.0]], requires_grad=True), torch.tensor([[3.0, -4.0]]), []
+    for tensors in ([x, y], (x, y), [y, x], [x], [x, y, x], [y, y], []):
+        for dim in (0, 1, True, -1):
+            seen += often(torch.cat, tensors, dim) + often(torch.stack, tensors, dim)
+        seen += often(torch.cat, tensors=tensors) + often(torch.cat, tensors, dim=1)
+    for _ in range(4):
+        torch.cat([x, y, torch.ones(0)], 1).sum().backward()
+    for shape in ((2,), [2], (1, 2)):
+        seen += often(torch.nn.functional.layer_norm, y, shape) + often(x.sum, shape) + often(x.sum, (0, 1))
+    return seen, x.grad.tolist()
+
+
+@program
 def what_is_refused_is_refused_always(torch):
     for _ in range(4):
         torch.relu(torch.ones(2))
