@@ -52,7 +52,7 @@ LONGEST = 200
 LARGEST = 1 << 14
 """Constants of more elements than this are computed at each call, and not kept."""
 
-TEMPORARY = 1 << 14
+TEMPORARY = 1 << 10
 """From how many bytes on memory is used again. See Note [Temporaries]."""
 
 SMALL = 1 << 12
