@@ -23,14 +23,16 @@ def inlined(writer: Any, equation: Any) -> Any:
     params = equation.params
     inner = next(params[name] for name in ("jaxpr", "call_jaxpr", "fun_jaxpr", "call") if name in params)
     closed = inner if hasattr(inner, "consts") else ClosedJaxpr(inner, ())
-    return tuple(writer.jaxpr(closed, equation.operands))
+    return tuple(writer.jaxpr(closed, equation.operands, equation.wanted))
 
 
 @rule("platform_index")
 def platform_index(writer: Any, equation: Any) -> str:
-    """Which of the branches for platforms is meant for the CPU: the index is known when the function is written."""
+    """Which of the branches for platforms is meant: that for the ``host``, if there is one, or that for the CPU, which
+    then is XLA's. The index is known when the function is written."""
     platforms = equation.params["platforms"]
-    places = [index for index, names in enumerate(platforms) if names is None or "cpu" in names]
+    named = [index for name in ("host", "cpu") for index, names in enumerate(platforms) if name in (names or ())]
+    places = named or [index for index, names in enumerate(platforms) if names is None]
     return writer.literal(np.asarray(places[0], equation.aval.dtype))
 
 
