@@ -72,6 +72,15 @@ def what_is_refused_is_refused_always(torch):
 
 
 @program
+def what_is_refused_of_elements(torch):
+    x, one, zero, seen = torch.tensor([5, 6]), torch.tensor([1, 2]), torch.tensor([1, 0]), []
+    for name in ("floor_divide", "remainder", "fmod", "div"):
+        named = {"rounding_mode": "floor"} if name == "div" else {}
+        seen += often(getattr(torch, name), x, one, **named) + often(getattr(torch, name), x, zero, **named)
+    return seen
+
+
+@program
 def the_default_dtype_changes(torch):
     seen, before = [], torch.get_default_dtype()
     try:
