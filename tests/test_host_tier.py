@@ -154,6 +154,24 @@ def test_large_temporaries_are_written_over(monkeypatch):
     assert ":=" not in written(lambda x, y: x - y * 2, [row, row]).source
 
 
+def test_a_number_for_each_long_row_is_not_repeated():
+    x, k = np.random.default_rng(0).standard_normal((40, 4, 32, 32)).astype("float32"), np.arange(4.0, dtype="float32")
+    code = written(lambda x, k: (x - k[:, None, None]) * 2 * k[:, None, None], [x, k])
+    assert code.source.count("_by_rows(") == 2
+    before = np.getbufsize()
+    np.testing.assert_array_equal(code.body(x, k), (x - k[:, None, None]) * 2 * k[:, None, None])
+    assert np.getbufsize() == before
+    assert "_by_rows" not in written(lambda x, k: x * k[:, None, None], [x[:2], k]).source
+
+
+def test_sums_of_products_of_long_rows_are_products_of_vectors():
+    x, y = np.random.default_rng(0).integers(-9, 9, (2, 3, 4, 64)).astype("float32")
+    code = written(lambda x, y: ((x * y).sum(-1), jnp.square(x).sum((0, 2)), x * y), [x, y])
+    assert code.source.count("vecdot(") == 1  # the product is wanted, too
+    for found, expected in zip(code.body(x, y), ((x * y).sum(-1), (x * x).sum((0, 2)), x * y), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_results_without_dimensions_are_arrays():
     x = np.ones((), "float32")
     assert type(written(lambda x: x * x + 1, [x]).body(x)) is np.ndarray

@@ -164,7 +164,7 @@ def _lines(plan: Plan, call: Call | None, shared: Shared | None) -> Iterator[str
     if shared is not None:
         yield f"found = None if thread.modes.deferred and not recording.program.waits else shared({', '.join([*shared.key_names, values])})"
         yield "if found is None:"
-        yield f"    return plan.backward(plan.needed, {(True,) * plan.slots})({values})"
+        yield f"    return plan.own_backward(plan.needed, {(True,) * plan.slots})({values})"
         yield "return found"
         return
     if not plan.modes.deferred:

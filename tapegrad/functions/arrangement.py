@@ -79,7 +79,7 @@ def repeat_each(input: Tensor, repeats: int, dim: int | None) -> Tensor:
 # -- in another order --------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """``input`` with the order of the items of some dimensions reversed.
 
@@ -125,7 +125,7 @@ def flipud(input: Tensor) -> Tensor:
     return arrangement.flip(input, axes=(0,))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """``input`` with the items of ``dims`` (or of all elements in a row) moved on cyclically by ``shifts``.
 

@@ -150,7 +150,8 @@ def div(writer: Any, equation: Any) -> Operand:
 @rule("rem")
 def rem(writer: Any, equation: Any) -> Operand:
     """``numpy.fmod``: the remainder has the dividend's sign."""
-    if is_float(equation.aval.dtype):
+    divisor = writer.known(equation.operands[1])
+    if is_float(equation.aval.dtype) or (divisor is not None and divisor.all()):
         return writer.elementwise(np.fmod, equation)
     return mapped(writer, integer_remainder, equation)
 
@@ -162,6 +163,8 @@ def integer_quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     ...     integer_quotient(np.array([7, -7, 5, -5]), np.array([2, 2, 0, 0]))
     array([ 3, -3, -1, -1])
     """
+    if not x.ndim and not y.ndim and int(y) > 0:  # a place: Python divides it sooner than NumPy
+        return np.asarray(int(x) // int(y) if x >= 0 else -(-int(x) // int(y)), x.dtype)
     quotient = np.floor_divide(x, y)
     if x.dtype.kind == "i":
         quotient = quotient + ((quotient * y != x) & ((x < 0) != (y < 0)))
@@ -176,6 +179,8 @@ def integer_remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     ...     integer_remainder(np.array([7, -7, 5]), np.array([2, 2, 0]))
     array([ 1, -1,  5])
     """
+    if not x.ndim and not y.ndim and int(x) >= 0 and int(y) > 0:
+        return np.asarray(int(x) % int(y), x.dtype)
     return np.where(y == 0, x, np.fmod(x, y))
 
 

@@ -73,8 +73,8 @@ MANY, ABREAST, LAST = 1 << 12, 128, 16
 """From so many elements on, so many are multiplied with as many others at a time; what is left, so many by so many."""
 
 
-LONGEST = 1 << 11
-"""How many numbers are added, at most, by a product with ones."""
+LONGEST, LONG = 1 << 11, 32
+"""How many numbers are added, at most, by a product with ones; and from how many on their products by one of vectors."""
 
 
 def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
@@ -134,14 +134,33 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None
         return None
     if max(ahead, behind) > LONGEST:
         return None
-    found = writer.full(equation, 0)
-    if last:
+    found, factors = writer.full(equation, 0), _factors(writer, equation, behind) if last else []
+    if factors:
+        matrices = [one if len(shape) == 2 else f"{one}.reshape(-1, {behind})" for one in factors]
+        found = f"{writer.helper(np.vecdot)}({', '.join(matrices)})"
+    elif last:
         matrix = found if len(shape) == 2 else f"{found}.reshape(-1, {behind})"
         found = f"{matrix}.dot({writer.literal(np.ones(behind, dtype))})"
-    if first:
+    if first and (ahead > 1 or not last):
         matrix = found if len(shape) == 2 else f"{found}.reshape({ahead}, -1)"
         found = f"{writer.literal(np.ones(ahead, dtype))}.dot({matrix})"
     return found if len(result) == 1 else f"{found}.reshape({writer.shape(result)})"
+
+
+def _factors(writer: Any, equation: Any, behind: int) -> list[str]:
+    """The two factors of a product of which nothing else than this sum is wanted; none, if it is no such product.
+
+    >>> import jax
+    >>> from tapegrad.execution.host_tier.writer import written
+    >>> written(lambda x, y: (x * y).sum(1), [jax.ShapeDtypeStruct((2, 32), "float32")] * 2).source.partition("return ")[2]
+    'vecdot(x0, x1)'
+    """
+    operand = equation.operands[0]
+    made = writer.origin(operand)
+    if made is None or operand.source.isidentifier() or made.primitive not in ("mul", "square") or behind < LONG:
+        return []
+    factors = [one for one in made.operands for _ in range(3 - len(made.operands))]
+    return [] if any(one.shape != operand.shape for one in factors) else [writer.named(one.source) for one in factors]
 
 
 ONES = {dtype: np.ones(LONGEST, dtype) for dtype in WIDE_FLOATS}
