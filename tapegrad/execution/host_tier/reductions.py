@@ -74,7 +74,7 @@ MANY, ABREAST, LAST = 1 << 12, 128, 16
 
 
 LONGEST, LONG = 1 << 11, 32
-"""How many numbers are added, at most, by a product with ones; and from how many on their products by one of vectors."""
+"""How many numbers are added, at most, by a product with ones; from how many on products are, by one of vectors."""
 
 
 def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
@@ -94,20 +94,12 @@ def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
         return writer.array(f"{x}.take({x}.{BY_PLACE[ufunc]}())", ())
     if ufunc is not np.add:
         return None
-    factors = _factors(writer, equation.operands[0])
-    if not factors or any(operand.shape != shape for operand in factors):
+    factors = _factors(writer, equation)
+    if not factors:
         ones = writer.literal(np.ones(math.prod(shape), dtype))
         return writer.array(f"{writer.full(equation, 0)}.ravel().dot({ones})", ())
-    one, other = (writer.named(f"{operand.source}.ravel()") for operand in factors)
+    one, other = (writer.named(f"{factor}.ravel()") for factor in factors)
     return writer.array(f"{one}.dot({other})", ())
-
-
-def _factors(writer: Any, product: Operand) -> list[Operand]:
-    """Two operands whose product an operand is; nothing, if it is none."""
-    made = writer.origin(product)
-    if made is None or made.primitive not in ("mul", "square"):
-        return []
-    return made.operands if made.primitive == "mul" else [of_same_square(writer, made)] * 2
 
 
 BY_PLACE = {np.maximum: "argmax", np.minimum: "argmin"}
@@ -134,7 +126,7 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None
         return None
     if max(ahead, behind) > LONGEST:
         return None
-    found, factors = writer.full(equation, 0), _factors(writer, equation, behind) if last else []
+    found, factors = writer.full(equation, 0), _factors(writer, equation) if last and behind >= LONG else []
     if factors:
         matrices = [one if len(shape) == 2 else f"{one}.reshape(-1, {behind})" for one in factors]
         found = f"{writer.helper(np.vecdot)}({', '.join(matrices)})"
@@ -147,19 +139,20 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None
     return found if len(result) == 1 else f"{found}.reshape({writer.shape(result)})"
 
 
-def _factors(writer: Any, equation: Any, behind: int) -> list[str]:
+def _factors(writer: Any, equation: Any) -> list[str]:
     """The two factors of a product of which nothing else than this sum is wanted; none, if it is no such product.
 
     >>> import jax
     >>> from tapegrad.execution.host_tier.writer import written
-    >>> written(lambda x, y: (x * y).sum(1), [jax.ShapeDtypeStruct((2, 32), "float32")] * 2).source.partition("return ")[2]
+    >>> x = jax.ShapeDtypeStruct((2, 32), "float32")
+    >>> written(lambda x, y: (x * y).sum(1), [x, x]).source.partition("return ")[2]
     'vecdot(x0, x1)'
     """
     operand = equation.operands[0]
     made = writer.origin(operand)
-    if made is None or operand.source.isidentifier() or made.primitive not in ("mul", "square") or behind < LONG:
+    if made is None or operand.source.isidentifier() or made.primitive not in ("mul", "square"):
         return []
-    factors = [one for one in made.operands for _ in range(3 - len(made.operands))]
+    factors = made.operands if made.primitive == "mul" else [of_same_square(writer, made)] * 2
     return [] if any(one.shape != operand.shape for one in factors) else [writer.named(one.source) for one in factors]
 
 
