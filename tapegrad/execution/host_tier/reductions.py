@@ -87,19 +87,33 @@ def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
     'asarray(v0.dot(v1))'
     """
     shape, dtype = equation.avals[0].shape, equation.avals[0].dtype
-    if not all(isinstance(size, int) for size in shape) or not 0 < math.prod(shape) <= LONGEST:
+    known = all(isinstance(size, int) for size in shape)
+    if known and not 0 < math.prod(shape) <= LONGEST:
         return None
-    if ufunc in BY_PLACE:
+    if ufunc in BY_PLACE and known:
         x = writer.named(writer.full(equation, 0))
         return writer.array(f"{x}.take({x}.{BY_PLACE[ufunc]}())", ())
     if ufunc is not np.add:
         return None
     factors = _factors(writer, equation)
+    if not known:
+        return writer.array(f"{writer.helper(total)}({', '.join(factors) or writer.full(equation, 0)})", ())
     if not factors:
         ones = writer.literal(np.ones(math.prod(shape), dtype))
         return writer.array(f"{writer.full(equation, 0)}.ravel().dot({ones})", ())
     one, other = (writer.named(f"{factor}.ravel()") for factor in factors)
     return writer.array(f"{one}.dot({other})", ())
+
+
+def total(x: np.ndarray, y: np.ndarray | None = None) -> Any:
+    """The sum of all elements, or of their products with those of another array, of lengths that are known only now.
+
+    >>> total(np.ones((2, 3), "float32")), total(np.ones((2, 3), "float32"), np.full((2, 3), 2, "float32"))
+    (np.float32(6.0), np.float32(12.0))
+    """
+    if 0 < x.size <= LONGEST:
+        return x.ravel().dot(ONES[x.dtype][: x.size] if y is None else y.ravel())
+    return np.add.reduce(x if y is None else x * y, None)
 
 
 BY_PLACE = {np.maximum: "argmax", np.minimum: "argmin"}
@@ -120,7 +134,8 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None
     if axes[first:] != tuple(range(len(shape) - last, len(shape))) or not result:
         return None
     if not all(isinstance(size, int) for size in shape):
-        return writer.array(f"{writer.helper(summed)}({writer.full(equation, 0)}, {first}, {last})", result)
+        one, *other = (_factors(writer, equation) if last else []) or [writer.full(equation, 0)]
+        return writer.array(f"{writer.helper(summed)}({', '.join([one, str(first), str(last), *other])})", result)
     ahead, behind = math.prod(shape[:first]), math.prod(shape[len(shape) - last :])
     if not ahead * behind:
         return None
@@ -159,7 +174,7 @@ def _factors(writer: Any, equation: Any) -> list[str]:
 ONES = {dtype: np.ones(LONGEST, dtype) for dtype in WIDE_FLOATS}
 
 
-def summed(x: np.ndarray, first: int, last: int) -> Any:
+def summed(x: np.ndarray, first: int, last: int, y: np.ndarray | None = None) -> Any:
     """The sum over so many dimensions at the beginning and at the end, likewise, of lengths that are known only now.
 
     >>> summed(np.ones((2, 3, 4), "float32"), 1, 1)
@@ -168,9 +183,14 @@ def summed(x: np.ndarray, first: int, last: int) -> Any:
     shape = x.shape
     inner = len(shape) - last
     ahead, behind = math.prod(shape[:first]), math.prod(shape[inner:])
-    if not x.size or max(ahead, behind) > LONGEST:
+    too_many = not x.size or max(ahead, behind) > LONGEST
+    if y is not None and (too_many or behind < LONG):
+        x, y = x * y, None
+    if too_many:
         return np.add.reduce(x, (*range(first), *range(inner, len(shape))))
-    if last:
+    if y is not None:
+        x = np.vecdot(x.reshape(-1, behind), y.reshape(-1, behind))
+    elif last:
         x = x.reshape(-1, behind).dot(ONES[x.dtype][:behind])
     if first:
         x = ONES[x.dtype][:ahead].dot(x.reshape(ahead, -1))

@@ -49,8 +49,10 @@ def _shifted(writer: Any, sums: Operand) -> tuple[Equation, Equation] | None:
     if zero is not None:
         sums = zero.operands[1]
     total = _origin(writer, sums, "reduce_sum")
-    aval = None if total is None else total.avals[0]
-    if total is None or aval.dtype not in WIDE_FLOATS or tuple(total.params["axes"]) != (len(aval.shape) - 1,):
+    if total is None:
+        return None
+    aval = total.avals[0]
+    if aval.dtype not in WIDE_FLOATS or tuple(total.params["axes"]) != (len(aval.shape) - 1,):
         return None
     exponentials = writer.origin(total.operands[0])
     if exponentials is None or exponentials.primitive != "exp":
