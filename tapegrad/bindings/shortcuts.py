@@ -21,6 +21,7 @@ from tapegrad.dispatch.forward_code import spec_of
 from tapegrad.execution.dtypes import dtype
 from tapegrad.ops.operator import shortcuts
 from tapegrad.tape.modes import Modes, thread, watching
+from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 
 WATCHED = 2
@@ -85,7 +86,7 @@ def kind_of_argument(x: Any) -> Any:
     kind = type(x)
     if kind in PLAIN:
         return (kind, x) if x or kind is not float else OTHER  # -0.0 is equal to 0.0
-    if kind is list or kind is tuple:
+    if kind is list or kind is tuple or kind is Size:
         return (kind, *[one._spec if isinstance(one, Tensor) else kind_of_argument(one) for one in x])
     return OTHER
 

@@ -37,6 +37,13 @@ def values_and_gradients(torch):
 
 
 @program
+def shapes_as_arguments(torch):
+    x = torch.tensor([[1.0, -2.0], [0.5, 3.0]], requires_grad=True)
+    norm = torch.nn.functional.layer_norm
+    return [often(norm, x, given) for given in (x.shape[1:], x.shape, (2,), torch.Size([3]))]
+
+
+@program
 def numbers_that_are_equal_are_not_the_same(torch):
     x, seen = torch.tensor([[1, -2], [0, 3]]), []
     for given in (1, True, 1.0, 0, 0.0, -0.0, False, -0.0):
