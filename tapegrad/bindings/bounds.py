@@ -13,6 +13,7 @@ import numpy as np
 
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import innermost, is_readable, is_traced, may_look, to_host
+from tapegrad.execution.host_tier.indexing import UNSIGNED
 from tapegrad.execution.late import Complaint, check_later, found_in
 from tapegrad.tensor.lifted import all_elements
 from tapegrad.tensor.tensor import Tensor, value_of
@@ -86,9 +87,6 @@ def refuse_unless(valid: Tensor, told: str, more: Callable[[], str]) -> None:
 
 FEW = 1 << 30
 """Bounds below it can be added to 32-bit integers, if those are within them."""
-
-UNSIGNED = {"i": np.dtype(np.uint32), "l": np.dtype(np.uint64)}
-"""The unsigned integers that signed ones are seen as, which puts those below 0 beyond all others."""
 
 
 def outside(x: Any, low: int, high: int, ignored: int | None = None) -> Any:
