@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+from tapegrad.execution.host_tier import swept
 from tapegrad.execution.host_tier.elementwise import chosen
 from tapegrad.execution.host_tier.rules import RULES, Unwritable
 from tapegrad.execution.host_tier.writer import needed, written
@@ -243,6 +244,8 @@ def test_the_branch_for_this_platform_is_written_alone():
     source = agrees(lambda x: lax.platform_dependent(x, cpu=lambda x: x + 1, default=lambda x: x * 2), X)
     assert "multiply" not in source
     assert "[" not in source
+    branches = {"cpu": lambda x: x + x, "host": lambda x: x * 2, "default": lambda x: x - 1}
+    assert "multiply" in agrees(lambda x: lax.platform_dependent(x, **branches), X)
 
 
 def test_loops():
@@ -446,6 +449,34 @@ def test_convolutions(name, dtype):
     tolerance = 5e-2 if dtype == "float16" else 2e-3
     agrees(lambda x, w: lax.conv_general_dilated(x, w, **settings), drawn(*first, dtype=dtype),
            drawn(*second, dtype=dtype), tolerance=tolerance)  # fmt: skip
+
+
+@pytest.mark.parametrize("at_a_time", [1, 200, 400, 1 << 17])
+@pytest.mark.parametrize("width, padding", [((3, 2), ((1, 1), (0, 1))), ((2, 3), ((-1, 2), (1, -2))), ((1, 2), "VALID")])
+def test_convolutions_are_laid_out_in_parts_of_any_size(width, padding, at_a_time, monkeypatch):
+    monkeypatch.setattr(swept, "LAID_OUT", at_a_time)
+    swept.sweep.cache.clear()
+    x, w = drawn(5, 2, 6, 7), drawn(4, 2, *width)
+
+    def convolved(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), padding)
+
+    assert "swept(" in agrees(convolved, x, w, tolerance=1e-4)
+    y = np.asarray(convolved(x, w))
+    assert "swept_between(" in agrees(lambda y: jax.vjp(lambda w: convolved(x, w), w)[1](y), y, tolerance=1e-4)
+    swept.sweep.cache.clear()
+
+
+@pytest.mark.parametrize("number", [np.inf, np.nan])
+def test_what_is_no_number_counts_in_the_windows_that_read_it(number):
+    x, w, y = np.zeros((1, 1, 4, 5), "float32"), np.ones((1, 1, 3, 3), "float32"), np.ones((1, 1, 4, 5), "float32")
+    x[0, 0, 1, 4] = number
+
+    def convolved(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1)))
+
+    agrees(convolved, x, w)
+    agrees(lambda x, y: jax.vjp(lambda w: convolved(x, w), w)[1](y), x, y)
 
 
 @pytest.mark.parametrize("combine, start", [(lax.add, 0.0), (lax.max, -np.inf), (lax.min, np.inf)])

@@ -47,12 +47,13 @@ def refuse_elements(
     """
     if not tensor._spec.numel:
         return
-    value = innermost(value_of(tensor))
+    value = value_of(tensor)
     if type(value) is np.ndarray and may_look():
         found = found_in(value, bad, settings)
         if found is not None:
             raise complaint(found)
         return
+    value = innermost(value)
     if tensor.device is META or not (anywhere or tensor.device.is_host):
         return
     if not may_look():
@@ -91,9 +92,9 @@ FEW = 1 << 30
 
 def outside(x: Any, low: int, high: int, ignored: int | None = None) -> Any:
     """Which indices are not in [low, high), and are not ``ignored``."""
-    if type(x) is np.ndarray and (unsigned := UNSIGNED.get(x.dtype.char)) and x.size and low < high < FEW:
-        steps = x - low if low else x
-        if np.maximum.reduce(steps.view(unsigned), None) < high - low:
+    if type(x) is np.ndarray and x.size and x.dtype.char in "il" and low < high < FEW:
+        steps = (x - low if low else x).view(UNSIGNED[x.itemsize])
+        if steps.item(steps.argmax()) < high - low:  # those below are beyond all others
             return np.False_  # none, which is quick to tell
     bad = (x < low) | (x >= high)
     return bad if ignored is None else bad & (x != ignored)

@@ -8,7 +8,7 @@ elements for each step; so that a move is worked out once for a spec and setting
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.caches import Cache
@@ -18,6 +18,7 @@ from tapegrad.dispatch.views import Reinterpretation, creation_of
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops import joining
 from tapegrad.ops.shape import alias
+from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry
@@ -25,7 +26,7 @@ from tapegrad.tensor.lifted import Lifted
 from tapegrad.tensor.shared import is_shared
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.storage import Counter
-from tapegrad.tensor.tensor import Tensor, View, counter_of, remember_astray, share, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, View, counter_of, join, remember_astray, share, storage_of, value_of, wrap
 
 Move = Callable[..., Geometry | None]
 
@@ -137,19 +138,56 @@ def _in_other_dtype(input: Tensor, result: Tensor, op: Any, numbers: tuple, sett
 
 def views_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor, ...]:
     """The views, one after another along a dimension, that an operator with several outputs gives."""
-    data_version, start = data_version_of(input), 0
+    data_version = data_version_of(input)
     results = op(input, axis=axis, **settings)
-    layout, gone = input._spec.layout, op is joining.unbind
-    for result in results:
-        strides = named_strides(result.shape, layout[:axis] + layout[axis + gone :])
+    key = (op, input._spec, results[0]._spec, axis, *settings.items())
+    places = _recent_moves.get(key) or _moves.get(key) or _moves.keep(key, _places(input._spec, results, axis, op))
+    if _are_alike(input):
+        _share_alike(input, results, places)
+        return results
+    for result, (strides, start, _) in zip(results, places, strict=True):
         result._seen = data_version
-        as_view(input, result, strides, input._offset + start * layout[axis], "multi_output")
-        start += 1 if gone else result.shape[axis]
+        as_view(input, result, strides, input._offset + start, "multi_output")
     if input._spec.dual and results[0]._spec.dual:
         tangents = views_of(tangent_of(input), op, axis, **settings)  # type: ignore[arg-type]
         for result, tangent in zip(results, tangents, strict=True):
             set_tangent(result, tangent)
     return results
+
+
+def _places(spec: Spec, results: Sequence[Tensor], axis: int, op: Any) -> list[tuple[Any, int, Spec]]:
+    """For each of these views the strides, how much further it begins, and its spec with these strides."""
+    layout, gone, start, places = spec.layout, op is joining.unbind, 0, []
+    for result in results:
+        strides = named_strides(result.shape, layout[:axis] + layout[axis + gone :])
+        places.append((strides, start * layout[axis], result._spec.replace(strides=strides)))
+        start += 1 if gone else result.shape[axis]
+    return places
+
+
+def _are_alike(input: Tensor) -> bool:
+    """Whether several views of a tensor need nothing but their places: they are plain, and require grad as it does."""
+    spec, view, modes = input._spec, input._view, thread.modes
+    plain = spec.plain and not (spec.inference or spec.level or spec.dual or modes.inference or input._severed)
+    return plain and view is None and (modes.grad or not spec.requires_grad)
+
+
+def _share_alike(input: Tensor, results: Sequence[Tensor], places: Sequence[tuple[Any, int, Spec]]) -> None:
+    """``as_view`` of several results that are alike."""
+    storage, counter, creation = storage_of(input), input._counter, creation_of(input, "multi_output")
+    version, offset = (counter or storage.counter).version, input._offset
+    with making:
+        for result, (_, start, spec) in zip(results, places, strict=True):
+            result._view, result._spec = View(input, creation, version), spec
+            if offset + start:
+                result._offset = offset + start
+            if counter is not None:
+                result._counter = counter
+            if storage.written:  # since the operator has run
+                join(result, storage)
+            else:
+                storage.admit(result)
+                result._storage = storage
 
 
 def parts_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor, ...]:

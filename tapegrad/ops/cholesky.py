@@ -9,6 +9,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.execution.flat import fori_loop
 from tapegrad.ops import conventions
 from tapegrad.ops.eigen import diagonal_of, on_diagonal
 from tapegrad.ops.kinds import general, sum_to
@@ -74,7 +75,7 @@ def _first_minors(x):
         below = jnp.where(places > k, rest[..., :, k], 0)
         return rest - below[..., :, None] * jnp.conj(below)[..., None, :] / pivot[..., None, None], info
 
-    return lax.fori_loop(0, x.shape[-1], step, (x, jnp.zeros(x.shape[:-2], jnp.int32)))[1]
+    return fori_loop(0, x.shape[-1], step, (x, jnp.zeros(x.shape[:-2], jnp.int32)))[1]
 
 
 @general(

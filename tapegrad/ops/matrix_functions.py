@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from tapegrad.execution import dtypes
+from tapegrad.execution.flat import staged
 from tapegrad.ops.joining import cat
 from tapegrad.ops.kinds import conj, general, multilinear, sum_to, zeros_of
 from tapegrad.ops.lu import columns_of, rows_of
@@ -37,7 +38,7 @@ def matrix_exp(x):
     """The exponentials of square matrices."""
     if x.size == 0:
         return x
-    return jax.scipy.linalg.expm(widened(x), max_squarings=SQUARINGS).astype(x.dtype)
+    return staged(jax.scipy.linalg.expm)(widened(x), max_squarings=SQUARINGS).astype(x.dtype)
 
 
 @multilinear(

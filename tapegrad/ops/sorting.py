@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution.dtypes import as_dtype
+from tapegrad.execution.flat import fori_loop
 from tapegrad.execution.host_tier.forms import on_host
 from tapegrad.execution.host_tier.scans import places_among, rank_of, ranked_place
 from tapegrad.ops.formulas import underivable
@@ -211,7 +212,7 @@ def _halved(sorted, values, *, right):
         return jnp.where(beyond, middle + 1, low), jnp.where(beyond, high, jnp.minimum(high, middle))
 
     times = size.bit_length() if isinstance(size, int) else 31  # of a length that is a symbol the most there may be
-    return lax.fori_loop(0, times, halve, (low, high))[0] if times else low
+    return fori_loop(0, times, halve, (low, high))[0] if times else low
 
 
 _searched = on_host(places_among)(_halved)

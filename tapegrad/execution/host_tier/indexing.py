@@ -455,8 +455,8 @@ def flat_places(writer: Any, shape: Sequence[Any], index: str) -> np.ndarray | N
     return found.reshape(-1) if found.size <= LARGEST else None
 
 
-UNSIGNED = {"i": np.dtype(np.uint32), "l": np.dtype(np.uint64)}
-"""Integers as which those below 0 are beyond all others."""
+UNSIGNED = {size: np.dtype(f"u{size}") for size in (4, 8)}
+"""The dtypes of integers without a sign, by their sizes: seen as such, those below 0 are beyond all others."""
 
 FEW = 1 << 7
 """Up to so many elements ``ufunc.at`` is quicker as it is than with places in a flat array."""
@@ -513,8 +513,7 @@ def flat_of(places: tuple[np.ndarray, ...], shape: tuple[int, ...], count: int) 
             return None
     flat: np.ndarray | None = None
     for place, size in zip(places, shape, strict=True):
-        unsigned = UNSIGNED.get(place.dtype.char)
-        if unsigned is None or not place.size or np.maximum.reduce(place.view(unsigned), None) >= size:
+        if place.dtype.char not in "il" or not place.size or place.view(UNSIGNED[place.itemsize]).max() >= size:
             return None
         flat = place if flat is None else np.multiply(flat, size, dtype=np.int64) + place
     return flat

@@ -38,6 +38,34 @@ def accumulate(writer: Any, equation: Any) -> str:
     return f"{found}.astype({writer.dtype(dtype)})" if wide else found
 
 
+STEADY = 1e-25, 1e25
+"""Between them products lose nothing where they are divided by."""
+
+
+def recurred(a: np.ndarray, b: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
+    """The solution of ``h[i] = a[i] * h[i - 1] + b[i]``, or of that with ``h[i + 1]``, which starts from 0.
+
+    It is a sum of quotients, times products, where these are neither large nor small; else it is taken step by step.
+
+    >>> recurred(np.array([1.0, 2.0, 0.0, 3.0]), np.ones(4), 0, False)
+    array([1., 3., 1., 4.])
+    """
+    way = slice(None, None, -1 if reverse else 1)
+    a, b = a.swapaxes(0, axis)[way], b.swapaxes(0, axis)[way]
+    products = a.copy()
+    products[:1] = 1  # what is times nothing
+    np.multiply.accumulate(products, 0, out=products)
+    size = np.absolute(products)
+    if size.size and STEADY[0] < size.item(size.argmin()) and size.item(size.argmax()) < STEADY[1]:
+        found = np.divide(b, products)
+        found = np.multiply(np.add.accumulate(found, 0, out=found), products, found)
+    else:
+        found = b.copy()
+        for step in range(1, len(a)):
+            found[step] += a[step] * found[step - 1]
+    return found[way].swapaxes(0, axis)
+
+
 # -- sorting -----------------------------------------------------------------------------------------------------------
 
 

@@ -35,6 +35,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -51,7 +52,7 @@ LONGEST = 200
 LARGEST = 1 << 14
 """Constants of more elements than this are computed at each call, and not kept."""
 
-TEMPORARY = 1 << 14
+TEMPORARY = 1 << 10
 """From how many bytes on memory is used again. See Note [Temporaries]."""
 
 SMALL = 1 << 12
@@ -196,7 +197,9 @@ class Writer:
                 name = self.variable()
                 sources[index], out = f"({name} := {source})", put_into(function, name)
                 break
-        inputs = f"{self.helper(function)}({', '.join(sources)}{out}"
+        shapes = [operand.shape for operand in operands]
+        called = along_rows(function) if have_long_rows(shapes, shape) else function
+        inputs = f"{self.helper(called)}({', '.join(sources)}{out}"
         found = f"{inputs})" if out else self.array(inputs, shape, ufunc=True)
         if out:
             self._over.add(found)
@@ -223,7 +226,8 @@ class Writer:
         if source not in self._new or source in self._over:  # not the call of a ufunc alone
             return source
         call, _, rest = source.partition("(")
-        function, name = self.names.get(call), rest.partition(",")[0]
+        called, name = self.names.get(call), rest.partition(",")[0]
+        function = getattr(called, "ufunc", called)
         if isinstance(function, np.ufunc) and self._holds(function, name, shape):
             return f"{source[:-1]}{put_into(function, name)})"
         return source
@@ -340,7 +344,7 @@ class Writer:
             if source in self._new:
                 self._new.setdefault(operand.source, self._new[source])
             if not any(operand.source == given.source for given in seen.operands):
-                self._origins.setdefault(operand.source, seen)
+                self._origins.setdefault(operand.source, self._origins.get(source, seen))
             self._operands[variable] = operand
 
 
@@ -390,6 +394,43 @@ IN_PLACE: dict[np.ufunc, str] = {
                     CONTINUOUS),
 }  # fmt: skip
 """Functions whose results have the dtype of what they are given, and the kinds of dtypes."""
+
+
+LONG_ROW, MANY = 256, 1 << 15
+"""From so many elements in a row, and in all rows, on NumPy is kept from repeating a number for each row."""
+
+
+def have_long_rows(shapes: Sequence[Sequence[Any]], whole: Sequence[Any]) -> bool:
+    """Whether an operand has one number for each long row of many that others have in full.
+
+    >>> have_long_rows([(16, 32, 400), (32, 1)], (16, 32, 400)), have_long_rows([(16, 32, 400), (400,)], (16, 32, 400))
+    (True, False)
+    """
+    if not all(isinstance(size, int) for size in whole) or prod(whole) < MANY:
+        return False
+    alike = [next((i for i, size in enumerate(shape[::-1]) if size != 1), 0) for shape in shapes if prod(shape) > 1]
+    return any(prod(whole[len(whole) - count :]) >= LONG_ROW for count in alike if count)
+
+
+@cache
+def along_rows(function: np.ufunc) -> Callable:
+    """A ufunc that computes row by row: what NumPy would do to put short rows together takes as long again.
+
+    >>> along_rows(np.add)(np.ones((2, 2)), np.array([[1], [2]]))
+    array([[2., 2.],
+           [3., 3.]])
+    """
+
+    def by_rows(*operands: Any, **settings: Any) -> Any:
+        before = np.setbufsize(LONG_ROW // 2)
+        try:
+            return function(*operands, **settings)
+        finally:
+            np.setbufsize(before)
+
+    by_rows.__name__ = f"{function.__name__}_by_rows"
+    by_rows.ufunc = function  # type: ignore[attr-defined]
+    return by_rows
 
 
 def put_into(function: np.ufunc, name: str) -> str:
