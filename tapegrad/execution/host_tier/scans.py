@@ -201,8 +201,8 @@ def ranked_place(x: np.ndarray, axis: int, rank: str, k: int) -> np.ndarray:
     order, length = order_of((x,), axis), x.shape[axis]
     flat = x.reshape(-1)
     if x.dtype.kind in "iub" or (x.dtype.char in "fd" and not np.isnan(flat.dot(flat))):
-        place = int(rank_of(np, np.int32(length), length, rank, k))
-        return order[(*[slice(None)] * axis, slice(place, place + 1))].astype(np.int32)
+        first = int(rank_of(np, np.int32(length), length, rank, k))
+        return order[(*[slice(None)] * axis, slice(first, first + 1))].astype(np.int32)
     numbers = np.sum(x == x, axis, np.int32, keepdims=True)
     place = np.broadcast_to(rank_of(np, numbers, length, rank, k), numbers.shape)
     return np.take_along_axis(order, place, axis).astype(np.int32)
