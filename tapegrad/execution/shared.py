@@ -63,13 +63,15 @@ class SharedKernel:
         key_names: what plans call the keys.
     """
 
-    __slots__ = ("run", "key_names", "tier", "_general", "_places", "_floats", "_checked", "_counted", "__weakref__")
+    __slots__ = ("run", "key_names", "tier", "_general", "_places", "_floats", "_checked", "_counted", "_pays",
+                 "__weakref__")  # fmt: skip
     counts = False
     quietly: Callable = staticmethod(quietly)  # type: ignore[arg-type]
 
     def __init__(self, general: GeneralTrace, names: Sequence[str], examples: Sequence[Any], checked: int = 0) -> None:
         self._general, self._checked = general, checked
         self._counted: Any = partial(CountedKernel, general, names, examples, checked)
+        self._pays = self.cold_calls(0) == self.cold_calls(2.0**40) == math.inf  # whatever the lengths
         self._places = [names.index(name) for name in general.free]
         self._floats = [place for place, name in enumerate(names) if name[0] == "p"]
         self.key_names = [f"k{i}" for i in range(checked + len(self._places) + len(self._floats))]
@@ -97,6 +99,8 @@ class SharedKernel:
 
     def fitting(self, growth: float, small: bool) -> SharedKernel | None:
         """Itself, if the host runs it whatever comes; what counts calls, if that runs the first of them."""
+        if small and self._pays:
+            return self
         cold = self.cold_calls(growth)
         if small and cold == math.inf:
             return self

@@ -190,14 +190,14 @@ class Trace(NamedTuple):
 
 
 def has_wide(jaxpr: Any) -> bool:
-    """Whether a jaxpr, or one inside it, has anything of a 64-bit type.
+    """Whether a jaxpr, or one inside it, has anything of a 64-bit type, Python's numbers aside.
 
     >>> has_wide(jax.make_jaxpr(jax.jit(lambda x: x + 1))(np.float32(1)))
     False
     """
     inside = getattr(jaxpr, "jaxpr", jaxpr)
     atoms = [*inside.invars, *(atom for equation in inside.eqns for atom in (*equation.invars, *equation.outvars))]
-    if any(getattr(atom.aval, "dtype", None) in WIDE for atom in atoms):
+    if any(getattr(aval, "dtype", None) in WIDE and not aval.weak_type for aval in [atom.aval for atom in atoms]):
         return True
     parameters = (value for equation in inside.eqns for value in equation.params.values())
     return any(has_wide(one) for value in parameters for one in jaxprs_in(value))
