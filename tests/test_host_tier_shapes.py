@@ -273,8 +273,8 @@ def test_functions_inside_functions():
 
 
 def test_a_primitive_without_a_rule_is_named():
-    with pytest.raises(Unwritable, match="lu"):
-        written(lax.linalg.lu, [jax.ShapeDtypeStruct((3, 3), "float32")])
+    with pytest.raises(Unwritable, match="householder_product"):
+        written(lax.linalg.householder_product, [jax.ShapeDtypeStruct(shape, "float32") for shape in ((3, 3), (3,))])
 
 
 # -- indices -----------------------------------------------------------------------------------------------------------
@@ -505,6 +505,9 @@ def test_factorizations(dtype):
     agrees(lambda a: linalg.svd(a, compute_uv=False), a[:, :2], **close)
     agrees(lambda a: linalg.svd(a, full_matrices=True), a, **close)
     agrees(linalg.eigh, np.stack([positive[0], positive[1] * np.nan]), **close)
+    agrees(lambda a: linalg.eigh(a)[1], positive, **close)
+    for one in (a, a[0], a[:, :, :2], a[:, :2], a[:0], a[:, :0], np.zeros_like(a), np.stack([a[0], a[1] * np.nan])):
+        agrees(linalg.lu, one, **close)
     agrees(lambda a: linalg.eig(a, compute_left_eigenvectors=False), a, **close)
     agrees(lambda a: linalg.qr(a, full_matrices=False), a[:, :, :2], **close)
     agrees(lambda p: linalg.lu_pivots_to_permutation(p, 4), np.array([[2, 2, 3], [0, 1, 2]], "int32"))

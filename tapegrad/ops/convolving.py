@@ -22,6 +22,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.execution.flat import scan
 from tapegrad.execution.sizes import at_most
 from tapegrad.ops.matmul import FULL
 
@@ -190,7 +191,7 @@ def weight_between(
         else:
             some = [a.reshape(-1, at_once, *a.shape[1:]) for a in (last_x, last_y)]
             zeros = jnp.zeros((math.prod(kernel_size[:-1]), kernel_size[-1] * x.shape[1], y.shape[1]), x.dtype)
-            w, _ = lax.scan(lambda w, images: (w + of_images(*images), None), zeros, some)
+            w, _ = scan(lambda w, images: (w + of_images(*images), None), zeros, some)
         return jnp.moveaxis(w.reshape(*kernel_size, x.shape[1], y.shape[1]), (-1, -2), (0, 1))
 
     if _as_products(x, y, kernel_size, groups):

@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.host_tier.elementwise import UFUNCS, is_complex, is_float, is_integer, literal
+from tapegrad.execution.host_tier.elementwise import UFUNCS, is_complex, is_float, is_integer, literal, of_same_square
 from tapegrad.execution.host_tier.rules import Operand, Unwritable, rule
 
 REDUCERS = {
@@ -48,6 +48,10 @@ def _reduced(writer: Any, equation: Any, ufunc: np.ufunc, axes: Any) -> str:
     if ufunc is np.add and len(axes) == len(aval.shape) and converted and made.avals[0].dtype == bool:
         counted = f"{writer.helper(np.count_nonzero)}({made.operands[0].source})"
         return f"{writer.helper(np.array)}({counted}, {writer.dtype(aval.dtype)})"
+    if aval.dtype in WIDE_FLOATS and len(axes) == len(aval.shape):
+        found = _of_all(writer, equation, ufunc)
+        if found is not None:
+            return found
     if ufunc is np.add and aval.dtype in WIDE_FLOATS:
         by_product = _by_product(writer, equation, tuple(map(int, axes)))
         if by_product is not None:
@@ -71,6 +75,43 @@ MANY, ABREAST, LAST = 1 << 12, 128, 16
 
 LONGEST, LONG = 1 << 11, 32
 """How many numbers are added, at most, by a product with ones; and from how many on their products by one of vectors."""
+
+
+def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
+    """A sum of few elements as a product with ones, or that of two arrays; the greatest by its place: all are quicker.
+
+    >>> import jax
+    >>> from tapegrad.execution.host_tier.writer import written
+    >>> x = jax.ShapeDtypeStruct((2, 3), "float32")
+    >>> written(lambda x, y: (x * y).sum(), [x, x]).source.partition("return ")[2]
+    'asarray(v0.dot(v1))'
+    """
+    shape, dtype = equation.avals[0].shape, equation.avals[0].dtype
+    if not all(isinstance(size, int) for size in shape) or not 0 < math.prod(shape) <= LONGEST:
+        return None
+    if ufunc in BY_PLACE:
+        x = writer.named(writer.full(equation, 0))
+        return writer.array(f"{x}.take({x}.{BY_PLACE[ufunc]}())", ())
+    if ufunc is not np.add:
+        return None
+    factors = _factors(writer, equation.operands[0])
+    if not factors or any(operand.shape != shape for operand in factors):
+        ones = writer.literal(np.ones(math.prod(shape), dtype))
+        return writer.array(f"{writer.full(equation, 0)}.ravel().dot({ones})", ())
+    one, other = (writer.named(f"{operand.source}.ravel()") for operand in factors)
+    return writer.array(f"{one}.dot({other})", ())
+
+
+def _factors(writer: Any, product: Operand) -> list[Operand]:
+    """Two operands whose product an operand is; nothing, if it is none."""
+    made = writer.origin(product)
+    if made is None or made.primitive not in ("mul", "square"):
+        return []
+    return made.operands if made.primitive == "mul" else [of_same_square(writer, made)] * 2
+
+
+BY_PLACE = {np.maximum: "argmax", np.minimum: "argmin"}
+"""How the places of what they find are found, nan before all others."""
 
 
 def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None:

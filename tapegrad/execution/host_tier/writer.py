@@ -52,7 +52,7 @@ LONGEST = 200
 LARGEST = 1 << 14
 """Constants of more elements than this are computed at each call, and not kept."""
 
-TEMPORARY = 1 << 14
+TEMPORARY = 1 << 10
 """From how many bytes on memory is used again. See Note [Temporaries]."""
 
 SMALL = 1 << 12
@@ -281,23 +281,27 @@ class Writer:
 
     # -- a jaxpr -------------------------------------------------------------------------------------------------------
 
-    def jaxpr(self, closed: ClosedJaxpr, arguments: Sequence[Operand]) -> list[Operand]:
-        """Write a jaxpr's equations; gives its results as operands."""
+    def jaxpr(
+        self, closed: ClosedJaxpr, arguments: Sequence[Operand], wanted: Sequence[bool] | None = None
+    ) -> list[Operand]:
+        """Write a jaxpr's equations; gives its results as operands, those that are ``wanted``: all, by default."""
         jaxpr = closed.jaxpr
+        asked = list(zip(jaxpr.outvars, wanted or [True] * len(jaxpr.outvars), strict=True))
+        results = [atom for atom, is_wanted in asked if is_wanted]
         self._operands.update(zip(jaxpr.invars, arguments, strict=True))
         for variable, constant in zip(jaxpr.constvars, closed.consts, strict=True):
             array = np.asarray(constant)
             self._operands[variable] = Operand(self.constant(array), array.shape)
-        equations, same = distinct(live_equations(jaxpr))
+        equations, same = distinct(live_equations(jaxpr, results))
         self._same.update(same)
         read = [atom for equation in equations for atom in equation.invars]
-        uses = Counter(same.get(atom, atom) for atom in [*read, *jaxpr.outvars] if isinstance(atom, Var))
+        uses = Counter(same.get(atom, atom) for atom in [*read, *results] if isinstance(atom, Var))
         for variable, operand in zip(jaxpr.invars, arguments, strict=True):
             if uses[variable] > 1:
                 self._operands[variable] = operand._replace(source=self.named(operand.source))
         for equation in equations:
             self._equation(equation, uses)
-        return [self.operand(atom) for atom in jaxpr.outvars]
+        return [self.operand(atom) if is_wanted else NOTHING for atom, is_wanted in asked]
 
     def operand(self, atom: Any) -> Operand:
         """A variable or a constant of a jaxpr, as it is written."""
@@ -318,7 +322,8 @@ class Writer:
         rule = RULES.get(equation.primitive.name)
         if rule is None:
             raise Unwritable(equation.primitive.name)
-        seen = Equation(equation, [self.operand(atom) for atom in equation.invars])
+        wanted = [uses[variable] > 0 for variable in equation.outvars]
+        seen = Equation(equation, [self.operand(atom) for atom in equation.invars], wanted)
         lines = len(self.lines)
         written = rule(self, seen)
         results = [written] if isinstance(written, (str, Operand)) else list(written)
@@ -338,12 +343,15 @@ class Writer:
             if source in self._new:
                 self._new.setdefault(operand.source, self._new[source])
             if not any(operand.source == given.source for given in seen.operands):
-                self._origins.setdefault(operand.source, seen)
+                self._origins.setdefault(operand.source, self._origins.get(source, seen))
             self._operands[variable] = operand
 
 
 NAMES = re.compile(r"\b[vx]\d+\b")
 """The variables and arguments in a line."""
+
+NOTHING = Operand("None", ())
+"""What stands for a result that nobody reads."""
 
 SYMBOLS = re.compile(r"\b[mn]\d*\b")
 """The symbols in a line. See Note [Names of a pattern] in ``dispatch/patterns.py``."""
@@ -520,9 +528,9 @@ def distinct(equations: Sequence[JaxprEqn]) -> tuple[list[JaxprEqn], dict[Var, V
     return kept, same
 
 
-def live_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:
+def live_equations(jaxpr: Jaxpr, results: Sequence[Any]) -> list[JaxprEqn]:
     """The equations that results depend on, or that have effects, in their order."""
-    wanted = {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
+    wanted = {atom for atom in results if isinstance(atom, Var)}
     kept = []
     for equation in reversed(jaxpr.eqns):
         if equation.effects or wanted.intersection(equation.outvars):
