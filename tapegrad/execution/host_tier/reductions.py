@@ -74,7 +74,7 @@ MANY, ABREAST, LAST = 1 << 12, 128, 16
 
 
 LONGEST, LONG = 1 << 11, 32
-"""How many numbers are added, at most, by a product with ones; and from how many on their products by one of vectors."""
+"""How many numbers are added, at most, by a product with ones; from how many on products are added by one of vectors."""
 
 
 def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
@@ -134,7 +134,7 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None
         return None
     if max(ahead, behind) > LONGEST:
         return None
-    found, factors = writer.full(equation, 0), _factors(writer, equation, behind) if last else []
+    found, factors = writer.full(equation, 0), _rows_of_factors(writer, equation, behind) if last else []
     if factors:
         matrices = [one if len(shape) == 2 else f"{one}.reshape(-1, {behind})" for one in factors]
         found = f"{writer.helper(np.vecdot)}({', '.join(matrices)})"
@@ -147,19 +147,16 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None
     return found if len(result) == 1 else f"{found}.reshape({writer.shape(result)})"
 
 
-def _factors(writer: Any, equation: Any, behind: int) -> list[str]:
-    """The two factors of a product of which nothing else than this sum is wanted; none, if it is no such product.
+def _rows_of_factors(writer: Any, equation: Any, behind: int) -> list[str]:
+    """The two factors of a product in long rows, of which nothing else than this sum is wanted; none, if it is no such.
 
     >>> import jax
     >>> from tapegrad.execution.host_tier.writer import written
-    >>> written(lambda x, y: (x * y).sum(1), [jax.ShapeDtypeStruct((2, 32), "float32")] * 2).source.partition("return ")[2]
+    >>> written(lambda x, y: (x * y).sum(1), [jax.ShapeDtypeStruct((2, 32), "float32")] * 2).source.split("return ")[1]
     'vecdot(x0, x1)'
     """
     operand = equation.operands[0]
-    made = writer.origin(operand)
-    if made is None or operand.source.isidentifier() or made.primitive not in ("mul", "square") or behind < LONG:
-        return []
-    factors = [one for one in made.operands for _ in range(3 - len(made.operands))]
+    factors = [] if operand.source.isidentifier() or behind < LONG else _factors(writer, operand)
     return [] if any(one.shape != operand.shape for one in factors) else [writer.named(one.source) for one in factors]
 
 

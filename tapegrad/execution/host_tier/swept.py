@@ -120,8 +120,7 @@ def swept(images: np.ndarray, kernel: np.ndarray, how: Sweep, otherwise: Callabl
 
 
 def swept_between(images: np.ndarray, results: np.ndarray, how: Sweep, otherwise: Callable) -> np.ndarray:
-    """The kernel, ``(outputs, channels, ...)``, that multiplies ``results`` in the sum of ``swept(images, kernel)`` times
-    these."""
+    """The gradient of the kernel, where ``results`` is that of ``swept(images, kernel)``."""
     if not how:
         return otherwise(images, results)
     outputs, count = results.shape[1], how.padded[0]

@@ -145,7 +145,8 @@ def _swept(writer: Any, equation: Any, operands: Sequence[Operand]) -> str | Non
         how = writer.constant(sweep(images, outputs, tuple(width), padding))
     else:
         pairs = "".join(f"{writer.shape(pair)}, " for pair in padding)
-        how = f"{writer.helper(sweep)}({writer.shape(images)}, {writer.size(outputs)}, {writer.shape(width)}, ({pairs}))"
+        sizes = f"{writer.shape(images)}, {writer.size(outputs)}, {writer.shape(width)}"
+        how = f"{writer.helper(sweep)}({sizes}, ({pairs}))"
     given = [Operand(name, operand.shape) for name, operand in zip(("a", "b"), operands, strict=True)]
     otherwise = f"lambda a, b: {_windowed(writer, equation, given, *numbers)}"
     function = swept if numbers[0] == order else swept_between
