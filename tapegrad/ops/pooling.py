@@ -170,9 +170,9 @@ def _max_of_tiles(x: Any, rows: Sampling, columns: Sampling) -> tuple[Any, Any]:
 
     def together(each: Any) -> tuple[Any, Any]:
         best, place = reduce(_greater, [(each[..., column], np.int32(column)) for column in range(columns.kernel)])
-        place = jnp.broadcast_to(place, best.shape)
-        below = [(best[:, row], place[:, row] + np.int32(row * width)) for row in range(1, rows.kernel)]
-        return reduce(_greater, below, (best[:, 0], place[:, 0]))
+        at = jnp.broadcast_to(place, best.shape)
+        below = [(best[:, row], at[:, row] + np.int32(row * width)) for row in range(1, rows.kernel)]
+        return reduce(_greater, below, (best[:, 0], at[:, 0]))
 
     best, place = lax.platform_dependent(each, host=together, default=one_by_one)
     first = np.arange(rows.size)[:, None] * (rows.kernel * width) + np.arange(columns.size) * columns.kernel

@@ -74,7 +74,7 @@ MANY, ABREAST, LAST = 1 << 12, 128, 16
 
 
 LONGEST, LONG = 1 << 11, 32
-"""How many numbers are added, at most, by a product with ones; from how many on products are added by one of vectors."""
+"""How many numbers are added, at most, by a product with ones; from how many on products are added as vectors'."""
 
 
 def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from math import prod
 from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tapegrad.caches import remembered
 
 Pairs = Sequence[tuple[int, int]]
-Slices = tuple[slice, ...]
+Slices = tuple[Any, ...]
 
 LAID_OUT = 1 << 17
 """About how many elements are laid out at a time."""
@@ -92,7 +92,8 @@ def laid_out(images: np.ndarray, how: Sweep) -> Iterator[tuple[slice, slice, np.
     """For some images, and some rows of windows, what these read: ``(images, depth, places)``, in the same memory."""
     (count, channels, _), size = how.padded, images.itemsize
     padded = np.zeros(how.padded, images.dtype)
-    image = padded[..., : prod(how.lengths)].reshape(count, channels, *how.lengths)[(..., *how.inside)]
+    line = padded[..., : prod(how.lengths)]
+    image = line.reshape(count, channels, *how.lengths)[(slice(None), slice(None), *how.inside)]
     windows = np.ndarray(how.windows, images.dtype, padded, 0, [step * size for step in how.steps])
     memory = np.empty((*how.windows[:-1], how.rows * how.row), images.dtype)
     for first in range(0, how.batch, count):
@@ -106,7 +107,7 @@ def laid_out(images: np.ndarray, how: Sweep) -> Iterator[tuple[slice, slice, np.
             yield some, these, part.reshape(number, how.depth, -1)
 
 
-def swept(images: np.ndarray, kernel: np.ndarray, how: Sweep, otherwise: Callable) -> np.ndarray:
+def swept(images: np.ndarray, kernel: np.ndarray, how: Any, otherwise: Callable) -> np.ndarray:
     """The convolution of ``(batch, channels, ...)`` by ``(outputs, channels, ...)``. See Note [Swept planes]."""
     if not how:
         return otherwise(images, kernel)
@@ -119,7 +120,7 @@ def swept(images: np.ndarray, kernel: np.ndarray, how: Sweep, otherwise: Callabl
     return result
 
 
-def swept_between(images: np.ndarray, results: np.ndarray, how: Sweep, otherwise: Callable) -> np.ndarray:
+def swept_between(images: np.ndarray, results: np.ndarray, how: Any, otherwise: Callable) -> np.ndarray:
     """The gradient of the kernel, where ``results`` is that of ``swept(images, kernel)``."""
     if not how:
         return otherwise(images, results)
@@ -128,13 +129,12 @@ def swept_between(images: np.ndarray, results: np.ndarray, how: Sweep, otherwise
         turned = np.zeros((count, outputs, how.rows, *how.lengths[1:]), images.dtype)
     else:
         turned = np.moveaxis(np.zeros((count, how.rows, *how.lengths[1:], outputs), images.dtype), -1, 1)
-    true, total = turned[(..., *how.cut)], None
+    true, total = turned[(slice(None),) * 3 + how.cut], np.zeros((how.depth, outputs), images.dtype)
     for some, these, part in laid_out(images, how):
         given = results[some, :, these]
         true[: len(given), :, : given.shape[2]] = given
         lines = turned[: len(given), :, : given.shape[2]].reshape(len(given), outputs, -1)
-        product = np.add.reduce(np.matmul(part, lines.mT), 0)
-        total = product if total is None else np.add(total, product, total)
+        total += np.add.reduce(np.matmul(part, lines.mT), 0)
     if np.isnan(total).any():
         return otherwise(images, results)
     return total.T.reshape(outputs, how.windows[1], *how.windows[2:-1])
