@@ -28,7 +28,7 @@ from typing import Any
 
 from tapegrad.dispatch.kernels import abstract_argument
 from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.structures import Fit, skeleton
+from tapegrad.dispatch.structures import Fit, settings_skeleton
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.shared import SMALL, FloatKernel, SharedKernel
 from tapegrad.execution.symbolic import GeneralTrace
@@ -259,6 +259,5 @@ def mould_key(specs: tuple, settings: dict, modes: Modes, numbers: list[Any]) ->
             numbers.extend(spec.shape)
         else:
             key.append(spec)
-    for name, value in settings.items():
-        key += name, skeleton(value, numbers)
+    key += settings_skeleton(settings, numbers)
     return tuple(key)
