@@ -234,8 +234,11 @@ class MovingRunner:
         """What runs a call with these settings, in which these are the numbers; None if it needs a plan like others."""
         structure = self._plan.fit.structure
         found = structure.read(*self._lengths, *numbers)
-        if found is None or any(found[place] != number for place, number in self._fixed):
+        if found is None:
             return None
+        for place, number in self._fixed:
+            if found[place] != number:
+                return None
         if numbers == self._last:
             self._times += 1
             if self._times > OFTEN:
