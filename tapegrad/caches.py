@@ -121,6 +121,11 @@ class Cache:
         memory.grow(1, self.nbytes)
         return new
 
+    def forget(self, key: Hashable) -> None:
+        """Forget what is under a key, if anything is."""
+        self.recent.pop(key, None)
+        self.older.pop(key, None)
+
     def clear(self) -> None:
         """Forget all entries."""
         self.recent.clear()

@@ -18,10 +18,11 @@ from typing import Any
 
 from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.bindings.scalars import EXACT, FITS_ALL
-from tapegrad.dispatch import plan_for, runner
+from tapegrad.dispatch import plan_for, runner, waiting_runner
 from tapegrad.execution.dtypes import FLOATING, int64
+from tapegrad.execution.modes import is_recording
 from tapegrad.ops.operator import Operator
-from tapegrad.tape.modes import Modes, thread
+from tapegrad.tape.modes import Modes, switched, thread
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, write, writing
 
@@ -135,8 +136,17 @@ def _long_way(
     if known is None:
         op.plan_cache.keep(key, SEEN_ONCE)
     elif known is SEEN_ONCE:
-        op.plan_cache.replace(key, _shortcut(op, key[1], key[2:]) or NEVER)
+        op.plan_cache.replace(key, _as_planned_now(op, key) or NEVER)
     return result
+
+
+def _as_planned_now(op: Operator, key: tuple) -> Any:
+    """``_shortcut``, by a plan of immediate mode where nothing is recorded now."""
+    if not key[1].deferred or is_recording():
+        return _shortcut(op, key[1], key[2:])
+    with switched(deferred=False):
+        run = _shortcut(op, thread.modes, key[2:])
+    return None if run is None else waiting_runner(op, {}, key, run)
 
 
 def _shortcut(op: Operator, modes: Modes, specs: tuple) -> Any:

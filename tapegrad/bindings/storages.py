@@ -18,6 +18,7 @@ from tapegrad.execution.devices import META, device, device_of, get_default_devi
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.dtypes import get_default_dtype, uint8
 from tapegrad.execution.host import filled, from_host, resolve, to_host
+from tapegrad.execution.modes import is_recording
 from tapegrad.execution.tiering import stays
 from tapegrad.execution.windows import CONJUGATED, NEGATED, read_window
 from tapegrad.tape.modes import thread
@@ -227,7 +228,7 @@ def storage_of_host(data: np.ndarray, d: dtype_class, on: device) -> UntypedStor
     """
     d = uint8 if data.size % d.itemsize else d
     elements = data.view(d.numpy)
-    is_value = on.is_host and not thread.modes.deferred and stays(elements)
+    is_value = on.is_host and not is_recording() and stays(elements)
     value = elements if is_value else from_host(elements, on)
     return untyped_storage(_outside(value, Spec.of(elements.shape, d, on)))
 

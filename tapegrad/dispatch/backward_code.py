@@ -35,6 +35,7 @@ from tapegrad.dispatch.moulds import Casting
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.calls import Call, call_lines, program_for, recording_names
+from tapegrad.execution.deferred import recording
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.shared import Shared
@@ -66,9 +67,9 @@ def applier(plan: Plan, values: Sequence) -> Callable:
         return some
     mould, moves = plan.mould, plan.moving is not None
     shared: Shared | None = None
-    if mould is not None:
+    if mould is not None and not plan.modes.deferred:
         shared = mould.moving_backward(plan) if moves else mould.shared_backward(plan)
-    if mould is not None and (shared is not None or plan.passes):
+    if mould is not None and (shared is not None or (plan.passes and not plan.modes.deferred)):
         plan.applier = sharing_applier(plan, shared)
         if not moves:
             mould.appliers[shared] = plan.applier
@@ -82,10 +83,10 @@ def applier(plan: Plan, values: Sequence) -> Callable:
         if plan.modes.deferred and not plan.mixed and plan.device is not META and not any(map(is_traced, values)):
             call = plan.backward_kernel(plan.needed, (True,) * plan.slots).call_for(values)
             names |= recording_names(call)
-    if mould is None:
+    if mould is None or plan.passes:
         plan.applier = casting_of(plan, call).made(names)
         return plan.applier
-    mould.applier = mould.applier or casting_of(plan)
+    mould.applier = mould.applier or casting_of(plan, call)
     plan.applier = mould.applier.made(names)
     return plan.applier
 
@@ -104,7 +105,7 @@ def sharing_applier(plan: Plan, shared: Shared | None) -> Callable:
 
 def casting_of(plan: Plan, call: Call | None = None, shared: Shared | None = None) -> Casting:
     """What makes a plan's applier: see ``source_of``."""
-    names = {"some": some, "thread": thread, "device": plan.device, "window_value": window_value}
+    names = {"some": some, "thread": thread, "device": plan.device, "window_value": window_value, "recording": recording}
     return Casting("apply", code_of(source_of(plan, call, shared)), names)
 
 
@@ -161,7 +162,7 @@ def _lines(plan: Plan, call: Call | None, shared: Shared | None) -> Iterator[str
         return
     values = ", ".join(operands)
     if shared is not None:
-        yield f"found = None if thread.modes.deferred else shared({', '.join([*shared.key_names, values])})"
+        yield f"found = None if thread.modes.deferred and not recording.program.waits else shared({', '.join([*shared.key_names, values])})"
         yield "if found is None:"
         yield f"    return plan.own_backward(plan.needed, {(True,) * plan.slots})({values})"
         yield "return found"

@@ -41,11 +41,12 @@ from tapegrad.dispatch.saved import held, snapshot
 from tapegrad.dispatch.structures import Fit, Sought, without_numbers
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.calls import program_for, recording_lines, recording_names
+from tapegrad.execution.deferred import recording
 from tapegrad.execution.host import transfer
 from tapegrad.execution.shared import Shared
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.tiering import one_cpu
-from tapegrad.execution.values import quiet_numbers
+from tapegrad.execution.values import DeferredValue, quiet_numbers
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
 from tapegrad.tape.sources import code_of
@@ -70,6 +71,8 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     key = (thread.modes, *specs, *settings.items())
     run = op.plans.get(key) or op.plan_cache.get(key)
     if run is None:
+        if thread.modes.deferred and recording.program.waits:
+            return waiting_call(op, args, settings, key)
         run = moving(op, specs, settings) if op.has_moved else None
         if run is not None:
             return run(*args)
@@ -99,6 +102,44 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     return run(*args)
 
 
+def waiting_call(op: Any, args: tuple, settings: dict, key: tuple) -> Any:
+    """A call that is new where nothing is recorded now: it is planned as in immediate mode, and made by that plan as long
+    as it is so. See Note [What is worth recording] in ``execution/prospects.py``.
+    """
+    recording.program.waits -= 1
+    materialize_all(args)
+    with switched(deferred=False):
+        results = call(op, args, settings)
+        run = op.plan_cache.get((thread.modes, *key[1:]))
+    if run is not None:
+        op.plan_cache.keep(key, waiting_runner(op, settings, key, run))
+    return results
+
+
+def waiting_runner(op: Any, settings: dict, key: tuple, run: Callable) -> Callable:
+    """What is kept under a key of deferred mode: a runner of immediate mode, as long as nothing is recorded."""
+
+    def waiting(*args: Any) -> Any:
+        program = recording.program
+        if program.waits:
+            program.waits -= 1
+            materialize_all(args)
+            return run(*args)
+        op.plan_cache.forget(key)
+        return call(op, args, settings)
+
+    return waiting
+
+
+def materialize_all(args: tuple) -> None:
+    """Let tensors among arguments have arrays that programs have computed: XLA refuses others, which takes long."""
+    for x in args:
+        if isinstance(x, Tensor):
+            storage = x._storage
+            if type(x._value) is DeferredValue or (storage is not None and type(storage.memory) is DeferredValue):
+                materialize(x)
+
+
 def plan_of(op: Any, specs: tuple, settings: dict) -> Plan:
     """The plan of a call, whose nodes are operators' nodes and apply themselves as ``backward_code.py`` writes it."""
     return Plan(op, specs, settings, thread.modes, node_class_of, first_applier)
@@ -118,7 +159,7 @@ def planned(op: Any, specs: tuple, settings: dict) -> Callable | None:
 def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
     """The plan of a call that is new: cast, if there is a mould, which is left for others, if there may be one."""
     modes = thread.modes
-    if modes.deferred or not one_cpu() or not has_structure(specs):
+    if not one_cpu() or not has_structure(specs):
         return plan_of(op, specs, settings)
     if not op.moves:
         check_devices(specs)
@@ -160,7 +201,7 @@ def begins_to_move(plan: Plan) -> bool:
     """Have one runner for all settings made, if the plan before this one differed in settings alone."""
     mould, op = plan.mould, plan.op
     same, mould.last = mould.last == plan.specs, plan.specs
-    if not same or not plan.fit.structure.moving or forwards(plan.specs):
+    if not same or plan.modes.deferred or not plan.fit.structure.moving or forwards(plan.specs):
         return False
     skeleton, numbers = without_numbers(plan.given)
     key = (plan.modes, *plan.specs, skeleton)
@@ -235,7 +276,7 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
     ``forward`` is run in place of the plan's kernel, if it is given.
     """
     mould = None if forward is not None else plan.mould
-    shared = None if mould is None else mould.shared_forward(plan)
+    shared = None if mould is None or plan.modes.deferred else mould.shared_forward(plan)
     if mould is not None and shared is not None:
         run = mould.runs.get(shared)
         if run is None:

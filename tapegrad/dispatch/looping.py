@@ -9,15 +9,17 @@ import numpy as np
 
 from tapegrad.dispatch.accumulation import leaf_edge
 from tapegrad.dispatch.plan import Plan
+from tapegrad.execution.deferred import recording
+from tapegrad.execution.modes import is_recording
 from tapegrad.execution.tiering import WORTH_KEEPING_APART, hosted
-from tapegrad.tape.modes import Modes, thread
+from tapegrad.tape.modes import Modes
 from tapegrad.tape.node import next_sequence_nr
 from tapegrad.tensor.tensor import Tensor, edge_of, new_tensor, window_operand
 
 
 def are_usual(modes: Modes) -> bool:
     """Whether nobody watches calls, records them, or wants to be told of what they save."""
-    others = modes.deferred or modes.saved_hooks or modes.watched or modes.recording or modes.results_watched
+    others = modes.saved_hooks or modes.watched or modes.recording or modes.results_watched
     return hosted() and not (others or modes.inference)
 
 
@@ -25,11 +27,15 @@ def looping_runner(plan: Plan, plainly: Callable) -> Callable:
     """What makes the calls of a plan with many pieces; ``plainly(plan)`` gives what makes those of any plan."""
     needed, out_specs, node_class = plan.needed, plan.out_specs, plan.node_class
     plain: list[Callable] = []
+    call = plan.recorded
     forward, settings, recorded, single = plan.op.pieces.forward, plan.settings, any(plan.needed), plan.single
 
     def run(*tensors: Any) -> Any:
         values = [x._value if x._spec.plain else _value(x) for x in tensors]
-        found = _by_numpy(forward, values, settings)
+        found = _by_numpy(forward, values, settings) if call is None or recording.program.waits else None
+        if found is None and call is not None:
+            found = call.record(*values)
+            found = [found] if single else found
         if found is None:
             if not plain:
                 plain.append(plainly(plan))
@@ -57,7 +63,7 @@ def looping_applier(node: Any, grads: list, saved: tuple) -> Sequence:
     """What a node with many pieces does with gradients."""
     plan = node.plan
     found = None
-    if not thread.modes.deferred and type(saved) is tuple and any(grad is not None for grad in grads):
+    if not is_recording() and type(saved) is tuple and any(grad is not None for grad in grads):
         shapes = [spec.shape for spec in plan.specs]
         given = [
             np.zeros(spec.shape, spec.dtype.numpy) if grad is None else grad

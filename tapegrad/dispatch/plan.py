@@ -187,6 +187,9 @@ class Plan:
         ])  # fmt: skip
         if self._sources != {}:
             plan._decide_saved_specs()
+        if self.recorded is not None:
+            plan._kernels = None
+            plan.recorded = plan.kernels.recorded(self.recorded.arity)
         return plan
 
     def with_others(self, specs: tuple, settings: dict, out_specs: tuple) -> Plan:

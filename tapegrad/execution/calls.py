@@ -10,6 +10,7 @@ appliers (``dispatch/forward_code.py``, ``backward_code.py``) in the middle of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from tapegrad.caches import Cache, remembered
@@ -175,8 +176,26 @@ def program_for(device: str) -> str:
 
 
 def recorder(call: Call, arity: int) -> Callable:
-    """The function that records a call, written for the number of its arguments and results."""
+    """The function that records a call, written for the number of its arguments and results, if they are not many."""
+    if max(arity, len(call.avals)) > MANY:
+        return partial(record_many, call)
     given = [f"v{i}" for i in range(arity)]
     body = call_lines(call, given, program_for(f"recording.device_of({', '.join(given)})"))
     lines = (f"def record({', '.join(given)}):", *(f"    {line}" for line in body))
     return defined(lines, "record", recording_names(call))
+
+
+def record_many(call: Call, *values: Any) -> Any:
+    """What ``recorder`` writes, for calls of many arguments or results."""
+    program = recording.program if only_device() is not None else recording.on(recording.device_of(*values))
+    try:
+        if not program.waits:
+            results = program.append(call, values)
+            return results[0] if call.single else tuple(results)
+    except Traced:
+        return call.at_once(*values)
+    program.waits -= 1
+    try:
+        return call.kernel.run(*map(materialized, values))
+    except Exception as error:
+        return call.otherwise(error, *values)

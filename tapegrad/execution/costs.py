@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.execution.host_tier.forms import FORMS
 from tapegrad.execution.host_tier.writer import evaluated
 
 XLA_CALL = 7_000.0
@@ -58,7 +59,6 @@ KINDS: dict[Figures, str] = {
     Figures(2.0, 40.0): "cumsum cumprod cumlogsumexp cummax cummin",
     Figures(30.0, 90.0): "sort top_k approx_top_k",
     Figures(4.0, 4.0): "fft",
-    Figures(60.0, 0.0): "composite",
     Figures(12.0, 5.0): "threefry2x32 random_bits",
     Figures(0.5, 0.5): "reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or argmax argmin reduce",
 }  # fmt: skip
@@ -76,8 +76,12 @@ MOVING = frozenset(
 """Primitives that compute with no element, besides those that are ``FREE``."""
 
 PRODUCT = Figures(0.04, 0.04)
-CONVOLUTION = Figures(0.15, 0.06)
+CONVOLUTION = Figures(0.05, 0.04)
 """For each multiplication of a ``dot_general`` and of a ``conv_general_dilated``."""
+
+BY_MATRIX = frozenset(("cholesky", "lu", "eigh", "triangular_solve"))
+MATRIX = Figures(1_500.0, 500.0)
+"""For each matrix that is factorized, or solved with, and has a call of LAPACK's of its own, besides its elements."""
 
 
 class Cost(NamedTuple):
@@ -154,11 +158,13 @@ def _elements(equation: Any, lengths: dict[Any, int]) -> Figures:
         kernel, numbers = equation.invars[1].aval.shape, equation.params["dimension_numbers"]
         figures, count = CONVOLUTION, written * _count([kernel[axis] for axis in numbers.rhs_spec[1:]], lengths)
     else:
-        figures = FIGURES.get(name, CHEAP)
+        form = FORMS.get(equation.params["name"]) if name == "composite" else None
+        figures = FIGURES.get(name, CHEAP) if form is None else Figures(form.nanoseconds, 0.0)
         count = written if name in ("gather", "dynamic_slice") else max([*sizes, written])
         if figures != FREE and name not in MOVING and any(map(_is_half, _avals(equation.invars))):
             figures, count = Figures(*np.add(figures, HALVES)), 2 * count
-    return Figures(figures.host * count, figures.xla * count)
+    each = _count(equation.invars[0].aval.shape[:-2], lengths) if name in BY_MATRIX else 0
+    return Figures(figures.host * count + MATRIX.host * each, figures.xla * count + MATRIX.xla * each)
 
 
 def _count(shape: Any, lengths: dict[Any, int]) -> float:

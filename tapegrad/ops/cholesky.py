@@ -58,8 +58,8 @@ def factored(x, upper):
     if x.shape[-1] == 0:
         return x, jnp.zeros(x.shape[:-2], jnp.int32)
     matrix = jnp.conj(jnp.swapaxes(x, -1, -2)) if upper else x
-    factor = jnp.tril(lax.linalg.cholesky(matrix, symmetrize_input=False))
-    failed = jnp.any(jnp.isnan(jnp.real(factor)), axis=(-2, -1))
+    factor = lax.linalg.cholesky(matrix, symmetrize_input=False)
+    failed = jnp.isnan(jnp.real(factor[..., 0, 0]))  # all of it is nan then
     info = lax.cond(jnp.any(failed), _first_minors, lambda a: jnp.zeros(a.shape[:-2], jnp.int32), matrix)
     return jnp.conj(jnp.swapaxes(factor, -1, -2)) if upper else factor, info
 

@@ -32,7 +32,7 @@ def exponential_derivative(x, t):
 @general(
     x=lambda g, x: exponential_derivative(adjoint(x), g),
     jvp=lambda t_x, x: exponential_derivative(x, t_x),
-    aten="linalg_matrix_exp", xla="lu",
+    aten="linalg_matrix_exp",
 )  # fmt: skip
 def matrix_exp(x):
     """The exponentials of square matrices."""

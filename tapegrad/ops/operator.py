@@ -279,6 +279,10 @@ def _with_inputs(node_class: type, input_slots: int) -> type:
     return variants[input_slots]
 
 
+shortcuts = Cache("shortcuts")
+"""The plans that calls of public functions run: see Note [Shortcuts] in ``bindings/shortcuts.py``."""
+
+
 def forget_plans() -> None:
     """Forget all that was decided and compiled for calls; it is made again when it is needed."""
     for operator in TABLE.values():
@@ -286,6 +290,7 @@ def forget_plans() -> None:
         operator.kernels.clear()
         operator.families.clear()
         operator.__dict__.pop("variants", None)
+    shortcuts.clear()
 
 
 dtypes.default_dtype_listener.fill(forget_plans)
