@@ -50,7 +50,9 @@ class Mould:
         last: the specs of the plan that was made last.
     """
 
-    __slots__ = ("last", "runs", "appliers", "runner", "applier", "structure", "_plan", "_forward", "_backward", "_some")
+    __slots__ = (
+        "last", "runs", "appliers", "runner", "applier", "structure", "_plan", "_forward", "_backward", "_some",
+    )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
         self.runs: dict[SharedKernel, Callable] = {}

@@ -15,7 +15,8 @@ if that doesn't help there is no structure, and each shape is traced as it comes
 nobody knows to be equal count as different. So symbols of one structure, and what is computed from them, stand for
 lengths that differ from each other, and from its other lengths. Of operators that are ``uniform``, elementwise ones
 among them, it is known that neither matters: what is traced with lengths that are two or more, and differ, is right for
-all but 0. Floats at which another formula holds (``special``: a norm's 0, 1 and 2) are no symbols either.
+all but 0. Floats at which another formula holds (``special``: a norm's 0, 1 and 2) are no symbols either, nor is which
+dimension is meant.
 
 Traced anew at each length are still: adaptive pooling and antialiased resampling (how many elements a window has
 follows from the lengths); convolutions and recurrent layers of other widths (the lengths choose the algorithm); the
@@ -135,7 +136,7 @@ def skeleton_of(specs: tuple, settings: dict, numbers: list[Any]) -> tuple:
 
 
 def settings_skeleton(settings: dict, numbers: list[Any]) -> list[Any]:
-    """The same; the numbers are appended to a list. Those of dimensions are none, for kernels ask which ones they are."""
+    """The same; the numbers are appended to a list. Those of ``AXES`` are none: kernels ask which is meant."""
     key: list[Any] = []
     for name, value in settings.items():
         kind = type(value)
