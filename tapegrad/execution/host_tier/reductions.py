@@ -94,7 +94,7 @@ def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
         return writer.array(f"{x}.take({x}.{BY_PLACE[ufunc]}())", ())
     if ufunc is not np.add:
         return None
-    factors = _factors(writer, equation.operands[0])
+    factors = _multiplied(writer, equation.operands[0])
     if not factors or any(operand.shape != shape for operand in factors):
         ones = writer.literal(np.ones(math.prod(shape), dtype))
         return writer.array(f"{writer.full(equation, 0)}.ravel().dot({ones})", ())
@@ -102,7 +102,7 @@ def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
     return writer.array(f"{one}.dot({other})", ())
 
 
-def _factors(writer: Any, product: Operand) -> list[Operand]:
+def _multiplied(writer: Any, product: Operand) -> list[Operand]:
     """Two operands whose product an operand is; nothing, if it is none."""
     made = writer.origin(product)
     if made is None or made.primitive not in ("mul", "square"):
