@@ -252,7 +252,8 @@ class _Recording(threading.local):
             return
         if program.code:
             cut = program.size > program.limit < LONGEST
-            waits = self.prospects.waits_after(len(program.code), paid, cut)
+            count = len(program.code) + max(VAIN - program.limit, 0)
+            waits = self.prospects.waits_after(count, paid, cut)
         elif waits:
             waits = self.prospects.still_wait(waits)
         following.waits, following.limit = waits, LONGEST if self.prospects.credit else VAIN

@@ -28,6 +28,9 @@ VAIN = 512
 PROGRAM = 16
 """As many instructions as a program costs besides its own: it is looked up, and results are looked for."""
 
+OTHER_LENGTHS = 16
+"""As many as a call costs besides that is planned for other lengths than one before."""
+
 APART = 8
 """So many times what was recorded in vain is computed as it comes, at least, before a program is recorded again."""
 
