@@ -58,6 +58,8 @@ SAMPLES = [
     classes("nll_loss", MATRIX, CLASSES, WEIGHT, "mean"),
     classes("nll_loss", MATRIX, CLASSES, WEIGHT, "none", ignore=0),
     classes("nll_loss", ROW, np.array(1), None, "sum", axis=0),
+    Sample("loss_of_classes", (MATRIX, CLASSES), {"reduction": "mean", "ignore_index": -100}),
+    Sample("loss_of_classes", (MATRIX, CLASSES), {"reduction": "none", "ignore_index": 0}),
     classes("nll_loss2d", array(2, 3, 2), np.array([[2, 0], [1, 1]]), None, "mean"),
     classes("nll_loss2d", array(2, 3, 2), np.array([[2, 0], [1, 1]]), WEIGHT, "none", ignore=1),
     classes("nll_loss_adjoint", array(), CLASSES, WEIGHT, "mean", classes=3),

@@ -10,6 +10,7 @@ import importlib
 import math
 import pkgutil
 import tracemalloc
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +27,7 @@ from tapegrad.execution.host_tier.rules import RULES, Unwritable
 from tapegrad.execution.host_tier.writer import written, written_jaxpr
 from tapegrad.ops.operator import TABLE
 from tapegrad.ops.page import BY_XLA
+from tapegrad.ops.softmax import log_softmax, logsumexp, softmax
 
 pytestmark = pytest.mark.once("kernels are run by themselves")
 
@@ -137,8 +139,8 @@ def complaints(cases):
 
 def test_a_written_function_reads_as_numpy():
     x = jax.ShapeDtypeStruct((3,), "float32")
-    assert written(lambda x, y: (x * y).sum(), [x, x]).source == (
-        "def body(x0, x1):\n    return asarray(reduce_add(multiply(x0, x1), (0,)))"
+    assert written(lambda x, y: (x * y).prod(), [x, x]).source == (
+        "def body(x0, x1):\n    return asarray(product_of_rows(multiply(x0, x1)))"
     )
 
 
@@ -146,10 +148,28 @@ def test_large_temporaries_are_written_over(monkeypatch):
     x, row = jax.ShapeDtypeStruct((300, 40), "float32"), jax.ShapeDtypeStruct((40,), "float32")
     source = written(lambda x, y, row: x - y * 2 + row * 3, [x, x, row]).source
     assert ":= multiply(x1," in source and ":= multiply(x2," not in source
-    softmax = written(lambda x: jax.nn.softmax(x, 1), [x]).source
-    assert softmax.endswith("v1)") and ":= subtract(x0" in softmax
+    shares = written(lambda x, row: (e := jnp.exp(x - row)) / e.sum(1, keepdims=True), [x, row]).source
+    assert shares.endswith("v1)") and ":= subtract(x0" in shares
     assert written(lambda x, y: (x + y, (x + y) * 2), [x, x]).source.count("add(x0, x1)") == 1
     assert ":=" not in written(lambda x, y: x - y * 2, [row, row]).source
+
+
+def test_a_number_for_each_long_row_is_not_repeated():
+    x, k = np.random.default_rng(0).standard_normal((40, 4, 32, 32)).astype("float32"), np.arange(4.0, dtype="float32")
+    code = written(lambda x, k: (x - k[:, None, None]) * 2 * k[:, None, None], [x, k])
+    assert code.source.count("_by_rows(") == 2
+    before = np.getbufsize()
+    np.testing.assert_array_equal(code.body(x, k), (x - k[:, None, None]) * 2 * k[:, None, None])
+    assert np.getbufsize() == before
+    assert "_by_rows" not in written(lambda x, k: x * k[:, None, None], [x[:2], k]).source
+
+
+def test_sums_of_products_of_long_rows_are_products_of_vectors():
+    x, y = np.random.default_rng(0).integers(-9, 9, (2, 3, 4, 64)).astype("float32")
+    code = written(lambda x, y: ((x * y).sum(-1), jnp.square(x).sum((0, 2)), x * y), [x, y])
+    assert code.source.count("vecdot(") == 1  # the product is wanted, too
+    for found, expected in zip(code.body(x, y), ((x * y).sum(-1), (x * x).sum((0, 2)), x * y), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_results_without_dimensions_are_arrays():
@@ -203,7 +223,8 @@ def test_the_greatest_and_the_least_of_rows_are_those(shape):
 
 
 ENDS = [((3, 5), (1,)), ((3, 5), (0,)), ((2, 3, 4), (0, 2)), ((2, 3, 4, 5), (2, 3)), ((1, 3, 300), (0, 2)),
-        ((2, 3, 4), (1,)), ((0, 5), (0,)), ((3, 0), (1,)), ((5000, 2), (0,))]  # fmt: skip
+        ((2, 3, 4), (1,)), ((0, 5), (0,)), ((3, 5), (0, 1)), ((7,), (0,)), ((3, 0), (1,)),
+        ((5000, 2), (0,))]  # fmt: skip
 
 
 @pytest.mark.parametrize(("shape", "axes"), ENDS)
@@ -215,6 +236,59 @@ def test_sums_over_the_first_and_the_last_dimensions_are_sums(shape, axes, dtype
     found = on_host(lambda x: x.sum(axes), [x])
     assert found.dtype == x.dtype
     np.testing.assert_array_equal(found, x.sum(axes))
+
+
+SPREAD = [(1, 0), (40, 0), (1, -85), (1, 85), (200, 0), (1, 1000)]
+
+
+def test_products_that_are_added_up_and_the_greatest_of_all_are_what_they_are():
+    x, y = np.random.default_rng(0).integers(-9, 9, (2, 3, 4)).astype("float32")
+    assert "dot" in written(lambda x, y: (x * y).sum(), [x, y]).source
+    assert on_host(lambda x, y: (x * y).sum(), [x, y]) == (x * y).sum()
+    assert on_host(lambda x: jnp.square(jnp.abs(x.T)).sum(), [x]) == (x * x).sum()
+    assert on_host(lambda x, row: (x * row).sum(), [x, y[0]]) == (x * y[0]).sum()
+    assert (on_host(jnp.max, [x]), on_host(jnp.min, [x])) == (x.max(), x.min())
+    x[1, 1] = np.nan
+    assert np.isnan(on_host(jnp.max, [x])) and np.isnan(on_host(jnp.min, [x]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int8", "bool", "float16"])
+def test_what_a_constant_keeps_of_an_array_keeps_all_its_bits(dtype):
+    mask = np.array([[True, False, True], [False, True, False]])
+    x = np.array([[np.nan, np.inf, -0.0], [np.nan, -np.inf, 7]]) if dtype[0] in "fc" else np.arange(6).reshape(2, 3)
+    x = x.astype(dtype)
+    for given in (x, np.asfortranarray(x)):
+        for case in (lambda x: jnp.where(mask, x, 0), lambda x: jnp.where(mask, 0, x)):
+            with jax.enable_x64(True):
+                expected = np.asarray(case(given))
+            assert on_host(case, [given]).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(("scale", "shift"), SPREAD)
+@pytest.mark.parametrize("operator", [softmax, log_softmax, logsumexp])
+def test_rows_that_are_steady_and_others_have_their_softmax(operator, scale, shift):
+    x = (np.random.default_rng(0).standard_normal((3, 4, 8)) * scale + shift).astype("float32").astype("float64")
+    x[0, 1, :3], x[0, 2, 1] = -np.inf, -np.inf
+    exponentials = np.exp(x - x.max(-1, keepdims=True))
+    expected = exponentials / exponentials.sum(-1, keepdims=True)
+    if operator is log_softmax:
+        expected = x - x.max(-1, keepdims=True) - np.log(exponentials.sum(-1, keepdims=True))
+    if operator is logsumexp:
+        expected = np.log(exponentials.sum(-1)) + x.max(-1)
+    function = partial(operator.function, axis=2)
+    assert f"{operator.name}_of_rows" in written(function, [x.astype("float32")]).source
+    found = on_host(function, [x.astype("float32")])
+    near = {"rtol": 1e-6 * (1 + abs(x[np.isfinite(x)]).max()), "atol": 1e-37}
+    np.testing.assert_allclose(found, expected, **(near if operator is softmax else {"rtol": 1e-6, "atol": 2e-6}))
+    assert operator is not log_softmax or (found <= 0).all()
+
+
+@pytest.mark.parametrize("spoilt", [np.nan, np.inf, -np.inf])
+def test_the_softmax_of_rows_that_have_none_is_what_the_equations_say(spoilt):
+    x = np.ones((2, 3), "float32")
+    x[1] = spoilt
+    assert np.isnan(on_host(lambda x: jax.nn.softmax(x, 1), [x])[1]).all()
+    assert on_host(lambda x: jax.nn.softmax(x, 1), [x[:, :0]]).shape == (2, 0)
 
 
 @pytest.mark.parametrize("lower", [True, False])
@@ -257,6 +331,22 @@ def test_the_gamma_function_of_few_and_of_many_numbers_is_the_same():
         assert function(few.reshape(2, -1)).shape == (2, few.size // 2)
         assert float(function(np.array(3.5))) == pytest.approx(float(function(few * 0 + 3.5)[0]), rel=1e-14)
     np.testing.assert_allclose(special.lgamma(few), [math.lgamma(x) for x in few], rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.25, 16), (0.2, 40), (-20, -0.1)])
+@pytest.mark.parametrize("many", [False, True])
+def test_special_functions_of_narrow_numbers_are_accurate_to_some_last_digits(low, high, many):
+    x = np.linspace(low, high, 2 * special.TOGETHER if many else 500, dtype="float32")
+    near = np.array([1, 2, 1.4616321], "float32") * np.float32(1.0001)
+    x = np.concatenate([x, near]) if low > 0 else x
+    share = x / np.float32(40)
+    trigamma = partial(special.polygamma, np.float32(1))
+    cases = {special.lgamma: x, special.digamma: x, trigamma: np.abs(x), special.erf: x, special.erf_inv: share}
+    for function, given in cases.items():
+        with np.errstate(all="ignore"):
+            expected, found = function(given.astype("float64")), function(given).astype("float32")
+            assert function(given[3]) == pytest.approx(float(found[3]), rel=6e-7)
+        np.testing.assert_allclose(found, expected.astype("float32"), rtol=6e-7, atol=1e-12)
 
 
 # -- the rules ---------------------------------------------------------------------------------------------------------

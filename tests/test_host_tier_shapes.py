@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+from tapegrad.execution.host_tier import swept
 from tapegrad.execution.host_tier.elementwise import chosen
 from tapegrad.execution.host_tier.rules import RULES, Unwritable
 from tapegrad.execution.host_tier.writer import needed, written
@@ -243,6 +244,8 @@ def test_the_branch_for_this_platform_is_written_alone():
     source = agrees(lambda x: lax.platform_dependent(x, cpu=lambda x: x + 1, default=lambda x: x * 2), X)
     assert "multiply" not in source
     assert "[" not in source
+    branches = {"cpu": lambda x: x + x, "host": lambda x: x * 2, "default": lambda x: x - 1}
+    assert "multiply" in agrees(lambda x: lax.platform_dependent(x, **branches), X)
 
 
 def test_loops():
@@ -270,8 +273,8 @@ def test_functions_inside_functions():
 
 
 def test_a_primitive_without_a_rule_is_named():
-    with pytest.raises(Unwritable, match="lu"):
-        written(lax.linalg.lu, [jax.ShapeDtypeStruct((3, 3), "float32")])
+    with pytest.raises(Unwritable, match="householder_product"):
+        written(lax.linalg.householder_product, [jax.ShapeDtypeStruct(shape, "float32") for shape in ((3, 3), (3,))])
 
 
 # -- indices -----------------------------------------------------------------------------------------------------------
@@ -448,6 +451,34 @@ def test_convolutions(name, dtype):
            drawn(*second, dtype=dtype), tolerance=tolerance)  # fmt: skip
 
 
+@pytest.mark.parametrize("at_a_time", [1, 200, 400, 1 << 17])
+@pytest.mark.parametrize("width, padding", [((3, 2), ((1, 1), (0, 1))), ((2, 3), ((-1, 2), (1, -2))), ((1, 2), "VALID")])
+def test_convolutions_are_laid_out_in_parts_of_any_size(width, padding, at_a_time, monkeypatch):
+    monkeypatch.setattr(swept, "LAID_OUT", at_a_time)
+    swept.sweep.cache.clear()
+    x, w = drawn(5, 2, 6, 7), drawn(4, 2, *width)
+
+    def convolved(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), padding)
+
+    assert "swept(" in agrees(convolved, x, w, tolerance=1e-4)
+    y = np.asarray(convolved(x, w))
+    assert "swept_between(" in agrees(lambda y: jax.vjp(lambda w: convolved(x, w), w)[1](y), y, tolerance=1e-4)
+    swept.sweep.cache.clear()
+
+
+@pytest.mark.parametrize("number", [np.inf, np.nan])
+def test_what_is_no_number_counts_in_the_windows_that_read_it(number):
+    x, w, y = np.zeros((1, 1, 4, 5), "float32"), np.ones((1, 1, 3, 3), "float32"), np.ones((1, 1, 4, 5), "float32")
+    x[0, 0, 1, 4] = number
+
+    def convolved(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1)))
+
+    agrees(convolved, x, w)
+    agrees(lambda x, y: jax.vjp(lambda w: convolved(x, w), w)[1](y), x, y)
+
+
 @pytest.mark.parametrize("combine, start", [(lax.add, 0.0), (lax.max, -np.inf), (lax.min, np.inf)])
 def test_pooling(combine, start):
     x = drawn(2, 7, 8)
@@ -474,6 +505,9 @@ def test_factorizations(dtype):
     agrees(lambda a: linalg.svd(a, compute_uv=False), a[:, :2], **close)
     agrees(lambda a: linalg.svd(a, full_matrices=True), a, **close)
     agrees(linalg.eigh, np.stack([positive[0], positive[1] * np.nan]), **close)
+    agrees(lambda a: linalg.eigh(a)[1], positive, **close)
+    for one in (a, a[0], a[:, :, :2], a[:, :2], a[:0], a[:, :0], np.zeros_like(a), np.stack([a[0], a[1] * np.nan])):
+        agrees(linalg.lu, one, **close)
     agrees(lambda a: linalg.eig(a, compute_left_eigenvectors=False), a, **close)
     agrees(lambda a: linalg.qr(a, full_matrices=False), a[:, :, :2], **close)
     agrees(lambda p: linalg.lu_pivots_to_permutation(p, 4), np.array([[2, 2, 3], [0, 1, 2]], "int32"))

@@ -20,7 +20,7 @@ ROWS, COLUMNS = 64, WORTH_REUSING // 4 // 64
 def tier(request):
     """By NumPy and by XLA memory is reused in different ways."""
     with torch.execution.tiers(request.param):
-        yield
+        yield request.param
 
 
 def memory():
@@ -69,6 +69,19 @@ def test_the_value_stays_where_it_is(write):
     assert where(x) == before
     write(small)
     np.testing.assert_array_equal(x.numpy(), small.numpy())
+
+
+def test_a_small_value_of_numpy_s_stays_where_it_is(tier):
+    x = torch.zeros(4, 4)
+    x[0] = 1.0
+    kept, before = x.clone(), where(x)
+    x[1:, ::2] = torch.full((3, 2), 2.0)
+    x[3, 3] = 4
+    x[2].add_(1.0)
+    if tier == "auto":
+        assert where(x) == before
+    assert x.tolist() == [[1, 1, 1, 1], [2, 0, 2, 0], [3, 1, 3, 1], [2, 0, 2, 4]] and kept.sum() == 4
+    assert x._version == 4
 
 
 @pytest.mark.parametrize("write", WRITES, ids=lambda write: write.__name__)

@@ -75,10 +75,10 @@ def test_only_sums_that_the_engine_has_made_are_given_away(donated, uses, given_
     np.testing.assert_allclose(x.grad.numpy(), np.full(SIZE, expected), rtol=1e-6)
 
 
-def test_small_sums_are_not_worth_it(donated):
+def test_small_sums_are_worth_it_for_numpy_alone(donated, request):
     x = leaf(4)
     times(x, 1, 2, 3, 4).sum().backward()
-    assert not donated
+    assert len(donated) == (2 if request.node.callspec.params["donated"] == "host" else 0)
     assert x.grad.tolist() == [10] * 4
 
 

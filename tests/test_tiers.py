@@ -245,6 +245,34 @@ def test_xla_reads_an_array_where_it_lies():
         assert jax.device_put(copy, may_alias=True).unsafe_buffer_pointer() == copy.ctypes.data
 
 
+def test_large_results_of_the_host_lie_where_xla_reads_them():
+    with torch.execution.tiers("host"):
+        x = torch.arange(5000.0)
+        results = [x + count for count in range(4)] + [x.outer(x[:7]).t().contiguous(), x.cumsum(0), x.sort()[0]]
+        leaf = torch.ones(5000, requires_grad=True)
+        ((leaf * 2).sum() + (leaf * 3).sum()).backward()
+    for result in [*results, leaf.grad]:
+        assert readable(value_of(result)) is value_of(result)
+    assert [float(one[1]) for one in results[:4]] == [1, 2, 3, 4]
+    assert leaf.grad[0] == 5
+
+
+def test_results_of_the_host_are_arrays_like_others_and_may_be_the_last_that_is_freed():
+    program = (
+        "import builtins, tapegrad as torch\n"
+        "array = (torch.ones(300, 300) + 1).numpy()\n"
+        "while array.base is not None:\n"
+        "    array = array.base\n"
+        "array.resize((600, 300), refcheck=False)\n"
+        "builtins.kept = [array, (torch.ones(300, 300) + 2).numpy()]\n"
+        "print(array[299, 299], array[300, 0], kept[1].sum())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "2.0 0.0 270000.0", "")
+
+
 def test_what_users_may_write_to_is_never_read_where_it_lies():
     memory = aligned(np.ones((600, 600), "float32"))
     shown = torch.from_numpy(memory)

@@ -36,7 +36,7 @@ from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 Root = Tensor | GradientEdge
-ROOTS = (Tensor, GradientEdge)
+ROOTS, OPTIONAL_TENSOR = (Tensor, GradientEdge), (Tensor, type(None))
 LAID_OUT_VALUES = LaidOut(Values)
 """The currency of most calls whose gradients somebody sees."""
 
@@ -178,14 +178,17 @@ def targets_of(inputs: Any, function: str) -> tuple:
     """What ``function`` was given as ``inputs``, as a tuple.
     Raises RuntimeError: there is nothing in it. TypeError: another mapping than a dict.
     """
-    if type(inputs) is not tuple and type(inputs) is not list and isinstance(inputs, Mapping):
+    if type(inputs) is list or type(inputs) is tuple:
+        targets = tuple(inputs)
+    elif isinstance(inputs, Mapping):
         if type(inputs) is not dict:
             raise TypeError(
                 f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types "
                 "are not supported."
             )
-        inputs = inputs.values()
-    targets = as_tuple(inputs)
+        targets = tuple(inputs.values())
+    else:
+        targets = as_tuple(inputs)
     if not targets:
         raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
     return targets
@@ -210,22 +213,22 @@ def spec_at(root: Root) -> Spec:
 def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = False) -> list[Tensor | None]:
     """A gradient for every root: what the user gave, checked, or ones where that is what None means."""
     for seed in given:
-        if not (seed is None or isinstance(seed, Tensor)):
+        if not isinstance(seed, OPTIONAL_TENSOR):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(seed).__name__}")
     if len(roots) > len(given):  # further gradients are ignored, as PyTorch does
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     seeds: list[Tensor | None] = []
-    for index, (root, seed) in enumerate(zip(roots, given, strict=False)):
+    for root, seed in zip(roots, given, strict=False):
         spec = spec_at(root)
-        if isinstance(seed, Tensor):
+        if seed is not None:
             if batched and isinstance(root, GradientEdge) and row_of(seed, 0).shape != spec.shape:
                 raise RuntimeError("Batched grads are not supported with GradientEdge")
-            check_seed(seed, spec, index, batched)
-            seeds.append(seed)
-        elif not (spec.requires_grad or isinstance(root, GradientEdge)):
-            seeds.append(None)
-        else:
-            seeds.append(implicit_seed(spec))
+            own = seed._spec
+            if batched or own.shape != spec.shape or own.dtype is not spec.dtype or own.device is not spec.device.free:
+                check_seed(seed, spec, len(seeds), batched)
+        elif spec.requires_grad or isinstance(root, GradientEdge):
+            seed = implicit_seed(spec)
+        seeds.append(seed)
     return seeds
 
 
@@ -235,14 +238,12 @@ def implicit_seed(spec: Spec) -> Tensor:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not spec.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {spec.dtype}")
-    return wrap(ones(tuple(spec.shape), spec.dtype, spec.device), spec.bare.replace(level=0))
+    bare = spec.bare
+    return wrap(ones(tuple(spec.shape), spec.dtype, spec.device), bare.replace(level=0) if bare.level else bare)
 
 
 def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:
     """A given gradient must have its root's shape, and be complex exactly if the root is."""
-    own = seed._spec
-    if own.shape == spec.shape and own.dtype is spec.dtype and own.device is spec.device.free and not batched:
-        return
     shape = row_of(seed, 0).shape if batched else seed.shape
     if shape != spec.shape:
         shown = Size(shape[1:]) if batched else shape  # PyTorch takes the batch dimension off twice
@@ -299,38 +300,48 @@ def run_backward(
     create_graph = create_graph is not False and flag(create_graph)
     allow_unused = allow_unused is not False and flag(allow_unused)
     keep_graph = create_graph if retain_graph is None else flag(retain_graph)
-    root_edges = [root_edge(root, index) for index, root in enumerate(roots)]
-    target_edges = [target_edge(target, accumulate_grad) for target in targets]
-    lifted = are_lifted(roots)
-    currency = Tensors if lifted else currency_for(create_graph)
-    seen = NodeHooks.made or FunctionBase.made or (targets and not accumulate_grad)
-    if seen and not lifted:  # by somebody
-        if currency is Values:
-            currency = LAID_OUT_VALUES
-        else:
-            currency = LaidOutTensors if currency is Tensors else LaidOut(currency)
     previous, hooks = thread.modes, thread.saved_hooks
+    root_edges, specs, level = [], [], previous.level
+    for root in roots:
+        edge, spec = root_edge(root), spec_at(root)
+        if edge is None:
+            raise RuntimeError(source_lines.without_graph(len(specs), root))
+        root_edges.append(edge)
+        specs.append(spec)
+        level = level or spec.level
+    target_edges = [target_edge(target, accumulate_grad) for target in targets] if targets else []
+    if level:
+        currency: Any = Tensors
+    else:
+        currency = currency_for(create_graph)
+        if NodeHooks.made or FunctionBase.made or (targets and not accumulate_grad):  # seen by somebody
+            if currency is Values:
+                currency = LAID_OUT_VALUES
+            else:
+                currency = LaidOutTensors if currency is Tensors else LaidOut(currency)
     try:
-        thread.modes = previous.replace(grad=create_graph)
-        inputs = []
-        for index, (root, seed) in enumerate(zip(roots, seeds, strict=True)):
-            spec = spec_at(root)
+        thread.modes = previous.with_grad(create_graph)
+        inputs: list[Any] = []
+        for root, edge, spec, seed in zip(roots, root_edges, specs, seeds, strict=True):
             if isinstance(root, Tensor) and root._storage is not None:
-                spec = made_spec(root, root_edges[index], index)
+                spec = made_spec(root, edge, len(inputs))
                 if seed is not None and seed.shape != spec.shape:
                     seed = reduced(seed, spec.shape)
-            if seed is not None and seed.dtype is not spec.dtype:
-                seed = cast(seed, dtype=spec.dtype)
-            inputs.append(None if seed is None else currency.seed(seed))
+            if seed is not None:
+                seed = seed if seed._spec.dtype is spec.dtype else cast(seed, dtype=spec.dtype)
+                seed = currency.seed(seed)
+            inputs.append(seed)
         traced = partial(are_traced, roots, seeds)
         captured = execute(
             root_edges, inputs, keep_graph, create_graph, accumulate_grad, target_edges, currency, traced
         )
         results: list[Any] = []
         for value in captured:
-            if value is None and not allow_unused:
+            if value is not None:
+                value = currency.to_hook(value)
+            elif not allow_unused:
                 raise RuntimeError(source_lines.unused(len(results), targets[len(results)], roots))
-            results.append(None if value is None else currency.to_hook(value))
+            results.append(value)
         return results
     finally:  # not ``switched``: an interrupt could come when its ``__exit__`` begins
         thread.modes, thread.saved_hooks = previous, hooks
@@ -343,7 +354,7 @@ def made_spec(root: Tensor, edge: Edge, index: int) -> Spec:
     node, output_nr = edge
     metadata = getattr(node, "_input_metadata", ())
     spec = metadata[output_nr] if output_nr < len(metadata) else None
-    if spec is None:
+    if spec is None or spec is root._spec:
         return root._spec
     if spec.shape != root.shape and not broadcasts_to(spec.shape, root.shape):
         raise RuntimeError(
@@ -366,7 +377,7 @@ def currency_for(create_graph: bool) -> Any:
         currency = Tensors
     elif modes.inference:
         currency = InferenceValues
-    elif is_recording():
+    elif modes.deferred and is_recording():
         currency = RecordedValues
     for watcher in thread.backward_watchers:
         currency = watcher(currency)
@@ -413,11 +424,11 @@ def execute(
     """
     outer, captured = thread.backward_call, None
     plain = False
-    if currency is RecordedValues or getattr(currency, "values", None) is RecordedValues:
+    if thread.modes.deferred and (currency is RecordedValues or getattr(currency, "values", None) is RecordedValues):
         plain = len(roots) == 1 and seeds[0] is not None and type(seeds[0]) is not Laid
         plain = plain and not (outputs and accumulate_grad) and engine.current_task is None
     try:
-        thread.backward_call = here()
+        thread.backward_call = here(4)  # behind this, ``run_backward``, and who calls that
         if processes.compare is not None:
             given = [value_of(seed) if isinstance(seed, Tensor) else known_array(seed) for seed in seeds]
             processes.agree_on_pass(given, lambda: graph_lines(roots))
@@ -431,17 +442,15 @@ def execute(
         thread.backward_call = outer
     if engine.current_task is None:
         memory.steps += 1
-        if not thread.modes.level:
+        modes = thread.modes
+        if (modes.deferred or modes.deferred_enabled) and not modes.level:
             run_recorded()
     return captured
 
 
-def root_edge(root: Root, index: int) -> Edge:
-    """The edge at which backward starts."""
-    edge = gradient_edge(root) if isinstance(root, Tensor) else (root.node, root.output_nr)
-    if edge is None:
-        raise RuntimeError(source_lines.without_graph(index, root))
-    return edge
+def root_edge(root: Root) -> Edge | None:
+    """The edge at which backward starts; None of a tensor without a graph."""
+    return gradient_edge(root) if isinstance(root, Tensor) else (root.node, root.output_nr)
 
 
 def target_edge(target: Root, accumulate_grad: bool) -> Edge:

@@ -28,7 +28,7 @@ def is_inference_mode_enabled() -> bool:
 
 
 def _set_grad_enabled(mode: bool) -> None:
-    thread.modes = thread.modes.replace(grad=mode)
+    thread.modes = thread.modes.with_grad(mode)
 
 
 def is_multithreading_enabled() -> bool:
@@ -120,14 +120,14 @@ class _Switch(ModeDecorator):
         before = thread.modes
         self.previous = before.grad_enabled
         note_grad_switch(self.previous, self.enabled)
-        self.before, self.inside = before, before.replace(grad=self.enabled)
+        self.before, self.inside = before, before.with_grad(self.enabled)
         thread.modes = self.inside
 
     def __exit__(self, *exception: object) -> None:
         if thread.modes is self.inside:  # nothing is called first: an interrupt would come with the call
             thread.modes = self.before
         else:
-            thread.modes = thread.modes.replace(grad=self.previous)
+            thread.modes = thread.modes.with_grad(self.previous)
         note_grad_switch(self.enabled, self.previous, known=False)
 
 
@@ -164,19 +164,19 @@ class set_grad_enabled(ModeDecorator):
         self.previous = thread.modes.grad_enabled
         self.mode = mode
         note_grad_switch(self.previous, mode)
-        thread.modes = thread.modes.replace(grad=mode)
+        thread.modes = thread.modes.with_grad(mode)
 
     def __call__(self, function: F) -> F:
-        thread.modes = thread.modes.replace(grad=self.previous)
+        thread.modes = thread.modes.with_grad(self.previous)
         return super().__call__(function)
 
     def __enter__(self) -> None:
         note_grad_switch(thread.modes.grad_enabled, self.mode)
-        thread.modes = thread.modes.replace(grad=self.mode)
+        thread.modes = thread.modes.with_grad(self.mode)
 
     def __exit__(self, *exception: object) -> None:
         note_grad_switch(self.mode, self.previous, known=False)
-        thread.modes = thread.modes.replace(grad=self.previous)
+        thread.modes = thread.modes.with_grad(self.previous)
 
     def clone(self) -> set_grad_enabled:
         return type(self)(self.mode)

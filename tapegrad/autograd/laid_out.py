@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from tapegrad.autograd.currencies import Tensors
 from tapegrad.autograd.function_node import BackwardCFunction, as_tensors, gradients
+from tapegrad.caches import remembered
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.engine.currency import on_values
 from tapegrad.tape.node import Node
 from tapegrad.tensor.geometry import Ints, contiguous_strides, elementwise_strides, is_dense, preserved_strides
-from tapegrad.tensor.spec import named_strides
+from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import Tensor, value_of
 
 
@@ -51,17 +52,17 @@ class LaidOut:
             self.add_into = None  # type: ignore[method-assign, assignment]
 
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
-        strides = None
-        if self.plain and isinstance(node, BackwardCFunction):
+        plan = node.plan if isinstance(node, OperatorNode) else None
+        if plan is None and self.plain and isinstance(node, BackwardCFunction):
             return custom(node, grads)
+        strides = None
         for grad in grads:
             if type(grad) is Laid:
                 strides, grads = strides_of(grads[0]), [value_in(grad) for grad in grads]
                 break
         results = node.apply_values(grads, needed) if self.plain else self.values.run(node, grads, needed)
-        if not isinstance(node, OperatorNode):
+        if plan is None:
             return results
-        plan = node.plan
         layouts = plan.layouts[strides] if strides in plan.layouts else plan.gradient_layouts(strides)
         return results if layouts is None else tuple(map(laid, results, layouts))
 
@@ -72,12 +73,15 @@ class LaidOut:
         return _sum(self.values.add_into, left, right)
 
     def seed(self, seed: Tensor) -> Any:
-        return laid(self.values.seed(seed), seed._spec.strides)
+        value, strides = self.values.seed(seed), seed._spec.strides
+        return value if strides is None else Laid(value, strides)
 
     def to_hook(self, grad: Any) -> Tensor:
         if type(grad) is not Laid:
             return self.values.to_hook(grad)
-        return laid_out(self.values.to_hook(grad.value), grad.strides)
+        tensor = self.values.to_hook(grad.value)
+        tensor._spec = without_gaps(tensor._spec, grad.strides)
+        return tensor
 
     def from_hook(self, given: Tensor | None, returned: Any, hook: Callable) -> Any:
         value = self.values.from_hook(given, returned, hook)
@@ -131,11 +135,17 @@ class LaidOutTensors(Tensors):
 
 def laid_out(tensor: Tensor, strides: Ints | None) -> Tensor:
     """A tensor that nobody has seen, which lies so from now on; gaps are closed, for its memory has none."""
-    shape = tuple(tensor._spec.shape)
+    tensor._spec = without_gaps(tensor._spec, strides)
+    return tensor
+
+
+@remembered("specs", nbytes=512)
+def without_gaps(spec: Spec, strides: Ints | None) -> Spec:
+    """This spec with these strides, or with those of memory that has no gaps."""
+    shape = tuple(spec.shape)
     if strides is not None and has_gaps(shape, strides):
         strides = named_strides(shape, preserved_strides(shape, strides))
-    tensor._spec = tensor._spec.replace(strides=strides)
-    return tensor
+    return spec.replace(strides=strides)
 
 
 def has_gaps(shape: Ints, strides: Ints) -> bool:

@@ -58,7 +58,7 @@ def shape_of_arguments(sizes: tuple) -> tuple[int, ...]:
     """
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
-    return tuple(operator.index(size) for size in sizes)
+    return tuple([operator.index(size) for size in sizes])
 
 
 def is_scalar(value: Any) -> bool:

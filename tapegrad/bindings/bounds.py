@@ -46,12 +46,13 @@ def refuse_elements(
     """
     if not tensor._spec.numel:
         return
-    value = innermost(value_of(tensor))
+    value = value_of(tensor)
     if type(value) is np.ndarray and may_look():
         found = found_in(value, bad, settings)
         if found is not None:
             raise complaint(found)
         return
+    value = innermost(value)
     if tensor.device is META or not (anywhere or tensor.device.is_host):
         return
     if not may_look():
@@ -88,11 +89,15 @@ FEW = 1 << 30
 """Bounds below it can be added to 32-bit integers, if those are within them."""
 
 
+UNSIGNED = {size: np.dtype(f"u{size}") for size in (4, 8)}
+"""The dtypes of integers without a sign, by their sizes."""
+
+
 def outside(x: Any, low: int, high: int, ignored: int | None = None) -> Any:
     """Which indices are not in [low, high), and are not ``ignored``."""
     if type(x) is np.ndarray and x.size and x.dtype.char in "il" and low < high < FEW:
-        steps = x - low if low else x
-        if np.maximum.reduce(steps.view(f"u{x.itemsize}"), None) < high - low:  # those below are beyond all others
+        steps = (x - low if low else x).view(UNSIGNED[x.itemsize])
+        if steps.item(steps.argmax()) < high - low:  # those below are beyond all others
             return np.False_  # none, which is quick to tell
     bad = (x < low) | (x >= high)
     return bad if ignored is None else bad & (x != ignored)

@@ -19,12 +19,12 @@ from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import to_host
 from tapegrad.execution.kernel import is_here
 from tapegrad.execution.values import NUMBERS
+from tapegrad.execution.windows import put_in_place
 from tapegrad.ops import assignment, strided
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry, expanded
 from tapegrad.tensor.placing import window_on
 from tapegrad.tensor.refusals import refuse_captured
-from tapegrad.tensor.shared import is_shared
 from tapegrad.tensor.tensor import Tensor, donatable, shows_all, value_of, write, writing
 
 
@@ -45,16 +45,31 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
     elif (spot := _spread_over(geometry_of(value), place)) != place:
         refuse_shown_twice(place)
         refuse_overlap(place, self, spot, value)
-    if is_shared(base._storage) and (elements := _elements(base, place, value)) is not None:
+    storage = base._storage
+    if storage is not None and storage.shared and (elements := _elements(base, place, value)) is not None:
         write(window_on(base, place), elements)
         return
     with writing:
+        if _is_put(base, place, value):
+            write(base, base._storage.value)  # type: ignore[union-attr]
+            return
         result = _with_part(base, place, value)
         if result._spec.level != base._spec.level:
             refuse_captured("copy_", base, result, ARITHMETIC)
         write(base, value_of(result))
         if result._edge is not None:
             take_history(base, result._edge)
+
+
+def _is_put(base: Tensor, place: Geometry, value: Any) -> bool:
+    """Put a value where it belongs in a NumPy array that nobody else has, if nobody is to be told; or say no."""
+    storage, source = base._storage, value_of(value) if isinstance(value, Tensor) else value
+    if storage is None or type(storage.memory) is not np.ndarray or not (is_here(source) or type(source) in NUMBERS):
+        return False
+    elements = _elements(base, place, value)
+    if elements is None or base._spec.numel != storage.memory.size or donatable(storage) is None:
+        return False
+    return put_in_place(storage.value, base._spec.layout, elements, *place)
 
 
 def _elements(base: Tensor, place: Geometry, value: Any) -> np.ndarray | None:

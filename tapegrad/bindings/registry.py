@@ -31,6 +31,7 @@ from tapegrad.bindings.parser import (
     type_name,
 )
 from tapegrad.bindings.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON
+from tapegrad.bindings.shortcuts import settled
 from tapegrad.declaring import explained
 from tapegrad.doors import Door
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
@@ -116,7 +117,7 @@ def unprefixed(name: str) -> str:
 
 def public(
     *homes: str, name: str | None = None, aliases: tuple[str, ...] = (), out: bool | Out = False,
-    in_place: InPlace = ORDINARY_IN_PLACE, asks: str = "all", native: bool = False,
+    in_place: InPlace = ORDINARY_IN_PLACE, asks: str = "all", native: bool = False, is_settled: bool = False,
 ) -> Callable:  # fmt: skip
     """Declare a function of PyTorch's vocabulary. See Note [Declared once] in ``declarations.py``.
 
@@ -129,6 +130,8 @@ def public(
         in_place: what is particular about the in-place variant, which it has if PyTorch's signatures say so.
         asks: who may override it: ``"all"`` classes and modes, ``"modes"`` only, or ``"nobody"``.
         native: whether PyTorch has it in C++ though it is one of ``nn.functional``, most of which are not.
+        is_settled: whether what it does depends on nothing but modes, the specs of tensors, and other arguments: no
+            elements, no setting, no warning. See Note [Shortcuts] in ``shortcuts.py``.
     """
 
     def decorate(function: Callable) -> Callable:
@@ -147,7 +150,9 @@ def public(
                     called = PREFIXES.get(home, "") + first
                 if (called, kind) not in made:
                     written = out_of(called, kind, out)
-                    made[called, kind] = wrapped(function, PREFIXES.get(home, "") + first, kind, called, asks, written)
+                    made[called, kind] = wrapped(
+                        function, PREFIXES.get(home, "") + first, kind, called, asks, written, is_settled
+                    )
                 table[key] = made[called, kind]
                 if home == "Tensor" and in_place is not ORDINARY_IN_PLACE:
                     IN_PLACE[key] = in_place
@@ -172,7 +177,7 @@ def kind_of(home: str, name: str) -> str:
 
 def wrapped(
     function: Callable, name: str, kind: str = "function", called: str | None = None, asks: str = "all",
-    out: Out | None = None,
+    out: Out | None = None, is_settled: bool = False,
 ) -> Callable:  # fmt: skip
     """``function`` with the checks of every public function around it. See Note [What public() does].
 
@@ -183,6 +188,7 @@ def wrapped(
         called: its name in messages, which may be an alias.
         asks: who may override it; see ``public``.
         out: how it writes into what is given as ``out=`` besides its arguments; None if it takes none.
+        is_settled: see ``public``.
     """
     takes = Signature(function, name, kind, called, out)
     known, small, late, overridable, classes = takes.known, takes.small, takes.late, asks != "nobody", asks == "all"
@@ -198,11 +204,11 @@ def wrapped(
                 plain = small[key]
             if plain is None:
                 if classes and overriders(args, kwargs) and takes.overridden(args, kwargs):
-                    return overridden(wrapper, args, kwargs)
+                    return overridden(shown, args, kwargs)
                 plain = takes.admit(key, args, kwargs)
             if overriding.active and overridable:
                 if asked(args if classes else (), kwargs if classes else {}):
-                    return overridden(wrapper, args, kwargs, classes)
+                    return overridden(shown, args, kwargs, classes)
                 if asks == "modes" and thread.modes.torch_function:  # what it calls asks no class either
                     with switched(torch_function=False):
                         return wrapper(*args, **kwargs)
@@ -227,10 +233,11 @@ def wrapped(
                 raise
         return wrapper(*again[0], **again[1])
 
-    wrapper.__name__ = wrapper.__qualname__ = takes.called
+    shown = settled(function, wrapper) if is_settled else wrapper
+    shown.__name__ = shown.__qualname__ = takes.called
     if classes:
-        BY_CLASSES.add(wrapper)
-    return wrapper
+        BY_CLASSES.add(shown)
+    return shown
 
 
 class Signature:

@@ -8,7 +8,7 @@ elements for each step; so that a move is worked out once for a spec and setting
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.caches import Cache
@@ -18,6 +18,7 @@ from tapegrad.dispatch.views import Reinterpretation, creation_of
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops import joining
 from tapegrad.ops.shape import alias
+from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry
@@ -25,7 +26,7 @@ from tapegrad.tensor.lifted import Lifted
 from tapegrad.tensor.shared import is_shared
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.storage import Counter
-from tapegrad.tensor.tensor import Tensor, View, counter_of, remember_astray, share, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, View, counter_of, join, remember_astray, share, storage_of, value_of, wrap
 
 Move = Callable[..., Geometry | None]
 
@@ -49,8 +50,9 @@ def declare_view(op: Any, move: Move, view_bits: int = 0) -> None:
         VIEW_BITS[op] = view_bits
 
 
-_moves = Cache("views", nbytes=512)
-_recent_moves = _moves.recent
+_moves, _views = Cache("views", nbytes=512), Cache("views", nbytes=512)
+_recent_moves, _recent_views = _moves.recent, _views.recent
+"""Moves; and for a call, the runner, and all that is said of what it gives, of an input that is plain and no view."""
 
 
 def move_of(op: Any, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[int, ...] | None, int, int]:
@@ -74,15 +76,22 @@ def data_version_of(tensor: Tensor) -> float:
 
 def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     """The view of ``input`` that an operator gives."""
-    storage = input._storage
+    storage, spec, view = input._storage, input._spec, input._view
     data_version = 0 if storage is None else storage.data_version
+    key = (op, thread.modes, spec, *map(type, numbers), *settings.items())
+    known = None if data_version else _recent_views.get(key) or _views.get(key)
+    if known is not None and (view is None or _is_ordinary(input, view)):
+        run, shown, creation, start, step = known
+        result = run(input, *numbers)
+        result._spec = shown
+        result._view = View(input if view is None else view.base, creation, counter_of(input).version)
+        return share(result, input, input._offset + start + (step * numbers[0] if numbers else 0))
     if data_version and is_shared(storage) and _may_wait(input):
         result = replay(op, (input, *numbers), settings, _unread)
     else:
         result = op.with_numbers(input, numbers, settings)
     if data_version:
         result._seen = data_version
-    spec = input._spec
     strides, start, step = move_of(op, spec, numbers, settings)
     if spec.dtype is not result._spec.dtype or op in VIEW_BITS:
         return _in_other_dtype(input, result, op, numbers, settings)
@@ -90,7 +99,18 @@ def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     if spec.dual and result._spec.dual:
         tangent: Any = tangent_of(input)
         set_tangent(result, tangent if op is alias else view_of(tangent, op, *numbers, **settings))
+    elif view is None and not (data_version or spec.level or spec.inference or spec.overrides or spec.misfit):
+        run = op.plans.get(key[1:])
+        if run is not None and type(result) is Tensor and not thread.modes.inference:
+            _views.keep(key, (run, result._spec, result._view.creation, start, step))  # type: ignore[union-attr]
     return result
+
+
+def _is_ordinary(input: Tensor, view: View) -> bool:
+    """Whether a view of a view is what a view of a tensor of its spec would be, but for the base."""
+    base = view.base
+    plain = view.creation is None and view.reinterpretation is None and base._storage is input._storage
+    return plain and base._spec.requires_grad is input._spec.requires_grad
 
 
 def _may_wait(input: Tensor) -> bool:
@@ -118,19 +138,56 @@ def _in_other_dtype(input: Tensor, result: Tensor, op: Any, numbers: tuple, sett
 
 def views_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor, ...]:
     """The views, one after another along a dimension, that an operator with several outputs gives."""
-    data_version, start = data_version_of(input), 0
+    data_version = data_version_of(input)
     results = op(input, axis=axis, **settings)
-    layout, gone = input._spec.layout, op is joining.unbind
-    for result in results:
-        strides = named_strides(result.shape, layout[:axis] + layout[axis + gone :])
+    key = (op, input._spec, results[0]._spec, axis, *settings.items())
+    places = _recent_moves.get(key) or _moves.get(key) or _moves.keep(key, _places(input._spec, results, axis, op))
+    if _are_alike(input):
+        _share_alike(input, results, places)
+        return results
+    for result, (strides, start, _) in zip(results, places, strict=True):
         result._seen = data_version
-        as_view(input, result, strides, input._offset + start * layout[axis], "multi_output")
-        start += 1 if gone else result.shape[axis]
+        as_view(input, result, strides, input._offset + start, "multi_output")
     if input._spec.dual and results[0]._spec.dual:
         tangents = views_of(tangent_of(input), op, axis, **settings)  # type: ignore[arg-type]
         for result, tangent in zip(results, tangents, strict=True):
             set_tangent(result, tangent)
     return results
+
+
+def _places(spec: Spec, results: Sequence[Tensor], axis: int, op: Any) -> list[tuple[Any, int, Spec]]:
+    """For each of these views the strides, how much further it begins, and its spec with these strides."""
+    layout, gone, start, places = spec.layout, op is joining.unbind, 0, []
+    for result in results:
+        strides = named_strides(result.shape, layout[:axis] + layout[axis + gone :])
+        places.append((strides, start * layout[axis], result._spec.replace(strides=strides)))
+        start += 1 if gone else result.shape[axis]
+    return places
+
+
+def _are_alike(input: Tensor) -> bool:
+    """Whether several views of a tensor need nothing but their places: they are plain, and require grad as it does."""
+    spec, view, modes = input._spec, input._view, thread.modes
+    plain = spec.plain and not (spec.inference or spec.level or spec.dual or modes.inference or input._severed)
+    return plain and view is None and (modes.grad or not spec.requires_grad)
+
+
+def _share_alike(input: Tensor, results: Sequence[Tensor], places: Sequence[tuple[Any, int, Spec]]) -> None:
+    """``as_view`` of several results that are alike."""
+    storage, counter, creation = storage_of(input), input._counter, creation_of(input, "multi_output")
+    version, offset = (counter or storage.counter).version, input._offset
+    with making:
+        for result, (_, start, spec) in zip(results, places, strict=True):
+            result._view, result._spec = View(input, creation, version), spec
+            if offset + start:
+                result._offset = offset + start
+            if counter is not None:
+                result._counter = counter
+            if storage.written:  # since the operator has run
+                join(result, storage)
+            else:
+                storage.admit(result)
+                result._storage = storage
 
 
 def parts_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor, ...]:

@@ -247,5 +247,5 @@ def node_made(node: Node) -> None:
 
 def gradient_edge(tensor: Tensor) -> Edge | None:
     """Where the gradient of a tensor goes; None if it doesn't require one."""
-    edge = edge_of(tensor)
+    edge = tensor._edge if tensor._view is None else edge_of(tensor)
     return leaf_edge(tensor) if edge is None and tensor._spec.requires_grad else edge

@@ -165,7 +165,7 @@ def _lines(plan: Plan, call: Call | None, shared: Shared | None) -> Iterator[str
         found = f"shared({', '.join([*shared.key_names, values])})"
         yield f"found = None if thread.modes.deferred and is_recording() else {found}"
         yield "if found is None:"
-        yield f"    return plan.backward(plan.needed, {(True,) * plan.slots})({values})"
+        yield f"    return plan.own_backward(plan.needed, {(True,) * plan.slots})({values})"
         yield "return found"
         return
     if not plan.modes.deferred:

@@ -73,6 +73,9 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     if run is None:
         if thread.modes.deferred and computes_now():
             return waiting_call(op, args, settings, key)
+        run = moving(op, specs, settings) if op.has_moved else None
+        if run is not None:
+            return run(*args)
         run = cast(op, specs, settings)
         if run is not None:
             return op.plan_cache.keep(key, run)(*args)
@@ -88,9 +91,6 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
         elif op.by_jax is not None and thread.modes.subgradient == "jax":
             run = op.plan_cache.keep(key, op.by_jax(specs, settings))
         else:
-            run = None if forwards(specs) else moving(op, specs, settings)
-            if run is not None:
-                return run(*args)
             run = planned(op, specs, settings)
             if run is None:
                 return call(op, args, settings)
@@ -208,6 +208,7 @@ def begins_to_move(plan: Plan) -> bool:
     if shared is None:
         return False
     op.plan_cache.keep(key, MovingRunner(plan, sharing_runner(plan, shared), shared))
+    op.has_moved = True
     return True
 
 

@@ -50,7 +50,7 @@ class Mould:
         last: the specs of the plan that was made last.
     """
 
-    __slots__ = ("last", "runs", "appliers", "runner", "applier", "structure", "_plan", "_forward", "_backward")
+    __slots__ = ("last", "runs", "appliers", "runner", "applier", "structure", "_plan", "_forward", "_backward", "_some")
 
     def __init__(self, plan: Plan) -> None:
         self.runs: dict[SharedKernel, Callable] = {}
@@ -59,9 +59,10 @@ class Mould:
         self.applier: Casting | None = None
         self.structure = plan.fit.structure
         self.last = plan.specs if plan.fit.structure.always else None
-        self._plan = plan.formulas()
+        self._plan = plan.general()
         self._plan.applier, self._plan.mould = plan.applier, self
         self._forward = self._backward = _UNKNOWN
+        self._some: dict[tuple, SharedKernel | None] = {}
 
     def cast(self, specs: tuple, settings: dict, fit: Fit) -> Plan:
         """The plan for other lengths."""
@@ -103,6 +104,16 @@ class Mould:
             general = None if passing else structure.backward(plan, plan.needed, given)
             self._backward = _shared(general, structure.names, plan.backward_arguments(given), sum(given))
         return fitting(plan, self._backward)
+
+    def shared_some(self, plan: Plan, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> SharedKernel | None:
+        """The same where perhaps not all of them are given, or wanted."""
+        if wanted == plan.needed and all(given):
+            return self.shared_backward(plan)
+        key = wanted, given
+        if key not in self._some:
+            general = self.structure.backward(plan, wanted, given)
+            self._some[key] = _shared(general, self.structure.names, plan.backward_arguments(given), sum(given))
+        return fitting(plan, self._some[key])
 
 
 # -- kernels for all floats --------------------------------------------------------------------------------------------

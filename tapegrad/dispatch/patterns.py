@@ -45,7 +45,7 @@ def pattern_of(
             pattern.append(lengths.setdefault(pair, f"n{len(lengths)}"))
         else:
             found = None if place < count else expression_of(pair, lengths)
-            if found is None and (min(pair) < 2 or place < count):
+            if found is None and (pair[1] < 2 or place < count):
                 return None
             pattern.append(found or free.setdefault(pair, f"m{len(free)}"))
     return tuple(pattern) if any(isinstance(number, str) for number in pattern) else None

@@ -12,18 +12,19 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
-from tapegrad.dispatch.kernels import Kernels, abstract_argument
+from tapegrad.dispatch.kernels import Kernels, abstract_argument, has_structure
 from tapegrad.dispatch.pieces import host_function
 from tapegrad.dispatch.saved import kept_spec
-from tapegrad.dispatch.structures import Fit
+from tapegrad.dispatch.structures import Fit, Sought
 from tapegrad.errors import message
 from tapegrad.execution.devices import META, device
+from tapegrad.execution.flat import flat
 from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.host import transfer
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.modes import note_other_lengths
 from tapegrad.execution.sizes import check_size
-from tapegrad.tape.modes import Modes
+from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import Node
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.spec import Spec
@@ -154,8 +155,8 @@ class Plan:
     def _decide_saved_specs(self) -> None:
         specs, outs, modes = self.specs, self.out_specs, self.modes
         self.saved_specs = (
-            *(kept_spec(specs[i], modes) if isinstance(specs[i], Spec) else None for i in self.saved_inputs),
-            *(None if outs[i].requires_grad else outs[i] for i in self.saved_outputs),
+            *[kept_spec(specs[i], modes) if isinstance(specs[i], Spec) else None for i in self.saved_inputs],
+            *[None if outs[i].requires_grad else outs[i] for i in self.saved_outputs],
         )
 
     @property
@@ -186,7 +187,6 @@ class Plan:
             for spec, shape in zip(self.out_specs, shapes, strict=True)
         ])  # fmt: skip
         if self._sources != {}:
-            plan._sources = None
             plan._decide_saved_specs()
         if self.recorded is not None:
             plan._kernels = None
@@ -285,6 +285,20 @@ class Plan:
         """The backward kernel for these wanted inputs and these defined gradients, made when first asked for."""
         if not any(wanted):
             return lambda *values: (None,) * len(wanted)
+        shared = None if self.mould is None else self.mould.shared_some(self, wanted, defined)
+        if shared is not None:
+            return partial(self._backward_shared, shared, wanted, defined)
+        return self.own_backward(wanted, defined)
+
+    def _backward_shared(self, shared: Any, wanted: tuple[bool, ...], defined: tuple[bool, ...], *values: Any) -> Any:
+        """Have gradients computed by a kernel that is shared, or by one of its own, if that does not take them."""
+        shapes = [spec.shape for spec, has in zip(self.out_specs, defined, strict=False) if has]
+        keys = shared.keys(self.fit.numbers, shapes, self.size)
+        found = None if thread.modes.deferred else shared.run(*keys, *values)
+        return self.own_backward(wanted, defined)(*values) if found is None else found
+
+    def own_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
+        """The same, by a kernel of the plan's own."""
         made = self.backward_kernel(wanted, defined)
         kernel = made.shapes if self.device is META else made.dispatcher()
         return self._across_devices(kernel) if self.mixed else kernel
@@ -312,6 +326,8 @@ class Plan:
 
     def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:
         fit, known = self.fit, None
+        if fit is None and has_structure(self.specs):  # perhaps there is one by now
+            fit = Sought.of(self.op, self.specs, self.given).known()
         if fit is not None:
             known = partial(fit.backward, self, wanted, defined)
         elif self.kernels.many and all(defined) and all(wanted) and len(wanted) == len(self.specs):
@@ -333,6 +349,7 @@ class Plan:
         count, formulas, node_name = sum(defined), self.formulas(), self.node_class.__name__
         op, widens = self.op, self._widens(wanted)
 
+        @flat
         def backward(*values: Any) -> tuple:
             values = op.widened(values) if widens else values
             given = iter(values[:count])
@@ -357,6 +374,13 @@ class Plan:
         specs = [self.specs[i] for i in self.saved_inputs]
         grads = [spec for spec, has in zip(self.out_specs, defined, strict=False) if has]
         return [abstract_argument(spec) for spec in (*grads, *specs, *(self.out_specs[i] for i in self.saved_outputs))]
+
+    def general(self) -> Plan:
+        """The same with what goes for other lengths, too: where formulas find what they name, if that is no shape."""
+        twin = self.formulas()
+        places = [place for found in self.sources.values() for place in found]
+        twin._sources = None if any(kind == "constant" and isinstance(key, tuple) for kind, key in places) else self.sources
+        return twin
 
     def formulas(self) -> Plan:
         """This plan without what is compiled for it, for what is compiled: so none of it holds itself."""

@@ -50,6 +50,11 @@ SPECIAL: ContextVar[tuple[float, ...] | None] = ContextVar("special", default=No
 NUMBER = object()
 """Stands for a number in the skeleton of a call."""
 
+
+class Stumbled(BaseException):
+    """Carries an error through jax, which takes long to shorten the traceback of what is an ``Exception``."""
+
+
 class Fit(NamedTuple):
     """A structure, and what its symbols and floats are for one call."""
 
@@ -295,11 +300,16 @@ class Structure:
         count = len(self._floats)
 
         def function(*values: Any) -> Any:
-            return make(*self._filled(dict(zip(self._floats, values[:count], strict=True))))(*values[count:])
+            try:
+                return make(*self._filled(dict(zip(self._floats, values[:count], strict=True))))(*values[count:])
+            except Exception as error:
+                raise Stumbled(error) from None
 
         token = SPECIAL.set(self._op.special)
         try:
             return traced(function, [float] * count + list(arguments))
+        except Stumbled as stumbled:
+            raise stumbled.args[0] from None
         finally:
             SPECIAL.reset(token)
 

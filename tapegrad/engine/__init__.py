@@ -2,6 +2,6 @@
 
 from tapegrad.engine.currency import on_values
 from tapegrad.engine.engine import Engine, GraphRoot
-from tapegrad.engine.graph_task import ExecInfo, GradientCapture, GraphTask, InputBuffer
+from tapegrad.engine.graph_task import ExecInfo, GraphTask, InputBuffer
 
-__all__ = ["Engine", "ExecInfo", "GradientCapture", "GraphRoot", "GraphTask", "InputBuffer", "on_values"]
+__all__ = ["Engine", "ExecInfo", "GraphRoot", "GraphTask", "InputBuffer", "on_values"]

@@ -27,6 +27,9 @@ from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, name_of
 
+next_tick: Callable[[], int] = count().__next__
+"""Which of several nodes with the same number was ready first."""
+
 
 class GraphRoot(Node):
     """The node that the engine starts with: its gradients are the seeds, its edges lead to the roots."""
@@ -117,9 +120,8 @@ class Engine:
         """
         here = self._thread
         tasks = here.tasks
-        task = GraphTask(currency, keep_graph=keep_graph, create_graph=create_graph, depth=len(tasks))
         root = GraphRoot(roots, inputs)
-        task.root = root
+        task = GraphTask(currency, keep_graph, create_graph, len(tasks), root)
         task.count_dependencies(root)
         if outputs:
             task.init_to_execute(root, outputs, accumulate_grad=accumulate_grad)
@@ -136,7 +138,11 @@ class Engine:
             if self._workers() and task.has_workers() and thread.modes.multithreading and not single_thread():
                 WorkersRun(here, task, self._step).run(root)
             else:
-                self._run_reporting(task, root)
+                try:
+                    self._run(task, root)
+                except BaseException as error:  # tell who watches for that
+                    report(task.node, error)
+                    raise
             task.node = None
             for callback in task.final_callbacks:  # callbacks may queue others: the list grows while it is read
                 callback()
@@ -144,23 +150,15 @@ class Engine:
             del tasks[task.depth :]
         return task.captured_vars
 
-    def _run_reporting(self, task: GraphTask, root: GraphRoot) -> None:
-        """Run; if a node or one of its hooks raises, tell who watches for that."""
-        try:
-            self._run(task, root)
-        except BaseException as error:
-            report(task.node, error)
-            raise
-
     def _run(self, task: GraphTask, root: GraphRoot) -> None:
         """The loop: take the most urgent ready node, run it, deliver its gradients."""
         dependencies, not_ready, exec_info = task.dependencies, task.not_ready, task.exec_info
+        look = exec_info.get
         run, release = task.currency.run, not task.keep_graph
         plain = run is on_values
         capture = task.captured_vars
         add, add_into = task.currency.add, task.add_into
-        ready = task.ready
-        tick = count().__next__
+        ready, tick = task.ready, next_tick
         node: Node | None = root
         buffer: Any = []
         inputs: Any
@@ -201,11 +199,11 @@ class Engine:
                     del not_ready[successor]
                 else:
                     inputs = [grads[position]]
-                asked = exec_info.get(successor) if exec_info else WHOLLY_NEEDED
+                asked = look(successor) if exec_info else WHOLLY_NEEDED
                 if asked is not None:
                     if not asked.needed and successor.hook_slots is None:  # it need not run
-                        for wanted in asked.captures:
-                            capture[wanted.output_nr] = inputs[wanted.input_nr]
+                        for slot, output_nr in asked.captures:
+                            capture[output_nr] = inputs[slot]
                         continue
                     order = successor.sequence_nr
                     if order <= urgent:
@@ -229,9 +227,9 @@ class Engine:
             The node that has run, the gradients that it was given, and one, or None, for each of its edges; a node at
             ``outputs`` gives none.
         """
-        tasks, tick = self._thread.tasks, count().__next__
-        task = GraphTask(currency, keep_graph=True, create_graph=False, depth=len(tasks))
-        root = task.root = GraphRoot(roots, inputs)
+        tasks, tick = self._thread.tasks, next_tick
+        root = GraphRoot(roots, inputs)
+        task = GraphTask(currency, keep_graph=True, create_graph=False, depth=len(tasks), root=root)
         task.count_dependencies(root)
         task.init_to_execute(root, outputs, accumulate_grad=False)
         ready: list[tuple[int, int, Node, list]] = [(0, tick(), root, [])]
@@ -282,8 +280,8 @@ class Engine:
         info = task.exec_info[node]
         if node.hook_slots is not None and not info.needed:
             buffer = self._tensor_hooks(task, node.hook_slots, buffer)
-        for capture in info.captures:
-            task.captured_vars[capture.output_nr] = buffer[capture.input_nr]
+        for slot, output_nr in info.captures:
+            task.captured_vars[output_nr] = buffer[slot]
         if not info.needed:
             return (None,) * len(node.next_edges)
         if node.hook_slots is None:

@@ -10,7 +10,6 @@ from tapegrad.tape.node import Edge, Node
 
 next_task_id: Callable[[], int] = count().__next__
 
-
 Sum = Callable[[Any, Any], Any]
 
 
@@ -47,31 +46,19 @@ class InputBuffer(list):
                 self.summed |= 1 << position
 
 
-class GradientCapture:
-    """A gradient that the caller asked for: that which arrives in slot ``input_nr`` of a node."""
-
-    __slots__ = ("input_nr", "output_nr")
-
-    def __init__(self, input_nr: int, output_nr: int) -> None:
-        self.input_nr = input_nr
-        self.output_nr = output_nr
-
-
 class ExecInfo:
     """What a backward call with ``outputs`` wants of one node: to run it, to capture what arrives at it, or neither.
 
     Attributes:
         needed: whether the node is to run.
-        captures: the gradients that are asked for of those which arrive.
+        captures: the gradients that are asked for of those which arrive: the slot of the node where each does, and
+            its place among the results.
         edges: for each edge of the node, whether a gradient is wanted through it; None: through all that there are.
     """
 
-    __slots__ = ("needed", "captures", "edges")
-
-    def __init__(self) -> None:
-        self.needed = False
-        self.captures: list[GradientCapture] = []
-        self.edges: tuple[bool, ...] | None = None
+    needed = False
+    captures: tuple[tuple[int, int], ...] = ()
+    edges: tuple[bool, ...] | None = None
 
     def should_execute(self) -> bool:
         """Whether gradients must flow to this node."""
@@ -88,6 +75,7 @@ class GraphTask:
 
     Attributes:
         dependencies: for each reachable node, how many edges lead to it that have not delivered yet.
+        ends: how many of these nodes lead nowhere.
         not_ready: the buffers of nodes that some, not all, gradients have reached.
         exec_info: what is wanted of each node, or empty when everything reachable is to run.
         root: the node from which the call starts.
@@ -99,17 +87,19 @@ class GraphTask:
     """
 
     __slots__ = (
-        "id", "keep_graph", "create_graph", "depth", "dependencies", "not_ready", "exec_info", "captured_vars",
+        "id", "keep_graph", "create_graph", "depth", "dependencies", "ends", "not_ready", "exec_info", "captured_vars",
         "final_callbacks", "currency", "add_into", "unseen", "node", "root", "ready",
         "__weakref__",
     )  # fmt: skip
 
-    def __init__(self, currency: Any, *, keep_graph: bool, create_graph: bool, depth: int) -> None:
+    def __init__(
+        self, currency: Any, keep_graph: bool, create_graph: bool, depth: int, root: Node | None = None
+    ) -> None:
         self.id = next_task_id()
         self.currency = currency
         self.add_into = getattr(currency, "add_into", None)
         self.unseen = getattr(currency, "plain", False)
-        self.root: Node | None = None
+        self.root = root
         self.node: Node | None = None
         self.ready: list = []
         self.keep_graph = keep_graph
@@ -122,8 +112,8 @@ class GraphTask:
         self.final_callbacks: list[Callable[[], None]] = []
 
     def count_dependencies(self, root: Node) -> None:
-        """Count the edges that lead to each node reachable from ``root``; each node is visited once."""
-        dependencies = self.dependencies
+        """Count the edges that lead to each node reachable from ``root``, and the ends; each node is visited once."""
+        dependencies, ends = self.dependencies, 0
         stack: list[Node] = []
         node: Node | None = root
         while node is not None:
@@ -138,8 +128,11 @@ class GraphTask:
                     if node is not None:
                         stack.append(node)
                     node = successor
-            if node is None and stack:
-                node = stack.pop()
+            if node is None:
+                ends += not any(edges)
+                if stack:
+                    node = stack.pop()
+        self.ends = ends
 
     def init_to_execute(self, root: Node, outputs: Sequence[Edge], *, accumulate_grad: bool) -> None:
         """Mark the nodes on a path from ``root`` to ``outputs``, and where gradients are captured.
@@ -148,27 +141,42 @@ class GraphTask:
         that would enter them are captured and they do not run. A root that is the only one is where the call begins,
         in any case: the hooks of its outputs run, even if nothing that is asked for can be reached from there.
         """
-        exec_info = self.exec_info
-        info = exec_info[root] = ExecInfo()
-        if len(root.next_edges) == 1 and root.next_edges[0] is not None:
-            info.needed = True
-            exec_info[root.next_edges[0][0]] = ExecInfo()
-        for position, (node, input_nr) in enumerate(outputs):
-            info = exec_info.get(node) or exec_info.setdefault(node, ExecInfo())
+        exec_info, dependencies, ends = self.exec_info, self.dependencies, self.ends
+        inner: list[ExecInfo] = []
+        position = 0
+        for node, input_nr in outputs:
+            info = exec_info.get(node)
+            if info is None:
+                info = exec_info[node] = ExecInfo()
+                if node in dependencies:
+                    if any(node.next_edges):
+                        inner.append(info)
+                    else:
+                        ends -= 1
             if accumulate_grad:
                 info.needed = True
             else:
-                info.captures.append(GradientCapture(input_nr, position))
+                info.captures += ((input_nr, position),)
+            position += 1
         if not accumulate_grad:
-            self.captured_vars = [None] * len(outputs)
-        self._mark_paths(root)
+            self.captured_vars = [None] * position
+        if not ends:  # whichever way gradients go, they are asked for where it ends
+            for info in inner:
+                info.needed = True
+            self.exec_info = {root: WHOLLY_NEEDED, **dict.fromkeys(dependencies, WHOLLY_NEEDED), **exec_info}
+            return
+        edges = root.next_edges
+        alone = edges[0][0] if len(edges) == 1 and edges[0] is not None else None
+        exec_info[root] = ExecInfo() if alone is None else WHOLLY_NEEDED
+        self._mark_paths(root if alone is None else alone)
+        if alone is not None and alone not in exec_info:
+            exec_info[alone] = ExecInfo()
 
     def _mark_paths(self, root: Node) -> None:
         """A node is needed if one of its successors should execute: successors are looked at before the node."""
         exec_info = self.exec_info
         look = exec_info.get
-        alone = root.next_edges[0] if len(root.next_edges) == 1 else None
-        for node in reversed(self._in_order(root if alone is None else alone[0])):
+        for node in reversed(self._in_order(root)):
             wanted = unwanted = False
             for edge in node.next_edges:
                 if edge is not None:
@@ -190,7 +198,7 @@ class GraphTask:
 
         Dependencies have been counted.
         """
-        waiting, order = dict(self.dependencies), [root]
+        waiting, order = self.dependencies.copy(), [root]
         for node in order:  # it grows
             for edge in node.next_edges:
                 if edge is not None and edge[0].next_edges:

@@ -55,10 +55,10 @@ class Folding(NamedTuple):
     def starts(self, offset: Any) -> list[Any]:
         """Where in each dimension a window begins that begins at ``offset``, traced or not, in the row."""
         starts = []
-        for length in reversed(self.lengths):
+        for length in reversed(self.lengths[1:]):
             here, offset = divided(offset, length)
             starts.append(here)
-        return starts[::-1]
+        return [*([offset] if self.lengths else []), *starts[::-1]]
 
     def holds(self, offset: int) -> bool:
         """Whether a window that begins at ``offset`` runs over no edge."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.execution.host_tier.forms import FORMS
 from tapegrad.execution.host_tier.writer import evaluated
 
 XLA_CALL = 7_000.0
@@ -58,7 +59,6 @@ KINDS: dict[Figures, str] = {
     Figures(2.0, 40.0): "cumsum cumprod cumlogsumexp cummax cummin",
     Figures(30.0, 90.0): "sort top_k approx_top_k",
     Figures(4.0, 4.0): "fft",
-    Figures(60.0, 0.0): "composite",
     Figures(12.0, 5.0): "threefry2x32 random_bits",
     Figures(0.5, 0.5): "reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or argmax argmin reduce",
 }  # fmt: skip
@@ -76,8 +76,12 @@ MOVING = frozenset(
 """Primitives that compute with no element, besides those that are ``FREE``."""
 
 PRODUCT = Figures(0.04, 0.04)
-CONVOLUTION = Figures(0.15, 0.06)
+CONVOLUTION = Figures(0.05, 0.04)
 """For each multiplication of a ``dot_general`` and of a ``conv_general_dilated``."""
+
+BY_MATRIX = frozenset(("cholesky", "lu", "eigh", "triangular_solve"))
+MATRIX = Figures(1_500.0, 500.0)
+"""For each matrix that is factorized, or solved with, and has a call of LAPACK's of its own, besides its elements."""
 
 
 class Cost(NamedTuple):
@@ -106,15 +110,18 @@ def cost_of(jaxpr: Any, lengths: dict[str, int] | None = None) -> Cost:
     >>> cost_of(small).host < cost_of(small).xla, cost_of(large).host < cost_of(large).xla
     (True, False)
     """
-    return equations_of(jaxpr, lengths or {}) + Cost(0.0, XLA_CALL, COMPILE)
+    return equations_of(jaxpr, dict(lengths or {})) + Cost(0.0, XLA_CALL, COMPILE)
 
 
-def equations_of(jaxpr: Any, lengths: dict[str, int]) -> Cost:
-    """What the equations of a jaxpr cost together."""
+def equations_of(jaxpr: Any, lengths: dict[Any, int]) -> Cost:
+    """What the equations of a jaxpr cost together.
+
+    What lengths are that depend on symbols is put into ``lengths``, by their ``id``: most of them occur many times.
+    """
     return sum((_equation(equation, lengths) for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns), start=NOTHING)
 
 
-def _equation(equation: Any, lengths: dict[str, int]) -> Cost:
+def _equation(equation: Any, lengths: dict[Any, int]) -> Cost:
     inner = [inside for value in equation.params.values() for inside in jaxprs_in(value)]
     if inner:
         rounds = {"scan": _count([equation.params.get("length", 1)], lengths), "while": ROUNDS}.get(
@@ -138,7 +145,7 @@ def jaxprs_in(value: Any) -> list[Any]:
     return [one for one in several if hasattr(getattr(one, "jaxpr", one), "eqns")]
 
 
-def _elements(equation: Any, lengths: dict[str, int]) -> Figures:
+def _elements(equation: Any, lengths: dict[Any, int]) -> Figures:
     """What the elements cost that an equation reads and writes."""
     sizes = [_count(aval.shape, lengths) * _width(aval) for aval in _avals(equation.invars)]
     written = max((_count(aval.shape, lengths) * _width(aval) for aval in _avals(equation.outvars)), default=0)
@@ -151,23 +158,29 @@ def _elements(equation: Any, lengths: dict[str, int]) -> Figures:
         kernel, numbers = equation.invars[1].aval.shape, equation.params["dimension_numbers"]
         figures, count = CONVOLUTION, written * _count([kernel[axis] for axis in numbers.rhs_spec[1:]], lengths)
     else:
-        figures = FIGURES.get(name, CHEAP)
+        form = FORMS.get(equation.params["name"]) if name == "composite" else None
+        figures = FIGURES.get(name, CHEAP) if form is None else Figures(form.nanoseconds, 0.0)
         count = written if name in ("gather", "dynamic_slice") else max([*sizes, written])
         if figures != FREE and name not in MOVING and any(map(_is_half, _avals(equation.invars))):
             figures, count = Figures(*np.add(figures, HALVES)), 2 * count
-    return Figures(figures.host * count, figures.xla * count)
+    each = _count(equation.invars[0].aval.shape[:-2], lengths) if name in BY_MATRIX else 0
+    return Figures(figures.host * count + MATRIX.host * each, figures.xla * count + MATRIX.xla * each)
 
 
-def _count(shape: Any, lengths: dict[str, int]) -> float:
+def _count(shape: Any, lengths: dict[Any, int]) -> float:
     """How many elements an array has, where lengths may be symbols."""
     return math.prod(size if isinstance(size, int) else _evaluated(size, lengths) for size in shape)
 
 
-def _evaluated(size: Any, lengths: dict[str, int]) -> int:
-    try:
-        return evaluated(size, lengths)
-    except ZeroDivisionError:  # a part of no length
-        return 0
+def _evaluated(size: Any, lengths: dict[Any, int]) -> int:
+    found = lengths.get(id(size))
+    if found is None:
+        try:
+            found = evaluated(size, lengths)
+        except ZeroDivisionError:  # a part of no length
+            found = 0
+        lengths[id(size)] = found
+    return found
 
 
 def _avals(atoms: Any) -> list[Any]:

@@ -38,7 +38,17 @@ from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.modes import is_recording
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
-from tapegrad.execution.tiering import WIDE, Tiered, Trace, by_shapes, hosted, is_concrete, one_cpu, quietly
+from tapegrad.execution.tiering import (
+    WIDE,
+    Tiered,
+    Trace,
+    by_shapes,
+    hosted,
+    is_concrete,
+    one_cpu,
+    quietly,
+    quietly_with,
+)
 from tapegrad.execution.values import NUMBERS, DeferredValue, Traced, aval, materialized
 from tapegrad.tape.modes import thread
 
@@ -363,7 +373,9 @@ def add_values(left: Any, right: Any) -> Any:
 def host_sum(left: np.ndarray, right: np.ndarray, into: Any = ...) -> np.ndarray:
     """The sum of two NumPy arrays, perhaps put into one of them."""
     try:
-        return quietly(np.add, left, right, np.empty_like(left) if into is ... else into)
+        if into is ...:
+            into = quietly_with(left.nbytes)(np.empty_like, left)
+        return quietly(np.add, left, right, into)
     except MEMORY_ERRORS as error:
         raise out_of_memory(error) from None
     except RuntimeError:  # another thread is in that context: see Note [Quiet calls]

@@ -31,7 +31,16 @@ import numpy as np
 
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.symbolic import GeneralTrace
-from tapegrad.execution.tiering import Nothing, awaiting_decisions, hosted, is_concrete, quietly, separated, settings
+from tapegrad.execution.tiering import (
+    Nothing,
+    awaiting_decisions,
+    hosted,
+    is_concrete,
+    quietly,
+    quietly_with,
+    separated,
+    settings,
+)
 from tapegrad.tape.sources import defined
 
 asarray = np.asarray
@@ -54,17 +63,21 @@ class SharedKernel:
         key_names: what plans call the keys.
     """
 
-    __slots__ = ("run", "key_names", "tier", "_general", "_places", "_floats", "_checked", "_counted", "__weakref__")
+    __slots__ = ("run", "key_names", "tier", "_general", "_places", "_floats", "_checked", "_counted", "_pays",
+                 "__weakref__")  # fmt: skip
     counts = False
+    quietly: Callable = staticmethod(quietly)  # type: ignore[arg-type]
 
     def __init__(self, general: GeneralTrace, names: Sequence[str], examples: Sequence[Any], checked: int = 0) -> None:
         self._general, self._checked = general, checked
         self._counted: Any = partial(CountedKernel, general, names, examples, checked)
+        self._pays = self.cold_calls(0) == self.cold_calls(2.0**40) == math.inf  # whatever the lengths
         self._places = [names.index(name) for name in general.free]
         self._floats = [place for place, name in enumerate(names) if name[0] == "p"]
         self.key_names = [f"k{i}" for i in range(checked + len(self._places) + len(self._floats))]
         self.run = defined(shared_lines(examples, self.key_names, checked, self.counts), "run", {
-            "quietly": quietly, "body": self._body(), "array": np.array, "asarray": asarray, "is_concrete": is_concrete,
+            "quietly": self.quietly, "body": general.body, "array": np.array, "asarray": asarray,
+            "is_concrete": is_concrete,
             **{f"dtype{i}": dtype for i, dtype in enumerate(general.dtypes)},
             **{example.__name__: example for example in examples if isinstance(example, type)},
         })  # fmt: skip
@@ -72,9 +85,6 @@ class SharedKernel:
         self.tier = "new"
         self.reset()
         awaiting_decisions.add(self)
-
-    def _body(self) -> Callable:
-        return self._general.body
 
     def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = (), size: Any = None) -> list[Any]:
         """What is given before the arguments, for what symbols and floats are and the shapes of checked arguments."""
@@ -89,6 +99,8 @@ class SharedKernel:
 
     def fitting(self, growth: float, small: bool) -> SharedKernel | None:
         """Itself, if the host runs it whatever comes; what counts calls, if that runs the first of them."""
+        if small and self._pays:
+            return self
         cold = self.cold_calls(growth)
         if small and cold == math.inf:
             return self
@@ -118,13 +130,11 @@ class CountedKernel(SharedKernel):
     __slots__ = ()
     counts = True
 
-    def _body(self) -> Callable:
-        body = self._general.body
-
-        def run(*values: Any) -> Any:
-            return separated(body(*values), max([value.nbytes for value in values if type(value) is np.ndarray]))
-
-        return run
+    @staticmethod
+    def quietly(body: Callable, *values: Any) -> Any:
+        """The results of ``body``, which are no views of small parts of large arguments."""
+        largest = max([value.nbytes for value in values if type(value) is np.ndarray])
+        return separated(quietly_with(largest)(body, *values), largest)
 
     def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = (), size: Any = None) -> list[Any]:
         """As above, with how many calls are left to it."""

@@ -40,6 +40,10 @@ def add_into(left: Any, right: Any, holder: Any = None) -> Any:
     >>> float(add_into(total, total + 1)[0]), total.is_deleted()
     (1.0, True)
     """
+    if type(left) is type(right) is np.ndarray:  # which is quick, and pays at any size
+        if left.base is None and left.shape == right.shape and left.dtype is right.dtype and not is_recording():
+            return add_in_place(left, right)
+        return add_values(left, right)
     if getattr(left, "size", 0) < FEW or left.nbytes < WORTH_DONATING:  # the first of them is quick to tell
         return add_values(left, right)
     if is_recording() or not (is_here(left) and is_here(right)):

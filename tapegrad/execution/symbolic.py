@@ -11,6 +11,7 @@ import jax
 import numpy as np
 from jax import export
 
+from tapegrad.caches import remembered
 from tapegrad.execution.costs import Cost, cost_of
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import symbolic, written_jaxpr
@@ -59,9 +60,12 @@ def symbols(names: Sequence[str], constraints: Sequence[str]) -> dict[str, Any]:
     >>> symbols(["n", "m"], ["n >= 2", "m >= n"])
     {'n': n, 'm': m}
     """
-    if not names:
-        return {}
-    return dict(zip(names, export.symbolic_shape(", ".join(names), constraints=constraints), strict=True))
+    return dict(zip(names, _symbols(tuple(names), tuple(constraints)), strict=True)) if names else {}
+
+
+@remembered("structures")
+def _symbols(names: tuple[str, ...], constraints: tuple[str, ...]) -> Sequence[Any]:
+    return export.symbolic_shape(", ".join(names), constraints=constraints)
 
 
 def traced(function: Callable, arguments: Sequence[Any]) -> tuple[Any, Any]:

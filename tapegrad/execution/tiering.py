@@ -45,7 +45,8 @@ Note [Twins]
 XLA reads a NumPy array where it lies if that is at a multiple of ``ALIGNED`` bytes and its elements are in order; then
 jax holds it until that is over, so that its reference count tells those who would write to it. Of any other array XLA
 makes a copy at each call. So a copy is made that lies well, kept as long as the array lives, and given to XLA the next
-time. What is lent (``Lent``) is copied always: others write to that whenever they like, and XLA may not have begun.
+time; there are few of those, for what the host computes lies well (Note [Memory at a multiple] in ``allocating.py``).
+What is lent (``Lent``) is copied always: others write to that whenever they like, and XLA may not have begun.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ import numpy as np
 
 from tapegrad.caches import EXECUTABLE, weigh
 from tapegrad.errors import message
+from tapegrad.execution.allocating import ALIGNED, HUGE, align_in
 from tapegrad.execution.costs import NOTHING, Cost, cost_of, jaxprs_in
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.host_tier.rules import Unwritable
@@ -86,6 +88,14 @@ _quiet = contextvars.copy_context()
 _quiet.run(partial(np.seterr, all="ignore"))
 quietly = _quiet.run
 """``quietly(function, *arguments)``: a call in which NumPy warns of nothing. See Note [Quiet calls]."""
+
+_aligning = _quiet.copy()
+_aligned = align_in(_aligning)
+
+
+def quietly_with(largest: int) -> Callable:
+    """``quietly`` for arrays of which the largest has so many bytes. See Note [Memory at a multiple]."""
+    return _aligning.run if _aligned and LARGE <= largest < HUGE else quietly
 
 
 class Nothing:
@@ -180,14 +190,14 @@ class Trace(NamedTuple):
 
 
 def has_wide(jaxpr: Any) -> bool:
-    """Whether a jaxpr, or one inside it, has anything of a 64-bit type.
+    """Whether a jaxpr, or one inside it, has anything of a 64-bit type, Python's numbers aside.
 
     >>> has_wide(jax.make_jaxpr(jax.jit(lambda x: x + 1))(np.float32(1)))
     False
     """
     inside = getattr(jaxpr, "jaxpr", jaxpr)
     atoms = [*inside.invars, *(atom for equation in inside.eqns for atom in (*equation.invars, *equation.outvars))]
-    if any(getattr(atom.aval, "dtype", None) in WIDE for atom in atoms):
+    if any(getattr(aval, "dtype", None) in WIDE and not aval.weak_type for aval in [atom.aval for atom in atoms]):
         return True
     parameters = (value for equation in inside.eqns for value in equation.params.values())
     return any(has_wide(one) for value in parameters for one in jaxprs_in(value))
@@ -231,7 +241,7 @@ class Tiered:
 
     __slots__ = ("kernel", "examples", "tier", "cost", "_entry", "owed", "calls", "spent", "turns", "quickest", "_body",
                  "_traced", "_known", "_left", "_checked", "_others",
-                 "_results", "_again", "_disturbed", "__weakref__")  # fmt: skip
+                 "_results", "_quietly", "_again", "_disturbed", "__weakref__")  # fmt: skip
 
     def __init__(
         self, kernel: Any, examples: Sequence[Any], known: Callable | None = None, checked: int = 0
@@ -240,6 +250,7 @@ class Tiered:
         self._checked = [example for example in self.examples if example is not type(None)][:checked]
         self._others: dict[tuple, Callable] = {}
         self._results: Results | None = None
+        self._quietly: Callable = quietly
         self.cost, self.owed, self.calls, self.spent = NOTHING, 0.0, 0, 0.0
         self._try()
         self._entry: Callable[[], Any] = lambda: None
@@ -269,7 +280,7 @@ class Tiered:
         names = {} if run is None else run.__globals__
         if tier in ("host", "cold", "tried"):
             names["body"], names["other"] = self._body, self._mixed
-            names["quietly"] = {"host": quietly, "cold": self._cold, "tried": self._tried}[tier]
+            names["quietly"] = {"host": self._quietly, "cold": self._cold, "tried": self._tried}[tier]
             names["ndarray"] = np.ndarray
         else:
             names["other"] = self._first if tier == "new" else self._by_xla if one_cpu() else self.kernel.xla
@@ -322,7 +333,7 @@ class Tiered:
         if body is not None and self._is_better_off(copying) and all(map(is_concrete, lent)):
             arrays = [one if type(one) in NUMPY else np.asarray(one) for one in lent if one is not None]
             try:
-                results = quietly(body, *arrays)
+                results = self._quietly(body, *arrays)
             except Exception as error:
                 results = self._failed(error, *lent)
         else:
@@ -343,7 +354,7 @@ class Tiered:
     def _cold(self, body: Callable, *arrays: Any) -> Any:
         """A call on the host that counts what it costs."""
         start = perf_counter_ns()
-        results = quietly(body, *arrays)
+        results = self._quietly(body, *arrays)
         taken = perf_counter_ns() - start if settings.background else self.cost.host
         self.calls += 1
         self.spent += taken
@@ -369,7 +380,7 @@ class Tiered:
         else:
             given = [value for value in values if value is not None]
             arrays = [value if type(value) in NUMPY else np.asarray(value) for value in given]
-            results = quietly(self._body, *arrays)  # type: ignore[arg-type]
+            results = self._quietly(self._body, *arrays)
         if not waits:
             self.quickest[who] = min(self.quickest[who], perf_counter_ns() - start)
             self.turns += 1
@@ -445,6 +456,7 @@ class Tiered:
             self._left, self._traced = True, None
             return False
         self.cost, self._results = found.cost, found.results
+        self._quietly = quietly_with(largest_of([*self.examples, *found.results[0]]))
         self._body = separating(self._taking_numbers(found.body, found.dtypes), self.examples)
         return True
 
@@ -476,7 +488,7 @@ class Tiered:
             self.tier = "compiling"
             run = self._entry()
             if run is not None:
-                run.__globals__["quietly"] = quietly
+                run.__globals__["quietly"] = self._quietly
         if settings.background:
             compiler.add(self)
         else:
@@ -526,14 +538,19 @@ WORTH_KEEPING_APART = 1 << 16
 """From how many bytes on it matters what keeps an array alive."""
 
 
+def largest_of(examples: Sequence[Any]) -> int:
+    """How many bytes the largest array has, of pairs of a shape and a dtype, and other things."""
+    arrays = (one for one in examples if isinstance(one, tuple))
+    return max([math.prod(shape) * dtype.itemsize for shape, dtype in arrays], default=0)
+
+
 def separating(body: Callable, examples: Sequence[Any]) -> Callable:
     """A written function whose results are no views of small parts of large arguments.
 
     Such a part would keep all of it alive, and from being written to in place (Note [Memory that is reused] in
     ``tensor/tensor.py``).
     """
-    sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in (one for one in examples if isinstance(one, tuple))]
-    largest = max(sizes, default=0)
+    largest = largest_of(examples)
     if largest < WORTH_KEEPING_APART:
         return body
 
@@ -608,8 +625,6 @@ def is_concrete(value: Any) -> bool:
 
 # -- values for XLA ----------------------------------------------------------------------------------------------------
 
-ALIGNED = 64
-"""XLA reads an array where it lies if that is at a multiple of so many bytes."""
 LARGE = 1 << 14
 """From how many bytes on the copy that XLA gets is kept: smaller ones are copied while XLA looks at the arguments."""
 

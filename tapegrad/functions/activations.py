@@ -43,7 +43,7 @@ def _apply(
 NO_COMPLEX_CLAMP = (NotImplementedError, "clamp is not supported for complex types")
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def relu(input: Tensor) -> Tensor:
     """``input`` where positive, else 0; the gradient at 0 is 0.
 
@@ -58,13 +58,13 @@ def relu(input: Tensor) -> Tensor:
     return activations.relu(input)
 
 
-@public("nn.functional", name="relu")
+@public("nn.functional", name="relu", is_settled=True)
 def _relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input`` where positive, else 0; the gradient at 0 is 0. ``inplace`` writes it to ``input``."""
     return _apply(input, inplace, relu)
 
 
-@public("nn.functional")
+@public("nn.functional", is_settled=True)
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """``input`` limited to ``[min_val, max_val]``; no gradient at the bounds. ``inplace`` writes it to ``input``.
 
@@ -96,13 +96,13 @@ def _hardtanh(input: Tensor, inplace: bool, min_val: Any, max_val: Any) -> Tenso
     return _apply(input, inplace, activations.hardtanh, min_val=limits[0], max_val=limits[1])
 
 
-@public("nn.functional")
+@public("nn.functional", is_settled=True)
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """``input`` limited to ``[0, 6]``; no gradient at the bounds. ``inplace`` writes it to ``input``."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-@public("nn.functional")
+@public("nn.functional", is_settled=True)
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``input`` where positive, else ``negative_slope * input``. ``inplace`` writes it to ``input``."""
     _floating_only(input, "leaky_relu_cpu")
@@ -251,14 +251,14 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return activations.softshrink(input, lambd=lambd)
 
 
-@public("nn.functional")
+@public("nn.functional", is_settled=True)
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``input / 6 + 1/2``, limited to ``[0, 1]``. ``inplace`` writes it to ``input``."""
     _floating_only(input, "hardsigmoid_cpu")
     return _apply(input, inplace, activations.hardsigmoid)
 
 
-@public("nn.functional")
+@public("nn.functional", is_settled=True)
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * hardsigmoid(input)`` (Howard et al., "Searching for MobileNetV3", 2019). ``inplace`` writes it to
     ``input``.
@@ -272,7 +272,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 SELU = {"alpha": 1.6732632423543772848170429916717, "scale": 1.0507009873554804934193349852946, "input_scale": 1.0}
 
 
-@public("nn.functional")
+@public("nn.functional", is_settled=True)
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``input`` where positive, else ``alpha * (exp(input) - 1)``. ``inplace`` writes it to ``input``."""
     return _elu(input, inplace, alpha)
@@ -300,14 +300,14 @@ def _elu(
     return _apply(input, inplace, operator, **settings, node=node)
 
 
-@public("torch")
+@public("torch", is_settled=True)
 def selu(input: Tensor) -> Tensor:
     """``elu`` with constants that keep mean 0 and variance 1 through layers (Klambauer et al., 2017)."""
     _floating_only(input, "elu_cpu")
     return activations.elu(input, **SELU)
 
 
-@public("nn.functional", name="selu")
+@public("nn.functional", name="selu", is_settled=True)
 def _selu(input: Tensor, inplace: bool = False) -> Tensor:
     """``elu`` with constants that keep mean 0 and variance 1 through layers (Klambauer et al., 2017).
 
@@ -346,7 +346,7 @@ def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _elu(input, True, alpha, 1.0, 1 / alpha, "CeluBackward1")
 
 
-@public("nn.functional", native=True)
+@public("nn.functional", native=True, is_settled=True)
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """``input`` times the standard normal distribution function of it; ``approximate="tanh"`` for a cheaper one.
 
@@ -362,7 +362,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     return activations.gelu(input, approximate=approximate)
 
 
-@public("nn.functional")
+@public("nn.functional", is_settled=True)
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * sigmoid(input)``, also called swish. ``inplace`` writes it to ``input``.
 
@@ -375,14 +375,14 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return _apply(input, inplace, activations.silu)
 
 
-@public("nn.functional")
+@public("nn.functional", is_settled=True)
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``input * tanh(softplus(input))`` (Misra, 2019). ``inplace`` writes it to ``input``."""
     _floating_only(input, "mish_cpu")
     return _apply(input, inplace, activations.mish)
 
 
-@public("nn.functional", native=True)
+@public("nn.functional", native=True, is_settled=True)
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; ``input`` itself where ``beta * input`` is above the threshold.
 
@@ -394,14 +394,14 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     return activations.softplus(input, **numbers)
 
 
-@public("nn.functional", native=True)
+@public("nn.functional", native=True, is_settled=True)
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(input))``, without overflow."""
     _floating_only(input, "log_sigmoid_cpu")
     return in_row_major_order(activations.logsigmoid(input))
 
 
-@public("nn.functional")
+@public("nn.functional", is_settled=True)
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half of ``input`` along ``dim`` times the sigmoid of the second.
 
@@ -417,13 +417,13 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return activations.glu(input, axis=axis)
 
 
-@public("nn.functional")
+@public("nn.functional", is_settled=True)
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``."""
     return NAMESPACES["Tensor"]["sub"](input, unary.tanh(input))
 
 
-@public("nn.functional")
+@public("nn.functional", is_settled=True)
 def softsign(input: Tensor) -> Tensor:
     """``input / (1 + |input|)``."""
     return arithmetic.div(input, arithmetic.add(NAMESPACES["torch"]["abs"](input), 1))

@@ -72,6 +72,7 @@ def _check_target(input: Tensor, other: Any, *, alpha: Any = 1) -> None:
 @public(
     "torch", "Tensor",
     in_place=InPlace(captured="", fast=(one_operand, arithmetic.add, arithmetic.add_scaled), first=_check_target),
+    is_settled=True,
 )  # fmt: skip
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, broadcast; either may be a number.
@@ -105,7 +106,7 @@ def _check_difference(input: Tensor, other: Any, *, alpha: Any = 1) -> None:
     "torch", "Tensor", aliases=("subtract",),
     in_place=InPlace(
         captured=ARITHMETIC, fast=(one_operand, arithmetic.sub, arithmetic.sub_scaled), first=_check_difference
-    ),
+    ), is_settled=True,
 )  # fmt: skip
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``, broadcast; either may be a number.
@@ -120,7 +121,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     return arithmetic.sub_scaled(x, y, _checked_alpha(alpha, x, y))
 
 
-@public("torch")
+@public("torch", is_settled=True)
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``.
 
@@ -138,7 +139,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 _TIMES = InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.mul))
 
 
-@public("torch", "Tensor", aliases=("multiply",), in_place=_TIMES)
+@public("torch", "Tensor", aliases=("multiply",), in_place=_TIMES, is_settled=True)
 def mul(input: Any, other: Any) -> Tensor:
     """``input * other``, broadcast; either may be a number."""
     return arithmetic.mul(*operands("mul", input, other))
@@ -147,7 +148,7 @@ def mul(input: Any, other: Any) -> Tensor:
 _DIVIDED = InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.div))
 
 
-@public("torch", "Tensor", aliases=("divide",), in_place=_DIVIDED)
+@public("torch", "Tensor", aliases=("divide",), in_place=_DIVIDED, is_settled=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """``input / other``, broadcast; either may be a number.
 
@@ -187,7 +188,7 @@ def _check_divisor(x: Any, y: Any) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-@public("torch", "Tensor", in_place=InPlace(underivable=True), out=Out(derivative=False))
+@public("torch", "Tensor", in_place=InPlace(underivable=True), out=Out(derivative=False), is_settled=True)
 def floor_divide(input: Any, other: Any) -> Tensor:
     """``input // other``, broadcast. Not differentiable: ``div(..., rounding_mode="floor")`` is, with gradient 0.
 
@@ -200,7 +201,7 @@ def floor_divide(input: Any, other: Any) -> Tensor:
     return arithmetic.floor_divide(x, y)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def remainder(input: Any, other: Any) -> Tensor:
     """``input`` modulo ``other``, with the sign of ``other``; either may be a number.
 
@@ -218,7 +219,7 @@ def remainder(input: Any, other: Any) -> Tensor:
     return arithmetic.remainder(x, y) if isinstance(y, Tensor) else arithmetic.remainder_number(x, y)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def fmod(input: Tensor, other: Any) -> Tensor:
     """The remainder of ``input / other``, with the sign of ``input``.
 
@@ -240,7 +241,7 @@ _POW = (
 )
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def pow(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent``, broadcast; either may be a number.
 
@@ -287,7 +288,7 @@ def _whole_exponent(x: Tensor, exponent: int) -> Any:
     return converted(exponent, common_dtype(x, exponent))
 
 
-@public("torch", "Tensor", out=Out(called="pow"))
+@public("torch", "Tensor", out=Out(called="pow"), is_settled=True)
 def square(input: Tensor) -> Tensor:
     """``input ** 2``; of booleans int64."""
     return _to_number(input, 2.0 if input.dtype.category >= FLOATING else 2)

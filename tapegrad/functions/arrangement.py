@@ -79,7 +79,7 @@ def repeat_each(input: Tensor, repeats: int, dim: int | None) -> Tensor:
 # -- in another order --------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """``input`` with the order of the items of some dimensions reversed.
 
@@ -125,7 +125,7 @@ def flipud(input: Tensor) -> Tensor:
     return arrangement.flip(input, axes=(0,))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """``input`` with the items of ``dims`` (or of all elements in a row) moved on cyclically by ``shifts``.
 
@@ -227,11 +227,12 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 
 def padded(input: Tensor, widths: tuple, value: Any) -> Tensor:
-    widths = ((0, 0),) * (input.ndim - len(widths)) + widths
-    for axis, (low, high) in enumerate(widths):
-        if input.shape[axis] + low + high < 0 or input.shape[axis] + min(low, 0) + min(high, 0) < 0:
+    shape = input._spec.shape
+    widths = ((0, 0),) * (len(shape) - len(widths)) + widths
+    for length, (low, high) in zip(shape, widths, strict=True):
+        if (low < 0 or high < 0) and (length + low + high < 0 or length + min(low, 0) + min(high, 0) < 0):
             raise RuntimeError("narrow(): length must be non-negative.")
-    return arrangement.constant_pad(input, converted(value, input.dtype), widths=widths)
+    return arrangement.constant_pad.with_numbers(input, (converted(value, input.dtype),), {"widths": widths})
 
 
 def _check_widths(input: Tensor, widths: tuple, mode: str) -> None:

@@ -198,7 +198,7 @@ def _convolved(
     return y if x is input else squeeze(y, 0)
 
 
-@public("torch", "nn.functional", native=True)
+@public("torch", "nn.functional", native=True, is_settled=True)
 def conv1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
     groups: int = 1,
@@ -227,7 +227,7 @@ def conv1d(
     return _convolved("conv1d", 1, input, weight, bias, (stride, padding, dilation, groups), transposed=False)
 
 
-@public("torch", "nn.functional", native=True)
+@public("torch", "nn.functional", native=True, is_settled=True)
 def conv2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
     groups: int = 1,

@@ -43,7 +43,8 @@ def check_range(index: Tensor, axis: int, length: int) -> None:
 
 
 def _length(x: Tensor, axis: int) -> int:
-    return x.shape[axis] if x.ndim else 1
+    spec = x._spec
+    return tuple.__getitem__(spec.shape, axis) if spec.ndim else 1
 
 
 # -- each element by itself --------------------------------------------------------------------------------------------
@@ -54,7 +55,7 @@ def _check_index(function: str, x: Tensor, index: Tensor, name: str) -> None:
     spec = index._spec
     if not spec.numel:
         return
-    if spec.dtype not in (int64, int32):
+    if spec.dtype is not int64 and spec.dtype is not int32:
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index")
     if spec.ndim != x._spec.ndim and max(spec.ndim, 1) != max(x.ndim, 1):
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
@@ -319,13 +320,13 @@ def _check_slices(name: str, input: Tensor, index: Tensor, source: Tensor, axis:
             f"{name}_(): self ({input.dtype.scalar_name}) and source ({source.dtype.scalar_name}) must have the same "
             "scalar type"
         )
-    count = source.shape[axis] if axis < source.ndim else 1
+    count = _length(source, axis) if axis < source.ndim else 1
     if index._spec.numel != count:
         raise RuntimeError(
             f"{name}_(): Number of indices ({index._spec.numel}) should be equal to source.size(dim): ({count}), "
             f"for dim: {axis}"
         )
-    if _without(input, axis) != _without(source, axis):
+    if input._spec.shape != source._spec.shape and _without(input, axis) != _without(source, axis):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(input.shape)} source.shape = {list(source.shape)}"
@@ -333,7 +334,8 @@ def _check_slices(name: str, input: Tensor, index: Tensor, source: Tensor, axis:
 
 
 def _without(x: Tensor, axis: int) -> tuple[int, ...]:
-    return (*x.shape[:axis], *x.shape[axis + 1 :])
+    shape = tuple(x._spec.shape)
+    return shape[:axis] + shape[axis + 1 :]
 
 
 @public("torch", "Tensor", in_place=InPlace(apart="strictly", captured="index_add_"), out=Out(EXPECTED))
@@ -442,7 +444,7 @@ def _check_copied(input: Tensor, index: Tensor, source: Tensor, axis: int) -> No
             f"{' '.join(map(str, mine))} at dimension {at} and source slice shape: {' '.join(map(str, given))} at "
             f"dimension {at}."
         )
-    count = source.shape[axis] if axis < source.ndim else 1
+    count = _length(source, axis) if axis < source.ndim else 1
     if index._spec.numel != count:
         raise IndexError(
             f"index_copy_(): Number of indices ({index._spec.numel}) should be equal to source.size(dim) ({count})"

@@ -239,7 +239,10 @@ def selection(x: Tensor, index: Any, writing: bool = False) -> Selection:
 
 def _bounds(item: slice, length: int) -> tuple[int, int, int]:
     """The first item of a slice of a dimension, how many there are, and how far apart."""
-    step = 1 if item.step is None else operator.index(item.step)
+    if item.step is None:
+        first, stop, step = item.indices(length)
+        return first, max(stop - first, 0), step
+    step = operator.index(item.step)
     if step <= 0:
         raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
     return *slice_bounds(length, item.start, item.stop, step), step

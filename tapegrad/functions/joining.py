@@ -67,7 +67,12 @@ _NOT_CAT = "torch.cat(): input types can't be cast to the desired output type {O
 _BY_CAT = Out(cast=_NOT_CAT, error=TypeError, called="cat")
 
 
-@public("torch", aliases=("concat", "concatenate"), out=Out(cast=_NOT_CAT, error=TypeError, apart=True, resizes=True))
+@public(
+    "torch",
+    aliases=("concat", "concatenate"),
+    out=Out(cast=_NOT_CAT, error=TypeError, apart=True, resizes=True),
+    is_settled=True,
+)
 def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     """Tensors one after another along a dimension; dtypes are promoted, tensors of shape (0,) don't count.
 
@@ -89,7 +94,7 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     return joined(tensors, dim if axis is None else axis)
 
 
-@public("torch", out=Out(cast=_NOT_CAT, error=TypeError, apart=True, resizes=True))
+@public("torch", out=Out(cast=_NOT_CAT, error=TypeError, apart=True, resizes=True), is_settled=True)
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Tensors of one shape side by side along a new dimension.
 

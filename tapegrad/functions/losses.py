@@ -10,7 +10,8 @@ from typing import Any
 from tapegrad.bindings.arguments import not_implemented
 from tapegrad.bindings.bounds import negative, not_in_unit_interval, outside, refuse_elements
 from tapegrad.bindings.registry import public
-from tapegrad.execution.dtypes import BOOL, dtype
+from tapegrad.execution.dtypes import BOOL, dtype, float32, float64, int64
+from tapegrad.execution.late import Finding
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arithmetic import BOOL_FROM_BOOL, check_subtraction
 from tapegrad.ops import arithmetic, losses, reductions, selection, softmax, special, unary
@@ -19,7 +20,8 @@ from tapegrad.ops.comparison import eq, lt, ne
 from tapegrad.ops.kinds import broadcast_shapes, broadcast_to, cast, zeros_of
 from tapegrad.ops.shape import view
 from tapegrad.ops.special import times
-from tapegrad.tape.modes import thread
+from tapegrad.tape.modes import Modes, thread
+from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -501,11 +503,16 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index
     if reduction == "none" and ndim not in (1, 2, 4):
         operator = losses.nll_loss_of_any
     result = operator(input, target, weight, axis=axis, reduction=reduction, ignore_index=ignore_index)
-    refuse_elements(  # after what is refused for its shape
-        target, outside, 0, shape[axis], ignore_index,
-        complaint=lambda found: IndexError(f"Target {found.number} is out of bounds."),
-    )  # fmt: skip
+    _refuse_classes(target, shape[axis], ignore_index)  # after what is refused for its shape
     return result
+
+
+def _refuse_classes(target: Tensor, classes: int, ignore_index: int) -> None:
+    refuse_elements(target, outside, 0, classes, ignore_index, complaint=_no_class)
+
+
+def _no_class(found: Finding) -> IndexError:
+    return IndexError(f"Target {found.number} is out of bounds.")
 
 
 @public("nn.functional")
@@ -532,6 +539,11 @@ def cross_entropy(
     tensor(1.3863)
     """
     reduction = resolve_reduction(reduction, size_average, reduce)
+    classes = 0 if weight is not None or label_smoothing else _classes_of_loss_alone(input._spec, target._spec)
+    if classes:
+        loss = losses.loss_of_classes(input, target, reduction=reduction, ignore_index=ignore_index)
+        _refuse_classes(target, classes, ignore_index)
+        return loss
     axis = 0 if input.ndim == 1 else 1
     if input.shape == target.shape:
         _check_probabilities(target, ignore_index, label_smoothing)
@@ -545,6 +557,22 @@ def cross_entropy(
     smooth = _smoothing_loss(logarithms, target, weight, axis, ignore_index, reduction)
     classes = input.shape[axis]
     return arithmetic.add(times(loss, 1 - label_smoothing), times(smooth, label_smoothing / classes))
+
+
+UNSEEN = frozenset((Modes.of(), Modes.of(grad=False), Modes.of(inference=True)))
+"""The modes in which nobody sees what a function is made of, but by its graph."""
+
+
+def _classes_of_loss_alone(input: Spec, target: Spec) -> int:
+    """How many classes rows are of whose ``log_softmax`` nobody wants besides the loss: there is no graph, and nothing
+    to be refused for its shape or dtype; 0 if it is not so."""
+    modes, shape = thread.modes, input.shape
+    if modes not in UNSEEN or (input.requires_grad and modes.grad) or input.dtype not in (float32, float64):
+        return 0
+    if len(shape) != 2 or target.dtype is not int64:
+        return 0
+    rows, classes = shape
+    return classes if target.shape == (rows,) else 0
 
 
 def _log_softmax(input: Tensor, axis: int) -> Tensor:

@@ -29,7 +29,7 @@ PRODUCTS = {(1, 1): ops.dot, (2, 1): ops.mv, (1, 2): ops.vecmat, (2, 2): ops.mm}
 """The operator behind ``matmul`` for these numbers of dimensions; ``ops.matmul`` for all others."""
 
 
-@public("torch", "Tensor", "linalg", out=Out(EXPECTED, called="mm"))
+@public("torch", "Tensor", "linalg", out=Out(EXPECTED, called="mm"), is_settled=True)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product; a vector is a row on the left and a column on the right, more dimensions are batches.
 
@@ -47,7 +47,7 @@ def _factor(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 
 
-@public("Tensor", asks="nobody")
+@public("Tensor", asks="nobody", is_settled=True)
 def __matmul__(self: Tensor, other: Any) -> Any:
     """``torch.matmul(self, other)``."""
     return matmul(self, other) if _factor(other) else NotImplemented
@@ -59,7 +59,7 @@ def __rmatmul__(self: Tensor, other: Any) -> Any:
     return matmul(other, self) if _factor(other) else NotImplemented
 
 
-@public("torch", "Tensor", out=Out(EXPECTED))
+@public("torch", "Tensor", out=Out(EXPECTED), is_settled=True)
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices, (n, k) and (k, m).
 
@@ -86,7 +86,7 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     return ops.mm(input, mat2)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED))
+@public("torch", "Tensor", out=Out(EXPECTED), is_settled=True)
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices, (b, n, k) and (b, k, m); the batches don't broadcast.
 
@@ -102,7 +102,10 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return ops.bmm(input, mat2)
 
 
-@public("torch", "Tensor", out=Out("addmv input tensors must have the same dtype, but got {O}, {R}, and {R}"))
+@public(
+    "torch", "Tensor", out=Out("addmv input tensors must have the same dtype, but got {O}, {R}, and {R}"),
+    is_settled=True,
+)
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """A matrix (n, m) times a vector (m,).
 
@@ -115,7 +118,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return ops.mv(input, vec)
 
 
-@public("torch", "Tensor", out=Out("result dtype {O} does not match input dtype {R}"))
+@public("torch", "Tensor", out=Out("result dtype {O} does not match input dtype {R}"), is_settled=True)
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements; complex ones are not conjugated.
 
@@ -164,7 +167,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return reductions.sum(product, axis=(axis,) if product.ndim else (), keepdims=False)
 
 
-@public("torch", "Tensor", aliases=("ger",), out=Out(called="mul"))
+@public("torch", "Tensor", aliases=("ger",), out=Out(called="mul"), is_settled=True)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The product of every element of one vector with every element of another, (n, m).
 
@@ -388,7 +391,10 @@ def _give_shape(tensor: Tensor, result: Tensor) -> None:
         resize_for(result, tensor)
 
 
-@public("torch", "Tensor", in_place=InPlace(apart=False, first=_refuse_sum_of_other_shape), out=Out(EXPECTED))
+@public(
+    "torch", "Tensor", in_place=InPlace(apart=False, first=_refuse_sum_of_other_shape), out=Out(EXPECTED),
+    is_settled=True,
+)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``; where ``beta`` is 0, ``input`` is not read.
 
@@ -572,7 +578,7 @@ def _chained(chain: Sequence[Tensor], split: dict[tuple[int, int], int], i: int,
     return ops.mm(_chained(chain, split, i, k), _chained(chain, split, k + 1, j))
 
 
-@public("nn.functional", native=True)
+@public("nn.functional", native=True, is_settled=True)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``: (..., in) to (..., out), with a weight (out, in) or (in,) and a bias (out,).
 

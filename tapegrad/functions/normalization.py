@@ -191,7 +191,7 @@ def normalized_axes(input: Tensor, normalized_shape: Any, function: str) -> tupl
     return tuple(range(input.ndim - count, input.ndim))
 
 
-@public("nn.functional")
+@public("nn.functional", is_settled=True)
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,

@@ -85,7 +85,7 @@ def check_identity(input: Tensor, ord: float, dim: Any, axes: tuple[int, ...]) -
             )
 
 
-@public("linalg", out=_SAME)
+@public("linalg", out=_SAME, is_settled=True)
 def vector_norm(
     input: Tensor, ord: float | Tensor = 2, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:

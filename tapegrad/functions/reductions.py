@@ -82,7 +82,7 @@ def check_differentiable_dtype(input: Tensor, wanted: dtype | None) -> None:
 # -- sums and means ----------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", out=IN_TARGETS_DTYPE)
+@public("torch", "Tensor", out=IN_TARGETS_DTYPE, is_settled=True)
 def sum(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype | None = None) -> Tensor:
     """The sum of all elements, or over ``dim`` (an int, ints, or None or () for all).
 
@@ -149,7 +149,7 @@ def _not_of_mean(arguments: tuple, target: dtype) -> str | None:
     return "mean.dtype_out(): input types can't be cast to the desired output type {O}" if len(arguments) == 1 else None
 
 
-@public("torch", "Tensor", out=Out(cast=_not_of_mean, computes=FLOATING))
+@public("torch", "Tensor", out=Out(cast=_not_of_mean, computes=FLOATING), is_settled=True)
 def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype | None = None) -> Tensor:
     """The arithmetic mean of all elements, or over ``dim``; of nothing, nan.
 
@@ -243,7 +243,7 @@ def _no_truth(name: str, arguments: tuple, target: dtype) -> str | None:
     return None if target in (dtypes.bool, dtypes.uint8) else f"{name} only supports bool tensor for result, got: {{O}}"
 
 
-@public("torch", "Tensor", out=Out(partial(_no_truth, "all"), derivative=False))
+@public("torch", "Tensor", out=Out(partial(_no_truth, "all"), derivative=False), is_settled=True)
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements, or all over ``dim``, are nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
 
@@ -253,7 +253,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _truth("all", reductions.all, input, dim, keepdim)
 
 
-@public("torch", "Tensor", out=Out(partial(_no_truth, "any"), derivative=False))
+@public("torch", "Tensor", out=Out(partial(_no_truth, "any"), derivative=False), is_settled=True)
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element, or any over ``dim``, is nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
 
@@ -313,7 +313,7 @@ _CAN_CAST = (
 _EXTREME = Out("Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.")
 
 
-@public("torch", "Tensor", out=Out(cast=_CAN_CAST))
+@public("torch", "Tensor", out=Out(cast=_CAN_CAST), is_settled=True)
 def max(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = UNSET) -> Any:
     """The largest element; with ``dim``, a named tuple of the largest ``values`` and their ``indices`` over it; with
     another tensor, ``maximum``.
@@ -335,7 +335,7 @@ def max(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = 
     return _extremum("max", input, dim, keepdim, other)
 
 
-@public("torch", "Tensor", out=Out(cast=_CAN_CAST))
+@public("torch", "Tensor", out=Out(cast=_CAN_CAST), is_settled=True)
 def min(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = UNSET) -> Any:
     """The smallest element, or those over ``dim``, or ``minimum``: see ``max``.
 
@@ -358,7 +358,7 @@ def _extreme_values(name: str, kernel: str, operator: Callable, input: Tensor, d
     return operator(input, axis=axes, keepdims=keepdim)
 
 
-@public("torch", "Tensor", out=_EXTREME)
+@public("torch", "Tensor", out=_EXTREME, is_settled=True)
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The largest elements over ``dim`` (all if it is empty); equal ones share the gradient.
 
@@ -371,7 +371,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     return _extreme_values("amax", "max_values_cpu", reductions.amax, input, dim, keepdim)
 
 
-@public("torch", "Tensor", out=_EXTREME)
+@public("torch", "Tensor", out=_EXTREME, is_settled=True)
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The smallest elements over ``dim`` (all if it is empty); equal ones share the gradient.
 
@@ -418,7 +418,7 @@ def _position(name: str, operator: Callable, input: Tensor, dim: Any, keepdim: b
     return operator(input, axis=axis, keepdims=keepdim)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED, derivative=False))
+@public("torch", "Tensor", out=Out(EXPECTED, derivative=False), is_settled=True)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first largest element over ``dim``, or in the flattened tensor; nan is the largest.
 
@@ -432,7 +432,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return _position("argmax", reductions.argmax, input, dim, keepdim)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED, derivative=False))
+@public("torch", "Tensor", out=Out(EXPECTED, derivative=False), is_settled=True)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first smallest element over ``dim``, or in the flattened tensor; nan is the smallest.
 

@@ -20,7 +20,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 
-@public("torch", "Tensor", out=IN_TARGETS_DTYPE)
+@public("torch", "Tensor", out=IN_TARGETS_DTYPE, is_settled=True)
 def prod(input: Tensor, dim: int = UNSET, keepdim: bool = UNSET, *, dtype: dtype | None = None) -> Tensor:
     """The product of all elements, or over one dimension ``dim``.
 
@@ -55,7 +55,7 @@ def _refuse_truths(tensor: Tensor, kernel: str) -> None:
 
 @public(
     "torch", "Tensor", in_place=InPlace(check=lambda tensor, _: _refuse_truths(tensor, "cumsum_out_cpu")),
-    out=Out(EXPECTED, computes=INTEGRAL, kernel="cumsum_out_cpu"),
+    out=Out(EXPECTED, computes=INTEGRAL, kernel="cumsum_out_cpu"), is_settled=True,
 )  # fmt: skip
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """The sums of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``.
@@ -80,7 +80,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
 
 @public(
     "torch", "Tensor", in_place=InPlace(check=lambda tensor, _: _refuse_truths(tensor, "cumprod_out_cpu")),
-    out=Out(EXPECTED, computes=INTEGRAL, kernel="cumprod_out_cpu"),
+    out=Out(EXPECTED, computes=INTEGRAL, kernel="cumprod_out_cpu"), is_settled=True,
 )  # fmt: skip
 def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """The products of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``.
@@ -103,7 +103,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     return scans.cumprod(input, axis=one_dim("cumprod", dim, input.ndim), dtype=dtype)
 
 
-@public("torch", "Tensor", out=Out("expected scalar_type {R} but found {O}"))
+@public("torch", "Tensor", out=Out("expected scalar_type {R} but found {O}"), is_settled=True)
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithms of the cumulative sums of ``exp(input)`` along ``dim``.
 

@@ -70,7 +70,10 @@ def _bound(value: Any, x: Tensor) -> Any:
     return converted(value, own if within else common_dtype(x, value))
 
 
-@public("torch", "Tensor", aliases=("clip",), in_place=InPlace(check=refuse_wider(_NOT_CAST)), out=Out(_found))
+@public(
+    "torch", "Tensor", aliases=("clip",), in_place=InPlace(check=refuse_wider(_NOT_CAST)), out=Out(_found),
+    is_settled=True,
+)
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """``input`` limited to ``[min, max]``, two numbers or two tensors, either of them None; ``max`` if they contradict.
 
@@ -97,7 +100,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return selection.clamp(input, _bound(min, input), _bound(max, input))
 
 
-@public("torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found))
+@public(
+    "torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found),
+    is_settled=True,
+)
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """The greater of ``input`` and ``min``, a number or a tensor; a tie's gradient goes to ``input``.
 
@@ -113,7 +119,10 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     return selection.clamp_min(input, _bound(min, input))
 
 
-@public("torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found))
+@public(
+    "torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found),
+    is_settled=True,
+)
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """The smaller of ``input`` and ``max``, a number or a tensor; a tie's gradient goes to ``input``.
 
@@ -147,7 +156,7 @@ _WHERE = (
 )
 
 
-@public("torch", out=Out("Expected out type to be {R} but got {O}"))
+@public("torch", out=Out("Expected out type to be {R} but got {O}"), is_settled=True)
 def where(condition: Any, *values: Any, **named: Any) -> Any:
     """``where(condition, input, other)``: ``input`` where the condition holds, ``other`` elsewhere, broadcast.
 

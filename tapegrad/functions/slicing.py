@@ -257,7 +257,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return view_of(self, slicing.unfold, axis=axis, size=size, step=step)
 
 
-@public("torch", "Tensor", in_place=InPlace(overlapping=True, apart=False), out=Out(EXPECTED))
+@public("torch", "Tensor", in_place=InPlace(overlapping=True, apart=False), out=Out(EXPECTED), is_settled=True)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangles of matrices, up to a diagonal; the rest is zero.
 
@@ -276,7 +276,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     return slicing.tril(input, diagonal=diagonal)
 
 
-@public("torch", "Tensor", in_place=InPlace(overlapping=True, apart=False), out=Out(EXPECTED))
+@public("torch", "Tensor", in_place=InPlace(overlapping=True, apart=False), out=Out(EXPECTED), is_settled=True)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangles of matrices, from a diagonal on; the rest is zero.
 

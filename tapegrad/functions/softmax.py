@@ -33,7 +33,7 @@ def _softmax(name: str, operator: Callable, input: Tensor, dim: Any, wanted: dty
     return operator(input, axis=axis)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED))
+@public("torch", "Tensor", out=Out(EXPECTED), is_settled=True)
 def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     """``exp(input)`` over its sum along ``dim``, computed in ``dtype`` if that is given; nan where all are -inf.
 
@@ -43,7 +43,7 @@ def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return _softmax("softmax", ops.softmax, input, dim, dtype)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED))
+@public("torch", "Tensor", out=Out(EXPECTED), is_settled=True)
 def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     """The logarithm of ``softmax``, without forming it.
 
@@ -140,7 +140,7 @@ def functional_log_softmax(
 
 @public(
     "torch", "Tensor", "special",
-    out=Out(cast="logsumexp(): Expected floating point type for result tensor, but got: {O}"),
+    out=Out(cast="logsumexp(): Expected floating point type for result tensor, but got: {O}"), is_settled=True,
 )  # fmt: skip
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """The logarithm of the sum over ``dim`` of ``exp(input)``, without overflow; -inf of nothing.

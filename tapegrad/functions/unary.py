@@ -76,9 +76,9 @@ def declare(
     out: Out = ORDINARY_OUT,
 ) -> None:  # fmt: skip
     """Declare what calls an operator as function and method; ``special``: what ``torch.special`` calls it."""
-    public("torch", "Tensor", aliases=aliases, in_place=in_place, out=out)(function)
+    public("torch", "Tensor", aliases=aliases, in_place=in_place, out=out, is_settled=True)(function)
     for name in special:
-        public("special", name=name, out=Out(called=function.__name__))(function)
+        public("special", name=name, out=Out(called=function.__name__), is_settled=True)(function)
 
 
 # -- integers become floats, complex numbers are taken -----------------------------------------------------------------

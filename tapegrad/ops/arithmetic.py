@@ -10,6 +10,7 @@ import math
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.execution.flat import while_loop
 from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq, integral
 from tapegrad.ops.conventions import kink
@@ -229,7 +230,7 @@ def _by_squaring(x, y):
 
     shape = jnp.broadcast_shapes(x.shape, y.shape)
     start = jnp.ones(shape, x.dtype), jnp.broadcast_to(x, shape), jnp.broadcast_to(y, shape)
-    return lax.while_loop(lambda state: jnp.any(state[2] > 0), step, start)[0]
+    return while_loop(lambda state: jnp.any(state[2] > 0), step, start)[0]
 
 
 @elementwise(

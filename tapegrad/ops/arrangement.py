@@ -43,7 +43,14 @@ def flip(x, *, axes):
 )  # fmt: skip
 def roll(x, *, shifts, axes):
     """``x`` with the items of some dimensions moved on cyclically; without ``axes``, of the whole in a row."""
-    return jnp.roll(x, shifts, axes) if axes else jnp.roll(x.reshape(-1), shifts[0]).reshape(x.shape)
+    if not axes:
+        return roll.function(x.reshape(-1), shifts=shifts, axes=(0,)).reshape(x.shape)
+    for shift, axis in zip(shifts, axes, strict=True):
+        length = x.shape[axis]
+        if length != 0:
+            parts = (length - shift % length, length), (0, length - shift % length)
+            x = jnp.concatenate([lax.slice_in_dim(x, *part, axis=axis) for part in parts], axis)
+    return x
 
 
 def _turned_back(place: Geometry, x: Spec, k: int, axes: tuple[int, int]) -> Geometry:

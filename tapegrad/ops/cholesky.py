@@ -9,6 +9,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.execution.flat import fori_loop
 from tapegrad.ops import conventions
 from tapegrad.ops.eigen import diagonal_of, on_diagonal
 from tapegrad.ops.kinds import general, sum_to
@@ -57,8 +58,8 @@ def factored(x, upper):
     if x.shape[-1] == 0:
         return x, jnp.zeros(x.shape[:-2], jnp.int32)
     matrix = jnp.conj(jnp.swapaxes(x, -1, -2)) if upper else x
-    factor = jnp.tril(lax.linalg.cholesky(matrix, symmetrize_input=False))
-    failed = jnp.any(jnp.isnan(jnp.real(factor)), axis=(-2, -1))
+    factor = lax.linalg.cholesky(matrix, symmetrize_input=False)
+    failed = jnp.isnan(jnp.real(factor[..., 0, 0]))  # all of it is nan then
     info = lax.cond(jnp.any(failed), _first_minors, lambda a: jnp.zeros(a.shape[:-2], jnp.int32), matrix)
     return jnp.conj(jnp.swapaxes(factor, -1, -2)) if upper else factor, info
 
@@ -74,7 +75,7 @@ def _first_minors(x):
         below = jnp.where(places > k, rest[..., :, k], 0)
         return rest - below[..., :, None] * jnp.conj(below)[..., None, :] / pivot[..., None, None], info
 
-    return lax.fori_loop(0, x.shape[-1], step, (x, jnp.zeros(x.shape[:-2], jnp.int32)))[1]
+    return fori_loop(0, x.shape[-1], step, (x, jnp.zeros(x.shape[:-2], jnp.int32)))[1]
 
 
 @general(

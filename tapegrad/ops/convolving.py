@@ -9,7 +9,7 @@ of weights it is one row of the kernel, for a few images after the other. A tran
 the gradient of an input, is to XLA one of an image with a wide border of zeros; if few channels come out, what each
 element adds to its window is one product, whose parts are shifted and added up, in an eighth to a half of the time.
 ``_as_product``, ``_as_products`` and ``_as_sum`` say when, by what was measured; signals of one dimension are convolved
-well by XLA.
+well by XLA. NumPy makes products of all convolutions, in its own way: what is said of a ``host`` is said to it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.execution.flat import scan
 from tapegrad.execution.sizes import at_most
 from tapegrad.ops.matmul import FULL
 
@@ -109,7 +110,7 @@ def convolved(x: Any, weight: Any, stride: Sequence[int], padding: Pairs, dilati
         return jnp.moveaxis(y.reshape(x.shape[0], *sizes, out), -1, 1)
 
     if _as_product(x, weight, sizes, groups):
-        return lax.platform_dependent(x, weight, cpu=product, default=whole)
+        return lax.platform_dependent(x, weight, cpu=product, host=whole, default=whole)
     return whole(x, weight)
 
 
@@ -139,7 +140,7 @@ def transposed(
         return jnp.moveaxis(y, -1, 1)
 
     if _as_sum(x, flipped, groups):
-        return lax.platform_dependent(x, flipped, cpu=added, default=whole)
+        return lax.platform_dependent(x, flipped, cpu=added, host=whole, default=whole)
     return whole(x, flipped)
 
 
@@ -190,9 +191,9 @@ def weight_between(
         else:
             some = [a.reshape(-1, at_once, *a.shape[1:]) for a in (last_x, last_y)]
             zeros = jnp.zeros((math.prod(kernel_size[:-1]), kernel_size[-1] * x.shape[1], y.shape[1]), x.dtype)
-            w, _ = lax.scan(lambda w, images: (w + of_images(*images), None), zeros, some)
+            w, _ = scan(lambda w, images: (w + of_images(*images), None), zeros, some)
         return jnp.moveaxis(w.reshape(*kernel_size, x.shape[1], y.shape[1]), (-1, -2), (0, 1))
 
     if _as_products(x, y, kernel_size, groups):
-        return lax.platform_dependent(x, y, cpu=products, default=whole)
+        return lax.platform_dependent(x, y, cpu=products, host=whole, default=whole)
     return whole(x, y)

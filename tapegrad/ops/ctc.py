@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
-from jax import lax
 
+from tapegrad.execution.flat import scan
 from tapegrad.ops.conventions import rule
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general
@@ -74,7 +74,7 @@ def _forward(picked: Any, labels: Any, lengths: Any) -> Any:
         alpha = _log_sum(alpha, _moved(alpha, 1), _moved(alpha, 2) + skips) + own
         return alpha, alpha
 
-    return jnp.concatenate([first[None], lax.scan(step, first, picked[1:])[1]])
+    return jnp.concatenate([first[None], scan(step, first, picked[1:])[1]])
 
 
 def _backward(picked: Any, labels: Any, steps: Any, lengths: Any) -> Any:
@@ -93,7 +93,7 @@ def _backward(picked: Any, labels: Any, steps: Any, lengths: Any) -> Any:
         return beta, beta
 
     nothing = jnp.full(picked.shape[1:], -jnp.inf, picked.dtype)
-    return lax.scan(step, nothing, (picked, jnp.arange(picked.shape[0])), reverse=True)[1]
+    return scan(step, nothing, (picked, jnp.arange(picked.shape[0])), reverse=True)[1]
 
 
 @general(

@@ -59,8 +59,8 @@ def by_factors(x, lu, permutation, y, back):
 
 def sign_of(lu, pivots):
     """The determinant of the permutation: -1 for every swap."""
-    swaps = jnp.sum(pivots != jnp.arange(pivots.shape[-1], dtype=pivots.dtype), -1)
-    return jnp.where(swaps % 2 == 1, -1, 1).astype(lu.dtype)
+    stays = pivots == jnp.arange(pivots.shape[-1], dtype=pivots.dtype)
+    return jnp.prod(jnp.where(stays, 1, -1).astype(lu.dtype), -1)
 
 
 def pivots_of(lu):
@@ -94,15 +94,14 @@ def det_gradient(g, x, out, lu, permutation):
 @general(
     x=lambda g_out, x, out, lu, permutation: det_gradient(g_out, x, out, lu, permutation),
     jvp=lambda t_x, x, out, lu, permutation: (trace(by_factors(x, lu, permutation, t_x, False)) * out, None, None),
-    outputs=("out", "lu", "permutation"), aten="_linalg_det", saved={"A": "x", "LU": "lu"}, xla="lu", flowing=1,
-    looks=True,
+    outputs=("out", "lu", "permutation"), aten="_linalg_det", saved={"A": "x", "LU": "lu"}, flowing=1, looks=True,
 )  # fmt: skip
 def det(x):
     """The determinants of square matrices, and their factors, without zeros among the pivots."""
     lu, pivots, permutation, _ = factors(x)
     found = jnp.prod(pivots_of(lu), -1) * sign_of(lu, pivots)
-    tiny = jnp.where(pivots_of(lu) == 0, jnp.finfo(lu.dtype).eps, 0).astype(lu.dtype)
-    return found, lu + tiny[..., None] * jnp.eye(lu.shape[-1], dtype=lu.dtype), permutation
+    tiny = jnp.asarray(jnp.finfo(lu.dtype).eps, lu.dtype)
+    return found, jnp.where(jnp.eye(lu.shape[-1], dtype=bool) & (lu == 0), tiny, lu), permutation
 
 
 def _singular(x):
@@ -157,7 +156,7 @@ def adjugate_tangent(t_x, t_t, x, t):
     x=lambda g, x, t: third_derivative(g, x, t),
     t=lambda g, x: adjugate_derivative(adjoint(x), g),
     jvp=lambda t_x, t_t, x, t: adjugate_tangent(t_x, t_t, x, t),
-    aten=None, xla="lu",
+    aten=None,
 )  # fmt: skip
 def adjugate_derivative(x, t):
     """The derivative of the adjugate at ``x`` in the direction ``t``. See Note [Determinants of singular matrices]."""
@@ -219,7 +218,7 @@ def slogdet_tangent(t_x, x, sign, lu, permutation):
     ),
     jvp=lambda t_x, x, sign, lu, permutation: slogdet_tangent(t_x, x, sign, lu, permutation),
     outputs=("sign", "logabsdet", "lu", "permutation"), aten="_linalg_slogdet", saved={"A": "x", "LU": "lu"},
-    convention=conventions.SIGN, xla="lu", flowing=2, looks=True,
+    convention=conventions.SIGN, flowing=2, looks=True,
 )  # fmt: skip
 def slogdet(x):
     """The sign (or phase) of the determinant, the logarithm of its absolute value, and the factors of the matrix."""

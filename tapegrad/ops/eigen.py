@@ -259,7 +259,7 @@ def eig_tangent(t, values, vectors):
     x=eig_gradient,
     jvp=lambda t_x, values, vectors: eig_tangent(t_x, values, vectors),
     outputs=("values", "vectors"), aten="linalg_eig", saved={"eigenvalues": "values", "eigenvectors": "vectors"},
-    xla="lu", on_host="tpu",
+    on_host="tpu",
     lies=by_columns,
 )  # fmt: skip
 def eig(x):

@@ -17,7 +17,7 @@ def weighted(rows: Any, indices: Any, count: int, padding_idx: int, by_frequency
     if by_frequency:
         frequencies = jnp.zeros(count, rows.dtype).at[indices].add(1, mode="drop")
         rows = rows / jnp.take(frequencies, indices, mode="clip")[..., None]
-    return jnp.where((indices == padding_idx)[..., None], 0, rows)
+    return rows if padding_idx < 0 else jnp.where((indices == padding_idx)[..., None], 0, rows)
 
 
 @linear(

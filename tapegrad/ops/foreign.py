@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.flat import staged
 from tapegrad.ops.kinds import General
 from tapegrad.tensor.spec import Spec
 
@@ -42,6 +43,7 @@ class Foreign(General):
     joint = True
 
     def __init__(self, function: Callable, name: str, node: str | None = None) -> None:
+        @staged
         def kernel(*arrays: Any, x64: bool = False) -> Any:
             return function(*arrays)
 

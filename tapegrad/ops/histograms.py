@@ -10,6 +10,7 @@ import math
 
 import jax.numpy as jnp
 
+from tapegrad.execution.flat import staged
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general
 
@@ -37,7 +38,7 @@ def extent(x):
 def _interval(x, edges):
     """The number of the interval that each element lies in, and whether it lies in any."""
     count = edges.shape[0] - 1
-    place = jnp.searchsorted(edges, x, side="right") - 1
+    place = staged(jnp.searchsorted)(edges, x, side="right") - 1
     place = jnp.where(x == edges[-1], count - 1, place)
     return place, (x >= edges[0]) & (x <= edges[-1])
 

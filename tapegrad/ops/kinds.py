@@ -21,6 +21,7 @@ import numpy as np
 from tapegrad.dispatch.structures import SPECIAL
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution import dtypes
+from tapegrad.execution.flat import flat
 from tapegrad.ops.facts import OPTIONS
 from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.operator import Operator
@@ -116,8 +117,11 @@ class General(Operator):
             return named_strides(shape, place.strides) if place is not None and place.shape == shape else None
         if not self.broadcasts or not single or out.shape != spec.shape:
             return None
-        lists = {"grad": [out.replace(strides=strides)], "input": plan.specs, "output": plan.out_specs}
+        grad = out if strides == out.strides else out.replace(strides=strides)
+        lists = {"grad": [grad], "input": plan.specs, "output": plan.out_specs}
         named = [lists[kind][index] for kind, index in plan.sources[position] if kind in lists]
+        if not any(isinstance(x, Spec) and x.strides is not None for x in named):
+            return None
         operands = [(tuple(x.shape), x.layout) for x in named if isinstance(x, Spec)]
         return named_strides(shape, elementwise_strides(shape, operands))
 
@@ -179,6 +183,7 @@ class Elementwise(General):
         compute = jnp.float32 if half else result.numpy
         function, present = self.function, [spec is not None for spec in specs]
 
+        @flat
         def prepared(*values: Any) -> Any:
             given = iter(values)
             arguments = [

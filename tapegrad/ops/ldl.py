@@ -6,31 +6,23 @@ can differentiate them.
 
 from __future__ import annotations
 
-from functools import cache, partial
-from importlib import import_module
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad.execution.host_tier.linear_algebra import lapack
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general
 from tapegrad.ops.memory_formats import by_columns
 from tapegrad.ops.solving import batch_of, expanded
 
-PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-
-
-@cache
-def _lapack():
-    """SciPy's LAPACK, imported when it is needed for the first time: that takes longer than importing this package."""
-    return import_module("scipy.linalg.lapack")
-
 
 def _routine(like, hermitian, name):
     """LAPACK's routine for symmetric or Hermitian matrices of this type."""
     kind = "he" if hermitian and like.dtype.kind == "c" else "sy"
-    return getattr(_lapack(), f"{PREFIXES[like.dtype.name]}{kind}{name}")
+    return lapack(kind + name, like.dtype)
 
 
 def _factored(x, hermitian):

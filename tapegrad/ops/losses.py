@@ -14,16 +14,19 @@ from typing import Any
 import jax.numpy as jnp
 
 from tapegrad.dispatch.plan import Plan
+from tapegrad.execution.host_tier.forms import on_host
+from tapegrad.execution.host_tier.softmax import losses_of_classes
 from tapegrad.execution.sizes import as_number
 from tapegrad.ops.arithmetic import logaddexp
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.comparison import isnan, lt
 from tapegrad.ops.conventions import kink, rule
-from tapegrad.ops.kinds import Elementwise, broadcast_shapes, broadcast_to, declaration, elementwise, linear
+from tapegrad.ops.kinds import Elementwise, broadcast_shapes, broadcast_to, declaration, elementwise, general, linear
 from tapegrad.ops.memory_formats import gradient_as_input, gradient_in_order
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import over, sum_all, widened
 from tapegrad.ops.selection import clamp_min, where
+from tapegrad.ops.softmax import log_softmax
 from tapegrad.ops.unary import abs, log, log1p, sigmoid, sign
 
 
@@ -315,3 +318,14 @@ nll_loss = _declare_nll(
 nll_loss2d = _declare_nll("nll_loss2d", "nll_loss2d_forward", node="NllLoss2DBackward0")
 nll_loss_of_any = _declare_nll("nll_loss_of_any", "nll_loss2d_forward", node="ViewBackward0")
 """By element; two dimensions of space have their own."""
+
+
+@general(aten=None, real=True)
+def loss_of_classes(x, target, *, reduction, ignore_index):
+    """``nll_loss`` of the ``log_softmax`` of rows of float32 or float64, for those who want no gradient: one kernel."""
+    return _loss_of_classes(x, target, reduction=reduction, ignore_index=ignore_index)
+
+
+@on_host(losses_of_classes, smooth=True, nanoseconds=4)
+def _loss_of_classes(x, target, *, reduction, ignore_index):
+    return _nll(log_softmax.function(x, axis=1), target, None, 1, reduction, ignore_index)

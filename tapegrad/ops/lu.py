@@ -137,7 +137,7 @@ def decomposition_tangent(t, lu, pivots):
 @general(
     x=lambda g_lu, lu, pivots: decomposition_gradient(g_lu, lu, pivots),
     jvp=lambda t_x, lu, pivots: (decomposition_tangent(t_x, lu, pivots), None, None),
-    outputs=("lu", "pivots", "info"), aten="linalg_lu_factor_ex", saved={"LU": "lu", "pivot": True}, xla="lu",
+    outputs=("lu", "pivots", "info"), aten="linalg_lu_factor_ex", saved={"LU": "lu", "pivot": True},
     lies=by_columns,
 )  # fmt: skip
 def lu_factor(x):
@@ -181,7 +181,7 @@ def lu_unpack(x, *, data=True):
         None,
     ),
     outputs=("lower", "upper", "pivots"), aten="linalg_lu", profile="linalg_lu",
-    saved={"L": "lower", "U": "upper", "pivot": True}, xla="lu",
+    saved={"L": "lower", "U": "upper", "pivot": True},
 )  # fmt: skip
 def lu(x):
     """The factors L (m, k) and U (k, n) of matrices, and pivots (int32, from 1)."""

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from tapegrad.execution import dtypes
+from tapegrad.execution.flat import staged
 from tapegrad.ops.joining import cat
 from tapegrad.ops.kinds import conj, general, multilinear, sum_to, zeros_of
 from tapegrad.ops.lu import columns_of, rows_of
@@ -31,13 +32,13 @@ def exponential_derivative(x, t):
 @general(
     x=lambda g, x: exponential_derivative(adjoint(x), g),
     jvp=lambda t_x, x: exponential_derivative(x, t_x),
-    aten="linalg_matrix_exp", xla="lu",
+    aten="linalg_matrix_exp",
 )  # fmt: skip
 def matrix_exp(x):
     """The exponentials of square matrices."""
     if x.size == 0:
         return x
-    return jax.scipy.linalg.expm(widened(x), max_squarings=SQUARINGS).astype(x.dtype)
+    return staged(jax.scipy.linalg.expm)(widened(x), max_squarings=SQUARINGS).astype(x.dtype)
 
 
 @multilinear(

@@ -65,12 +65,23 @@ def _wide(x: Any) -> Any:
     return cast(x, dtype=dtypes.float32) if is_half else x
 
 
-def _standardized(x: Any, layout: NormLayout, eps: float) -> tuple[Any, Any]:
-    """``u`` and ``1 / s``. See Note [One formula for all normalizations]."""
+def _centered(x: Any, layout: NormLayout, eps: float) -> tuple[Any, Any]:
+    """``x - mean(x)`` and ``1 / s``."""
     x = view(_wide(x), shape=layout.shape)
     centered = x - mean(x, axis=layout.axes, keepdims=True)
-    scale = rsqrt(mean(centered * centered, axis=layout.axes, keepdims=True) + eps)
+    return centered, rsqrt(mean(centered * centered, axis=layout.axes, keepdims=True) + eps)
+
+
+def _standardized(x: Any, layout: NormLayout, eps: float) -> tuple[Any, Any]:
+    """``u`` and ``1 / s``. See Note [One formula for all normalizations]."""
+    centered, scale = _centered(x, layout, eps)
     return centered * scale, scale
+
+
+def _is_even(layout: NormLayout) -> bool:
+    """Whether all that is standardized together has the same weight, which can be taken into the scale."""
+    before = len(layout.shape) - len(layout.weight)
+    return all(axis < before or layout.weight[axis - before] == 1 for axis in layout.axes)
 
 
 def _through(t: Any, unit: Any, scale: Any, axes: tuple[int, ...]) -> Any:
@@ -84,14 +95,23 @@ def _times(t: Any, weight: Any, layout: NormLayout) -> Any:
 
 
 def _to_input(g: Any, x: Any, weight: Any, layout: NormLayout, eps: float) -> Any:
-    unit, scale = _standardized(x, layout, eps)
-    g = _times(view(_wide(g), shape=layout.shape), weight, layout)
-    return view(_through(g, unit, scale, layout.axes), shape=tuple(x.shape))
+    centered, scale = _centered(x, layout, eps)
+    g, factor = view(_wide(g), shape=layout.shape), scale
+    if _is_even(layout):
+        factor = _times(scale, weight, layout)
+    else:
+        g = _times(g, weight, layout)
+    slope = mean(g * centered, axis=layout.axes, keepdims=True) * scale * scale
+    through = (g - (centered * slope + mean(g, axis=layout.axes, keepdims=True))) * factor
+    return view(through, shape=tuple(x.shape))
 
 
 def _to_weight(g: Any, x: Any, shape: Sequence[int], layout: NormLayout, eps: float) -> Any:
-    unit, _ = _standardized(x, layout, eps)
-    return _to_bias(view(_wide(g), shape=layout.shape) * unit, shape, layout)
+    centered, scale = _centered(x, layout, eps)
+    g = view(_wide(g), shape=layout.shape)
+    if _is_even(layout) and layout.axes[0] == 0:  # all that has one weight is standardized together
+        return view(sum(g * centered, axis=layout.axes, keepdims=True) * scale, shape=tuple(shape))
+    return _to_bias(g * (centered * scale), shape, layout)
 
 
 def _to_bias(g: Any, shape: Sequence[int], layout: NormLayout) -> Any:
@@ -252,7 +272,10 @@ def _declare_batch_norm(name: str, **facts: Any) -> Operator:
         were none."""
         layout = channel_layout(x.shape)
         wide, center, variance = _moments(x, layout)
-        out = _scaled_and_shifted((wide - center) * lax.rsqrt(variance + eps), weight, bias, layout, x)
+        scale = lax.rsqrt(variance + eps)
+        if weight is not None:
+            scale = scale * weight.astype(scale.dtype).reshape(layout.weight)
+        out = _scaled_and_shifted((wide - center) * scale, None, bias, layout, x)
         count = math.prod(layout.shape[axis] for axis in layout.axes)
         unbiased = variance * (count / max(count - 1, 1))
         return out, _moved(running_mean, center, momentum), _moved(running_var, unbiased, momentum)

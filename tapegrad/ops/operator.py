@@ -34,6 +34,7 @@ from tapegrad import dispatch
 from tapegrad.caches import Cache, Interned
 from tapegrad.dispatch.operator_node import saved_properties
 from tapegrad.execution import dtypes
+from tapegrad.execution.flat import flat
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.ops.facts import FACTS, node_name
 from tapegrad.ops.fallbacks import on_host
@@ -139,6 +140,7 @@ class Operator(SavedFields):
         """Begin with nothing decided and compiled; whoever is made of another operator must not have its."""
         self.plan_cache = Cache("plans", PLAN)
         self.plans: dict[tuple, Callable] = self.plan_cache.recent
+        self.has_moved = False  # whether some calls have one runner for all settings: Note [Moving settings]
         self.kernels = Interned()
         self.families = Cache("structures")  # see Note [Structures] in ``dispatch/structures.py``
 
@@ -187,6 +189,7 @@ class Operator(SavedFields):
         compute = None if promote == "none" else self.compute_dtype(present).numpy
         absent = [position for position, spec in enumerate(specs) if spec is None]
 
+        @flat
         def prepared(*values: Any) -> Any:
             arguments = list(values) if compute is None else [jnp.asarray(value, compute) for value in values]
             for position in absent:
@@ -276,6 +279,10 @@ def _with_inputs(node_class: type, input_slots: int) -> type:
     return variants[input_slots]
 
 
+shortcuts = Cache("shortcuts")
+"""The plans that calls of public functions run: see Note [Shortcuts] in ``bindings/shortcuts.py``."""
+
+
 def forget_plans() -> None:
     """Forget all that was decided and compiled for calls; it is made again when it is needed."""
     for operator in TABLE.values():
@@ -283,6 +290,7 @@ def forget_plans() -> None:
         operator.kernels.clear()
         operator.families.clear()
         operator.__dict__.pop("variants", None)
+    shortcuts.clear()
 
 
 dtypes.default_dtype_listener.fill(forget_plans)

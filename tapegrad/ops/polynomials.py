@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
-from jax import lax
 
+from tapegrad.execution.flat import while_loop
 from tapegrad.ops.kinds import elementwise
 from tapegrad.ops.operator import Operator
 
@@ -35,7 +35,7 @@ def _recurrence(x: Any, n: Any, first: Any, step: Step) -> Any:
 
     top = jnp.max(n, initial=0)
     start = (jnp.asarray(1, jnp.int32), jnp.ones_like(x), first)
-    _, _, last = lax.while_loop(lambda state: state[0] < top, go, start)
+    _, _, last = while_loop(lambda state: state[0] < top, go, start)
     return jnp.where(n < 0, 0, jnp.where(n == 0, 1, last))
 
 

@@ -18,6 +18,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution import dtypes
+from tapegrad.execution.host_tier.forms import on_host
+from tapegrad.execution.host_tier.scans import recurred
 from tapegrad.ops import conventions
 from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear
 from tapegrad.ops.memory_formats import gradient_as_input
@@ -85,11 +87,15 @@ def plus(x, y):
 )  # fmt: skip
 def recurrence(a, b, *, axis, reverse):
     """The solution h of ``h_i = a_i h_{i-1} + b_i`` along ``axis`` (``h_{i+1}`` if ``reverse``), starting from 0."""
+    return _solution(widened(a), widened(b), axis=axis, reverse=reverse).astype(b.dtype)
 
+
+@on_host(recurred, smooth=True, nanoseconds=15)
+def _solution(a, b, *, axis, reverse):
     def both(first, second):
         return first[0] * second[0], second[0] * first[1] + second[1]
 
-    return lax.associative_scan(both, (widened(a), widened(b)), reverse, axis)[1].astype(b.dtype)
+    return lax.associative_scan(both, (a, b), reverse, axis)[1]
 
 
 @general(

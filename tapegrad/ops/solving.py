@@ -89,7 +89,8 @@ def factors(x):
 
 def permuted(x, permutation, axis):
     """Rows (axis -2) or columns (axis -1) of ``x`` in the order of a permutation."""
-    return jnp.take_along_axis(x, permutation[..., None] if axis == -2 else permutation[..., None, :], axis)
+    places = permutation[..., None] if axis == -2 else permutation[..., None, :]
+    return jnp.take_along_axis(x, places, axis, mode="promise_in_bounds")
 
 
 def solution(lu, permutation, y, left, back):
@@ -173,7 +174,7 @@ def solve_factored(x, lu, permutation, y, *, left, back, vector):
         None,
         None,
     ),
-    outputs=("out", "lu", "permutation", "info"), aten="_linalg_solve_ex", saved={"A": "x", "LU": "lu"}, xla="lu",
+    outputs=("out", "lu", "permutation", "info"), aten="_linalg_solve_ex", saved={"A": "x", "LU": "lu"},
     flowing=1,
 )  # fmt: skip
 def solve_ex(x, y, *, left=True, vector=False):
@@ -189,7 +190,7 @@ def solve_ex(x, y, *, left=True, vector=False):
 @general(
     x=lambda g_inverse, inverse: -matmul(matmul(adjoint(inverse), g_inverse), adjoint(inverse)),
     jvp=lambda t_x, inverse: (-matmul(matmul(inverse, t_x), inverse), None),
-    outputs=("inverse", "info"), aten="linalg_inv_ex", xla="lu",
+    outputs=("inverse", "info"), aten="linalg_inv_ex",
     lies=by_columns,
 )  # fmt: skip
 def inv(x):

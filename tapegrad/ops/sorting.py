@@ -11,8 +11,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution.dtypes import as_dtype
+from tapegrad.execution.flat import fori_loop
 from tapegrad.execution.host_tier.forms import on_host
-from tapegrad.execution.host_tier.scans import places_among
+from tapegrad.execution.host_tier.scans import places_among, rank_of, ranked_place
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.gathering import gather, scatter_add
 from tapegrad.ops.kinds import general, zeros_of
@@ -145,33 +146,40 @@ def _top(x, k, axis):
 # -- selection by rank -------------------------------------------------------------------------------------------------
 
 
-def _ranked(x, axis, keepdims, rank):
-    """The element of a rank; ``rank`` takes the number of elements that are not nan (an array) and of all."""
-    values, indices = ordered(x, axis)
-    if x.ndim == 0:
-        return values, indices.astype(jnp.int64)
+def _place(x, *, axis, rank, k):
+    """Where along ``axis``, which is kept, the elements of a rank are; int32."""
+    indices = ordered(x, axis)[1]
     numbers = jnp.sum(x == x, axis=axis, keepdims=True, dtype=jnp.int32)
-    place = jnp.broadcast_to(rank(numbers, x.shape[axis]), numbers.shape)
-    found = _at(indices, place, axis)
+    return _at(indices, jnp.broadcast_to(rank_of(jnp, numbers, x.shape[axis], rank, k), numbers.shape), axis)
+
+
+_ranked_place = on_host(ranked_place)(_place)
+
+
+def _ranked(x, axis, keepdims, rank, k=0):
+    """The element of a rank: see ``rank_of``."""
+    if x.ndim == 0:
+        return x, jnp.zeros((), jnp.int64)
+    found = _ranked_place(x, axis=axis, rank=rank, k=k)
     return _reduced(_at(x, found, axis), found, axis, keepdims)
 
 
 @choosing(aten=".dim", node=1)
 def median(x, *, axis, keepdims=False):
     """The medians over ``axis``, the lower one of two, and their indices; the first nan if there is one."""
-    return _ranked(x, axis, keepdims, lambda numbers, n: jnp.where(numbers < n, numbers, (n - 1) // 2))
+    return _ranked(x, axis, keepdims, "median")
 
 
 @choosing(aten=".dim", node=1)
 def nanmedian(x, *, axis, keepdims=False):
     """The medians over ``axis`` of what is not nan, the lower one of two, and their indices."""
-    return _ranked(x, axis, keepdims, lambda numbers, n: jnp.maximum(numbers - 1, 0) // 2)
+    return _ranked(x, axis, keepdims, "nanmedian")
 
 
 @choosing()
 def kthvalue(x, *, k, axis, keepdims=False):
     """The ``k``-th smallest elements over ``axis``, counted from 1, and their indices."""
-    return _ranked(x, axis, keepdims, lambda numbers, n: jnp.int32(k - 1))
+    return _ranked(x, axis, keepdims, "k", k)
 
 
 @choosing()
@@ -204,7 +212,7 @@ def _halved(sorted, values, *, right):
         return jnp.where(beyond, middle + 1, low), jnp.where(beyond, high, jnp.minimum(high, middle))
 
     times = size.bit_length() if isinstance(size, int) else 31  # of a length that is a symbol the most there may be
-    return lax.fori_loop(0, times, halve, (low, high))[0] if times else low
+    return fori_loop(0, times, halve, (low, high))[0] if times else low
 
 
 _searched = on_host(places_among)(_halved)

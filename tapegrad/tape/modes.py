@@ -50,7 +50,7 @@ class Modes:
         "grad", "inference", "anomaly", "forward_level", "multithreading", "torch_function", "saved_hooks",
         "function_modes", "intercepted", "watched", "forward_grad", "source_lines", "results_watched", "surviving",
         "subgradient", "grad_enabled", "level", "deferred", "deferred_enabled", "forked",
-        "detecting", "recording", "autocast",
+        "detecting", "recording", "autocast", "_graded",
     )  # fmt: skip
     _defaults: dict[str, Any] = {
         "grad": True,
@@ -99,6 +99,7 @@ class Modes:
     autocast: tuple[tuple[str, Any], ...]
     detecting: bool
     recording: bool
+    _graded: dict[bool, Modes]
 
     @classmethod
     def of(cls, **changes: Any) -> Modes:
@@ -110,6 +111,7 @@ class Modes:
             modes = object.__new__(cls)
             for name, value in (values | cls._derived(values)).items():
                 object.__setattr__(modes, name, value)
+            object.__setattr__(modes, "_graded", {})
             modes = cls._interned.setdefault(key, modes)  # complete before another thread can see it
         return modes
 
@@ -136,11 +138,18 @@ class Modes:
             modes = self._replaced[key] = self.of(**values | changes)
         return modes
 
+    def with_grad(self, grad: bool) -> Modes:
+        """``replace(grad=grad)``, which every backward call and every ``no_grad`` needs, in less time."""
+        modes = self._graded.get(grad)
+        if modes is None:
+            modes = self._graded[grad] = self.replace(grad=grad)
+        return modes
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("Modes are immutable; use replace()")
 
     def __repr__(self) -> str:
-        return f"Modes({', '.join(f'{name}={getattr(self, name)}' for name in self.__slots__)})"
+        return f"Modes({', '.join(f'{name}={getattr(self, name)}' for name in self.__slots__[:-1])})"
 
 
 _users: tuple[weakref.ref[threading.Thread], ...] = ()

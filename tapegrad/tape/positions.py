@@ -143,9 +143,12 @@ def passed_over(file: str) -> bool:
     return _passed_over.setdefault(file, file.startswith(_BETWEEN))
 
 
-def here() -> Position | None:
-    """The innermost place that is the user's; on a thread of our own, that of the backward call it works for."""
-    frame: FrameType | None = sys._getframe(1)
+def here(depth: int = 1) -> Position | None:
+    """The innermost place that is the user's; on a thread of our own, that of the backward call it works for.
+
+    Of as many callers as ``depth`` all but the last are known to be ours: frames that are looked at cost time.
+    """
+    frame: FrameType | None = sys._getframe(depth)
     while frame is not None:
         code = frame.f_code
         file = code.co_filename

@@ -470,7 +470,8 @@ def can_donate(storage: Storage) -> bool:
     if capturing.by is not None or storage.shared:
         return False
     watched = storage.watcher is not None
-    if watched or not storage.data_version or value.nbytes < WORTH_REUSING or not is_ready(value):
+    is_small = value.nbytes < WORTH_REUSING and type(value) is not ndarray  # NumPy writes to one in no time
+    if watched or not storage.data_version or is_small or not is_ready(value):
         return False
     unshared = sys.getrefcount(value) == 3  # the storage's, ours, getrefcount's
     return unshared and alone() and type(storage) is Storage and not is_traced(value)

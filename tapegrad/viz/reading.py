@@ -252,8 +252,8 @@ def reached_for(roots: Sequence[Edge], targets: Sequence[Edge]) -> dict[Node, bo
 
     It is the engine's own list: Note [Pruning] in ``engine/engine.py``.
     """
-    task = GraphTask(None, keep_graph=True, create_graph=False, depth=0)
     root = GraphRoot(roots, [None] * len(roots))
+    task = GraphTask(None, keep_graph=True, create_graph=False, depth=0, root=root)
     task.count_dependencies(root)
     task.init_to_execute(root, targets, accumulate_grad=False)
     return {node: info.needed for node, info in task.exec_info.items() if info.should_execute()}

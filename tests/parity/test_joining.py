@@ -6,6 +6,8 @@ from expressions import expression
 from harness import same, same_error
 from samples import array
 
+import tapegrad
+
 pytestmark = pytest.mark.parity
 
 A, B, V, W, S, E = array(2, 3), array(2, 3, seed=1), array(3), array(3, seed=1), array(), array(0, 3)
@@ -49,6 +51,23 @@ torch.meshgrid(x[0], indexing="xy")
 @pytest.mark.parametrize("text", TOGETHER)
 def test_together(text):
     same(expression(text), A, B)
+
+
+@pytest.mark.parametrize("name", ["cat", "stack"])
+@pytest.mark.parametrize("dim", [0, 1, -1, -2])
+def test_what_was_put_together_before_is_put_together_again(name, dim):
+    def program(torch, x, y):
+        put = getattr(torch, name)
+        return [put([x, y], dim), put([x, y], dim), put((y, x), dim=dim), put([x, x + 1, y], dim)]
+
+    same(program, A, B)
+
+
+@pytest.mark.parametrize("text", ["torch.{}([x, y], 3)", "torch.{}([x, y], -4)", "torch.{}([x, y[0]])", "torch.{}([])"])
+@pytest.mark.parametrize("name", ["cat", "stack"])
+def test_what_is_refused_is_refused_after_others_were_put_together(name, text):
+    expression(f"torch.{name}([x, y])")(tapegrad, tapegrad.tensor(A), tapegrad.tensor(B))
+    same_error(expression(text.format(name)), A, B)
 
 
 @pytest.mark.parametrize("text", [

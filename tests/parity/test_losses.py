@@ -28,6 +28,30 @@ POINTWISE = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("scale", [1, 100])
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("target", [[0, 2, 1, 2], [-100, 2, -100, 0], [-100] * 4, [1, 1, 2, 0], [0, 3, 1, 2]])
+def test_a_cross_entropy_without_a_graph_is_that_with_one(target, reduction, scale):
+    x = (array(4, 3) * scale).astype("float32")
+
+    def program(torch):
+        logits, classes = torch.tensor(x), torch.tensor(target)
+        run = torch.nn.functional.cross_entropy
+        found = [run(logits, classes, reduction=reduction)]
+        if -100 not in target:
+            found += [run(logits, classes, ignore_index=2, reduction=reduction)]
+        with torch.no_grad():
+            found += [run(torch.tensor(x, requires_grad=True), classes, reduction=reduction)]
+        with torch.inference_mode():
+            found += [run(logits.double(), classes, reduction=reduction)]
+        return found
+
+    if 3 in target:
+        same_error(program)
+    else:
+        same(program, grads=False, rtol=1e-6)
+
+
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("name", POINTWISE)
 def test_pointwise_losses(name, reduction):

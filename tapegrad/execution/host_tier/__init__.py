@@ -13,6 +13,7 @@ from tapegrad.execution.host_tier import (
     reductions,
     scans,
     shapes,
+    softmax,
     special,
     symbols,
     windowed,

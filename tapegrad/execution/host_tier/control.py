@@ -6,7 +6,7 @@ takes arrays and gives a tuple of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,14 +23,16 @@ def inlined(writer: Any, equation: Any) -> Any:
     params = equation.params
     inner = next(params[name] for name in ("jaxpr", "call_jaxpr", "fun_jaxpr", "call") if name in params)
     closed = inner if hasattr(inner, "consts") else ClosedJaxpr(inner, ())
-    return tuple(writer.jaxpr(closed, equation.operands))
+    return tuple(writer.jaxpr(closed, equation.operands, equation.wanted))
 
 
 @rule("platform_index")
 def platform_index(writer: Any, equation: Any) -> str:
-    """Which of the branches for platforms is meant for the CPU: the index is known when the function is written."""
+    """Which of the branches for platforms is meant: that for the ``host``, if there is one, or that for the CPU, which
+    then is XLA's. The index is known when the function is written."""
     platforms = equation.params["platforms"]
-    places = [index for index, names in enumerate(platforms) if names is None or "cpu" in names]
+    named = [index for name in ("host", "cpu") for index, names in enumerate(platforms) if name in (names or ())]
+    places = named or [index for index, names in enumerate(platforms) if names is None]
     return writer.literal(np.asarray(places[0], equation.aval.dtype))
 
 
@@ -91,48 +93,47 @@ def changed_where(mask: np.ndarray, new: Sequence[np.ndarray], old: Sequence[np.
 
 @rule("scan")
 def scan(writer: Any, equation: Any) -> Any:
-    """A loop over the first dimension of some inputs, that carries others along."""
-    params = equation.params
-    consts, carried = params["num_consts"], params["num_consts"] + params["num_carry"]
-    stacked = "".join(
-        f"({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)}), "
-        for aval in equation.results[params["num_carry"] :]
-    )
-    groups = [
-        arguments(writer, equation, 0, consts),
-        arguments(writer, equation, consts, carried),
-        arguments(writer, equation, carried),
-        stacked,
-    ]
-    length = writer.size(params["length"])
-    order = f"range({length})[::-1]" if params["reverse"] else f"range({length})"
-    words = ", ".join([writer.function(params["jaxpr"]), *(f"({group})" for group in groups), order])
-    return several(writer, equation, f"{writer.helper(scanned)}({words})")
+    """A loop over the first dimension of some inputs, that carries others along; what it gives besides is stacked.
 
-
-def scanned(
-    step: Callable,
-    consts: tuple[np.ndarray, ...],
-    carry: tuple[np.ndarray, ...],
-    inputs: Sequence[np.ndarray],
-    stacked: Sequence[tuple[tuple[int, ...], np.dtype]],
-    order: range,
-) -> tuple[np.ndarray, ...]:
-    """What a step carries to the end, and all that it gives besides, stacked in the order of its inputs.
-
-    Args:
-        step: takes ``consts``, what is carried, and one element of each input; gives what is carried, and elements.
-        stacked: shapes and dtypes of what is made of these.
+    >>> import jax
+    >>> from tapegrad.execution.host_tier.writer import written
+    >>> pairs = jax.ShapeDtypeStruct((3, 2), "float32")
+    >>> print(written(lambda x: jax.lax.scan(lambda c, y: (c + y, c * y), x[0], x)[1], [pairs]).source)
+    def body(x0):
+        v0 = x0[0]
+        v1 = empty((3, 2, ), dtype_float32)
+        for v2, v3 in zip(range(3), x0):
+            v0, v4 = f2(v0, v3, )
+            v1[v2] = v4
+        return v1
     """
-    results = [np.empty(shape, dtype) for shape, dtype in stacked]
-    consts = tuple(in_order(one) for one in consts)
-    carries = len(carry)
-    for index in order:
-        given = step(*consts, *carry, *[values[index, ...] for values in inputs])
-        carry = given[:carries]
-        for result, value in zip(results, given[carries:], strict=True):
-            result[index] = value
-    return (*carry, *results)
+    params, indices = equation.params, range(len(equation.operands))
+    consts, carries = params["num_consts"], params["num_carry"]
+    fixed = [writer.assigned(f"{writer.helper(in_order)}({writer.full(equation, i)})") for i in indices[:consts]]
+    carried = [writer.new(writer.full(equation, i)) for i in indices[consts : consts + carries]]
+    stacked = [
+        writer.new(f"{writer.helper(np.empty)}({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)})")
+        for aval in equation.results[carries:]
+    ]
+    turned = "[::-1]" if params["reverse"] else ""
+    index, given, lists = writer.variable(), [], [f"range({writer.size(params['length'])}){turned}"]
+    names = [index]
+    for i in indices[consts + carries :]:
+        if len(equation.avals[i].shape) > 1:
+            names.append(writer.variable())
+            given.append(names[-1])
+            lists.append(f"{writer.named(writer.full(equation, i))}{turned}")
+        else:
+            given.append(f"{writer.named(writer.full(equation, i))}[{index}, ...]")
+    made = [writer.variable() for _ in stacked]
+    results = "".join(f"{name}, " for name in (*carried, *made)).removesuffix(" " if carries + len(made) == 1 else ", ")
+    step = f"{writer.function(params['jaxpr'])}({''.join(f'{name}, ' for name in (*fixed, *carried, *given))})"
+    writer.lines += [
+        f"for {', '.join(names)} in zip({', '.join(lists)}):" if len(names) > 1 else f"for {index} in {lists[0]}:",
+        f"    {results} = {step}",
+        *(f"    {array}[{index}] = {one}" for array, one in zip(stacked, made, strict=True)),
+    ]
+    return (*carried, *stacked)
 
 
 def in_order(array: np.ndarray) -> np.ndarray:

@@ -8,14 +8,15 @@ function that NumPy has, such as a binary search, the function for the host is d
     def _searched(ascending, values, *, right): ...
 
 In a jaxpr it is one equation then, a ``composite``, of which XLA compiles what is inside. It takes arrays by position,
-and settings by name; nothing is differentiated through it. What ``vmap`` makes of it is what is inside, mapped.
+and settings by name. What ``vmap`` makes of it is what is inside, mapped; what jax differentiates is what is inside, if
+it is declared to be ``smooth``, and nothing if not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -24,11 +25,21 @@ from jax.custom_batching import custom_vmap
 
 from tapegrad.execution.host_tier.rules import rule
 
-FORMS: dict[str, Callable] = {}
+
+class Form(NamedTuple):
+    """A function for the host, and about how many nanoseconds it takes for each element."""
+
+    function: Callable[..., np.ndarray]
+    nanoseconds: float
+
+
+FORMS: dict[str, Form] = {}
 """The functions for the host by the names of the equations."""
 
 
-def on_host(form: Callable[..., np.ndarray]) -> Callable[[Callable], Callable]:
+def on_host(
+    form: Callable[..., np.ndarray], smooth: bool = False, nanoseconds: float = 60.0
+) -> Callable[[Callable], Callable]:
     """Declare what the host calls in place of an array function that gives one array. See Note [Forms].
 
     >>> doubled = on_host(lambda x: x + x)(lambda x: 2 * x)
@@ -38,7 +49,7 @@ def on_host(form: Callable[..., np.ndarray]) -> Callable[[Callable], Callable]:
 
     def declare(function: Callable) -> Callable:
         name = f"tapegrad.{function.__name__}"
-        FORMS[name] = form
+        FORMS[name] = Form(form, nanoseconds)
         composite = lax.composite(function, name)
 
         def call(*arrays: Any, **settings: Any) -> Any:
@@ -51,7 +62,11 @@ def on_host(form: Callable[..., np.ndarray]) -> Callable[[Callable], Callable]:
                 axes = [0 if is_batched else None for is_batched in batched]
                 return jax.vmap(partial(function, **settings), axes, axis_size=size)(*arrays), True
 
-            return whole(*lax.stop_gradient(arrays))
+            if not smooth:
+                return whole(*lax.stop_gradient(arrays))
+            differentiable = jax.custom_jvp(whole)
+            differentiable.defjvp(partial(jax.jvp, partial(function, **settings)))
+            return differentiable(*arrays)
 
         return call
 
@@ -62,4 +77,4 @@ def on_host(form: Callable[..., np.ndarray]) -> Callable[[Callable], Callable]:
 def composite(writer: Any, equation: Any) -> tuple[str]:
     """A call of the function that is declared."""
     settings = {key: repr(tree.unflatten(leaves)) for key, leaves, tree in equation.params["attributes"]}
-    return (writer.call(FORMS[equation.params["name"]], equation, **settings),)
+    return (writer.call(FORMS[equation.params["name"]].function, equation, **settings),)

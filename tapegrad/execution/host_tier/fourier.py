@@ -1,17 +1,14 @@
-"""Rules of Fourier transforms: ``numpy.fft``, which knows single precision, too."""
+"""Rules of Fourier transforms: ``scipy.fft``, which takes a fraction of the time of ``numpy.fft``."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
-
-import numpy as np
 
 from tapegrad.execution.host_tier.rules import Unwritable, rule
 
-TRANSFORMS = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn, "IRFFT": np.fft.irfftn}
-"""The transforms by XLA's names for their kinds."""
-
-ONE_DIMENSION = {"FFT": np.fft.fft, "IFFT": np.fft.ifft, "RFFT": np.fft.rfft, "IRFFT": np.fft.irfft}
+KINDS = ("FFT", "IFFT", "RFFT", "IRFFT")
+"""XLA's kinds of transforms, by their numbers."""
 
 
 @rule("fft")
@@ -19,13 +16,15 @@ def fft(writer: Any, equation: Any) -> str:
     """The transform of the last dimensions."""
     kind, lengths = equation.params["fft_type"], equation.params["fft_lengths"]
     name = getattr(kind, "name", str(kind))
-    name = {"0": "FFT", "1": "IFFT", "2": "RFFT", "3": "IRFFT"}.get(name, name)
-    if name not in TRANSFORMS or 0 in equation.aval.shape or 0 in equation.avals[0].shape:
+    name = KINDS[int(name)] if name.isdigit() and int(name) < len(KINDS) else name
+    if name not in KINDS or 0 in equation.aval.shape or 0 in equation.avals[0].shape:
         raise Unwritable(f"fft: {name}")
     source = writer.full(equation, 0)
     if not lengths:
         return source
-    if len(lengths) == 1:
-        return f"{writer.helper(ONE_DIMENSION[name])}({source}, {writer.size(lengths[0])})"
-    axes = tuple(range(-len(lengths), 0))
-    return f"{writer.helper(TRANSFORMS[name])}({source}, {writer.shape(lengths)}, {axes})"
+    single = len(lengths) == 1
+    transform = getattr(import_module("scipy.fft"), name.lower() + "n" * (not single))  # imported when it is needed
+    size = writer.size(lengths[0]) if single else writer.shape(lengths)
+    words = f", {size}" if name == "IRFFT" else ""  # others are as long as what they are given
+    axes = "" if single else f", axes={tuple(range(-len(lengths), 0))}"
+    return f"{writer.helper(transform)}({source}{words}{axes})"

@@ -1,18 +1,40 @@
-"""Rules of factorizations and solutions of linear systems: LAPACK's, which NumPy calls as XLA does.
+"""Rules of factorizations and solutions of linear systems: LAPACK's.
 
 Where there is no result (a matrix that is not positive definite, an iteration that doesn't converge), it is nan.
-Those that NumPy doesn't have are left to XLA: an LU factorization by other means would be rounded in another way,
-and whether a matrix is singular is told by whether a number is exactly 0.
+XLA calls SciPy's LAPACK. So do these, matrix by matrix, where NumPy has none or takes longer: an LU factorization by
+other means would be rounded in another way, and whether a matrix is singular is told by whether a number is exactly 0.
+LAPACK has matrices column by column, so that what it is given are transposed ones, and it writes where they lie.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from tapegrad.execution.host_tier.rules import Unwritable, rule
+
+PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+
+
+@cache
+def lapack(name: str, dtype: np.dtype, of: str = "lapack") -> Callable:
+    """A routine of SciPy's LAPACK (or BLAS) for a dtype. Importing it takes longer than importing this package.
+
+    >>> lapack("getrf", np.dtype("float32"))(np.array([[0., 1], [2, 3]], "float32"))[1:]
+    (array([1, 1], dtype=int32), 0)
+    """
+    return getattr(import_module(f"scipy.linalg.{of}"), PREFIXES[dtype.name] + name)
+
+
+def by_columns(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A copy of matrices, and a list of them that LAPACK reads, and writes, where they lie."""
+    copied = np.array(matrices.mT, order="C")
+    return copied.mT, copied.reshape(math.prod(copied.shape[:-2]), *copied.shape[-2:]).mT
 
 
 def or_nan(function: Callable, matrices: np.ndarray, *settings: Any) -> tuple[np.ndarray, ...]:
@@ -45,10 +67,54 @@ def factorized(writer: Any, equation: Any, function: Callable, *settings: Any, o
     return tuple(f"{results}[{place}]{suffix}" for place, suffix in zip(order, cast, strict=True))
 
 
+def _refuse_halves(equation: Any) -> None:
+    """Leave what LAPACK has not to XLA."""
+    if np.dtype(equation.results[0].dtype).name not in PREFIXES:
+        raise Unwritable(f"{equation.primitive}: of 16-bit numbers")
+
+
 @rule("cholesky")
 def cholesky(writer: Any, equation: Any) -> Any:
     """The lower factor."""
-    return factorized(writer, equation, np.linalg.cholesky)
+    _refuse_halves(equation)
+    return writer.call(lower_factor, equation)
+
+
+def lower_factor(matrices: np.ndarray) -> np.ndarray:
+    """The lower Cholesky factor of each matrix; nan for those that have none.
+
+    >>> lower_factor(np.array([[[4.]], [[-1.]]])).ravel()
+    array([ 2., nan])
+    """
+    factors, each = by_columns(matrices)
+    routine = lapack("potrf", factors.dtype)
+    for matrix in each if factors.size else ():
+        if routine(matrix, lower=True, overwrite_a=True)[1]:
+            matrix[...] = np.nan
+    return factors
+
+
+@rule("lu")
+def lu(writer: Any, equation: Any) -> Any:
+    """Packed factors, pivots and the permutation that they make."""
+    _refuse_halves(equation)
+    results = writer.assigned(writer.call(packed_factors, equation))
+    return tuple(f"{results}[{place}]" for place in range(3))
+
+
+def packed_factors(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The factors L and U of each matrix, in one, the pivots, from 0, and the permutation of the rows.
+
+    >>> packed_factors(np.array([[0., 1], [2, 3]]))
+    (array([[2., 3.],
+           [0., 1.]]), array([1, 1], dtype=int32), array([1, 0], dtype=int32))
+    """
+    factors, each = by_columns(matrices)
+    pivots = np.zeros((*matrices.shape[:-2], min(matrices.shape[-2:])), np.int32)
+    rows, routine = pivots.reshape(len(each), pivots.shape[-1]), lapack("getrf", factors.dtype)
+    for row, matrix in zip(rows, each, strict=True) if factors.size else ():
+        row[...] = routine(matrix, overwrite_a=True)[1]
+    return factors, pivots, permutation_of(pivots, matrices.shape[-2])
 
 
 @rule("qr")
@@ -77,7 +143,26 @@ def eigh(writer: Any, equation: Any) -> Any:
     params = equation.params
     if params.get("subset_by_index") is not None or params.get("algorithm") is not None:
         raise Unwritable("eigh: by another algorithm, or a part of it")
-    return factorized(writer, equation, np.linalg.eigh, "L" if params["lower"] else "U", order=(1, 0))
+    _refuse_halves(equation)
+    call = writer.call(eigensystems, equation, str(bool(params["lower"])), str(equation.wanted[0]))
+    results = writer.assigned(call)
+    return f"{results}[0]", f"{results}[1]"
+
+
+def eigensystems(matrices: np.ndarray, lower: bool, vectors: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The eigenvectors of Hermitian matrices, if they are wanted, and their eigenvalues, ascending.
+
+    >>> eigensystems(np.array([[2., 0], [9, 1]]), False, True)[1]
+    array([1., 2.])
+    """
+    found, each = by_columns(matrices)
+    values = np.zeros(matrices.shape[:-1], matrices.real.dtype)
+    routine = lapack("syevd" if values.dtype == matrices.dtype else "heevd", matrices.dtype)
+    for row, matrix in zip(values.reshape(each.shape[:-1]), each, strict=True) if found.size else ():
+        row[...], _, failed = routine(matrix, vectors, lower, overwrite_a=True)
+        if failed:
+            row[...] = matrix[...] = np.nan
+    return found, values
 
 
 @rule("eig")
@@ -93,20 +178,12 @@ def eig(writer: Any, equation: Any) -> Any:
 
 # -- triangular systems ------------------------------------------------------------------------------------------------
 
-BLOCK = 32
-"""Systems of more unknowns are solved by halves."""
-
-IDENTITY = np.eye(BLOCK, dtype=np.int8)
-UPPER = np.tri(BLOCK, dtype=bool).T, np.tri(BLOCK, k=-1, dtype=bool).T
-"""What lies above the diagonal, with it and without."""
-
 
 @rule("triangular_solve")
 def triangular_solve(writer: Any, equation: Any) -> str:
     """Substitution."""
     params = equation.params
-    if np.dtype(equation.aval.dtype).kind not in "fc":
-        raise Unwritable("triangular_solve: of 16-bit numbers")
+    _refuse_halves(equation)
     words = ("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal")
     settings = ", ".join(str(bool(params[word])) for word in words)
     inputs = f"{writer.full(equation, 0)}, {writer.full(equation, 1)}"
@@ -122,44 +199,16 @@ def triangular_solution(
     array([[1.],
            [2.]])
     """
-    if conjugate:
-        a = a.conj()
-    if transpose:
-        a, lower = a.mT, not lower
-    if not left_side:
-        return triangular_solution(a.mT, b.mT, True, not lower, False, False, unit).mT
-    if lower:
-        return substituted(a, b, unit)
-    return substituted(a[..., ::-1, ::-1], b[..., ::-1, :], unit)[..., ::-1, :]
-
-
-def substituted(a: np.ndarray, b: np.ndarray, unit: bool) -> np.ndarray:
-    """``x`` with ``a x = b``, where ``a`` is lower triangular."""
-    size = a.shape[-1]
-    if size > BLOCK:
-        half = size // 2
-        first = substituted(a[..., :half, :half], b[..., :half, :], unit)
-        rest = b[..., half:, :] - a[..., half:, :half] @ first
-        return np.concatenate((first, substituted(a[..., half:, half:], rest, unit)), -2)
-    if a.size and b.size:
-        upper = np.where(UPPER[unit][:size, :size], a[..., ::-1, ::-1], IDENTITY[:size, :size])
-        try:  # LAPACK's elimination, which has nothing to eliminate there
-            found = np.linalg.solve(upper, b[..., ::-1, :])
-        except np.linalg.LinAlgError:
-            pass
-        else:
-            if np.isfinite(found).all():
-                return found[..., ::-1, :]
-    return _row_by_row(a, b, unit)
-
-
-def _row_by_row(a: np.ndarray, b: np.ndarray, unit: bool) -> np.ndarray:
-    """The same, also where it is not finite."""
-    solution = np.empty(b.shape, b.dtype)
-    for row in range(a.shape[-1]):
-        known = a[..., row : row + 1, :row] @ solution[..., :row, :]
-        value = b[..., row : row + 1, :] - known if row else b[..., :1, :]
-        solution[..., row : row + 1, :] = value if unit else value / a[..., row : row + 1, row : row + 1]
+    if not transpose or a.dtype.kind != "c":
+        a, conjugate = a.conj() if conjugate and a.dtype.kind == "c" else a, False
+    lies_turned = a.strides[-1] > a.strides[-2] and not conjugate  # the equation is turned: ``x^T op(a)^T = b^T``
+    matrices, transpose, lower = (a, not transpose, lower) if lies_turned else (a.mT, transpose, not lower)
+    solution = np.array(b, order="C")
+    routine, how = lapack("trsm", b.dtype, "blas"), 2 if conjugate else int(transpose)
+    if solution.size:
+        each = matrices.reshape(-1, *a.shape[-2:]), solution.reshape(-1, *b.shape[-2:]).mT
+        for matrix, right in zip(*each, strict=True):
+            routine(1, matrix, right, left_side, lower, how, unit, True)
     return solution
 
 
@@ -176,11 +225,11 @@ def permutation_of(pivots: np.ndarray, size: int) -> np.ndarray:
     >>> permutation_of(np.array([2, 2], "int32"), 3)
     array([2, 0, 1], dtype=int32)
     """
-    flat = pivots.reshape(int(np.prod(pivots.shape[:-1])), pivots.shape[-1])
-    permutations = np.tile(np.arange(size, dtype=pivots.dtype), (len(flat), 1))
-    rows = np.arange(len(flat))
-    for place in range(pivots.shape[-1]):
-        other = flat[:, place]
-        there, here = permutations[rows, other], permutations[:, place].copy()
-        permutations[rows, other], permutations[:, place] = here, there
-    return permutations.reshape(*pivots.shape[:-1], size)
+    permutations = []
+    for row in pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1]).tolist():
+        order = list(range(size))
+        for place, other in enumerate(row):
+            if other != place:
+                order[place], order[other] = order[other], order[place]
+        permutations.append(order)
+    return np.array(permutations, pivots.dtype).reshape(*pivots.shape[:-1], size)

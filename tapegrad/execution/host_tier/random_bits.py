@@ -9,6 +9,7 @@ Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
@@ -28,18 +29,23 @@ def threefry(key: Pair, counters: Pair) -> Pair:
         counters: two arrays of ``uint32``.
     """
     keys = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
-    first, second = np.asarray(counters[0] + keys[0]), np.asarray(counters[1] + keys[1])
-    spare = np.empty_like(second)
+    second = np.asarray(counters[1] + keys[1])
+    first, spare = np.empty_like(second), np.empty_like(second)
+    first[...] = counters[0] + keys[0]
+    add, either, differing, to_left, to_right = _STEPS
     for group in range(5):
         for left, right in _ROTATIONS[group % 2]:
-            np.add(first, second, first)
-            np.left_shift(second, left, spare)
-            np.right_shift(second, right, second)
-            np.bitwise_or(second, spare, second)
-            np.bitwise_xor(second, first, second)
-        np.add(first, keys[(group + 1) % 3], first)
-        np.add(second, keys[(group + 2) % 3] + _GROUPS[group], second)
+            add(first, second, first)
+            to_left(second, left, spare)
+            to_right(second, right, second)
+            either(second, spare, second)
+            differing(second, first, second)
+        add(first, keys[(group + 1) % 3], first)
+        add(second, keys[(group + 2) % 3] + _GROUPS[group], second)
     return first, second
+
+
+_STEPS = np.add, np.bitwise_or, np.bitwise_xor, np.left_shift, np.right_shift
 
 
 def _words(*numbers: int) -> list[np.ndarray]:
@@ -47,7 +53,7 @@ def _words(*numbers: int) -> list[np.ndarray]:
     return [np.asarray(number, np.uint32) for number in numbers]
 
 
-_PARITY, *_GROUPS = _words(0x1BD11BDA, 1, 2, 3, 4, 5)
+_PARITY, _ZERO, *_GROUPS = _words(0x1BD11BDA, 0, 1, 2, 3, 4, 5)
 _ROTATIONS = [[tuple(_words(turn, 32 - turn)) for turn in turns] for turns in ((13, 15, 26, 6), (17, 29, 16, 24))]
 
 
@@ -68,8 +74,11 @@ def words_of(keys: np.ndarray, rank: int) -> Pair:
 
 
 def counted(shape: tuple[int, ...]) -> Pair:
-    """0, 1, 2, ... in a shape, the upper and the lower words."""
-    count = np.arange(int(np.prod(shape, dtype=np.int64)), dtype=np.uint64).reshape(shape)
+    """0, 1, 2, ... in a shape, the upper and the lower words; one upper word, where all are zero."""
+    size = math.prod(shape)
+    if size <= 1 << 32:
+        return _ZERO, np.arange(size, dtype=np.uint32).reshape(shape)
+    count = np.arange(size, dtype=np.uint64).reshape(shape)
     return (count >> np.uint64(32)).astype(np.uint32), count.astype(np.uint32)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.host_tier.elementwise import UFUNCS, is_complex, is_float, is_integer, literal
+from tapegrad.execution.host_tier.elementwise import UFUNCS, is_complex, is_float, is_integer, literal, of_same_square
 from tapegrad.execution.host_tier.rules import Operand, Unwritable, rule
 
 REDUCERS = {
@@ -48,6 +48,10 @@ def _reduced(writer: Any, equation: Any, ufunc: np.ufunc, axes: Any) -> str:
     if ufunc is np.add and len(axes) == len(aval.shape) and converted and made.avals[0].dtype == bool:
         counted = f"{writer.helper(np.count_nonzero)}({made.operands[0].source})"
         return f"{writer.helper(np.array)}({counted}, {writer.dtype(aval.dtype)})"
+    if aval.dtype in WIDE_FLOATS and len(axes) == len(aval.shape):
+        found = _of_all(writer, equation, ufunc)
+        if found is not None:
+            return found
     if ufunc is np.add and aval.dtype in WIDE_FLOATS:
         by_product = _by_product(writer, equation, tuple(map(int, axes)))
         if by_product is not None:
@@ -69,8 +73,45 @@ MANY, ABREAST, LAST = 1 << 12, 128, 16
 """From so many elements on, so many are multiplied with as many others at a time; what is left, so many by so many."""
 
 
-LONGEST = 1 << 11
-"""How many numbers are added, at most, by a product with ones."""
+LONGEST, LONG = 1 << 11, 32
+"""How many numbers are added, at most, by a product with ones; and from how many on their products by one of vectors."""
+
+
+def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
+    """A sum of few elements as a product with ones, or that of two arrays; the greatest by its place: all are quicker.
+
+    >>> import jax
+    >>> from tapegrad.execution.host_tier.writer import written
+    >>> x = jax.ShapeDtypeStruct((2, 3), "float32")
+    >>> written(lambda x, y: (x * y).sum(), [x, x]).source.partition("return ")[2]
+    'asarray(v0.dot(v1))'
+    """
+    shape, dtype = equation.avals[0].shape, equation.avals[0].dtype
+    if not all(isinstance(size, int) for size in shape) or not 0 < math.prod(shape) <= LONGEST:
+        return None
+    if ufunc in BY_PLACE:
+        x = writer.named(writer.full(equation, 0))
+        return writer.array(f"{x}.take({x}.{BY_PLACE[ufunc]}())", ())
+    if ufunc is not np.add:
+        return None
+    factors = _factors(writer, equation.operands[0])
+    if not factors or any(operand.shape != shape for operand in factors):
+        ones = writer.literal(np.ones(math.prod(shape), dtype))
+        return writer.array(f"{writer.full(equation, 0)}.ravel().dot({ones})", ())
+    one, other = (writer.named(f"{operand.source}.ravel()") for operand in factors)
+    return writer.array(f"{one}.dot({other})", ())
+
+
+def _factors(writer: Any, product: Operand) -> list[Operand]:
+    """Two operands whose product an operand is; nothing, if it is none."""
+    made = writer.origin(product)
+    if made is None or made.primitive not in ("mul", "square"):
+        return []
+    return made.operands if made.primitive == "mul" else [of_same_square(writer, made)] * 2
+
+
+BY_PLACE = {np.maximum: "argmax", np.minimum: "argmin"}
+"""How the places of what they find are found, nan before all others."""
 
 
 def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None:
@@ -93,14 +134,33 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None
         return None
     if max(ahead, behind) > LONGEST:
         return None
-    found = writer.full(equation, 0)
-    if last:
+    found, factors = writer.full(equation, 0), _factors(writer, equation, behind) if last else []
+    if factors:
+        matrices = [one if len(shape) == 2 else f"{one}.reshape(-1, {behind})" for one in factors]
+        found = f"{writer.helper(np.vecdot)}({', '.join(matrices)})"
+    elif last:
         matrix = found if len(shape) == 2 else f"{found}.reshape(-1, {behind})"
         found = f"{matrix}.dot({writer.literal(np.ones(behind, dtype))})"
-    if first:
+    if first and (ahead > 1 or not last):
         matrix = found if len(shape) == 2 else f"{found}.reshape({ahead}, -1)"
         found = f"{writer.literal(np.ones(ahead, dtype))}.dot({matrix})"
     return found if len(result) == 1 else f"{found}.reshape({writer.shape(result)})"
+
+
+def _factors(writer: Any, equation: Any, behind: int) -> list[str]:
+    """The two factors of a product of which nothing else than this sum is wanted; none, if it is no such product.
+
+    >>> import jax
+    >>> from tapegrad.execution.host_tier.writer import written
+    >>> written(lambda x, y: (x * y).sum(1), [jax.ShapeDtypeStruct((2, 32), "float32")] * 2).source.partition("return ")[2]
+    'vecdot(x0, x1)'
+    """
+    operand = equation.operands[0]
+    made = writer.origin(operand)
+    if made is None or operand.source.isidentifier() or made.primitive not in ("mul", "square") or behind < LONG:
+        return []
+    factors = [one for one in made.operands for _ in range(3 - len(made.operands))]
+    return [] if any(one.shape != operand.shape for one in factors) else [writer.named(one.source) for one in factors]
 
 
 ONES = {dtype: np.ones(LONGEST, dtype) for dtype in WIDE_FLOATS}

@@ -45,15 +45,16 @@ class Equation:
     Attributes:
         primitive: its name; ``params``: its parameters.
         operands: its inputs as they are written, perhaps not yet broadcast; ``avals``: their shapes and dtypes.
-        results: shapes and dtypes of its outputs.
+        results: shapes and dtypes of its outputs; ``wanted``: which of them anybody reads.
     """
 
-    def __init__(self, equation: JaxprEqn, operands: Sequence[Operand]) -> None:
+    def __init__(self, equation: JaxprEqn, operands: Sequence[Operand], wanted: Sequence[bool]) -> None:
         self.primitive = equation.primitive.name
         self.params = equation.params
         self.operands = list(operands)
         self.avals: list[Any] = [atom.aval for atom in equation.invars]
         self.results: list[Any] = [variable.aval for variable in equation.outvars]
+        self.wanted = wanted
 
     @property
     def aval(self) -> Any:

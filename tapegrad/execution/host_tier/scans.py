@@ -38,6 +38,34 @@ def accumulate(writer: Any, equation: Any) -> str:
     return f"{found}.astype({writer.dtype(dtype)})" if wide else found
 
 
+STEADY = 1e-25, 1e25
+"""Between them products lose nothing where they are divided by."""
+
+
+def recurred(a: np.ndarray, b: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
+    """The solution of ``h[i] = a[i] * h[i - 1] + b[i]``, or of that with ``h[i + 1]``, which starts from 0.
+
+    It is a sum of quotients, times products, where these are neither large nor small; else it is taken step by step.
+
+    >>> recurred(np.array([1.0, 2.0, 0.0, 3.0]), np.ones(4), 0, False)
+    array([1., 3., 1., 4.])
+    """
+    way = slice(None, None, -1 if reverse else 1)
+    a, b = a.swapaxes(0, axis)[way], b.swapaxes(0, axis)[way]
+    products = a.copy()
+    products[:1] = 1  # what is times nothing
+    np.multiply.accumulate(products, 0, out=products)
+    size = np.absolute(products)
+    if size.size and STEADY[0] < size.item(size.argmin()) and size.item(size.argmax()) < STEADY[1]:
+        found = np.divide(b, products)
+        found = np.multiply(np.add.accumulate(found, 0, out=found), products, found)
+    else:
+        found = b.copy()
+        for step in range(1, len(a)):
+            found[step] += a[step] * found[step - 1]
+    return found[way].swapaxes(0, axis)
+
+
 # -- sorting -----------------------------------------------------------------------------------------------------------
 
 
@@ -165,6 +193,36 @@ def taken(x: np.ndarray, order: np.ndarray, axis: int) -> np.ndarray:
     return x.take(order + starts)
 
 
+def ranked_place(x: np.ndarray, axis: int, rank: str, k: int) -> np.ndarray:
+    """Where along a dimension, which is kept, the elements of a rank are: see ``rank_of``; int32.
+
+    >>> ranked_place(np.array([[3.0, 1.0, 2.0]]), 1, "median", 0)
+    array([[2]], dtype=int32)
+    """
+    order, length = order_of((x,), axis), x.shape[axis]
+    flat = x.reshape(-1)
+    if x.dtype.kind in "iub" or (x.dtype.char in "fd" and not np.isnan(flat.dot(flat))):
+        place = int(rank_of(np, np.int32(length), length, rank, k))
+        return order[(*[slice(None)] * axis, slice(place, place + 1))].astype(np.int32)
+    numbers = np.sum(x == x, axis, np.int32, keepdims=True)
+    place = np.broadcast_to(rank_of(np, numbers, length, rank, k), numbers.shape)
+    return np.take_along_axis(order, place, axis).astype(np.int32)
+
+
+def rank_of(xp: Any, numbers: Any, length: Any, rank: str, k: int) -> Any:
+    """The place in order of the ``k``th element, of a median of what is not nan, or of one that is nan if any is.
+
+    Args:
+        xp: NumPy, or jax's.
+        numbers: how many of the elements are not nan; ``length``: of all.
+    """
+    if rank == "k":
+        return xp.int32(k - 1)
+    if rank == "nanmedian":
+        return xp.maximum(numbers - 1, 0) // 2
+    return xp.where(numbers < length, numbers, (length - 1) // 2)
+
+
 # -- the largest elements ----------------------------------------------------------------------------------------------
 
 
@@ -174,9 +232,33 @@ def top_k(writer: Any, equation: Any) -> Any:
     axis = int(equation.params.get("axis", -1)) % len(equation.avals[0].shape)
     if is_complex(equation.avals[0].dtype):
         raise Unwritable("top_k: of complex numbers")
-    x = writer.named(writer.full(equation, 0))
-    order = writer.assigned(f"{writer.helper(largest)}({x}, {writer.size(equation.params['k'])}, {axis})")
-    return f"{writer.helper(taken)}({x}, {order}, {axis})", f"{order}.astype({writer.dtype(equation.results[1].dtype)})"
+    x, any_nan = writer.full(equation, 0), False
+    made = writer.origin(equation.operands[0])
+    if made is not None and made.primitive == "select_n" and len(made.operands) == 3:
+        test, other = writer.origin(made.operands[0]), writer.known(made.operands[1])
+        is_itself = test is not None and test.primitive == "eq" and test.operands == [made.operands[2]] * 2
+        if is_itself and other is not None and np.isnan(other).all():
+            x, any_nan = made.operands[2].source, True  # each nan is made one that is above all
+    words = f"{x}, {writer.size(equation.params['k'])}, {axis}, {any_nan}"
+    results = writer.assigned(f"{writer.helper(largest_of)}({words})")
+    return f"{results}[0]", f"{results}[1].astype({writer.dtype(equation.results[1].dtype)})"
+
+
+def largest_of(x: np.ndarray, count: int, axis: int, any_nan: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The ``count`` largest elements and their places: see ``largest``; ``any_nan`` is above all, whatever its sign.
+
+    >>> largest_of(np.array([1.0, 3.0, 2.0]), 2, 0, True)
+    (array([3., 2.]), array([1, 2]))
+    """
+    if x.dtype.char in "fd" and x.size and not are_many(x.size, x.shape[axis]):
+        places = (-x).argsort(axis, "stable")[(*[slice(None)] * axis, slice(count))]
+        values, flat = taken(x, places, axis), x.reshape(-1)
+        if values.all() and not np.isnan(flat.dot(flat)):  # there are no nan, and none of -0 and 0, which have ranks
+            return values, places
+    if any_nan:
+        x = np.where(x == x, x, x.dtype.type(np.nan))
+    places = largest(x, count, axis)
+    return taken(x, places, axis), places
 
 
 def largest(x: np.ndarray, count: int, axis: int) -> np.ndarray:
@@ -190,8 +272,6 @@ def largest(x: np.ndarray, count: int, axis: int) -> np.ndarray:
         if found is not None:
             return found
     many = are_many(x.size, x.shape[axis])
-    if not many and x.dtype.kind == "f" and x.all() and (x == x).all():  # neither -0 nor nan, which have ranks
-        return (-x).argsort(axis, "stable")[(*[slice(None)] * axis, slice(count))]
     keys = np.moveaxis(~(ranks(x) if is_float(x.dtype) else x), axis, -1)
     numbered = numbered_keys(keys) if 0 < count * FEW <= keys.shape[-1] and many else None
     if numbered is None:

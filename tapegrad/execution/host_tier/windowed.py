@@ -15,6 +15,7 @@ import numpy as np
 from tapegrad.execution.host_tier.contractions import cast, computing_dtype
 from tapegrad.execution.host_tier.rules import Operand, Unwritable, rule
 from tapegrad.execution.host_tier.shapes import transposed
+from tapegrad.execution.host_tier.swept import sweep, swept, swept_between
 
 Pairs = Sequence[tuple[int, int]]
 Numbers = Sequence[int]
@@ -103,21 +104,51 @@ def conv_general_dilated(writer: Any, equation: Any) -> str:
     numbers = params["dimension_numbers"]
     dtype = computing_dtype(equation)
     operands = []
-    for index, spec in enumerate((numbers.lhs_spec, numbers.rhs_spec)):
+    for index in range(2):
         source, aval = writer.full(equation, index), equation.avals[index]
         source = source if aval.dtype == dtype else cast(writer, source, dtype)
-        operands.append(transposed(Operand(source, tuple(aval.shape)), tuple(map(int, spec))).source)
+        operands.append(Operand(source, tuple(aval.shape)))
+    found = _swept(writer, equation, operands) or _windowed(writer, equation, operands, *map(tuple, numbers))
+    return found if dtype == equation.aval.dtype else cast(writer, found, equation.aval.dtype)
+
+
+def _windowed(writer: Any, equation: Any, operands: Sequence[Operand], left: Any, right: Any, out: Any) -> str:
+    """A convolution of any kind; ``left``, ``right`` and ``out`` say in which order the dimensions are."""
+    params = equation.params
     padding = "".join(f"{writer.shape(pair)}, " for pair in params["padding"])
     words = [
-        *operands, writer.shape(params["window_strides"]), f"({padding})",
+        *(transposed(operand, spec).source for operand, spec in zip(operands, (left, right), strict=True)),
+        writer.shape(params["window_strides"]), f"({padding})",
         f"({writer.shape(params['lhs_dilation'])}, {writer.shape(params['rhs_dilation'])})",
         writer.size(params["feature_group_count"]), writer.size(params["batch_group_count"]),
     ]  # fmt: skip
-    out = tuple(map(int, numbers.out_spec))
     shape = tuple(equation.aval.shape[axis] for axis in out)
     result = Operand(f"{writer.helper(convolved)}({', '.join(words)})", shape)
-    source = transposed(result, [out.index(axis) for axis in range(len(out))]).source
-    return source if dtype == equation.aval.dtype else cast(writer, source, equation.aval.dtype)
+    return transposed(result, [out.index(axis) for axis in range(len(out))]).source
+
+
+def _swept(writer: Any, equation: Any, operands: Sequence[Operand]) -> str | None:
+    """A convolution whose windows move by one element, or the gradient of its kernel. See Note [Swept planes]."""
+    params, numbers = equation.params, tuple(map(tuple, equation.params["dimension_numbers"]))
+    steps = (*params["window_strides"], *params["lhs_dilation"], *params["rhs_dilation"])
+    groups = params["feature_group_count"], params["batch_group_count"]
+    order = tuple(range(equation.aval.ndim))
+    turned = (1, 0, *order[2:])
+    width = (equation.avals[1] if numbers == (order,) * 3 else equation.aval).shape[2:]
+    if numbers not in ((order,) * 3, (turned,) * 3) or any(one != 1 for one in (*steps, *groups)) or len(order) < 3:
+        return None
+    if all(size == 1 for size in width):  # a product as it is
+        return None
+    images, padding = operands[0].shape, tuple(map(tuple, params["padding"]))
+    if all(isinstance(size, int) for size in (*images, *width)):
+        how = writer.constant(sweep(images, tuple(width), padding))
+    else:
+        pairs = "".join(f"{writer.shape(pair)}, " for pair in padding)
+        how = f"{writer.helper(sweep)}({writer.shape(images)}, {writer.shape(width)}, ({pairs}))"
+    given = [Operand(name, operand.shape) for name, operand in zip(("a", "b"), operands, strict=True)]
+    otherwise = f"lambda a, b: {_windowed(writer, equation, given, *numbers)}"
+    function = swept if numbers[0] == order else swept_between
+    return f"{writer.helper(function)}({operands[0].source}, {operands[1].source}, {how}, {otherwise})"
 
 
 # -- pooling -----------------------------------------------------------------------------------------------------------

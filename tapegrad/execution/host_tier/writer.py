@@ -35,6 +35,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -51,7 +52,7 @@ LONGEST = 200
 LARGEST = 1 << 14
 """Constants of more elements than this are computed at each call, and not kept."""
 
-TEMPORARY = 1 << 14
+TEMPORARY = 1 << 10
 """From how many bytes on memory is used again. See Note [Temporaries]."""
 
 SMALL = 1 << 12
@@ -196,7 +197,9 @@ class Writer:
                 name = self.variable()
                 sources[index], out = f"({name} := {source})", put_into(function, name)
                 break
-        inputs = f"{self.helper(function)}({', '.join(sources)}{out}"
+        shapes = [operand.shape for operand in operands]
+        called = along_rows(function) if have_long_rows(shapes, shape) else function
+        inputs = f"{self.helper(called)}({', '.join(sources)}{out}"
         found = f"{inputs})" if out else self.array(inputs, shape, ufunc=True)
         if out:
             self._over.add(found)
@@ -223,7 +226,8 @@ class Writer:
         if source not in self._new or source in self._over:  # not the call of a ufunc alone
             return source
         call, _, rest = source.partition("(")
-        function, name = self.names.get(call), rest.partition(",")[0]
+        called, name = self.names.get(call), rest.partition(",")[0]
+        function = getattr(called, "ufunc", called)
         if isinstance(function, np.ufunc) and self._holds(function, name, shape):
             return f"{source[:-1]}{put_into(function, name)})"
         return source
@@ -277,23 +281,27 @@ class Writer:
 
     # -- a jaxpr -------------------------------------------------------------------------------------------------------
 
-    def jaxpr(self, closed: ClosedJaxpr, arguments: Sequence[Operand]) -> list[Operand]:
-        """Write a jaxpr's equations; gives its results as operands."""
+    def jaxpr(
+        self, closed: ClosedJaxpr, arguments: Sequence[Operand], wanted: Sequence[bool] | None = None
+    ) -> list[Operand]:
+        """Write a jaxpr's equations; gives its results as operands, those that are ``wanted``: all, by default."""
         jaxpr = closed.jaxpr
+        asked = list(zip(jaxpr.outvars, wanted or [True] * len(jaxpr.outvars), strict=True))
+        results = [atom for atom, is_wanted in asked if is_wanted]
         self._operands.update(zip(jaxpr.invars, arguments, strict=True))
         for variable, constant in zip(jaxpr.constvars, closed.consts, strict=True):
             array = np.asarray(constant)
             self._operands[variable] = Operand(self.constant(array), array.shape)
-        equations, same = distinct(live_equations(jaxpr))
+        equations, same = distinct(live_equations(jaxpr, results))
         self._same.update(same)
         read = [atom for equation in equations for atom in equation.invars]
-        uses = Counter(same.get(atom, atom) for atom in [*read, *jaxpr.outvars] if isinstance(atom, Var))
+        uses = Counter(same.get(atom, atom) for atom in [*read, *results] if isinstance(atom, Var))
         for variable, operand in zip(jaxpr.invars, arguments, strict=True):
             if uses[variable] > 1:
                 self._operands[variable] = operand._replace(source=self.named(operand.source))
         for equation in equations:
             self._equation(equation, uses)
-        return [self.operand(atom) for atom in jaxpr.outvars]
+        return [self.operand(atom) if is_wanted else NOTHING for atom, is_wanted in asked]
 
     def operand(self, atom: Any) -> Operand:
         """A variable or a constant of a jaxpr, as it is written."""
@@ -314,7 +322,8 @@ class Writer:
         rule = RULES.get(equation.primitive.name)
         if rule is None:
             raise Unwritable(equation.primitive.name)
-        seen = Equation(equation, [self.operand(atom) for atom in equation.invars])
+        wanted = [uses[variable] > 0 for variable in equation.outvars]
+        seen = Equation(equation, [self.operand(atom) for atom in equation.invars], wanted)
         lines = len(self.lines)
         written = rule(self, seen)
         results = [written] if isinstance(written, (str, Operand)) else list(written)
@@ -334,12 +343,15 @@ class Writer:
             if source in self._new:
                 self._new.setdefault(operand.source, self._new[source])
             if not any(operand.source == given.source for given in seen.operands):
-                self._origins.setdefault(operand.source, seen)
+                self._origins.setdefault(operand.source, self._origins.get(source, seen))
             self._operands[variable] = operand
 
 
 NAMES = re.compile(r"\b[vx]\d+\b")
 """The variables and arguments in a line."""
+
+NOTHING = Operand("None", ())
+"""What stands for a result that nobody reads."""
 
 SYMBOLS = re.compile(r"\b[mn]\d*\b")
 """The symbols in a line. See Note [Names of a pattern] in ``dispatch/patterns.py``."""
@@ -366,6 +378,43 @@ IN_PLACE: dict[np.ufunc, str] = {
                     CONTINUOUS),
 }  # fmt: skip
 """Functions whose results have the dtype of what they are given, and the kinds of dtypes."""
+
+
+LONG_ROW, MANY = 256, 1 << 15
+"""From so many elements in a row, and in all rows, on NumPy is kept from repeating a number for each row."""
+
+
+def have_long_rows(shapes: Sequence[Sequence[Any]], whole: Sequence[Any]) -> bool:
+    """Whether an operand has one number for each long row of many that others have in full.
+
+    >>> have_long_rows([(16, 32, 400), (32, 1)], (16, 32, 400)), have_long_rows([(16, 32, 400), (400,)], (16, 32, 400))
+    (True, False)
+    """
+    if not all(isinstance(size, int) for size in whole) or prod(whole) < MANY:
+        return False
+    alike = [next((i for i, size in enumerate(shape[::-1]) if size != 1), 0) for shape in shapes if prod(shape) > 1]
+    return any(prod(whole[len(whole) - count :]) >= LONG_ROW for count in alike if count)
+
+
+@cache
+def along_rows(function: np.ufunc) -> Callable:
+    """A ufunc that computes row by row: what NumPy would do to put short rows together takes as long again.
+
+    >>> along_rows(np.add)(np.ones((2, 2)), np.array([[1], [2]]))
+    array([[2., 2.],
+           [3., 3.]])
+    """
+
+    def by_rows(*operands: Any, **settings: Any) -> Any:
+        before = np.setbufsize(LONG_ROW // 2)
+        try:
+            return function(*operands, **settings)
+        finally:
+            np.setbufsize(before)
+
+    by_rows.__name__ = f"{function.__name__}_by_rows"
+    by_rows.ufunc = function  # type: ignore[attr-defined]
+    return by_rows
 
 
 def put_into(function: np.ufunc, name: str) -> str:
@@ -479,9 +528,9 @@ def distinct(equations: Sequence[JaxprEqn]) -> tuple[list[JaxprEqn], dict[Var, V
     return kept, same
 
 
-def live_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:
+def live_equations(jaxpr: Jaxpr, results: Sequence[Any]) -> list[JaxprEqn]:
     """The equations that results depend on, or that have effects, in their order."""
-    wanted = {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
+    wanted = {atom for atom in results if isinstance(atom, Var)}
     kept = []
     for equation in reversed(jaxpr.eqns):
         if equation.effects or wanted.intersection(equation.outvars):

@@ -1,0 +1,145 @@
+"""Public functions that come down to one operator, reached without a detour.
+
+Note [Shortcuts]
+The way through a public function is long: the types of arguments are looked at, what PyTorch refuses is refused, what
+the caller said is put into an operator's words. Of most functions that compute one thing, all this is decided by the
+modes, the specs of the tensors, and what the other arguments are. They are declared as ``settled``. When a call of one
+comes back, it is watched (Note [Watchers] in ``tape/modes.py``): if all that it did was to call one operator, on its
+tensors in their order, and to return the result as it was, then calls of that kind run the operator's plan from then
+on. What is refused, overridden, cast or told to somebody runs no plan of these modes, so it goes the long way always.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from operator import is_
+from typing import Any
+
+from tapegrad.dispatch.forward_code import spec_of
+from tapegrad.execution.dtypes import dtype
+from tapegrad.ops.operator import shortcuts
+from tapegrad.tape.modes import Modes, switched, thread
+from tapegrad.tensor.tensor import Tensor
+
+WATCHED = 2
+"""How many calls of a kind are made before one is watched: many come once only."""
+
+KINDS = 16
+"""How many kinds of calls of one function are counted."""
+
+PLAIN = frozenset((int, float, bool, str, dtype, type(None)))
+"""Types of arguments whose values are a part of the kind, where equal ones are the same."""
+
+OTHER: list = []
+"""In place of any other argument: it can't be looked up, nor is it asked whether it is equal to something."""
+
+
+def settled(function: Callable, whole: Callable) -> Callable:
+    """``whole``, what is public of ``function``, with shortcuts. See Note [Shortcuts]."""
+    recent, seen = shortcuts.recent, dict[tuple, int]()
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and isinstance(args[0], Tensor):
+            kind = function, thread.modes, args[0]._spec
+        else:
+            kind = kind_of_call(function, args, kwargs)
+        try:
+            run = recent.get(kind)
+        except TypeError:
+            return whole(*args, **kwargs)
+        return slow(kind, args, kwargs) if run is None else run(*args, **kwargs)
+
+    def slow(kind: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
+        run, count = shortcuts.get(kind), seen.get(kind, 0)
+        if run is not None:
+            return run(*args, **kwargs)
+        if count <= WATCHED and may_be_kept(kind[1]):
+            if len(seen) >= KINDS:
+                seen.clear()
+            seen[kind] = count + 1
+            if count == WATCHED:
+                return watched(whole, kind, args, kwargs)
+        return whole(*args, **kwargs)
+
+    return call
+
+
+def kind_of_call(function: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple:
+    """What decides what a call does."""
+    given = [x._spec if isinstance(x, Tensor) else kind_of_argument(x) for x in args]
+    named = [(name, kind_of_argument(x)) for name, x in kwargs.items()] if kwargs else ()
+    return (function, thread.modes, *given, *named)
+
+
+def kind_of_argument(x: Any) -> Any:
+    """What decides of one argument, which is no tensor, but may have some in it."""
+    kind = type(x)
+    if kind in PLAIN:
+        return (kind, x) if x or kind is not float else OTHER  # -0.0 is equal to 0.0
+    if kind is list or kind is tuple:
+        return (kind, *[one._spec if isinstance(one, Tensor) else kind_of_argument(one) for one in x])
+    return OTHER
+
+
+def may_be_kept(modes: Modes) -> bool:
+    """Whether calls under such modes may be watched: nobody else does, and they run plans that are kept."""
+    told = modes.intercepted or modes.results_watched or modes.function_modes
+    return not (told or modes.level or modes.autocast) and modes.forward_level < 0
+
+
+def watched(whole: Callable, kind: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Make a call, and remember its operator's plan if that was all."""
+    seen: list[tuple] = []
+    modes, watchers = thread.modes, thread.result_watchers
+    try:
+        thread.result_watchers = (lambda *ran: seen.append(ran),)
+        with switched(results_watched=True):
+            result = whole(*args, **kwargs)
+    finally:
+        thread.result_watchers = watchers
+    if len(seen) == 1 and type(result) is Tensor and not vars(result):
+        plan, operands, results = seen[0]
+        if plan.modes is modes.replace(results_watched=True) and len(results) == 1 and results[0] is result:
+            run = _plain_run(plan, modes, operands)
+            call = None if run is None else _on_arguments(run, args, kwargs, operands)
+            if call is not None:
+                shortcuts.keep(kind, call)
+    return result
+
+
+def _plain_run(plan: Any, modes: Modes, operands: tuple) -> Callable | None:
+    """What runs calls such as a plan's, where nobody watches; None if the plan for that isn't kept."""
+    found: Callable | None = plan.op.plan_cache.get((modes, *map(spec_of, operands), *plan.given.items()))
+    return found
+
+
+def _on_arguments(run: Callable, args: tuple, kwargs: dict[str, Any], operands: tuple) -> Callable | None:
+    """What runs a plan on the arguments of a call: on the first ones, or on what is in the first, which are tensors.
+
+    What comes behind them, among the operands, goes with the kind of the call. None if there are other tensors.
+    """
+    if not args:
+        return None
+    inside = type(args[0]) in (list, tuple)
+    given = args[0] if inside else args
+    count = next((i for i, x in enumerate(given) if not isinstance(x, Tensor)), len(given))
+    others = operands[count:]
+    rest = (*given[count:], *(args[1:] if inside else ()), *kwargs.values())
+    if not all(map(is_, given[:count], operands)) or any(isinstance(x, (Tensor, list, tuple)) for x in others):
+        return None
+    if count > len(operands) or any(map(has_tensors, rest)):
+        return None
+    if inside:
+        return lambda tensors, *args, **named: run(*tensors[:count], *others)
+    if len(args) == count and not kwargs and not others:
+        return run
+    if count == 1 and not others:
+        return lambda x, *args, **named: run(x)
+    return lambda *args, **named: run(*args[:count], *others)
+
+
+def has_tensors(x: Any) -> bool:
+    """Whether an argument is a tensor, or has some in it."""
+    return isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and any(map(has_tensors, x)))

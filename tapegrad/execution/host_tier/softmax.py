@@ -1,0 +1,220 @@
+"""Softmax and its kin over the last dimension, without a look for the greatest elements of rows.
+
+Note [Steady rows]
+``softmax`` is written so that it can't overflow: the greatest element of a row is taken off before exponentials are
+taken. To find it takes NumPy longer than all else. So they are taken of the numbers as they are, and where their sums
+show that nothing was lost, that is it; if not, what the equations say comes after ``except``, where the lines that only
+it reads are moved to::
+
+    try:
+        v3 = softmax_of_rows(x0)
+    except ArithmeticError:
+        v0 = exp(subtract(x0, greatest_of_rows(x0).reshape((32, 1, ))))
+        v3 = divide(v0, v0.dot(c4).reshape((32, 1, )))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from tapegrad.execution.host_tier.reductions import LONGEST, ONES, WIDE_FLOATS
+from tapegrad.execution.host_tier.rules import RULES, Equation, Operand
+
+RESHAPED = ("broadcast_in_dim", "reshape", "squeeze", "expand_dims")
+
+
+def _origin(writer: Any, operand: Operand, primitive: str) -> Equation | None:
+    """The equation that an operand comes from, whatever its shape is meanwhile, if it is one of a primitive."""
+    made = writer.origin(operand)
+    while made is not None and made.primitive in RESHAPED:
+        made = writer.origin(made.operands[0])
+    return made if made is not None and made.primitive == primitive else None
+
+
+def _is_greatest(writer: Any, operand: Operand) -> bool:
+    """Whether an operand has the greatest element of each row, or zeros in place of infinities."""
+    chosen = _origin(writer, operand, "select_n")
+    found = [operand] if chosen is None else chosen.operands[1:]
+    return any(_origin(writer, one, "reduce_max") is not None for one in found)
+
+
+def _shifted(writer: Any, sums: Operand) -> tuple[Equation, Equation] | None:
+    """``exp`` and ``sub`` of ``sum(exp(x - greatest), -1)``; or None, if that is not what an operand is."""
+    zero = _origin(writer, sums, "select_n")  # a sum of zero may be replaced
+    if zero is not None:
+        sums = zero.operands[1]
+    total = _origin(writer, sums, "reduce_sum")
+    aval = None if total is None else total.avals[0]
+    if total is None or aval.dtype not in WIDE_FLOATS or tuple(total.params["axes"]) != (len(aval.shape) - 1,):
+        return None
+    exponentials = writer.origin(total.operands[0])
+    if exponentials is None or exponentials.primitive != "exp":
+        return None
+    shifted = writer.origin(exponentials.operands[0])
+    if shifted is None or shifted.primitive != "sub" or tuple(shifted.avals[0].shape) != tuple(aval.shape):
+        return None
+    return (exponentials, shifted) if _is_greatest(writer, shifted.operands[1]) else None
+
+
+def _softmax(writer: Any, equation: Equation) -> tuple[Callable, Equation] | None:
+    found = _shifted(writer, equation.operands[1])
+    if found is None or writer.origin(equation.operands[0]) is not found[0]:
+        return None
+    return softmax_of_rows, found[1]
+
+
+def _log_softmax(writer: Any, equation: Equation) -> tuple[Callable, Equation] | None:
+    log = _origin(writer, equation.operands[1], "log")
+    found = None if log is None else _shifted(writer, log.operands[0])
+    if found is None or writer.origin(equation.operands[0]) is not found[1]:
+        return None
+    return log_softmax_of_rows, found[1]
+
+
+def _logsumexp(writer: Any, equation: Equation) -> tuple[Callable, Equation] | None:
+    log = _origin(writer, equation.operands[0], "log")
+    found = None if log is None else _shifted(writer, log.operands[0])
+    if found is None or equation.operands[1] != found[1].operands[1]:
+        return None
+    return logsumexp_of_rows, found[1]
+
+
+def _trying(rule: Callable, match: Callable) -> Callable:
+    """A rule that tries a function first, if an equation is the last one of what that computes."""
+
+    @wraps(rule)
+    def written(writer: Any, equation: Equation) -> Any:
+        found = match(writer, equation)
+        if found is None:
+            return rule(writer, equation)
+        function, shifted = found
+        x = writer.named(writer.full(shifted, 0))
+        result = writer.variable()
+        with writer.block("try:"):
+            writer.lines.append(f"{result} = {writer.helper(function)}({x})")
+        with writer.block("except ArithmeticError:"):
+            exactly = rule(writer, equation)
+            writer.lines.append(f"{result} = {exactly.source}")
+        return Operand(result, exactly.shape)
+
+    return written
+
+
+for _primitive, _match in (("div", _softmax), ("sub", _log_softmax), ("add", _logsumexp)):
+    RULES[_primitive] = _trying(RULES[_primitive], _match)
+
+
+def _sums(x: np.ndarray, exponentials: np.ndarray) -> np.ndarray:
+    length = x.shape[-1]
+    if not x.size or length > LONGEST:
+        raise ArithmeticError
+    rows = exponentials if x.ndim == 2 else exponentials.reshape(-1, length)
+    return rows.dot(ONES[x.dtype][:length])
+
+
+def _of_rows(numbers: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A number for each row in the shape that spreads it over the row."""
+    return numbers[:, None] if x.ndim == 2 else numbers.reshape(*x.shape[:-1], 1)
+
+
+def softmax_of_rows(x: np.ndarray) -> np.ndarray:
+    """Exponentials over the sums of their rows, which are no greater than 1e19 and no less than 1e-4.
+
+    Raises:
+        ArithmeticError: they are, or may be.
+
+    >>> softmax_of_rows(np.array([[0.0, 0.0], [-np.inf, 1.0]]))
+    array([[0.5, 0.5],
+           [0. , 1. ]])
+    """
+    exponentials = np.exp(x)
+    sums = _sums(x, exponentials)
+    inverse = ONE[x.dtype] / sums
+    if not (sums.dot(sums) < math.inf and inverse.dot(inverse) < 1e8):
+        raise ArithmeticError
+    return np.multiply(exponentials, _of_rows(inverse, x), exponentials)
+
+
+ONE = {dtype: np.ones((), dtype) for dtype in WIDE_FLOATS}
+ZERO = {dtype: np.zeros((), dtype) for dtype in WIDE_FLOATS}
+
+
+def _logarithms(x: np.ndarray, most: float) -> np.ndarray:
+    """The logarithms of rows' sums of exponentials.
+
+    Raises:
+        ArithmeticError: one is greater than ``most``, or nan, or less than the negative of it.
+    """
+    found = np.log(_sums(x, np.exp(x)))
+    size = np.absolute(found)
+    if size.item(size.argmax()) < most:
+        return found
+    raise ArithmeticError
+
+
+SMALL, FINITE = 12, 80
+"""Less than ``SMALL`` changes a float32 by 5e-7 where it is taken off; of ``FINITE``, exponentials are finite."""
+
+
+def log_softmax_of_rows(x: np.ndarray) -> np.ndarray:
+    """Numbers less the logarithms of their rows' sums of exponentials, none of them above 0.
+
+    Raises:
+        ArithmeticError: those are not small.
+
+    >>> log_softmax_of_rows(np.array([[0.0, 0.0], [-np.inf, 1.0]]))
+    array([[-0.69314718, -0.69314718],
+           [       -inf,  0.        ]])
+    """
+    found = np.subtract(x, _of_rows(_logarithms(x, SMALL), x))
+    return np.minimum(found, ZERO[x.dtype], out=found)
+
+
+def logsumexp_of_rows(x: np.ndarray) -> np.ndarray:
+    """The logarithms of rows' sums of exponentials, with a last dimension of one element.
+
+    Raises:
+        ArithmeticError: they are not small.
+
+    >>> logsumexp_of_rows(np.array([[0.0, 0.0], [-np.inf, 1.0]]))
+    array([[0.69314718],
+           [1.        ]])
+    """
+    return _of_rows(_logarithms(x, FINITE), x)
+
+
+def losses_of_classes(x: np.ndarray, target: np.ndarray, reduction: str, ignore_index: int) -> np.ndarray:
+    """Minus ``log_softmax`` of rows at the class of each, those that are ``ignore_index`` left out.
+
+    >>> losses_of_classes(np.array([[0.0, 0.0], [9.0, 9.0]]), np.array([0, -1]), "sum", -1)
+    array(0.69314718)
+    """
+    try:
+        logarithms = _logarithms(x, SMALL)
+    except ArithmeticError:
+        x = x - x.max(-1, keepdims=True, initial=-np.inf)
+        logarithms = np.log(np.exp(x).sum(-1))
+    counts = None
+    if ignore_index >= 0 or not target.size or target.item(target.argmin()) < 0:
+        counts = target != ignore_index
+    rows = np.arange(len(x))
+    try:
+        picked = x[rows, target]
+    except IndexError:
+        picked = x[rows, target.clip(0, x.shape[1] - 1)]
+    zero = ZERO[x.dtype]
+    losses = np.maximum(logarithms - picked, zero)
+    if counts is not None:
+        losses = np.where(counts, losses, zero)
+    if reduction == "none":
+        return losses
+    count = len(losses)
+    total = losses.dot(ONES[x.dtype][:count]) if count <= LONGEST else np.add.reduce(losses)
+    if reduction == "mean":
+        total /= x.dtype.type(count if counts is None else np.count_nonzero(counts))
+    return np.asarray(total)

@@ -1,0 +1,151 @@
+"""Public functions that were called so before: what the short way gives, and where it must not be taken.
+
+Every program makes calls of one kind several times, for only the first go the long way: Note [Shortcuts].
+"""
+
+import pytest
+from harness import Programs, agree, attempt
+
+import tapegrad
+from tapegrad.ops.operator import shortcuts
+
+pytestmark = pytest.mark.parity
+
+PROGRAMS = program = Programs()
+
+
+def often(function, *args, **kwargs):
+    """What a function gives, or refuses, several times."""
+    return [attempt(lambda: shown(function(*args, **kwargs))) for _ in range(5)]
+
+
+def shown(result):
+    node = result.grad_fn
+    return result.tolist(), str(result.dtype), result.requires_grad, None if node is None else type(node).__name__
+
+
+@program
+def values_and_gradients(torch):
+    x, w = (torch.tensor(rows, requires_grad=True) for rows in ([[1.0, -2.0], [0.5, 3.0]], [[0.5, 1.0]]))
+    seen, linear = [], torch.nn.functional.linear
+    for _ in range(5):
+        hidden = torch.maximum(x.relu(), x.tanh().clamp(-1, 0.25)) + linear(x, w)
+        loss = hidden.softmax(1).sum(dim=0, keepdim=True).mean() + linear(x, w, None).sum()
+        loss.backward()
+        seen.append((shown(loss), x.grad.tolist(), w.grad.tolist()))
+    return seen
+
+
+@program
+def numbers_that_are_equal_are_not_the_same(torch):
+    x, seen = torch.tensor([[1, -2], [0, 3]]), []
+    for given in (1, True, 1.0, 0, 0.0, -0.0, False, -0.0):
+        seen.append(often(torch.add, x, given))
+        seen.append(often(torch.clamp, x.float(), given))
+        seen.append([value.reciprocal().tolist() for value in [x.float().mul(given) for _ in range(4)]])
+        seen.append(often(x.sum, given))
+        seen.append(often(x.cumsum, given))
+    return seen
+
+
+@program
+def tensors_in_lists(torch):
+    x, y, seen = torch.tensor([[1.0, 2.0]], requires_grad=True), torch.tensor([[3.0, -4.0]]), []
+    for tensors in ([x, y], (x, y), [y, x], [x], [x, y, x], [y, y], []):
+        for dim in (0, 1, True, -1):
+            seen += often(torch.cat, tensors, dim) + often(torch.stack, tensors, dim)
+        seen += often(torch.cat, tensors=tensors) + often(torch.cat, tensors, dim=1)
+    for _ in range(4):
+        torch.cat([x, y, torch.ones(0)], 1).sum().backward()
+    for shape in ((2,), [2], (1, 2)):
+        seen += often(torch.nn.functional.layer_norm, y, shape) + often(x.sum, shape) + often(x.sum, (0, 1))
+    return seen, x.grad.tolist()
+
+
+@program
+def what_is_refused_is_refused_always(torch):
+    for _ in range(4):
+        torch.relu(torch.ones(2))
+    seen = [often(torch.relu, torch.tensor([True])), often(torch.relu, 1.0), often(torch.relu, [torch.ones(2)])]
+    seen.append(often(torch.maximum, torch.ones(2), torch.ones(2, dtype=torch.complex64)))
+    return [*seen, often(torch.softmax, torch.ones(2), 1), often(torch.ones(2).sum, 7)]
+
+
+@program
+def the_default_dtype_changes(torch):
+    seen, before = [], torch.get_default_dtype()
+    try:
+        for dtype in (torch.float32, torch.float64, torch.float32):
+            torch.set_default_dtype(dtype)
+            seen += often(torch.tensor([1, 2]).exp) + often(torch.mul, torch.tensor([1, 2]), 2.5)
+    finally:
+        torch.set_default_dtype(before)
+    return seen
+
+
+@program
+def modes_that_are_switched_on_later(torch):
+    x, seen = torch.tensor([0.5, 2.0], requires_grad=True), []
+    y, w = x.detach().clone(), torch.ones(2, 2)
+    for _ in range(3):
+        for mode in (torch.enable_grad(), torch.no_grad(), torch.inference_mode()):
+            with mode:
+                seen += often(torch.exp, x) + often(torch.add, x, y)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            seen += often(torch.mm, w, w) + often(torch.exp, x) + often(torch.nn.functional.linear, w, w)
+        seen += often(torch.mm, w, w)
+    return seen
+
+
+@program
+def who_overrides_functions_is_asked(torch):
+    class Own(torch.Tensor):
+        pass
+
+    class Told(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            names.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    names, x = [], torch.ones(2)
+    own, kinds = x.as_subclass(Own), []
+    for _ in range(3):
+        for _ in range(4):
+            x.relu(), torch.maximum(x, x)
+        with Told():
+            x.relu(), torch.maximum(x, x)
+        kinds += [type(one).__name__ for one in (own.relu(), torch.maximum(x, own), x.relu()) for _ in range(4)]
+    return names, kinds
+
+
+@program
+def results_in_given_tensors_and_in_place(torch):
+    x, target = torch.tensor([1.0, -1.0]), torch.zeros(2)
+    seen = [torch.exp(x, out=target) is target for _ in range(5)]
+    seen += [torch.nn.functional.relu(x.clone(), inplace=True).tolist() for _ in range(5)]
+    held = torch.ones(2)
+    seen += [torch.nn.functional.relu(held, True) is held for _ in range(5)]
+    return seen, target.tolist(), held._version
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
+def test_program(function):
+    agree(function)
+
+
+@pytest.mark.parametrize(("method", "given"), [("relu", ()), ("maximum", (1.0,)), ("sum", (0,)), ("clamp", (-1, 0.5))])
+def test_calls_that_come_again_take_the_short_way(method, given):
+    x = tapegrad.ones(7)
+    operands = [tapegrad.ones(7) if method == "maximum" else number for number in given]
+    for _ in range(4):
+        getattr(x, method)(*operands)
+    assert [kind for kind in shortcuts.values() if kind is not None]
+    kinds = [kind for kind in shortcuts.recent if kind[0].__name__ in (method, "function") and kind[2] is x._spec]
+    assert kinds
+
+
+def test_numbers_that_are_never_the_same_are_not_kept():
+    x, before = tapegrad.ones(9), len(shortcuts)
+    for number in range(50):
+        x.clamp(-number, number / 7).mul(number / 3)
+    assert len(shortcuts) == before
