@@ -134,7 +134,7 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None
         return None
     if max(ahead, behind) > LONGEST:
         return None
-    found, factors = writer.full(equation, 0), _factors(writer, equation, behind) if last else []
+    found, factors = writer.full(equation, 0), _factors_of_rows(writer, equation, behind) if last else []
     if factors:
         matrices = [one if len(shape) == 2 else f"{one}.reshape(-1, {behind})" for one in factors]
         found = f"{writer.helper(np.vecdot)}({', '.join(matrices)})"
@@ -147,7 +147,7 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None
     return found if len(result) == 1 else f"{found}.reshape({writer.shape(result)})"
 
 
-def _factors(writer: Any, equation: Any, behind: int) -> list[str]:
+def _factors_of_rows(writer: Any, equation: Any, behind: int) -> list[str]:
     """The two factors of a product of which nothing else than this sum is wanted; none, if it is no such product.
 
     >>> import jax
