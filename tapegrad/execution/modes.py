@@ -103,7 +103,7 @@ def computes_now() -> bool:
 def note_other_lengths() -> None:
     """A call is recorded that differs from one before in lengths alone: what comes now is less likely to come back."""
     program = recording.program
-    if capturing.by is None and program.limit <= VAIN:
+    if capturing.by is None and 0 < program.limit <= VAIN:
         program.limit -= OTHER_LENGTHS
 
 

@@ -33,7 +33,7 @@ VAIN = 512
 PROGRAM = 16
 """As many instructions as a program costs besides its own: it is looked up, and results are looked for."""
 
-OTHER_LENGTHS = 16
+OTHER_LENGTHS = 32
 """As many as a call costs besides that is planned for other lengths than one before."""
 
 APART = 8
