@@ -50,14 +50,15 @@ def align_in(context: Context) -> bool:
     >>> not align_in(context) or context.run(np.empty, 10_000).ctypes.data % ALIGNED == 0
     True
     """
-    if sys.platform != "linux" or sys.implementation.name != "cpython":
+    table = getattr(np._core.multiarray, "_ARRAY_API", None)  # type: ignore[attr-defined]
+    if sys.platform != "linux" or sys.implementation.name != "cpython" or table is None:
         return False
     c, python = ctypes.CDLL(None), ctypes.pythonapi
     pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", python))
     capsule_of = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
         ("PyCapsule_New", python)
     )
-    functions = ctypes.cast(pointer_in(np._core.multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))  # type: ignore[attr-defined]
+    functions = ctypes.cast(pointer_in(table, None), ctypes.POINTER(ctypes.c_void_p))
     known = ctypes.PYFUNCTYPE(ctypes.py_object)(functions[GET_HANDLER])()
     handler = _Allocator()
     ctypes.memmove(ctypes.addressof(handler), pointer_in(known, _NAME), _Allocator.known_as.offset)

@@ -164,8 +164,18 @@ def _logarithms(x: np.ndarray, most: float) -> np.ndarray:
     raise ArithmeticError
 
 
-SMALL, FINITE = 12, 80
-"""Less than ``SMALL`` changes a float32 by 5e-7 where it is taken off; of ``FINITE``, exponentials are finite."""
+SMALL, SMALLER, FINITE = 12, 2, 80
+"""Less than ``SMALL`` or ``SMALLER``, taken off a float32, moves it by 5e-7 or 1e-7; ``FINITE`` has an exponential."""
+
+
+def _refuse_near(greatest: float, logarithms: np.ndarray) -> None:
+    """Refuse logarithms of probabilities so near 0 that what the logarithms of sums moved them by is a part of them.
+
+    Raises:
+        ArithmeticError: they are.
+    """
+    if greatest > -1 and max(logarithms.item(logarithms.argmax()), -logarithms.item(logarithms.argmin())) > SMALLER:
+        raise ArithmeticError
 
 
 @_by_matrix
@@ -173,13 +183,15 @@ def log_softmax_of_rows(x: np.ndarray) -> np.ndarray:
     """Numbers less the logarithms of their rows' sums of exponentials, none of them above 0.
 
     Raises:
-        ArithmeticError: those are not small.
+        ArithmeticError: those are not small, or a probability is near 1.
 
     >>> log_softmax_of_rows(np.array([[0.0, 0.0], [-np.inf, 1.0]]))
     array([[-0.69314718, -0.69314718],
            [       -inf,  0.        ]])
     """
-    found = np.subtract(x, _logarithms(x, SMALL)[:, None])
+    logarithms = _logarithms(x, SMALL)
+    found = np.subtract(x, logarithms[:, None])
+    _refuse_near(found.item(found.argmax()), logarithms)
     return np.minimum(found, NUMBERS[x.dtype][2], out=found)
 
 
@@ -208,15 +220,12 @@ def losses_of_classes(x: np.ndarray, target: np.ndarray, reduction: str, ignore_
         if not x.size or classes > LONGEST:
             raise ArithmeticError
         logarithms = _logarithms(x, SMALL)
+        losses = logarithms - _of_classes(x, target)
+        _refuse_near(-losses.item(losses.argmin()), logarithms)
     except ArithmeticError:
         x = x - x.max(-1, keepdims=True, initial=-np.inf)
-        logarithms = np.log(np.exp(x).sum(-1))
-    rows = np.arange(count)
-    try:
-        picked = x[rows, target]
-    except IndexError:
-        picked = x[rows, target.clip(0, classes - 1)]
-    losses, total = np.maximum(logarithms - picked, zero), count
+        losses = np.log(np.exp(x).sum(-1)) - _of_classes(x, target)
+    losses, total = np.maximum(losses, zero), count
     if ignore_index >= 0 or not count or target.item(target.argmin()) < 0:
         counts = target != ignore_index
         losses, total = np.where(counts, losses, zero), int(np.count_nonzero(counts))
@@ -224,3 +233,12 @@ def losses_of_classes(x: np.ndarray, target: np.ndarray, reduction: str, ignore_
         return losses
     found = losses.dot(ones[:count]) if count <= LONGEST else np.add.reduce(losses)
     return np.asarray(found / x.dtype.type(total) if reduction == "mean" else found)
+
+
+def _of_classes(x: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Of each row the element at a class; of one of the others, where that is none."""
+    rows = np.arange(len(x))
+    try:
+        return x[rows, target]
+    except IndexError:
+        return x[rows, target.clip(0, x.shape[1] - 1)]
