@@ -615,7 +615,9 @@ def written(function: Callable, arguments: Sequence[Any]) -> HostCode:
 
     >>> print(written(lambda x, y: (x * y).sum(), [jax.ShapeDtypeStruct((3,), "float32")] * 2).source)
     def body(x0, x1):
-        return asarray(reduce_add(multiply(x0, x1), (0,)))
+        v0 = x0.ravel()
+        v1 = x1.ravel()
+        return asarray(v0.dot(v1))
     """
     closed, tree = jax.make_jaxpr(function, return_shape=True)(*arguments)
     return written_jaxpr(closed, tree, [argument is not None for argument in arguments])
