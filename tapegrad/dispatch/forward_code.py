@@ -261,7 +261,7 @@ def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> A
     key = ("replay", thread.modes, *specs, *settings.items())
     run = op.plan_cache.get(key)
     if run is None:
-        plan = plan_of(op, specs, settings)
+        plan = plan_for(op, specs, settings)
         run = op.plan_cache.keep(key, runner(plan, lambda: _replayed.values()))  # type: ignore[misc]
     outer, _replayed.values = _replayed.values, values
     try:

@@ -375,9 +375,9 @@ class Plan:
 
     def general(self) -> Plan:
         """The same with what goes for other lengths, too: where formulas find what they name, if that is no shape."""
-        twin = self.formulas()
-        places = [place for found in self.sources.values() for place in found]
-        twin._sources = None if any(kind == "constant" and isinstance(key, tuple) for kind, key in places) else self.sources
+        twin, places = self.formulas(), [place for found in self.sources.values() for place in found]
+        shaped = any(kind == "constant" and isinstance(key, tuple) for kind, key in places)
+        twin._sources = None if shaped else self.sources
         return twin
 
     def formulas(self) -> Plan:
