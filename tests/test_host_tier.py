@@ -415,6 +415,15 @@ SAMPLES = list(all_samples())
 FIRST = first_of_each(SAMPLES)
 
 
+@pytest.mark.parametrize("name", ["lcm", "ctc_loss", "lstm_layer", "matrix_exp", "hermite_polynomial_h"])
+def test_loops_of_kernels_stay_loops(name):
+    """Though what is jitted inside is traced as if it was not: Note [Flat traces]."""
+    (looping, _), *_ = traced(next(sample for sample in FIRST if sample.op == name))
+    assert "while[" in str(looping) or "scan[" in str(looping)
+    (straight, _), *_ = traced(next(sample for sample in FIRST if sample.op == "elu"))
+    assert "jit[" not in str(straight)
+
+
 def test_all_kernels_are_written_but_for_those_that_the_table_of_operators_names():
     missing = {sample.op for sample in FIRST if written_or_known(sample) is None}
     assert missing == set(BY_XLA) - ONLY_LATER

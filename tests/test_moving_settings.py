@@ -75,6 +75,12 @@ def test_numbers_at_which_another_formula_holds_are_told_from_those_that_move():
         assert product.tolist() == [[3 * p] * 2] * 2
 
 
+def test_a_dimension_that_changes_is_no_symbol():
+    x = torch.ones(2, 3, 1, 1, 1, 5, requires_grad=True)
+    assert [tuple(x.squeeze(axis).shape) for axis in (2, 3, 4, 5)] == [(2, 3, 1, 1, 5)] * 3 + [(2, 3, 1, 1, 1, 5)]
+    assert [x.movedim(axis, 0).shape[1:] for axis in (0, 2, 5)] == [(3, 1, 1, 1, 5), (2, 3, 1, 1, 5), (2, 3, 1, 1, 1)]
+
+
 def test_what_a_node_saved_is_the_number_of_its_own_call():
     x = torch.linspace(-2, 2, 30, requires_grad=True)
     values = [0.1 * i for i in range(1, 9)]

@@ -76,7 +76,7 @@ def test_lengths_are_two_and_differ_where_they_may_change_what_is_computed():
 
 def test_what_depends_on_more_than_is_known_has_no_structure():
     with pytest.raises(TypeError, match="_DimExpr"):
-        structure_for("split", ("n0", 4, 0, "m0"), (5, 4), axis=0, size=3)
+        structure_for("split", ("n0", 4, "m0"), (5, 4), axis=0, size=3)
 
 
 # -- calls -------------------------------------------------------------------------------------------------------------
@@ -305,7 +305,7 @@ def grown(value, by):
 
 def lengths_of(specs, settings):
     lengths = []
-    structures.skeleton((*specs, *settings.items()), lengths)
+    structures.skeleton_of(specs, settings, lengths)
     return tuple(lengths)
 
 

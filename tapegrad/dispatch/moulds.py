@@ -28,7 +28,7 @@ from typing import Any
 
 from tapegrad.dispatch.kernels import abstract_argument
 from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.structures import Fit, skeleton
+from tapegrad.dispatch.structures import Fit, settings_skeleton
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.shared import SMALL, FloatKernel, SharedKernel
 from tapegrad.execution.symbolic import GeneralTrace
@@ -50,7 +50,9 @@ class Mould:
         last: the specs of the plan that was made last.
     """
 
-    __slots__ = ("last", "runs", "appliers", "runner", "applier", "structure", "_plan", "_forward", "_backward", "_some")
+    __slots__ = (
+        "last", "runs", "appliers", "runner", "applier", "structure", "_plan", "_forward", "_backward", "_some",
+    )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
         self.runs: dict[SharedKernel, Callable] = {}
@@ -234,8 +236,11 @@ class MovingRunner:
         """What runs a call with these settings, in which these are the numbers; None if it needs a plan like others."""
         structure = self._plan.fit.structure
         found = structure.read(*self._lengths, *numbers)
-        if found is None or any(found[place] != number for place, number in self._fixed):
+        if found is None:
             return None
+        for place, number in self._fixed:
+            if found[place] != number:
+                return None
         if numbers == self._last:
             self._times += 1
             if self._times > OFTEN:
@@ -259,6 +264,5 @@ def mould_key(specs: tuple, settings: dict, modes: Modes, numbers: list[Any]) ->
             numbers.extend(spec.shape)
         else:
             key.append(spec)
-    for name, value in settings.items():
-        key += name, skeleton(value, numbers)
+    key += settings_skeleton(settings, numbers)
     return tuple(key)

@@ -15,7 +15,8 @@ if that doesn't help there is no structure, and each shape is traced as it comes
 nobody knows to be equal count as different. So symbols of one structure, and what is computed from them, stand for
 lengths that differ from each other, and from its other lengths. Of operators that are ``uniform``, elementwise ones
 among them, it is known that neither matters: what is traced with lengths that are two or more, and differ, is right for
-all but 0. Floats at which another formula holds (``special``: a norm's 0, 1 and 2) are no symbols either.
+all but 0. Floats at which another formula holds (``special``: a norm's 0, 1 and 2) are no symbols either, nor is which
+dimension is meant.
 
 Traced anew at each length are still: adaptive pooling and antialiased resampling (how many elements a window has
 follows from the lengths); convolutions and recurrent layers of other widths (the lengths choose the algorithm); the
@@ -46,6 +47,9 @@ MOST_EXAMPLES = 4
 
 SPECIAL: ContextVar[tuple[float, ...] | None] = ContextVar("special", default=None)
 """The ``special`` numbers of the operator that is traced with floats in place of settings; None elsewhere."""
+
+AXES = frozenset(("axis", "axes", "axis0", "axis1", "axis2"))
+"""The names of settings that say which dimensions are meant."""
 
 NUMBER = object()
 """Stands for a number in the skeleton of a call."""
@@ -100,7 +104,7 @@ class Sought(NamedTuple):
     @classmethod
     def of(cls, op: Any, specs: tuple, settings: dict) -> Sought:
         numbers: list[Any] = []
-        key = skeleton((*specs, *settings.items()), numbers)
+        key = skeleton_of(specs, settings, numbers)
         family = op.families.recent.get(key) or op.families.get(key)
         if family is None:
             family = op.families.keep(key, Family())
@@ -123,15 +127,27 @@ class Sought(NamedTuple):
 def without_numbers(settings: dict) -> tuple[Any, list[Any]]:
     """Settings without their numbers, to look things up with, and the numbers."""
     numbers: list[Any] = []
+    return tuple(settings_skeleton(settings, numbers)), numbers
+
+
+def skeleton_of(specs: tuple, settings: dict, numbers: list[Any]) -> tuple:
+    """A call without its numbers, which are appended to a list."""
+    return (*[skeleton(spec, numbers) for spec in specs], *settings_skeleton(settings, numbers))
+
+
+def settings_skeleton(settings: dict, numbers: list[Any]) -> list[Any]:
+    """The same; the numbers are appended to a list. Those of ``AXES`` are none: kernels ask which is meant."""
     key: list[Any] = []
     for name, value in settings.items():
         kind = type(value)
-        if kind is float or kind is int:
+        if name in AXES:
+            key += name, value
+        elif kind is float or kind is int:
             numbers.append(value)
             key += name, kind
         else:
             key += name, skeleton(value, numbers) if isinstance(value, tuple) else value
-    return tuple(key), numbers
+    return key
 
 
 def skeleton(value: Any, numbers: list[Any]) -> Any:
@@ -245,12 +261,12 @@ class Structure:
 
     def __init__(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: Sequence[str] = ()) -> None:
         numbers: list[Any] = []
-        skeleton((*specs, *settings.items()), numbers)
+        skeleton_of(specs, settings, numbers)
         self.names = symbols_in(pattern)
         self.read = reader(pattern, self.names, order, op.uniform, op.special)
         lengths = [name for name in self.names if name[0] != "p"]
         constraints = [*(f"{name} >= 2" for name in lengths), *order]
-        self._op, self._pattern, self._given, self._arity = op, pattern, (*specs, *settings.items()), len(specs)
+        self._op, self._pattern, self._given = op, pattern, (specs, settings)
         self._symbols = symbols(lengths, constraints)
         self._floats = [name for name in self.names if name[0] == "p"]
         self._backwards: dict[tuple, GeneralTrace | None] = {}
@@ -291,9 +307,11 @@ class Structure:
 
     def filled(self, scope: dict[str, Any]) -> tuple[tuple, dict]:
         """Specs and settings, for what symbols and floats are."""
-        numbers = [eval(number, scope.copy()) if isinstance(number, str) else number for number in self._pattern]
-        filled = _filled(self._given, iter(numbers))
-        return filled[: self._arity], dict(filled[self._arity :])
+        numbers = iter([eval(number, scope.copy()) if isinstance(number, str) else number for number in self._pattern])
+        specs, settings = self._given
+        return tuple([_filled(spec, numbers) for spec in specs]), {
+            name: value if name in AXES else _filled(value, numbers) for name, value in settings.items()
+        }
 
     def _traced(self, make: Callable, arguments: Sequence[Any]) -> tuple[Any, Any]:
         """The jaxpr of the function that ``make`` gives for specs and settings, in which floats come first."""

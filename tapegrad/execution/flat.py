@@ -48,4 +48,4 @@ def staged(function: Callable) -> Callable:
     return call
 
 
-scan, fori_loop, while_loop = map(staged, (lax.scan, lax.fori_loop, lax.while_loop))
+scan, fori_loop, while_loop = staged(lax.scan), staged(lax.fori_loop), staged(lax.while_loop)

@@ -345,7 +345,8 @@ def abstract(function: Callable, arguments: Sequence[Any]) -> Trace:
     """
     stand_ins = [arg(1) if isinstance(arg, type) else jax.ShapeDtypeStruct(*arg) for arg in arguments]
     with jax.core.eval_context(), jax.enable_x64(True):
-        return Trace(*jax.make_jaxpr(function, return_shape=True)(*stand_ins))
+        found = jax.jit(function).trace(*stand_ins)
+    return Trace(found.jaxpr, found.out_info)
 
 
 def is_here(value: Any) -> bool:

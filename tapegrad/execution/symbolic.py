@@ -72,7 +72,8 @@ def traced(function: Callable, arguments: Sequence[Any]) -> tuple[Any, Any]:
     """The jaxpr of a function, and shapes and dtypes of what it gives, for arguments as ``Kernel`` describes them."""
     examples = [one(1) if isinstance(one, type) else jax.ShapeDtypeStruct(*one) for one in arguments]
     with jax.enable_x64(True):
-        return jax.make_jaxpr(function, return_shape=True)(*examples)
+        found = jax.jit(function).trace(*examples)
+    return found.jaxpr, found.out_info
 
 
 def general(closed: Any, tree: Any, names: Sequence[str], lengths: dict[str, int]) -> GeneralTrace | None:

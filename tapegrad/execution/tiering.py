@@ -190,17 +190,24 @@ class Trace(NamedTuple):
 
 
 def has_wide(jaxpr: Any) -> bool:
-    """Whether a jaxpr, or one inside it, has anything of a 64-bit type, Python's numbers aside.
+    """Whether a jaxpr, or one inside it, has anything of a 64-bit type, Python's numbers and single integers aside.
 
     >>> has_wide(jax.make_jaxpr(jax.jit(lambda x: x + 1))(np.float32(1)))
     False
     """
     inside = getattr(jaxpr, "jaxpr", jaxpr)
     atoms = [*inside.invars, *(atom for equation in inside.eqns for atom in (*equation.invars, *equation.outvars))]
-    if any(getattr(aval, "dtype", None) in WIDE and not aval.weak_type for aval in [atom.aval for atom in atoms]):
+    if any(is_wide(atom.aval) for atom in atoms):
         return True
     parameters = (value for equation in inside.eqns for value in equation.params.values())
     return any(has_wide(one) for value in parameters for one in jaxprs_in(value))
+
+
+def is_wide(aval: Any) -> bool:
+    """Whether something of this type would be another number in a trace outside jax's 64-bit mode."""
+    if getattr(aval, "dtype", None) not in WIDE:
+        return False
+    return not (aval.weak_type or (aval.shape == () and aval.dtype.kind in "iu"))
 
 
 class HostFunction(NamedTuple):

@@ -48,8 +48,9 @@ def roll(x, *, shifts, axes):
     for shift, axis in zip(shifts, axes, strict=True):
         length = x.shape[axis]
         if length != 0:
-            parts = (length - shift % length, length), (0, length - shift % length)
-            x = jnp.concatenate([lax.slice_in_dim(x, *part, axis=axis) for part in parts], axis)
+            first = length - shift % length
+            parts = lax.slice_in_dim(x, first, length, axis=axis), lax.slice_in_dim(x, 0, first, axis=axis)
+            x = jnp.concatenate(parts, axis)
     return x
 
 
