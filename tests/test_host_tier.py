@@ -528,3 +528,27 @@ def test_rows_of_what_is_not_dense_are_taken_without_a_copy_of_all(axis):
     assert got.flags.c_contiguous and peak < 10_000
     with pytest.raises(IndexError):
         indexing.taken(many, np.array([400_000]), axis)
+
+
+@pytest.mark.parametrize("least", [-100, 0, 5])
+@pytest.mark.parametrize("add", [True, False])
+def test_many_places_are_written_to_as_by_xla(add, least):
+    rng = np.random.default_rng(0)
+    x, places = np.zeros((100, 90), "float32"), rng.permuted(np.tile(np.arange(100), (90, 1)), axis=1).T + least
+    values = rng.integers(-9, 9, x.shape).astype("float32")
+
+    def write(x, places, values):
+        at = x.at[places, jnp.arange(90)]
+        return at.add(values) if add else at.set(values)
+
+    with jax.enable_x64(True):
+        expected = np.asarray(jax.jit(write)(x, places, values))
+    np.testing.assert_array_equal(on_host(write, [x, places, values]), expected)
+
+
+@pytest.mark.parametrize("shape", [(70, 200), (3, 90, 110), (2, 9000), (9000, 2), (1, 5000)])
+def test_copies_of_large_transposed_arrays_are_in_order(shape):
+    x = np.random.default_rng(0).standard_normal(shape).swapaxes(-1, -2)
+    copy = on_host(jnp.copy, [x])
+    assert copy.flags.c_contiguous and not np.shares_memory(copy, x)
+    np.testing.assert_array_equal(copy, x)

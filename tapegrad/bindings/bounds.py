@@ -13,6 +13,7 @@ import numpy as np
 
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import innermost, is_readable, is_traced, may_look, to_host
+from tapegrad.execution.host_tier.indexing import UNSIGNED
 from tapegrad.execution.late import Complaint, check_later, found_in
 from tapegrad.tensor.lifted import all_elements
 from tapegrad.tensor.tensor import Tensor, value_of
@@ -87,10 +88,6 @@ def refuse_unless(valid: Tensor, told: str, more: Callable[[], str]) -> None:
 
 FEW = 1 << 30
 """Bounds below it can be added to 32-bit integers, if those are within them."""
-
-
-UNSIGNED = {size: np.dtype(f"u{size}") for size in (4, 8)}
-"""The dtypes of integers without a sign, by their sizes."""
 
 
 def outside(x: Any, low: int, high: int, ignored: int | None = None) -> Any:

@@ -16,17 +16,22 @@ from collections.abc import Callable
 from operator import is_
 from typing import Any
 
+from tapegrad.caches import memory
 from tapegrad.dispatch.forward_code import spec_of
 from tapegrad.execution.dtypes import dtype
 from tapegrad.ops.operator import shortcuts
-from tapegrad.tape.modes import Modes, switched, thread
+from tapegrad.tape.modes import Modes, thread, watching
+from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 
 WATCHED = 2
 """How many calls of a kind are made before one is watched: many come once only."""
 
-KINDS = 16
-"""How many kinds of calls of one function are counted."""
+KINDS = 256
+"""How many kinds of calls are counted at a time."""
+
+_counts: dict[tuple, int] = {}
+memory.others.append(_counts)
 
 PLAIN = frozenset((int, float, bool, str, dtype, type(None)))
 """Types of arguments whose values are a part of the kind, where equal ones are the same."""
@@ -37,7 +42,7 @@ OTHER: list = []
 
 def settled(function: Callable, whole: Callable) -> Callable:
     """``whole``, what is public of ``function``, with shortcuts. See Note [Shortcuts]."""
-    recent, seen = shortcuts.recent, dict[tuple, int]()
+    recent = shortcuts.recent
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -52,15 +57,18 @@ def settled(function: Callable, whole: Callable) -> Callable:
         return slow(kind, args, kwargs) if run is None else run(*args, **kwargs)
 
     def slow(kind: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
-        run, count = shortcuts.get(kind), seen.get(kind, 0)
+        run, count = shortcuts.get(kind), _counts.get(kind, 0)
         if run is not None:
             return run(*args, **kwargs)
         if count <= WATCHED and may_be_kept(kind[1]):
-            if len(seen) >= KINDS:
-                seen.clear()
-            seen[kind] = count + 1
+            if len(_counts) >= KINDS:
+                _counts.clear()
+            _counts[kind] = count + 1
             if count == WATCHED:
-                return watched(whole, kind, args, kwargs)
+                result = watched(whole, kind, args, kwargs)
+                if kind in recent:  # should it be forgotten, it is watched again
+                    _counts.pop(kind, None)
+                return result
         return whole(*args, **kwargs)
 
     return call
@@ -78,7 +86,7 @@ def kind_of_argument(x: Any) -> Any:
     kind = type(x)
     if kind in PLAIN:
         return (kind, x) if x or kind is not float else OTHER  # -0.0 is equal to 0.0
-    if kind is list or kind is tuple:
+    if kind is list or kind is tuple or kind is Size:
         return (kind, *[one._spec if isinstance(one, Tensor) else kind_of_argument(one) for one in x])
     return OTHER
 
@@ -90,29 +98,27 @@ def may_be_kept(modes: Modes) -> bool:
 
 
 def watched(whole: Callable, kind: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Make a call, and remember its operator's plan if that was all."""
+    """Make a call, and remember the plan of the operator that it called if that was all."""
     seen: list[tuple] = []
-    modes, watchers = thread.modes, thread.result_watchers
-    try:
-        thread.result_watchers = (lambda *ran: seen.append(ran),)
-        with switched(results_watched=True):
-            result = whole(*args, **kwargs)
-    finally:
-        thread.result_watchers = watchers
+
+    def watcher(op: Any, operands: tuple, settings: dict) -> Any:
+        made = op(*operands, **settings)
+        seen.append((thread.modes, op, operands, settings, made))
+        return made
+
+    with watching(interceptor=watcher):
+        told = thread.modes
+        result = whole(*args, **kwargs)
+    for _, op, operands, settings, _ in seen:  # what gives calls to watchers need not be kept
+        op.plans.pop((told, *map(spec_of, operands), *settings.items()), None)
     if len(seen) == 1 and type(result) is Tensor and not vars(result):
-        plan, operands, results = seen[0]
-        if plan.modes is modes.replace(results_watched=True) and len(results) == 1 and results[0] is result:
-            run = _plain_run(plan, modes, operands)
+        modes, op, operands, settings, made = seen[0]
+        if modes is thread.modes and made is result:
+            run = op.plan_cache.get((modes, *map(spec_of, operands), *settings.items()))
             call = None if run is None else _on_arguments(run, args, kwargs, operands)
             if call is not None:
                 shortcuts.keep(kind, call)
     return result
-
-
-def _plain_run(plan: Any, modes: Modes, operands: tuple) -> Callable | None:
-    """What runs calls such as a plan's, where nobody watches; None if the plan for that isn't kept."""
-    found: Callable | None = plan.op.plan_cache.get((modes, *map(spec_of, operands), *plan.given.items()))
-    return found
 
 
 def _on_arguments(run: Callable, args: tuple, kwargs: dict[str, Any], operands: tuple) -> Callable | None:

@@ -148,7 +148,7 @@ def mul(input: Any, other: Any) -> Tensor:
 _DIVIDED = InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.div))
 
 
-@public("torch", "Tensor", aliases=("divide",), in_place=_DIVIDED, is_settled=True)
+@public("torch", "Tensor", aliases=("divide",), in_place=_DIVIDED)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """``input / other``, broadcast; either may be a number.
 
@@ -188,7 +188,7 @@ def _check_divisor(x: Any, y: Any) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-@public("torch", "Tensor", in_place=InPlace(underivable=True), out=Out(derivative=False), is_settled=True)
+@public("torch", "Tensor", in_place=InPlace(underivable=True), out=Out(derivative=False))
 def floor_divide(input: Any, other: Any) -> Tensor:
     """``input // other``, broadcast. Not differentiable: ``div(..., rounding_mode="floor")`` is, with gradient 0.
 
@@ -201,7 +201,7 @@ def floor_divide(input: Any, other: Any) -> Tensor:
     return arithmetic.floor_divide(x, y)
 
 
-@public("torch", "Tensor", is_settled=True)
+@public("torch", "Tensor")
 def remainder(input: Any, other: Any) -> Tensor:
     """``input`` modulo ``other``, with the sign of ``other``; either may be a number.
 
@@ -219,7 +219,7 @@ def remainder(input: Any, other: Any) -> Tensor:
     return arithmetic.remainder(x, y) if isinstance(y, Tensor) else arithmetic.remainder_number(x, y)
 
 
-@public("torch", "Tensor", is_settled=True)
+@public("torch", "Tensor")
 def fmod(input: Tensor, other: Any) -> Tensor:
     """The remainder of ``input / other``, with the sign of ``input``.
 

@@ -182,7 +182,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 # -- padding -----------------------------------------------------------------------------------------------------------
 
 
-@public("nn.functional")
+@public("nn.functional", is_settled=True)
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """``input`` with something put around it: ``pad`` holds (before, after) of the last dimension, then of the one
     before it, and so on; negative numbers cut off. ``mode``: ``"constant"`` (``value``, or zeros), ``"reflect"``,

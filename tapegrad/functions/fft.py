@@ -88,6 +88,9 @@ def given_points(function: str, n: Any) -> int | None:
 
 def resized(input: Tensor, axes: tuple[int, ...], lengths: tuple[int, ...]) -> Tensor:
     """``input`` with zeros behind it, or its first items only, along some dimensions."""
+    shape = tuple(input._spec.shape)
+    if [shape[axis] for axis in axes] == [*lengths]:
+        return input
     widths = [(0, 0)] * input.ndim
     for axis, length in zip(axes, lengths, strict=True):
         if length < input.shape[axis]:
@@ -255,7 +258,8 @@ def extent(function: str, input: Tensor, s: Any, dim: Any) -> Extent:
             raise RuntimeError(f"Got shape with {len(sizes)} values but input tensor only has {input.ndim} dimensions.")
         axes = axes if dims is not None else axes[input.ndim - len(sizes) :]
     sizes = (-1,) * len(axes) if sizes is None else sizes
-    lengths = [input.shape[axis] if size == -1 else size for axis, size in zip(axes, sizes, strict=True)]
+    shape = tuple(input._spec.shape)
+    lengths = [shape[axis] if size == -1 else size for axis, size in zip(axes, sizes, strict=True)]
     return Extent(axes, tuple(map(points, lengths)))
 
 

@@ -215,7 +215,7 @@ def linalg_norm(
     return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
 
 
-@public("torch", "functional")
+@public("torch", "functional", is_settled=True)
 def norm(
     input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: dtype | None = None
 ) -> Tensor:
@@ -235,7 +235,7 @@ def norm(
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 
-@public("Tensor", name="norm")
+@public("Tensor", name="norm", is_settled=True)
 def tensor_norm(
     self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtype | None = None
 ) -> Tensor:

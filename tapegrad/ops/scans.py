@@ -87,15 +87,37 @@ def plus(x, y):
 )  # fmt: skip
 def recurrence(a, b, *, axis, reverse):
     """The solution h of ``h_i = a_i h_{i-1} + b_i`` along ``axis`` (``h_{i+1}`` if ``reverse``), starting from 0."""
-    return _solution(widened(a), widened(b), axis=axis, reverse=reverse).astype(b.dtype)
+    axis %= max(b.ndim, 1)
+    turned = (lambda x: lax.rev(x, (axis,))) if reverse else (lambda x: x)
+    return turned(_solved(turned(widened(a)), turned(widened(b)), axis=axis)).astype(b.dtype)
 
 
-@on_host(recurred, smooth=True, nanoseconds=15)
-def _solution(a, b, *, axis, reverse):
-    def both(first, second):
-        return first[0] * second[0], second[0] * first[1] + second[1]
+FEW = 8
+"""So many steps are made one by one."""
 
-    return lax.associative_scan(both, (a, b), reverse, axis)[1]
+
+def solved(a, b, axis):
+    """``recurrence`` forward: every second element first, by steps of two, and from each of them the one behind it."""
+    length = b.shape[axis]
+
+    def part(x, start, stride=1, stop=length):
+        return lax.slice_in_dim(x, start, stop, stride, axis)
+
+    if length <= FEW:
+        found = [part(b, 0, stop=1)] if length else [b]
+        for i in range(1, length):
+            found.append(part(a, i, stop=i + 1) * found[-1] + part(b, i, stop=i + 1))
+        return jnp.concatenate(found, axis)
+    to, count = part(a, 1, 2), length // 2
+    odd = solved(to * part(a, 0, 2, 2 * count), to * part(b, 0, 2, 2 * count) + part(b, 1, 2), axis)
+    even = part(a, 2, 2) * lax.slice_in_dim(odd, 0, (length - 1) // 2, 1, axis) + part(b, 2, 2)
+    even = jnp.concatenate([part(b, 0, stop=1), even], axis)
+    shape = (*b.shape[:axis], 2 * count, *b.shape[axis + 1 :])
+    pairs = jnp.stack([lax.slice_in_dim(even, 0, count, 1, axis), odd], axis + 1).reshape(shape)
+    return pairs if length % 2 == 0 else jnp.concatenate([pairs, lax.slice_in_dim(even, count, None, 1, axis)], axis)
+
+
+_solved = on_host(recurred, smooth=True, nanoseconds=15)(solved)
 
 
 @general(

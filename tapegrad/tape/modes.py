@@ -149,7 +149,7 @@ class Modes:
         raise AttributeError("Modes are immutable; use replace()")
 
     def __repr__(self) -> str:
-        return f"Modes({', '.join(f'{name}={getattr(self, name)}' for name in self.__slots__[:-1])})"
+        return f"Modes({', '.join(f'{name}={getattr(self, name)}' for name in self.__slots__ if name[0] != '_')})"
 
 
 _users: tuple[weakref.ref[threading.Thread], ...] = ()

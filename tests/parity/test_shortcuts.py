@@ -37,6 +37,13 @@ def values_and_gradients(torch):
 
 
 @program
+def shapes_as_arguments(torch):
+    x = torch.tensor([[1.0, -2.0], [0.5, 3.0]], requires_grad=True)
+    norm = torch.nn.functional.layer_norm
+    return [often(norm, x, given) for given in (x.shape[1:], x.shape, (2,), torch.Size([3]))]
+
+
+@program
 def numbers_that_are_equal_are_not_the_same(torch):
     x, seen = torch.tensor([[1, -2], [0, 3]]), []
     for given in (1, True, 1.0, 0, 0.0, -0.0, False, -0.0):
@@ -69,6 +76,15 @@ def what_is_refused_is_refused_always(torch):
     seen = [often(torch.relu, torch.tensor([True])), often(torch.relu, 1.0), often(torch.relu, [torch.ones(2)])]
     seen.append(often(torch.maximum, torch.ones(2), torch.ones(2, dtype=torch.complex64)))
     return [*seen, often(torch.softmax, torch.ones(2), 1), often(torch.ones(2).sum, 7)]
+
+
+@program
+def what_is_refused_of_elements(torch):
+    x, one, zero, seen = torch.tensor([5, 6]), torch.tensor([1, 2]), torch.tensor([1, 0]), []
+    for name in ("floor_divide", "remainder", "fmod", "div"):
+        named = {"rounding_mode": "floor"} if name == "div" else {}
+        seen += often(getattr(torch, name), x, one, **named) + often(getattr(torch, name), x, zero, **named)
+    return seen
 
 
 @program

@@ -427,8 +427,10 @@ def write(
         arranged = transposed(reshaped(writer, Operand(source, windows.result), shape), inverse(order(windows, labels)))
         written = arranged
     places = ", ".join(parts) or "..."
+    each = len(parts) == len(windows.shape) > 1 and bool(written.shape) and ":" not in places
     if combine is None:
-        return f"{result}[{places}] = {written.source}"
+        return f"{writer.helper(put_at)}({result}, ({places}), {written.source})" if each else (
+            f"{result}[{places}] = {written.source}")  # fmt: skip
     flat = flat_places(writer, windows.shape, as_objects(writer, parts)) if written.shape else None
     if flat is not None:
         add = writer.helper(combine)
@@ -437,7 +439,7 @@ def write(
         return f"{writer.helper(at_rows)}({writer.helper(combine)}, {result}, {parts[0]}, {written.source})"
     if ":" in places or "..." in places:
         return f"{writer.helper(combine)}.at({result}, {as_objects(writer, parts)}, {written.source})"
-    if len(parts) == len(windows.shape) > 1 and written.shape:
+    if each:
         return f"{writer.helper(at_places)}({writer.helper(combine)}, {result}, ({places}), {written.source})"
     return f"{writer.helper(combine)}.at({result}, ({places},), {written.source})"
 
@@ -453,8 +455,14 @@ def flat_places(writer: Any, shape: Sequence[Any], index: str) -> np.ndarray | N
     return found.reshape(-1) if found.size <= LARGEST else None
 
 
+UNSIGNED = {size: np.dtype(f"u{size}") for size in (4, 8)}
+"""The dtypes of integers without a sign, by their sizes: seen as such, those below 0 are beyond all others."""
+
 FEW = 1 << 7
 """Up to so many elements ``ufunc.at`` is quicker as it is than with places in a flat array."""
+
+MANY = 1 << 13
+"""From so many elements on they are put into a flat array."""
 
 WIDE = 1 << 9
 """From so many elements on, a row is added by a call of its own."""
@@ -472,14 +480,43 @@ def at_places(combine: np.ufunc, array: np.ndarray, places: tuple[np.ndarray, ..
     array([[0., 0.],
            [3., 0.]])
     """
-    if values.size > FEW:
-        try:
-            flat = np.ravel_multi_index(places, array.shape)
-        except (ValueError, TypeError):  # negative ones, or none; of other types
-            flat = None
-        if flat is not None and flat.shape == values.shape:
-            return combine.at(array.reshape(-1), flat.reshape(-1), values.reshape(-1))
+    flat = flat_of(places, array.shape, values.size) if values.size > FEW else None
+    if flat is not None and flat.shape == values.shape:
+        return combine.at(array.reshape(-1), flat.reshape(-1), values.reshape(-1))
     return combine.at(array, places, values)
+
+
+def put_at(array: np.ndarray, places: tuple[np.ndarray, ...], values: np.ndarray) -> None:
+    """``array[places] = values``, by places of a flat array where there are many.
+
+    Raises:
+        IndexError: there is no such place.
+    """
+    flat = flat_of(places, array.shape, values.size) if values.size >= MANY else None
+    if flat is not None and flat.shape == values.shape:
+        array.reshape(-1)[flat.reshape(-1)] = values.reshape(-1)
+    else:
+        array[places] = values
+
+
+def flat_of(places: tuple[np.ndarray, ...], shape: tuple[int, ...], count: int) -> np.ndarray | None:
+    """Places of a flat array, about so many; None if one is negative, or beyond the end.
+
+    >>> flat_of((np.array([[1], [0]]), np.array([0, 2])), (2, 3), MANY)
+    array([[3, 5],
+           [0, 2]])
+    """
+    if count < MANY:
+        try:
+            return np.ravel_multi_index(places, shape)
+        except (ValueError, TypeError):  # negative ones, or none; of other types
+            return None
+    flat: np.ndarray | None = None
+    for place, size in zip(places, shape, strict=True):
+        if place.dtype.char not in "il" or not place.size or place.view(UNSIGNED[place.itemsize]).max() >= size:
+            return None
+        flat = place if flat is None else np.multiply(flat, size, dtype=np.int64) + place
+    return flat
 
 
 def at_rows(combine: np.ufunc, array: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:

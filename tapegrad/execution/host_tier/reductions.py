@@ -74,7 +74,7 @@ MANY, ABREAST, LAST = 1 << 12, 128, 16
 
 
 LONGEST, LONG = 1 << 11, 32
-"""How many numbers are added, at most, by a product with ones; and from how many on their products by one of vectors."""
+"""How many numbers are added, at most, by a product with ones; from how many on products are, by one of vectors."""
 
 
 def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
@@ -87,27 +87,33 @@ def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
     'asarray(v0.dot(v1))'
     """
     shape, dtype = equation.avals[0].shape, equation.avals[0].dtype
-    if not all(isinstance(size, int) for size in shape) or not 0 < math.prod(shape) <= LONGEST:
+    known = all(isinstance(size, int) for size in shape)
+    if known and not 0 < math.prod(shape) <= LONGEST:
         return None
-    if ufunc in BY_PLACE:
+    if ufunc in BY_PLACE and known:
         x = writer.named(writer.full(equation, 0))
         return writer.array(f"{x}.take({x}.{BY_PLACE[ufunc]}())", ())
     if ufunc is not np.add:
         return None
-    factors = _multiplied(writer, equation.operands[0])
-    if not factors or any(operand.shape != shape for operand in factors):
+    factors = _factors(writer, equation)
+    if not known:
+        return writer.array(f"{writer.helper(total)}({', '.join(factors) or writer.full(equation, 0)})", ())
+    if not factors:
         ones = writer.literal(np.ones(math.prod(shape), dtype))
         return writer.array(f"{writer.full(equation, 0)}.ravel().dot({ones})", ())
-    one, other = (writer.named(f"{operand.source}.ravel()") for operand in factors)
+    one, other = (writer.named(f"{factor}.ravel()") for factor in factors)
     return writer.array(f"{one}.dot({other})", ())
 
 
-def _multiplied(writer: Any, product: Operand) -> list[Operand]:
-    """Two operands whose product an operand is; nothing, if it is none."""
-    made = writer.origin(product)
-    if made is None or made.primitive not in ("mul", "square"):
-        return []
-    return made.operands if made.primitive == "mul" else [of_same_square(writer, made)] * 2
+def total(x: np.ndarray, y: np.ndarray | None = None) -> Any:
+    """The sum of all elements, or of their products with those of another array, of lengths that are known only now.
+
+    >>> total(np.ones((2, 3), "float32")), total(np.ones((2, 3), "float32"), np.full((2, 3), 2, "float32"))
+    (np.float32(6.0), np.float32(12.0))
+    """
+    if 0 < x.size <= LONGEST:
+        return x.ravel().dot(ONES[x.dtype][: x.size] if y is None else y.ravel())
+    return np.add.reduce(x if y is None else x * y, None)
 
 
 BY_PLACE = {np.maximum: "argmax", np.minimum: "argmin"}
@@ -128,13 +134,14 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None
     if axes[first:] != tuple(range(len(shape) - last, len(shape))) or not result:
         return None
     if not all(isinstance(size, int) for size in shape):
-        return writer.array(f"{writer.helper(summed)}({writer.full(equation, 0)}, {first}, {last})", result)
+        one, *other = (_factors(writer, equation) if last else []) or [writer.full(equation, 0)]
+        return writer.array(f"{writer.helper(summed)}({', '.join([one, str(first), str(last), *other])})", result)
     ahead, behind = math.prod(shape[:first]), math.prod(shape[len(shape) - last :])
     if not ahead * behind:
         return None
     if max(ahead, behind) > LONGEST:
         return None
-    found, factors = writer.full(equation, 0), _factors(writer, equation, behind) if last else []
+    found, factors = writer.full(equation, 0), _factors(writer, equation) if last and behind >= LONG else []
     if factors:
         matrices = [one if len(shape) == 2 else f"{one}.reshape(-1, {behind})" for one in factors]
         found = f"{writer.helper(np.vecdot)}({', '.join(matrices)})"
@@ -147,26 +154,27 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None
     return found if len(result) == 1 else f"{found}.reshape({writer.shape(result)})"
 
 
-def _factors(writer: Any, equation: Any, behind: int) -> list[str]:
+def _factors(writer: Any, equation: Any) -> list[str]:
     """The two factors of a product of which nothing else than this sum is wanted; none, if it is no such product.
 
     >>> import jax
     >>> from tapegrad.execution.host_tier.writer import written
-    >>> written(lambda x, y: (x * y).sum(1), [jax.ShapeDtypeStruct((2, 32), "float32")] * 2).source.partition("return ")[2]
+    >>> x = jax.ShapeDtypeStruct((2, 32), "float32")
+    >>> written(lambda x, y: (x * y).sum(1), [x, x]).source.partition("return ")[2]
     'vecdot(x0, x1)'
     """
     operand = equation.operands[0]
     made = writer.origin(operand)
-    if made is None or operand.source.isidentifier() or made.primitive not in ("mul", "square") or behind < LONG:
+    if made is None or operand.source.isidentifier() or made.primitive not in ("mul", "square"):
         return []
-    factors = [one for one in made.operands for _ in range(3 - len(made.operands))]
+    factors = made.operands if made.primitive == "mul" else [of_same_square(writer, made)] * 2
     return [] if any(one.shape != operand.shape for one in factors) else [writer.named(one.source) for one in factors]
 
 
 ONES = {dtype: np.ones(LONGEST, dtype) for dtype in WIDE_FLOATS}
 
 
-def summed(x: np.ndarray, first: int, last: int) -> Any:
+def summed(x: np.ndarray, first: int, last: int, y: np.ndarray | None = None) -> Any:
     """The sum over so many dimensions at the beginning and at the end, likewise, of lengths that are known only now.
 
     >>> summed(np.ones((2, 3, 4), "float32"), 1, 1)
@@ -175,9 +183,14 @@ def summed(x: np.ndarray, first: int, last: int) -> Any:
     shape = x.shape
     inner = len(shape) - last
     ahead, behind = math.prod(shape[:first]), math.prod(shape[inner:])
-    if not x.size or max(ahead, behind) > LONGEST:
+    too_many = not x.size or max(ahead, behind) > LONGEST
+    if y is not None and (too_many or behind < LONG):
+        x, y = x * y, None
+    if too_many:
         return np.add.reduce(x, (*range(first), *range(inner, len(shape))))
-    if last:
+    if y is not None:
+        x = np.vecdot(x.reshape(-1, behind), y.reshape(-1, behind))
+    elif last:
         x = x.reshape(-1, behind).dot(ONES[x.dtype][:behind])
     if first:
         x = ONES[x.dtype][:ahead].dot(x.reshape(ahead, -1))

@@ -42,16 +42,15 @@ STEADY = 1e-25, 1e25
 """Between them products lose nothing where they are divided by."""
 
 
-def recurred(a: np.ndarray, b: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
-    """The solution of ``h[i] = a[i] * h[i - 1] + b[i]``, or of that with ``h[i + 1]``, which starts from 0.
+def recurred(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
+    """The solution of ``h[i] = a[i] * h[i - 1] + b[i]``, which starts from 0.
 
     It is a sum of quotients, times products, where these are neither large nor small; else it is taken step by step.
 
-    >>> recurred(np.array([1.0, 2.0, 0.0, 3.0]), np.ones(4), 0, False)
+    >>> recurred(np.array([1.0, 2.0, 0.0, 3.0]), np.ones(4), 0)
     array([1., 3., 1., 4.])
     """
-    way = slice(None, None, -1 if reverse else 1)
-    a, b = a.swapaxes(0, axis)[way], b.swapaxes(0, axis)[way]
+    a, b = a.swapaxes(0, axis), b.swapaxes(0, axis)
     products = a.copy()
     products[:1] = 1  # what is times nothing
     np.multiply.accumulate(products, 0, out=products)
@@ -63,7 +62,7 @@ def recurred(a: np.ndarray, b: np.ndarray, axis: int, reverse: bool) -> np.ndarr
         found = b.copy()
         for step in range(1, len(a)):
             found[step] += a[step] * found[step - 1]
-    return found[way].swapaxes(0, axis)
+    return found.swapaxes(0, axis)
 
 
 # -- sorting -----------------------------------------------------------------------------------------------------------
@@ -202,8 +201,8 @@ def ranked_place(x: np.ndarray, axis: int, rank: str, k: int) -> np.ndarray:
     order, length = order_of((x,), axis), x.shape[axis]
     flat = x.reshape(-1)
     if x.dtype.kind in "iub" or (x.dtype.char in "fd" and not np.isnan(flat.dot(flat))):
-        place = int(rank_of(np, np.int32(length), length, rank, k))
-        return order[(*[slice(None)] * axis, slice(place, place + 1))].astype(np.int32)
+        first = int(rank_of(np, np.int32(length), length, rank, k))
+        return order[(*[slice(None)] * axis, slice(first, first + 1))].astype(np.int32)
     numbers = np.sum(x == x, axis, np.int32, keepdims=True)
     place = np.broadcast_to(rank_of(np, numbers, length, rank, k), numbers.shape)
     return np.take_along_axis(order, place, axis).astype(np.int32)

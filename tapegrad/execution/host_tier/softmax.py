@@ -49,8 +49,10 @@ def _shifted(writer: Any, sums: Operand) -> tuple[Equation, Equation] | None:
     if zero is not None:
         sums = zero.operands[1]
     total = _origin(writer, sums, "reduce_sum")
-    aval = None if total is None else total.avals[0]
-    if total is None or aval.dtype not in WIDE_FLOATS or tuple(total.params["axes"]) != (len(aval.shape) - 1,):
+    if total is None:
+        return None
+    aval = total.avals[0]
+    if aval.dtype not in WIDE_FLOATS or tuple(total.params["axes"]) != (len(aval.shape) - 1,):
         return None
     exponentials = writer.origin(total.operands[0])
     if exponentials is None or exponentials.primitive != "exp":
@@ -109,19 +111,23 @@ for _primitive, _match in (("div", _softmax), ("sub", _log_softmax), ("add", _lo
     RULES[_primitive] = _trying(RULES[_primitive], _match)
 
 
-def _sums(x: np.ndarray, exponentials: np.ndarray) -> np.ndarray:
-    length = x.shape[-1]
-    if not x.size or length > LONGEST:
-        raise ArithmeticError
-    rows = exponentials if x.ndim == 2 else exponentials.reshape(-1, length)
-    return rows.dot(ONES[x.dtype][:length])
+def _by_matrix(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    """A function of the rows of a matrix for arrays of any number of dimensions, unless they are empty or rows long."""
+
+    @wraps(function)
+    def of_rows(x: np.ndarray) -> np.ndarray:
+        shape = x.shape
+        if not x.size or shape[-1] > LONGEST:
+            raise ArithmeticError
+        if len(shape) == 2:
+            return function(x)
+        found = function(x.reshape(-1, shape[-1]))
+        return found.reshape(*shape[:-1], found.shape[-1])
+
+    return of_rows
 
 
-def _of_rows(numbers: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """A number for each row in the shape that spreads it over the row."""
-    return numbers[:, None] if x.ndim == 2 else numbers.reshape(*x.shape[:-1], 1)
-
-
+@_by_matrix
 def softmax_of_rows(x: np.ndarray) -> np.ndarray:
     """Exponentials over the sums of their rows, which are no greater than 1e19 and no less than 1e-4.
 
@@ -132,16 +138,17 @@ def softmax_of_rows(x: np.ndarray) -> np.ndarray:
     array([[0.5, 0.5],
            [0. , 1. ]])
     """
+    ones, one, _ = NUMBERS[x.dtype]
     exponentials = np.exp(x)
-    sums = _sums(x, exponentials)
-    inverse = ONE[x.dtype] / sums
+    sums = exponentials.dot(ones[: x.shape[1]])
+    inverse = one / sums
     if not (sums.dot(sums) < math.inf and inverse.dot(inverse) < 1e8):
         raise ArithmeticError
-    return np.multiply(exponentials, _of_rows(inverse, x), exponentials)
+    return np.multiply(exponentials, inverse[:, None], exponentials)
 
 
-ONE = {dtype: np.ones((), dtype) for dtype in WIDE_FLOATS}
-ZERO = {dtype: np.zeros((), dtype) for dtype in WIDE_FLOATS}
+NUMBERS = {dtype: (ones, np.ones((), dtype), np.zeros((), dtype)) for dtype, ones in ONES.items()}
+"""Many ones, a one, and a zero of each dtype."""
 
 
 def _logarithms(x: np.ndarray, most: float) -> np.ndarray:
@@ -150,7 +157,7 @@ def _logarithms(x: np.ndarray, most: float) -> np.ndarray:
     Raises:
         ArithmeticError: one is greater than ``most``, or nan, or less than the negative of it.
     """
-    found = np.log(_sums(x, np.exp(x)))
+    found = np.log(np.exp(x).dot(NUMBERS[x.dtype][0][: x.shape[1]]))
     size = np.absolute(found)
     if size.item(size.argmax()) < most:
         return found
@@ -161,6 +168,7 @@ SMALL, FINITE = 12, 80
 """Less than ``SMALL`` changes a float32 by 5e-7 where it is taken off; of ``FINITE``, exponentials are finite."""
 
 
+@_by_matrix
 def log_softmax_of_rows(x: np.ndarray) -> np.ndarray:
     """Numbers less the logarithms of their rows' sums of exponentials, none of them above 0.
 
@@ -171,10 +179,11 @@ def log_softmax_of_rows(x: np.ndarray) -> np.ndarray:
     array([[-0.69314718, -0.69314718],
            [       -inf,  0.        ]])
     """
-    found = np.subtract(x, _of_rows(_logarithms(x, SMALL), x))
-    return np.minimum(found, ZERO[x.dtype], out=found)
+    found = np.subtract(x, _logarithms(x, SMALL)[:, None])
+    return np.minimum(found, NUMBERS[x.dtype][2], out=found)
 
 
+@_by_matrix
 def logsumexp_of_rows(x: np.ndarray) -> np.ndarray:
     """The logarithms of rows' sums of exponentials, with a last dimension of one element.
 
@@ -185,7 +194,7 @@ def logsumexp_of_rows(x: np.ndarray) -> np.ndarray:
     array([[0.69314718],
            [1.        ]])
     """
-    return _of_rows(_logarithms(x, FINITE), x)
+    return _logarithms(x, FINITE)[:, None]
 
 
 def losses_of_classes(x: np.ndarray, target: np.ndarray, reduction: str, ignore_index: int) -> np.ndarray:
@@ -194,27 +203,24 @@ def losses_of_classes(x: np.ndarray, target: np.ndarray, reduction: str, ignore_
     >>> losses_of_classes(np.array([[0.0, 0.0], [9.0, 9.0]]), np.array([0, -1]), "sum", -1)
     array(0.69314718)
     """
+    (ones, _, zero), (count, classes) = NUMBERS[x.dtype], x.shape
     try:
+        if not x.size or classes > LONGEST:
+            raise ArithmeticError
         logarithms = _logarithms(x, SMALL)
     except ArithmeticError:
         x = x - x.max(-1, keepdims=True, initial=-np.inf)
         logarithms = np.log(np.exp(x).sum(-1))
-    counts = None
-    if ignore_index >= 0 or not target.size or target.item(target.argmin()) < 0:
-        counts = target != ignore_index
-    rows = np.arange(len(x))
+    rows = np.arange(count)
     try:
         picked = x[rows, target]
     except IndexError:
-        picked = x[rows, target.clip(0, x.shape[1] - 1)]
-    zero = ZERO[x.dtype]
-    losses = np.maximum(logarithms - picked, zero)
-    if counts is not None:
-        losses = np.where(counts, losses, zero)
+        picked = x[rows, target.clip(0, classes - 1)]
+    losses, total = np.maximum(logarithms - picked, zero), count
+    if ignore_index >= 0 or not count or target.item(target.argmin()) < 0:
+        counts = target != ignore_index
+        losses, total = np.where(counts, losses, zero), int(np.count_nonzero(counts))
     if reduction == "none":
         return losses
-    count = len(losses)
-    total = losses.dot(ONES[x.dtype][:count]) if count <= LONGEST else np.add.reduce(losses)
-    if reduction == "mean":
-        total /= x.dtype.type(count if counts is None else np.count_nonzero(counts))
-    return np.asarray(total)
+    found = losses.dot(ones[:count]) if count <= LONGEST else np.add.reduce(losses)
+    return np.asarray(found / x.dtype.type(total) if reduction == "mean" else found)

@@ -15,7 +15,7 @@ from tapegrad.execution.host_tier.elementwise import mapped
 from tapegrad.execution.host_tier.rules import RULES, Operand
 
 
-def polynomial(x: np.ndarray, coefficients: Sequence[float]) -> np.ndarray:
+def polynomial(x: np.ndarray, coefficients: Sequence[Any]) -> np.ndarray:
     """A polynomial, by Horner's scheme, the highest power first.
 
     >>> polynomial(np.array([2.0]), [1, 0, -3])

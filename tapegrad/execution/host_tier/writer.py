@@ -270,7 +270,8 @@ class Writer:
         items = ["None" if leaf is None else next(broadcast) for leaf in ([tree] if single else tree)]
         if len(items) == 1 and operands and operands[0].shape == results[0]:
             items = [self._put_last(items[0], results[0])]
-        items = [f"{item}.copy()" if item in arguments else item for item in items]  # a copy of a value is another
+        copied = self.helper(in_order) if any(item in arguments for item in items) else ""
+        items = [f"{copied}({item})" if item in arguments else item for item in items]  # a copy of a value is another
         result = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
         lines = [*needed(self.lines, result), f"return {result}"]
         wanted, places = sorted(set(SYMBOLS.findall("\n".join(lines)))), symbols_of(shapes)
@@ -369,6 +370,21 @@ def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     full = np.empty(shape, array.dtype)
     full[...] = array
     return full
+
+
+def in_order(array: np.ndarray) -> np.ndarray:
+    """A row-major copy: of a large array that lies otherwise some columns at a time, so that what is read stays near.
+
+    >>> in_order(np.arange(6).reshape(2, 3).T).flags.c_contiguous
+    True
+    """
+    if array.nbytes < TEMPORARY or array.ndim < 2 or array.flags.c_contiguous or array.strides[-1] == array.itemsize:
+        return array.copy()
+    copy, columns = np.empty(array.shape, array.dtype), array.shape[-1]
+    width = max(32, TEMPORARY * columns // array.size)
+    for start in range(0, columns, width):
+        copy[..., start : start + width] = array[..., start : start + width]
+    return copy
 
 
 ANY, REAL, CONTINUOUS = "iufc", "iuf", "fc"
@@ -591,7 +607,9 @@ def written(function: Callable, arguments: Sequence[Any]) -> HostCode:
 
     >>> print(written(lambda x, y: (x * y).sum(), [jax.ShapeDtypeStruct((3,), "float32")] * 2).source)
     def body(x0, x1):
-        return asarray(reduce_add(multiply(x0, x1), (0,)))
+        v0 = x0.ravel()
+        v1 = x1.ravel()
+        return asarray(v0.dot(v1))
     """
     closed, tree = jax.make_jaxpr(function, return_shape=True)(*arguments)
     return written_jaxpr(closed, tree, [argument is not None for argument in arguments])
