@@ -452,7 +452,9 @@ def test_convolutions(name, dtype):
 
 
 @pytest.mark.parametrize("at_a_time", [1, 200, 400, 1 << 17])
-@pytest.mark.parametrize("width, padding", [((3, 2), ((1, 1), (0, 1))), ((2, 3), ((-1, 2), (1, -2))), ((1, 2), "VALID")])
+@pytest.mark.parametrize(
+    "width, padding", [((3, 2), ((1, 1), (0, 1))), ((2, 3), ((-1, 2), (1, -2))), ((1, 2), "VALID")]
+)
 def test_convolutions_are_laid_out_in_parts_of_any_size(width, padding, at_a_time, monkeypatch):
     monkeypatch.setattr(swept, "LAID_OUT", at_a_time)
     swept.sweep.cache.clear()

@@ -10,6 +10,7 @@ import pytest
 
 import tapegrad as torch
 from tapegrad.execution import deferred, prospects
+from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.tiering import settings
 from tapegrad.execution.values import DeferredValue
 from tapegrad.tensor.tensor import value_of
@@ -96,6 +97,58 @@ def test_a_long_loop_is_not_recorded_whole_before_it_has_come_back():
         y.sum().backward()
     assert found[0] is False
     assert found[-1] is True
+
+
+def of_length(length):
+    """The gradient of a small function of so many numbers."""
+    x = torch.full((length,), 0.5, requires_grad=True)
+    ((x * 2).tanh() + x[: length // 2].sum()).sum().backward()
+    return x.grad
+
+
+def test_other_lengths_cost_no_kernels_of_their_own_where_nothing_is_recorded(monkeypatch):
+    in_vain(torch.ones(2))
+    for length in range(100, 104):
+        of_length(length)
+    made, make = [], Kernel.__init__
+
+    def counted(self, *args, **given):
+        made.append(self)
+        make(self, *args, **given)
+
+    monkeypatch.setattr(Kernel, "__init__", counted)
+    found = of_length(219)
+    assert made == []
+    monkeypatch.undo()
+    with torch.execution.tiers("xla"):
+        assert torch.allclose(found, of_length(219))
+
+
+def test_lengths_that_never_come_back_are_given_up_soon():
+    assert recorded_programs(lambda: [of_length(length) for length in range(100, 180)]) < 12
+
+
+def test_what_was_planned_where_nothing_was_recorded_is_recorded_later():
+    x = torch.ones(7)
+    in_vain(x)
+    y = torch.ones(9)
+    assert not is_recorded(y * 3)
+    y.mul_(1.5).mul_(2.0).mul_(0.5)
+    deferred.recording.program.waits = 0
+    assert is_recorded(y * 3)
+    assert is_recorded(y.mul_(2.0))
+    assert (y * 3).tolist() == [9.0] * 9
+
+
+@pytest.mark.parametrize("computed", [False, True])
+def test_calls_of_very_many_pieces(computed):
+    x = torch.arange(600.0).reshape(200, 3).requires_grad_()
+    if computed:
+        in_vain(torch.ones(2))
+    rows = x.unbind()
+    assert is_recorded(rows[199]) is not computed
+    (torch.stack(rows) * torch.cat([row.sum().reshape(1) for row in rows])[:, None]).sum().backward()
+    assert torch.allclose(x.grad, 2 * x.detach().sum(1, keepdim=True).expand(200, 3))
 
 
 def test_what_comes_back_and_is_long_enough_is_recorded_again():

@@ -567,3 +567,12 @@ def test_kernels_that_are_gone_are_not_remembered():
     del tried, tiered
     gc.collect()
     assert known() is None
+
+
+@pytest.mark.parametrize("shape", [(128, 128), (130, 256), (3, 70, 64), (200, 200), (1, 20_000)])
+def test_copies_of_what_lies_in_columns_are_in_rows(shape):
+    x = torch.arange(float(np.prod(shape))).reshape(shape)
+    for seen in (x.mT, x.flip(-1).mT, x.mT[..., 1:], x[..., :1].expand(shape).mT):
+        with torch.execution.tiers("host"):
+            copy = seen.contiguous().clone()
+        assert copy.is_contiguous() and copy.tolist() == seen.tolist()

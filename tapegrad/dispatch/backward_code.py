@@ -35,9 +35,9 @@ from tapegrad.dispatch.moulds import Casting
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.calls import Call, call_lines, program_for, recording_names
-from tapegrad.execution.deferred import recording
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import is_traced
+from tapegrad.execution.modes import is_recording
 from tapegrad.execution.shared import Shared
 from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import thread
@@ -99,13 +99,13 @@ def sharing_applier(plan: Plan, shared: Shared | None) -> Callable:
         plan.keys = shared.keys(plan.fit.numbers, [spec.shape for spec in plan.out_specs], plan.size)
         return plan.keys
 
-    names = {} if shared is None else {"shared": shared.run, "keyed": keyed}
+    names = {} if shared is None else {"shared": shared.run, "keyed": keyed, "is_recording": is_recording}
     return casting_of(plan, shared=shared).made(names)
 
 
 def casting_of(plan: Plan, call: Call | None = None, shared: Shared | None = None) -> Casting:
     """What makes a plan's applier: see ``source_of``."""
-    names = {"some": some, "thread": thread, "device": plan.device, "window_value": window_value, "recording": recording}
+    names = {"some": some, "thread": thread, "device": plan.device, "window_value": window_value}
     return Casting("apply", code_of(source_of(plan, call, shared)), names)
 
 
@@ -162,7 +162,8 @@ def _lines(plan: Plan, call: Call | None, shared: Shared | None) -> Iterator[str
         return
     values = ", ".join(operands)
     if shared is not None:
-        yield f"found = None if thread.modes.deferred and not recording.program.waits else shared({', '.join([*shared.key_names, values])})"
+        found = f"shared({', '.join([*shared.key_names, values])})"
+        yield f"found = None if thread.modes.deferred and is_recording() else {found}"
         yield "if found is None:"
         yield f"    return plan.own_backward(plan.needed, {(True,) * plan.slots})({values})"
         yield "return found"

@@ -41,12 +41,12 @@ from tapegrad.dispatch.saved import held, snapshot
 from tapegrad.dispatch.structures import Fit, Sought, without_numbers
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.calls import program_for, recording_lines, recording_names
-from tapegrad.execution.deferred import recording
 from tapegrad.execution.host import transfer
+from tapegrad.execution.modes import computes_now
 from tapegrad.execution.shared import Shared
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.tiering import one_cpu
-from tapegrad.execution.values import DeferredValue, quiet_numbers
+from tapegrad.execution.values import is_ready, quiet_numbers
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
 from tapegrad.tape.sources import code_of
@@ -71,7 +71,7 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     key = (thread.modes, *specs, *settings.items())
     run = op.plans.get(key) or op.plan_cache.get(key)
     if run is None:
-        if thread.modes.deferred and recording.program.waits:
+        if thread.modes.deferred and computes_now():
             return waiting_call(op, args, settings, key)
         run = moving(op, specs, settings) if op.has_moved else None
         if run is not None:
@@ -103,10 +103,9 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
 
 
 def waiting_call(op: Any, args: tuple, settings: dict, key: tuple) -> Any:
-    """A call that is new where nothing is recorded now: it is planned as in immediate mode, and made by that plan as long
-    as it is so. See Note [What is worth recording] in ``execution/prospects.py``.
+    """A call that is new where nothing is recorded now: it is planned as in immediate mode, and made by that plan as
+    long as it is so. See Note [What is worth recording] in ``execution/prospects.py``.
     """
-    recording.program.waits -= 1
     materialize_all(args)
     with switched(deferred=False):
         results = call(op, args, settings)
@@ -120,9 +119,7 @@ def waiting_runner(op: Any, settings: dict, key: tuple, run: Callable) -> Callab
     """What is kept under a key of deferred mode: a runner of immediate mode, as long as nothing is recorded."""
 
     def waiting(*args: Any) -> Any:
-        program = recording.program
-        if program.waits:
-            program.waits -= 1
+        if computes_now():
             materialize_all(args)
             return run(*args)
         op.plan_cache.forget(key)
@@ -136,7 +133,7 @@ def materialize_all(args: tuple) -> None:
     for x in args:
         if isinstance(x, Tensor):
             storage = x._storage
-            if type(x._value) is DeferredValue or (storage is not None and type(storage.memory) is DeferredValue):
+            if not (is_ready(x._value) and (storage is None or is_ready(storage.memory))):
                 materialize(x)
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from tapegrad.dispatch.accumulation import leaf_edge
 from tapegrad.dispatch.plan import Plan
-from tapegrad.execution.deferred import recording
-from tapegrad.execution.modes import is_recording
+from tapegrad.execution.modes import computes_now, is_recording
 from tapegrad.execution.tiering import WORTH_KEEPING_APART, hosted
 from tapegrad.tape.modes import Modes
 from tapegrad.tape.node import next_sequence_nr
@@ -32,7 +31,7 @@ def looping_runner(plan: Plan, plainly: Callable) -> Callable:
 
     def run(*tensors: Any) -> Any:
         values = [x._value if x._spec.plain else _value(x) for x in tensors]
-        found = _by_numpy(forward, values, settings) if call is None or recording.program.waits else None
+        found = _by_numpy(forward, values, settings) if call is None or computes_now() else None
         if found is None and call is not None:
             found = call.record(*values)
             found = [found] if single else found

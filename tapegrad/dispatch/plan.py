@@ -22,6 +22,7 @@ from tapegrad.execution.flat import flat
 from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.host import transfer
 from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.modes import note_other_lengths
 from tapegrad.execution.sizes import check_size
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tape.node import Node
@@ -190,6 +191,7 @@ class Plan:
         if self.recorded is not None:
             plan._kernels = None
             plan.recorded = plan.kernels.recorded(self.recorded.arity)
+            note_other_lengths()
         return plan
 
     def with_others(self, specs: tuple, settings: dict, out_specs: tuple) -> Plan:

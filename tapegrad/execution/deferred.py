@@ -252,9 +252,8 @@ class _Recording(threading.local):
             return
         if program.code:
             cut = program.size > program.limit < LONGEST
-            waits = self.prospects.waits_after(len(program.code), paid, cut)
-        elif waits:
-            waits = self.prospects.still_wait(waits)
+            count = len(program.code) + max(VAIN - program.limit, 0)
+            waits = self.prospects.waits_after(count, paid, cut)
         following.waits, following.limit = waits, LONGEST if self.prospects.credit else VAIN
 
 
@@ -293,8 +292,10 @@ def run_recorded() -> None:
     """Compute all that this thread has recorded; what is captured belongs to who captures it."""
     if capturing.by is None:
         for program in (recording.program, *recording.others.values()):
-            if program.code or program.inputs or program.waits:  # else there is nothing to run, or to count
+            if program.code or program.inputs:  # else there is nothing to run
                 run(program)
+            elif program.waits:
+                program.waits = recording.prospects.still_wait(program.waits)
 
 
 def _lone() -> int:

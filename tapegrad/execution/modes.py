@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tapegrad.errors import message
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.deferred import recording, run_recorded
+from tapegrad.execution.prospects import OTHER_LENGTHS, VAIN
 from tapegrad.tape.modes import set_default_modes, thread
 
 EXECUTIONS = ("immediate", "deferred")
@@ -87,6 +89,22 @@ def get_execution() -> str:
 def is_recording() -> bool:
     """Whether calls that are made now are recorded, not computed."""
     return thread.modes.deferred and not recording.program.waits
+
+
+def computes_now() -> bool:
+    """Whether a call of deferred mode is computed as it comes, and counted: Note [What is worth recording]."""
+    program = recording.program
+    if not program.waits:
+        return False
+    program.waits -= 1
+    return True
+
+
+def note_other_lengths() -> None:
+    """A call is recorded that differs from one before in lengths alone: what comes now is less likely to come back."""
+    program = recording.program
+    if capturing.by is None and 0 < program.limit <= VAIN:
+        program.limit -= OTHER_LENGTHS
 
 
 @contextmanager

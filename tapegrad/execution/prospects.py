@@ -10,6 +10,11 @@ kernels in less time than it takes to record them (``CachedProgram.pays``). Afte
 the end of a backward call, or of what else runs programs, when ``APART`` times as many calls have passed: a program has
 to begin where the others do that it may be like. So a ninth of all is recorded in vain.
 
+Calls that are new while a thread computes as calls come are planned as in immediate mode (``waiting_call`` in
+``dispatch/forward_code.py``), with all that makes new lengths cheap there. A call that is recorded for other lengths
+than one before costs more than others, and says that more such will come: it counts ``OTHER_LENGTHS`` times, and has
+the program cut that much sooner.
+
 A program that pays gives credit: the next ``CREDIT`` that are new are recorded, however long they are. Without credit
 a program is *cut*, and run, when it has ``VAIN`` results, and what follows is computed as it comes: so the first step
 of a long loop is not recorded, nor the second; in the third its beginning has come back, and that gives credit.
@@ -27,6 +32,9 @@ VAIN = 512
 
 PROGRAM = 16
 """As many instructions as a program costs besides its own: it is looked up, and results are looked for."""
+
+OTHER_LENGTHS = 32
+"""As many as a call costs besides that is planned for other lengths than one before."""
 
 APART = 8
 """So many times what was recorded in vain is computed as it comes, at least, before a program is recorded again."""

@@ -15,6 +15,7 @@ import numpy as np
 from jax import lax
 
 from tapegrad.execution.host_tier.forms import on_host
+from tapegrad.execution.sizes import at_most
 from tapegrad.ops.kinds import general, linear
 from tapegrad.ops.memory_formats import IMAGES
 from tapegrad.ops.operator import Operator
@@ -43,13 +44,25 @@ def plane_scatter(x, indices, *, lengths):
 def window_scatter(x, indices, *, lengths, samplings):
     """``plane_scatter`` where each element lies in one window at most, and each window has one index.
 
-    So every element looks whether the index of its window is its own, and nothing is scattered.
+    So every element looks whether the index of its window is its own, and nothing is scattered; but few by NumPy.
     """
     dims = len(lengths)
-    for axis, (sampling, length) in enumerate(zip(samplings, lengths, strict=True), x.ndim - dims):
-        x, indices = (_each_window(values, axis, sampling, length) for values in (x, indices))
-    own = jnp.arange(math.prod(lengths), dtype=indices.dtype).reshape(lengths)
-    return jnp.where(indices == own, x, jnp.zeros((), x.dtype))
+
+    def looked_at(x: Any, indices: Any) -> Any:
+        for axis, (sampling, length) in enumerate(zip(samplings, lengths, strict=True), x.ndim - dims):
+            x, indices = (_each_window(values, axis, sampling, length) for values in (x, indices))
+        own = jnp.arange(math.prod(lengths), dtype=indices.dtype).reshape(lengths)
+        return jnp.where(indices == own, x, jnp.zeros((), x.dtype))
+
+    def put(x: Any, indices: Any) -> Any:
+        flat, places = _flat(x, dims), _flat(indices, dims)
+        rows = jnp.arange(flat.shape[0], dtype=places.dtype)[:, None]
+        planes = jnp.zeros((flat.shape[0], math.prod(lengths)), x.dtype)
+        planes = planes.at[rows, places].set(flat, mode="promise_in_bounds", unique_indices=True)
+        return planes.reshape(*x.shape[: x.ndim - dims], *lengths)
+
+    few = at_most(x.size, FEW_PLACED) and bool(x.size)
+    return lax.platform_dependent(x, indices, host=put, default=looked_at) if few else looked_at(x, indices)
 
 
 def _each_window(values: Any, axis: int, sampling: Sampling, length: int) -> Any:
@@ -124,6 +137,9 @@ def _max_pool(x: Any, samplings: tuple[Sampling, ...]) -> tuple[Any, Any]:
     return best, _found_once(flat)
 
 
+FEW_PLACED = 1 << 12
+"""So many elements, at most, NumPy puts to their places in less time than XLA looks."""
+
 FEW = 9
 """Tiles of so many elements, at most, are compared element by element."""
 
@@ -138,18 +154,29 @@ def _are_tiles(shape: tuple[int, ...], samplings: tuple[Sampling, ...]) -> bool:
 def _max_of_tiles(x: Any, rows: Sampling, columns: Sampling) -> tuple[Any, Any]:
     """``_max_pool`` of tiles: all elements of a tile are compared in their order, planes and rows of tiles as one axis.
 
-    Where rows are short, XLA takes a sixth of the time.
+    Where rows are short, XLA takes a sixth of the time. NumPy compares all rows of tiles at once.
     """
     (*outer, _, width), tiles = x.shape, (rows.size, columns.size)
     each = x.reshape(math.prod(outer) * rows.size, rows.kernel, columns.size, columns.kernel)
-    places = np.arange(rows.kernel * width, dtype=np.int32).reshape(rows.kernel, width)
-    lines = [
-        reduce(_greater, [(each[:, row, :, column], places[row, column]) for column in range(columns.kernel)])
-        for row in range(rows.kernel)
-    ]
-    best, place = reduce(_greater, lines)
+
+    def one_by_one(each: Any) -> tuple[Any, Any]:
+        places = np.arange(rows.kernel * width, dtype=np.int32).reshape(rows.kernel, width)
+        lines = [
+            reduce(_greater, [(each[:, row, :, column], places[row, column]) for column in range(columns.kernel)])
+            for row in range(rows.kernel)
+        ]
+        best, place = reduce(_greater, lines)
+        return best, jnp.broadcast_to(place, best.shape)
+
+    def together(each: Any) -> tuple[Any, Any]:
+        best, place = reduce(_greater, [(each[..., column], np.int32(column)) for column in range(columns.kernel)])
+        at = jnp.broadcast_to(place, best.shape)
+        below = [(best[:, row], at[:, row] + np.int32(row * width)) for row in range(1, rows.kernel)]
+        return reduce(_greater, below, (best[:, 0], at[:, 0]))
+
+    best, place = lax.platform_dependent(each, host=together, default=one_by_one)
     first = np.arange(rows.size)[:, None] * (rows.kernel * width) + np.arange(columns.size) * columns.kernel
-    flat = jnp.broadcast_to(place, best.shape).reshape(*outer, *tiles) + first.astype(np.int32)
+    flat = place.reshape(*outer, *tiles) + first.astype(np.int32)
     return best.reshape(*outer, *tiles), _found_once(flat)
 
 

@@ -14,17 +14,23 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from math import prod
 from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tapegrad.caches import remembered
 
 Pairs = Sequence[tuple[int, int]]
-Slices = tuple[slice, ...]
+Slices = tuple[Any, ...]
 
 LAID_OUT = 1 << 17
 """About how many elements are laid out at a time."""
+
+AT_ONCE = 10**6
+"""Up to so many multiplications OpenBLAS makes a product of what it is given, in half the time, and no copies first."""
+
+DEEP = 64
+"""From so many elements in a window on a product with what is given for it is quicker where that lies by columns."""
 
 
 class Sweep(NamedTuple):
@@ -55,17 +61,18 @@ class Sweep(NamedTuple):
 
 
 @remembered("sweeps")
-def sweep(shape: tuple[int, ...], width: tuple[int, ...], padding: Pairs) -> Sweep | tuple:
-    """How a kernel of a width is swept over images of a shape, whose padding may be negative; ``()``, if nowhere."""
+def sweep(shape: tuple[int, ...], outputs: int, width: tuple[int, ...], padding: Pairs) -> Sweep | tuple:
+    """How kernels of a width are swept over images of a shape, whose padding may be negative; ``()``, if nowhere."""
     batch, channels, *sizes = shape
     lengths = tuple(size + low + high for size, (low, high) in zip(sizes, padding, strict=True))
     places = tuple(length - reach + 1 for length, reach in zip(lengths, width, strict=True))
-    if not prod(shape) or not prod(width) or min(places) < 1:
+    if not prod(shape) * outputs * prod(width) or min(places) < 1:
         return ()
     *steps, _ = accumulate((1, *lengths[:0:-1], 1), mul)
     steps.reverse()
     row, depth = steps[0], channels * prod(width)
-    rows = min(places[0], max(LAID_OUT // (depth * row), 1))
+    most = min(max(LAID_OUT // (depth * row), 1), AT_ONCE // (depth * row * outputs) or places[0])
+    rows = -(-places[0] // -(-places[0] // most))
     count = min(batch, max(LAID_OUT // (depth * row * rows), 1))
     behind = sum((reach - 1) * step for reach, step in zip(width[1:], steps[1:], strict=True))
     line = prod(lengths) + behind
@@ -85,7 +92,8 @@ def laid_out(images: np.ndarray, how: Sweep) -> Iterator[tuple[slice, slice, np.
     """For some images, and some rows of windows, what these read: ``(images, depth, places)``, in the same memory."""
     (count, channels, _), size = how.padded, images.itemsize
     padded = np.zeros(how.padded, images.dtype)
-    image = padded[..., : prod(how.lengths)].reshape(count, channels, *how.lengths)[(..., *how.inside)]
+    line = padded[..., : prod(how.lengths)]
+    image = line.reshape(count, channels, *how.lengths)[(slice(None), slice(None), *how.inside)]
     windows = np.ndarray(how.windows, images.dtype, padded, 0, [step * size for step in how.steps])
     memory = np.empty((*how.windows[:-1], how.rows * how.row), images.dtype)
     for first in range(0, how.batch, count):
@@ -99,7 +107,7 @@ def laid_out(images: np.ndarray, how: Sweep) -> Iterator[tuple[slice, slice, np.
             yield some, these, part.reshape(number, how.depth, -1)
 
 
-def swept(images: np.ndarray, kernel: np.ndarray, how: Sweep, otherwise: Callable) -> np.ndarray:
+def swept(images: np.ndarray, kernel: np.ndarray, how: Any, otherwise: Callable) -> np.ndarray:
     """The convolution of ``(batch, channels, ...)`` by ``(outputs, channels, ...)``. See Note [Swept planes]."""
     if not how:
         return otherwise(images, kernel)
@@ -112,20 +120,21 @@ def swept(images: np.ndarray, kernel: np.ndarray, how: Sweep, otherwise: Callabl
     return result
 
 
-def swept_between(images: np.ndarray, results: np.ndarray, how: Sweep, otherwise: Callable) -> np.ndarray:
-    """The kernel, ``(outputs, channels, ...)``, that multiplies ``results`` in the sum of ``swept(images, kernel)`` times
-    these."""
+def swept_between(images: np.ndarray, results: np.ndarray, how: Any, otherwise: Callable) -> np.ndarray:
+    """The gradient of the kernel, where ``results`` is that of ``swept(images, kernel)``."""
     if not how:
         return otherwise(images, results)
     outputs, count = results.shape[1], how.padded[0]
-    turned = np.zeros((count, outputs, how.rows, *how.lengths[1:]), images.dtype)
-    true, total = turned[(..., *how.cut)], None
+    if how.depth < DEEP:
+        turned = np.zeros((count, outputs, how.rows, *how.lengths[1:]), images.dtype)
+    else:
+        turned = np.moveaxis(np.zeros((count, how.rows, *how.lengths[1:], outputs), images.dtype), -1, 1)
+    true, total = turned[(slice(None),) * 3 + how.cut], np.zeros((how.depth, outputs), images.dtype)
     for some, these, part in laid_out(images, how):
         given = results[some, :, these]
         true[: len(given), :, : given.shape[2]] = given
         lines = turned[: len(given), :, : given.shape[2]].reshape(len(given), outputs, -1)
-        product = np.add.reduce(np.matmul(part, lines.mT), 0)
-        total = product if total is None else np.add(total, product, total)
+        total += np.add.reduce(np.matmul(part, lines.mT), 0)
     if np.isnan(total).any():
         return otherwise(images, results)
     return total.T.reshape(outputs, how.windows[1], *how.windows[2:-1])

@@ -140,11 +140,13 @@ def _swept(writer: Any, equation: Any, operands: Sequence[Operand]) -> str | Non
     if all(size == 1 for size in width):  # a product as it is
         return None
     images, padding = operands[0].shape, tuple(map(tuple, params["padding"]))
-    if all(isinstance(size, int) for size in (*images, *width)):
-        how = writer.constant(sweep(images, tuple(width), padding))
+    outputs = operands[1].shape[numbers[1][0]]
+    if all(isinstance(size, int) for size in (*images, outputs, *width)):
+        how = writer.constant(sweep(images, outputs, tuple(width), padding))
     else:
         pairs = "".join(f"{writer.shape(pair)}, " for pair in padding)
-        how = f"{writer.helper(sweep)}({writer.shape(images)}, {writer.shape(width)}, ({pairs}))"
+        sizes = f"{writer.shape(images)}, {writer.size(outputs)}, {writer.shape(width)}"
+        how = f"{writer.helper(sweep)}({sizes}, ({pairs}))"
     given = [Operand(name, operand.shape) for name, operand in zip(("a", "b"), operands, strict=True)]
     otherwise = f"lambda a, b: {_windowed(writer, equation, given, *numbers)}"
     function = swept if numbers[0] == order else swept_between

@@ -270,8 +270,8 @@ class Writer:
         items = ["None" if leaf is None else next(broadcast) for leaf in ([tree] if single else tree)]
         if len(items) == 1 and operands and operands[0].shape == results[0]:
             items = [self._put_last(items[0], results[0])]
-        copied = self.helper(in_order) if any(item in arguments for item in items) else ""
-        items = [f"{copied}({item})" if item in arguments else item for item in items]  # a copy of a value is another
+        shown = dict(zip(sources, shapes, strict=True))  # a copy of a value is another
+        items = [self._copied(item, shown[item]) if item in shown else item for item in items]
         result = items[0] if single else f"({''.join(f'{item}, ' for item in items)})"
         lines = [*needed(self.lines, result), f"return {result}"]
         wanted, places = sorted(set(SYMBOLS.findall("\n".join(lines)))), symbols_of(shapes)
@@ -279,6 +279,11 @@ class Writer:
         read = [(symbol, *places[symbol]) for symbol in wanted if symbol in places]
         sizes = [f"{symbol} = {sources[index]}.shape[{axis}]" for symbol, index, axis in read]
         return [f"def {name}({', '.join([*free, *arguments])}):", *(f"    {line}" for line in [*sizes, *lines])], free
+
+    def _copied(self, name: str, shape: tuple[Any, ...]) -> str:
+        small = len(shape) < 2 or (all(isinstance(size, int) for size in shape) and prod(shape) < MANY)
+        copy = f"{name}.copy()"
+        return copy if small else f"({self.helper(copied)}({name}) if {name}.size >= {MANY} else {copy})"
 
     # -- a jaxpr -------------------------------------------------------------------------------------------------------
 
@@ -372,18 +377,21 @@ def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return full
 
 
-def in_order(array: np.ndarray) -> np.ndarray:
-    """A row-major copy: of a large array that lies otherwise some columns at a time, so that what is read stays near.
+MANY, STRIP, SETS = 1 << 14, 32, 256
+"""How many elements are copied by strips; how many columns a strip has; of how many bytes the strides are multiples."""
 
-    >>> in_order(np.arange(6).reshape(2, 3).T).flags.c_contiguous
+
+def copied(array: np.ndarray) -> np.ndarray:
+    """A copy, row by row. Columns at certain strides drive each other out of the cache: few of them are read at a time.
+
+    >>> np.array_equal(copied((x := np.arange(1 << 16).reshape(256, 256)).T), x.T)
     True
     """
-    if array.nbytes < TEMPORARY or array.ndim < 2 or array.flags.c_contiguous or array.strides[-1] == array.itemsize:
+    if array.ndim < 2 or array.strides[-1] < SETS or array.strides[-1] % SETS:
         return array.copy()
-    copy, columns = np.empty(array.shape, array.dtype), array.shape[-1]
-    width = max(32, TEMPORARY * columns // array.size)
-    for start in range(0, columns, width):
-        copy[..., start : start + width] = array[..., start : start + width]
+    copy = np.empty(array.shape, array.dtype)
+    for first in range(0, array.shape[-1], STRIP):
+        copy[..., first : first + STRIP] = array[..., first : first + STRIP]
     return copy
 
 
