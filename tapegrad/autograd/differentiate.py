@@ -301,7 +301,9 @@ def run_backward(
     allow_unused = allow_unused is not False and flag(allow_unused)
     keep_graph = create_graph if retain_graph is None else flag(retain_graph)
     previous, hooks = thread.modes, thread.saved_hooks
-    root_edges, specs, level = [], [], previous.level
+    root_edges: list[Any] = []
+    specs: list[Any] = []
+    level = previous.level
     for root in roots:
         edge, spec = root_edge(root), spec_at(root)
         if edge is None:

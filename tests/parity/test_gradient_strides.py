@@ -37,7 +37,7 @@ FUNCTIONS = {
     "squeeze": lambda torch, x: (x.t()[None].squeeze() * torch.ones(3, 2)).sum(),
     "two that meet": lambda torch, x: x.sum() + x.sum(),
     "two transposed": lambda torch, x: (x.t() * torch.ones(3, 2)).sum() + (x.t() * torch.ones(3, 2)).sum(),
-    "softmax": lambda torch, x: x.t().softmax(1).square().sum(),  # of their sum it is rounding alone
+    "softmax": lambda torch, x: (x.t() / 8).softmax(1).square().sum(),  # of the sum it is rounding alone
     "var": lambda torch, x: x.t().var(),
 }  # fmt: skip
 

@@ -138,17 +138,15 @@ def softmax_of_rows(x: np.ndarray) -> np.ndarray:
     array([[0.5, 0.5],
            [0. , 1. ]])
     """
-    ones, one, _ = NUMBERS[x.dtype]
     exponentials = np.exp(x)
-    sums = exponentials.dot(ones[: x.shape[1]])
-    inverse = one / sums
-    if not (sums.dot(sums) < math.inf and inverse.dot(inverse) < 1e8):
+    sums = exponentials.dot(ONES[x.dtype][: x.shape[1]])
+    if not (sums.dot(sums) < math.inf and sums.item(sums.argmin()) > 1e-4):
         raise ArithmeticError
-    return np.multiply(exponentials, inverse[:, None], exponentials)
+    return np.divide(exponentials, sums[:, None], exponentials)
 
 
-NUMBERS = {dtype: (ones, np.ones((), dtype), np.zeros((), dtype)) for dtype, ones in ONES.items()}
-"""Many ones, a one, and a zero of each dtype."""
+ZEROS = {dtype: np.zeros((), dtype) for dtype in ONES}
+"""A zero of each dtype."""
 
 
 def _logarithms(x: np.ndarray, most: float) -> np.ndarray:
@@ -157,7 +155,7 @@ def _logarithms(x: np.ndarray, most: float) -> np.ndarray:
     Raises:
         ArithmeticError: one is greater than ``most``, or nan, or less than the negative of it.
     """
-    found = np.log(np.exp(x).dot(NUMBERS[x.dtype][0][: x.shape[1]]))
+    found = np.log(np.exp(x).dot(ONES[x.dtype][: x.shape[1]]))
     size = np.absolute(found)
     if size.item(size.argmax()) < most:
         return found
@@ -192,7 +190,7 @@ def log_softmax_of_rows(x: np.ndarray) -> np.ndarray:
     logarithms = _logarithms(x, SMALL)
     found = np.subtract(x, logarithms[:, None])
     _refuse_near(found.item(found.argmax()), logarithms)
-    return np.minimum(found, NUMBERS[x.dtype][2], out=found)
+    return np.minimum(found, ZEROS[x.dtype], out=found)
 
 
 @_by_matrix
@@ -215,7 +213,7 @@ def losses_of_classes(x: np.ndarray, target: np.ndarray, reduction: str, ignore_
     >>> losses_of_classes(np.array([[0.0, 0.0], [9.0, 9.0]]), np.array([0, -1]), "sum", -1)
     array(0.69314718)
     """
-    (ones, _, zero), (count, classes) = NUMBERS[x.dtype], x.shape
+    ones, zero, (count, classes) = ONES[x.dtype], ZEROS[x.dtype], x.shape
     try:
         if not x.size or classes > LONGEST:
             raise ArithmeticError
