@@ -554,6 +554,7 @@ def test_random_bits_are_the_same():
     wrapped, data = jax.random.wrap_key_data, jax.random.key_data
     for dtype in ("uint8", "uint16", "uint32", "uint64"):
         agrees(lambda k, dtype=dtype: jax.random.bits(wrapped(k), (3, 5), dtype), KEY)
+        agrees(lambda k, dtype=dtype: jax.random.bits(wrapped(k), (70,), dtype), KEY)  # more than few
     agrees(lambda k: (jax.random.bits(wrapped(k), ()), jax.random.bits(wrapped(k), (0, 3))), KEY)
     agrees(lambda k: (data(jax.random.split(wrapped(k), (2, 3))), data(jax.random.split(wrapped(k))[1])), KEY)
     agrees(lambda k, n: data(jax.random.fold_in(wrapped(k), n)), KEY, np.array(-5, "int32"))
