@@ -265,7 +265,7 @@ def test_what_a_constant_keeps_of_an_array_keeps_all_its_bits(dtype):
 
 
 @pytest.mark.parametrize(("scale", "shift"), SPREAD)
-@pytest.mark.parametrize("operator", [softmax, log_softmax, logsumexp])
+@pytest.mark.parametrize("operator", [softmax, log_softmax])
 def test_rows_that_are_steady_and_others_have_their_softmax(operator, scale, shift):
     x = (np.random.default_rng(0).standard_normal((3, 4, 8)) * scale + shift).astype("float32").astype("float64")
     x[0, 1, :3], x[0, 2, 1] = -np.inf, -np.inf
@@ -273,8 +273,6 @@ def test_rows_that_are_steady_and_others_have_their_softmax(operator, scale, shi
     expected = exponentials / exponentials.sum(-1, keepdims=True)
     if operator is log_softmax:
         expected = x - x.max(-1, keepdims=True) - np.log(exponentials.sum(-1, keepdims=True))
-    if operator is logsumexp:
-        expected = np.log(exponentials.sum(-1)) + x.max(-1)
     function = partial(operator.function, axis=2)
     assert f"{operator.name}_of_rows" in written(function, [x.astype("float32")]).source
     found = on_host(function, [x.astype("float32")])

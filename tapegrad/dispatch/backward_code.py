@@ -112,7 +112,7 @@ def casting_of(plan: Plan, call: Call | None = None, shared: Shared | None = Non
 def kernels_of(plan: Plan) -> dict[str, Callable]:
     """The functions that an applier calls: of values of any sort, and of arrays only."""
     full = (True,) * plan.slots
-    dispatcher = plan.backward(plan.needed, full)
+    dispatcher = plan.own_backward(plan.needed, full)
     if plan.mixed or plan.device is META or plan.modes.deferred:
         return {"dispatcher": dispatcher, "backward": dispatcher}
     kernel = plan.backward_kernel(plan.needed, full)

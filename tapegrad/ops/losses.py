@@ -320,7 +320,7 @@ nll_loss_of_any = _declare_nll("nll_loss_of_any", "nll_loss2d_forward", node="Vi
 """By element; two dimensions of space have their own."""
 
 
-@general(aten=None, real=True)
+@general(aten="cross_entropy_loss", real=True)
 def loss_of_classes(x, target, *, reduction, ignore_index):
     """``nll_loss`` of the ``log_softmax`` of rows of float32 or float64, for those who want no gradient: one kernel."""
     return _loss_of_classes(x, target, reduction=reduction, ignore_index=ignore_index)

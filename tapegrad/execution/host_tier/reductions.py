@@ -92,7 +92,8 @@ def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
         return None
     if ufunc in BY_PLACE and known:
         x = writer.named(writer.full(equation, 0))
-        return writer.array(f"{x}.take({x}.{BY_PLACE[ufunc]}())", ())
+        exact = f"{writer.helper(ufunc)}.reduce({x}, None)"  # which has the sign of a zero
+        return writer.array(f"{x}.take({x}.{BY_PLACE[ufunc]}()) or {exact}", ())
     if ufunc is not np.add:
         return None
     factors = _factors(writer, equation)
