@@ -24,9 +24,10 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.sizes import as_number
 from tapegrad.ops.checks import checked, refuse_dtypes
 from tapegrad.ops.kinds import broadcast_to, cast, general, sum_to
+from tapegrad.ops.matmul import matmul
 from tapegrad.ops.memory_formats import as_images, gradient_as_images, gradient_kept
 from tapegrad.ops.operator import Operator
-from tapegrad.ops.reductions import mean, sum
+from tapegrad.ops.reductions import mean, over, sum
 from tapegrad.ops.shape import view
 from tapegrad.ops.unary import rsqrt, sqrt
 
@@ -84,6 +85,18 @@ def _is_even(layout: NormLayout) -> bool:
     return all(axis < before or layout.weight[axis - before] == 1 for axis in layout.axes)
 
 
+def _is_whole(layout: NormLayout) -> bool:
+    """Whether what is standardized together has a weight for each of its elements, which all other rows have too."""
+    before = len(layout.shape) - len(layout.weight)
+    return layout.axes == tuple(range(before, len(layout.shape))) and layout.weight == layout.shape[before:]
+
+
+def _rows(layout: NormLayout) -> tuple[int, int]:
+    """How many rows there are, and how long they are."""
+    before = len(layout.shape) - len(layout.weight)
+    return math.prod(layout.shape[:before]), math.prod(layout.shape[before:])
+
+
 def _through(t: Any, unit: Any, scale: Any, axes: tuple[int, ...]) -> Any:
     """A gradient or tangent, through the standardization."""
     mean_t = mean(t, axis=axes, keepdims=True)
@@ -96,7 +109,10 @@ def _times(t: Any, weight: Any, layout: NormLayout) -> Any:
 
 def _to_input(g: Any, x: Any, weight: Any, layout: NormLayout, eps: float) -> Any:
     centered, scale = _centered(x, layout, eps)
-    g, factor = view(_wide(g), shape=layout.shape), scale
+    g = view(_wide(g), shape=layout.shape)
+    if weight is not None and _is_whole(layout):
+        return view(_through_weight(g, centered, scale, _wide(weight), layout), shape=tuple(x.shape))
+    factor = scale
     if _is_even(layout):
         factor = _times(scale, weight, layout)
     else:
@@ -106,11 +122,27 @@ def _to_input(g: Any, x: Any, weight: Any, layout: NormLayout, eps: float) -> An
     return view(through, shape=tuple(x.shape))
 
 
+def _through_weight(g: Any, centered: Any, scale: Any, weight: Any, layout: NormLayout) -> Any:
+    """A gradient through weight and standardization, where the sums of what is weighed are products with a vector."""
+    rows, count = _rows(layout)
+    weight = view(weight, shape=(count, 1))
+    slope, center = (
+        over(view(matmul(view(t, shape=(rows, count)), weight), shape=tuple(scale.shape)), count=count)
+        for t in (g * centered, g)
+    )
+    factor = matmul(view(scale, shape=(rows, 1)), view(weight, shape=(1, count)))
+    return g * view(factor, shape=layout.shape) - (centered * (slope * scale * scale * scale) + center * scale)
+
+
 def _to_weight(g: Any, x: Any, shape: Sequence[int], layout: NormLayout, eps: float) -> Any:
     centered, scale = _centered(x, layout, eps)
     g = view(_wide(g), shape=layout.shape)
     if _is_even(layout) and layout.axes[0] == 0:  # all that has one weight is standardized together
         return view(sum(g * centered, axis=layout.axes, keepdims=True) * scale, shape=tuple(shape))
+    if _is_whole(layout):
+        rows, count = _rows(layout)
+        product = matmul(view(scale, shape=(1, rows)), view(g * centered, shape=(rows, count)))
+        return view(product, shape=tuple(shape))
     return _to_bias(g * (centered * scale), shape, layout)
 
 
