@@ -113,7 +113,8 @@ def watched(whole: Callable, kind: tuple, args: tuple, kwargs: dict[str, Any]) -
         op.plans.pop((told, *map(spec_of, operands), *settings.items()), None)
     if len(seen) == 1 and type(result) is Tensor and not vars(result):
         modes, op, operands, settings, made = seen[0]
-        if modes is thread.modes and made is result:
+        unmoved = kind_of_call(kind[0], args, kwargs) == kind  # a trace may have changed what a tensor is
+        if modes is thread.modes and made is result and unmoved:
             run = op.plan_cache.get((modes, *map(spec_of, operands), *settings.items()))
             call = None if run is None else _on_arguments(run, args, kwargs, operands)
             if call is not None:
