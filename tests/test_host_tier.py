@@ -25,6 +25,7 @@ from tapegrad import ops
 from tapegrad.execution.host_tier import casts, elementwise, indexing, reductions, scans, special, writer
 from tapegrad.execution.host_tier.rules import RULES, Unwritable
 from tapegrad.execution.host_tier.writer import written, written_jaxpr
+from tapegrad.ops.attention import safe_softmax
 from tapegrad.ops.operator import TABLE
 from tapegrad.ops.page import BY_XLA
 from tapegrad.ops.softmax import log_softmax, logsumexp, softmax
@@ -287,6 +288,35 @@ def test_the_softmax_of_rows_that_have_none_is_what_the_equations_say(spoilt):
     x[1] = spoilt
     assert np.isnan(on_host(lambda x: jax.nn.softmax(x, 1), [x])[1]).all()
     assert on_host(lambda x: jax.nn.softmax(x, 1), [x[:, :0]]).shape == (2, 0)
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 4), (5, 4), (3, 1, 4), (3, 5, 1), (4,)])
+@pytest.mark.parametrize("hidden", [0.0, 90.0, np.inf, np.nan])
+def test_the_softmax_of_what_a_mask_leaves_sees_nothing_else(shape, hidden):
+    draw = np.random.default_rng(0)
+    counts = draw.random(shape) < 0.7
+    whole = np.broadcast_to(counts, (3, 5, 4))
+    x = np.where(whole, draw.standard_normal((3, 5, 4)), hidden).astype("float32")
+
+    def function(x, counts):
+        return safe_softmax.function(jnp.where(counts, 2 * x, -jnp.inf), axis=2)
+
+    assert "softmax_of_masked_rows" in written(function, [x, counts]).source
+    exponentials = np.where(whole, np.exp(2 * x.astype("float64")), 0)
+    expected = exponentials / np.maximum(exponentials.sum(-1, keepdims=True), 1e-300)
+    np.testing.assert_allclose(on_host(function, [x, counts]), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("rows", "copied"), [(32, True), (31, False)])
+def test_batches_of_transposed_matrices_are_copied_where_that_is_quicker(rows, copied):
+    draw = np.random.default_rng(0)
+    x, y = draw.standard_normal((2, rows, 33)), draw.standard_normal((2, 40, 33))
+
+    def function(x, y):
+        return x @ y.mT
+
+    assert (".mT.copy()" in written(function, [x, y]).source) is copied
+    np.testing.assert_allclose(on_host(function, [x, y]), np.einsum("bnd,bmd->bnm", x, y), rtol=1e-6, atol=1e-5)
 
 
 @pytest.mark.parametrize("lower", [True, False])

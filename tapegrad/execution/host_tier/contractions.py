@@ -62,6 +62,10 @@ FEW, LARGER = range(1 << 15, 10**6), 4
 """How many multiplications a product has, and how much larger one matrix is, for the other one to be copied."""
 
 
+LEAST = 32
+"""How many rows and columns the matrices of a batch have that are copied."""
+
+
 def turned(left: Operand, right: Operand) -> tuple[Operand, Operand]:
     """A matrix and a transposed one; a much smaller one of them is copied, so that its columns become its rows.
 
@@ -83,8 +87,17 @@ def batched(
     """A product of batches of matrices: ``numpy.matmul``."""
     left = reshaped(writer, left, (*batch, product(rows), depth))
     right = reshaped(writer, right, (*batch, depth, product(columns)))
+    sizes = (product(rows), depth, product(columns))
+    if right.source.endswith(".mT") and not left.source.endswith(".mT") and pays_to_copy(*sizes):
+        right = right._replace(source=f"{right.source}.copy()")
     source = f"{writer.helper(np.matmul)}({left.source}, {right.source})"
     return Operand(source, (*batch, product(rows), product(columns)))
+
+
+def pays_to_copy(rows: Any, depth: Any, columns: Any) -> bool:
+    """Whether matrices on the right that are transposed had better be copied, for the reason that ``turned`` has."""
+    known = all(isinstance(size, int) for size in (rows, depth, columns))
+    return known and min(rows, columns) >= LEAST and rows * depth * columns in FEW
 
 
 def computing_dtype(equation: Any) -> np.dtype:

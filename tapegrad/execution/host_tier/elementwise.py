@@ -439,10 +439,18 @@ def select_n(writer: Any, equation: Any) -> Operand:
     """``numpy.where``; of several cases in halves, so that places out of range choose the first or the last."""
     which, *cases = equation.operands
     if len(cases) == 2 and equation.avals[0].dtype.kind == "b":
+        if is_infinite(writer, cases[0]):  # perhaps of a softmax, which then reads what is masked
+            equation.operands[2] = cases[1] = cases[1]._replace(source=writer.named(cases[1].source))
         masked = _masked(writer, which, cases, equation.aval)
         return _where(writer, which, cases[1], cases[0]) if masked is None else masked
     which = which._replace(source=writer.named(which.source))
     return _chosen(writer, equation, which, 0, cases)
+
+
+def is_infinite(writer: Any, operand: Operand) -> bool:
+    """Whether an operand is the number -inf."""
+    value = writer.known(operand)
+    return value is not None and not value.ndim and bool(value == -np.inf)
 
 
 def _chosen(writer: Any, equation: Any, which: Operand, first: int, cases: Sequence[Operand]) -> Operand:

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.execution.host_tier.elementwise import is_infinite
 from tapegrad.execution.host_tier.reductions import LONGEST, ONES, WIDE_FLOATS
 from tapegrad.execution.host_tier.rules import RULES, Equation, Operand
 
@@ -63,19 +64,39 @@ def _shifted(writer: Any, sums: Operand) -> tuple[Equation, Equation] | None:
     return (exponentials, shifted) if _is_greatest(writer, shifted.operands[1]) else None
 
 
-def _softmax(writer: Any, equation: Equation) -> tuple[Callable, Equation] | None:
+Match = tuple[Callable, list[str]]
+"""A function, and what it is given."""
+
+
+def _softmax(writer: Any, equation: Equation) -> Match | None:
     found = _shifted(writer, equation.operands[1])
     if found is None or writer.origin(equation.operands[0]) is not found[0]:
         return None
-    return softmax_of_rows, found[1]
+    masked = _masked(writer, found[1])
+    return (softmax_of_rows, _rows(writer, found[1])) if masked is None else (softmax_of_masked_rows, masked)
 
 
-def _log_softmax(writer: Any, equation: Equation) -> tuple[Callable, Equation] | None:
+def _rows(writer: Any, shifted: Equation) -> list[str]:
+    return [writer.named(writer.full(shifted, 0))]
+
+
+def _masked(writer: Any, shifted: Equation) -> list[str] | None:
+    """Of rows some of whose elements a mask has made -inf: the rows without it, and which elements count."""
+    chosen = writer.origin(shifted.operands[0])
+    if chosen is None or chosen.primitive != "select_n" or chosen.avals[0].dtype != bool:
+        return None
+    counts, least, x = chosen.operands
+    if not is_infinite(writer, least) or tuple(x.shape) != tuple(chosen.aval.shape):
+        return None
+    return [x.source, counts.source] if x.source.isidentifier() and counts.source.isidentifier() else None
+
+
+def _log_softmax(writer: Any, equation: Equation) -> Match | None:
     log = _origin(writer, equation.operands[1], "log")
     found = None if log is None else _shifted(writer, log.operands[0])
     if found is None or writer.origin(equation.operands[0]) is not found[1]:
         return None
-    return log_softmax_of_rows, found[1]
+    return log_softmax_of_rows, _rows(writer, found[1])
 
 
 def _trying(rule: Callable, match: Callable) -> Callable:
@@ -86,11 +107,10 @@ def _trying(rule: Callable, match: Callable) -> Callable:
         found = match(writer, equation)
         if found is None:
             return rule(writer, equation)
-        function, shifted = found
-        x = writer.named(writer.full(shifted, 0))
+        function, given = found
         result = writer.variable()
         with writer.block("try:"):
-            writer.lines.append(f"{result} = {writer.helper(function)}({x})")
+            writer.lines.append(f"{result} = {writer.helper(function)}({', '.join(given)})")
         with writer.block("except ArithmeticError:"):
             exactly = rule(writer, equation)
             writer.lines.append(f"{result} = {exactly.source}")
@@ -120,6 +140,13 @@ def _by_matrix(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.nda
 
 
 @_by_matrix
+def _over_sums(exponentials: np.ndarray) -> np.ndarray:
+    sums = exponentials.dot(ONES[exponentials.dtype][: exponentials.shape[1]])
+    if not (sums.dot(sums) < math.inf and sums.item(sums.argmin()) > 1e-4):
+        raise ArithmeticError
+    return np.divide(exponentials, sums[:, None], exponentials)
+
+
 def softmax_of_rows(x: np.ndarray) -> np.ndarray:
     """Exponentials over the sums of their rows, which are no greater than 1e19 and no less than 1e-4.
 
@@ -130,11 +157,18 @@ def softmax_of_rows(x: np.ndarray) -> np.ndarray:
     array([[0.5, 0.5],
            [0. , 1. ]])
     """
+    return _over_sums(np.exp(x))
+
+
+def softmax_of_masked_rows(x: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The same, where those that don't count are as good as -inf.
+
+    >>> softmax_of_masked_rows(np.array([[0.0, 0.0], [2.0, 1.0]]), np.array([[True, True], [False, True]]))
+    array([[0.5, 0.5],
+           [0. , 1. ]])
+    """
     exponentials = np.exp(x)
-    sums = exponentials.dot(ONES[x.dtype][: x.shape[1]])
-    if not (sums.dot(sums) < math.inf and sums.item(sums.argmin()) > 1e-4):
-        raise ArithmeticError
-    return np.divide(exponentials, sums[:, None], exponentials)
+    return _over_sums(np.multiply(exponentials, counts.astype(x.dtype), exponentials))
 
 
 def _logarithms(x: np.ndarray) -> np.ndarray:
