@@ -7,6 +7,10 @@ modes, the specs of the tensors, and what the other arguments are. They are decl
 comes back, it is watched (Note [Watchers] in ``tape/modes.py``): if all that it did was to call one operator, on its
 tensors in their order, and to return the result as it was, then calls of that kind run the operator's plan from then
 on. What is refused, overridden, cast or told to somebody runs no plan of these modes, so it goes the long way always.
+
+Where kinds do not come back, as of lengths that are new each time, it only takes time to look for them. So a function
+that had no shortcut for ``MISSED`` calls in a row *rests*: its next calls go the long way, and nobody looks. It rests
+longer from time to time, until a call that is looked at has a shortcut.
 """
 
 from __future__ import annotations
@@ -30,6 +34,12 @@ WATCHED = 2
 KINDS = 256
 """How many kinds of calls are counted at a time."""
 
+MISSED = 48
+"""After so many calls in a row without a shortcut a function rests: a step may make that many, of several kinds."""
+
+RESTS = 32
+"""For so many calls it rests, at most."""
+
 _counts: dict[tuple, int] = {}
 memory.others.append(_counts)
 
@@ -40,12 +50,28 @@ OTHER: list = []
 """In place of any other argument: it can't be looked up, nor is it asked whether it is equal to something."""
 
 
+class Looks:
+    """How many calls of a function in a row had no shortcut, and for how many it rests."""
+
+    __slots__ = ("missed", "rest")
+
+    def __init__(self) -> None:
+        self.clear()
+        memory.others.append(self)
+
+    def clear(self) -> None:
+        self.missed = self.rest = 0
+
+
 def settled(function: Callable, whole: Callable) -> Callable:
     """``whole``, what is public of ``function``, with shortcuts. See Note [Shortcuts]."""
-    recent = shortcuts.recent
+    recent, older, looks = shortcuts.recent, shortcuts.older, Looks()
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if looks.rest > 0:
+            looks.rest -= 1
+            return whole(*args, **kwargs)
         if len(args) == 1 and not kwargs and isinstance(args[0], Tensor):
             kind = function, thread.modes, args[0]._spec
         else:
@@ -54,12 +80,17 @@ def settled(function: Callable, whole: Callable) -> Callable:
             run = recent.get(kind)
         except TypeError:
             return whole(*args, **kwargs)
-        return slow(kind, args, kwargs) if run is None else run(*args, **kwargs)
+        if run is None and older:
+            run = shortcuts.get(kind)
+        if run is None:
+            return missed(kind, args, kwargs)
+        looks.missed = 0
+        return run(*args, **kwargs)
 
-    def slow(kind: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
-        run, count = shortcuts.get(kind), _counts.get(kind, 0)
-        if run is not None:
-            return run(*args, **kwargs)
+    def missed(kind: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
+        looks.missed += 1
+        looks.rest = min(max(looks.missed - MISSED, 0), RESTS)
+        count = _counts.get(kind, 0)
         if count <= WATCHED and may_be_kept(kind[1]):
             if len(_counts) >= KINDS:
                 _counts.clear()

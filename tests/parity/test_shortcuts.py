@@ -7,9 +7,17 @@ import pytest
 from harness import Programs, agree, attempt
 
 import tapegrad
+from tapegrad.execution import clear_caches
 from tapegrad.ops.operator import shortcuts
 
 pytestmark = pytest.mark.parity
+
+
+@pytest.fixture(autouse=True)
+def nothing_rests():
+    """Functions whose calls had no shortcut for long, in other tests, are looked at again."""
+    clear_caches()
+
 
 PROGRAMS = program = Programs()
 
@@ -158,6 +166,18 @@ def test_calls_that_come_again_take_the_short_way(method, given):
     assert [kind for kind in shortcuts.values() if kind is not None]
     kinds = [kind for kind in shortcuts.recent if kind[0].__name__ in (method, "function") and kind[2] is x._spec]
     assert kinds
+
+
+def test_lengths_that_are_new_are_not_looked_at_until_calls_come_again():
+    lengths = [tapegrad.ones(n) for n in range(1, 200)]
+    for _ in range(4):
+        values = [x.sinh() for x in lengths[:100]]
+    assert len(shortcuts) < 50, "a function of which no call has come back for long rests"
+    for _ in range(200):
+        values = [x.sinh() for x in lengths[:3]]
+    kinds = [kind for kind in shortcuts.recent if kind[0].__name__ == "sinh"]
+    assert {kind[2] for kind in kinds} >= {x._spec for x in lengths[:3]}
+    assert [value.tolist() for value in values] == [pytest.approx([1.1752012] * n) for n in (1, 2, 3)]
 
 
 def test_numbers_that_are_never_the_same_are_not_kept():
