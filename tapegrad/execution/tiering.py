@@ -715,8 +715,9 @@ def _kept(kept: dict[int, tuple[Any, Any]], array: np.ndarray, make: Callable[[n
 
 def forget_twin(array: np.ndarray) -> None:
     """An array is going to be written to, which nobody else has, but perhaps a copy of it is kept for XLA."""
-    _copies.pop(id(array), None)
-    _twins.pop(id(array), None)
+    if _copies or _twins:
+        _copies.pop(id(array), None)
+        _twins.pop(id(array), None)
 
 
 def forget_twins(arrays: Iterable[np.ndarray]) -> None:
