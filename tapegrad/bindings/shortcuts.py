@@ -155,7 +155,8 @@ def watched(whole: Callable, kind: tuple, args: tuple, kwargs: dict[str, Any]) -
         op.plans.pop((told, *map(spec_of, operands), *settings.items()), None)
     if len(seen) == 1:
         modes, op, operands, settings, made, node = seen[0]
-        if modes is thread.modes and made is result and node is kind_of_node(result):
+        unmoved = kind_of_call(kind[0], args, kwargs) == kind  # a trace may have changed what a tensor is
+        if modes is thread.modes and made is result and node is kind_of_node(result) and unmoved:
             call = _again(op, operands, settings, args, kwargs, result)
             if call is not None:
                 shortcuts.keep(kind, call)

@@ -83,7 +83,7 @@ def applier(plan: Plan, values: Sequence) -> Callable:
         if plan.modes.deferred and not plan.mixed and plan.device is not META and not any(map(is_traced, values)):
             call = plan.backward_kernel(plan.needed, (True,) * plan.slots).call_for(values)
             names |= recording_names(call)
-    if mould is None or plan.passes:
+    if mould is None or plan.passes or (plan.modes.deferred and call is None):  # that of a mould records
         plan.applier = casting_of(plan, call).made(names)
         return plan.applier
     mould.applier = mould.applier or casting_of(plan, call)

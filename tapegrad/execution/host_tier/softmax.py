@@ -78,14 +78,6 @@ def _log_softmax(writer: Any, equation: Equation) -> tuple[Callable, Equation] |
     return log_softmax_of_rows, found[1]
 
 
-def _logsumexp(writer: Any, equation: Equation) -> tuple[Callable, Equation] | None:
-    log = _origin(writer, equation.operands[0], "log")
-    found = None if log is None else _shifted(writer, log.operands[0])
-    if found is None or equation.operands[1] != found[1].operands[1]:
-        return None
-    return logsumexp_of_rows, found[1]
-
-
 def _trying(rule: Callable, match: Callable) -> Callable:
     """A rule that tries a function first, if an equation is the last one of what that computes."""
 
@@ -107,7 +99,7 @@ def _trying(rule: Callable, match: Callable) -> Callable:
     return written
 
 
-for _primitive, _match in (("div", _softmax), ("sub", _log_softmax), ("add", _logsumexp)):
+for _primitive, _match in (("div", _softmax), ("sub", _log_softmax)):
     RULES[_primitive] = _trying(RULES[_primitive], _match)
 
 
@@ -145,66 +137,37 @@ def softmax_of_rows(x: np.ndarray) -> np.ndarray:
     return np.divide(exponentials, sums[:, None], exponentials)
 
 
-ZEROS = {dtype: np.zeros((), dtype) for dtype in ONES}
-"""A zero of each dtype."""
-
-
-def _logarithms(x: np.ndarray, most: float) -> np.ndarray:
+def _logarithms(x: np.ndarray) -> np.ndarray:
     """The logarithms of rows' sums of exponentials.
 
     Raises:
-        ArithmeticError: one is greater than ``most``, or nan, or less than the negative of it.
+        ArithmeticError: one is no less than ``SMALL``, or no greater than the negative of it, or nan.
     """
     found = np.log(np.exp(x).dot(ONES[x.dtype][: x.shape[1]]))
     size = np.absolute(found)
-    if size.item(size.argmax()) < most:
+    if size.item(size.argmax()) < SMALL:
         return found
     raise ArithmeticError
 
 
-SMALL, SMALLER, FINITE = 12, 2, 80
-"""Less than ``SMALL`` or ``SMALLER``, taken off a float32, moves it by 5e-7 or 1e-7; ``FINITE`` has an exponential."""
-
-
-def _refuse_near(greatest: float, logarithms: np.ndarray) -> None:
-    """Refuse logarithms of probabilities so near 0 that what the logarithms of sums moved them by is a part of them.
-
-    Raises:
-        ArithmeticError: they are.
-    """
-    if greatest > -1 and max(logarithms.item(logarithms.argmax()), -logarithms.item(logarithms.argmin())) > SMALLER:
-        raise ArithmeticError
+SMALL, NEAR = 6, -1
+"""To take less than ``SMALL`` off a float32 moves it by 2.4e-7, which would be too much of logarithms above ``NEAR``."""
 
 
 @_by_matrix
 def log_softmax_of_rows(x: np.ndarray) -> np.ndarray:
-    """Numbers less the logarithms of their rows' sums of exponentials, none of them above 0.
+    """Numbers less the logarithms of their rows' sums of exponentials.
 
     Raises:
         ArithmeticError: those are not small, or a probability is near 1.
 
-    >>> log_softmax_of_rows(np.array([[0.0, 0.0], [-np.inf, 1.0]]))
-    array([[-0.69314718, -0.69314718],
-           [       -inf,  0.        ]])
+    >>> log_softmax_of_rows(np.array([[0.0, 0.0, -np.inf, 0.0, 0.0]]))
+    array([[-1.38629436, -1.38629436,        -inf, -1.38629436, -1.38629436]])
     """
-    logarithms = _logarithms(x, SMALL)
-    found = np.subtract(x, logarithms[:, None])
-    _refuse_near(found.item(found.argmax()), logarithms)
-    return np.minimum(found, ZEROS[x.dtype], out=found)
-
-
-@_by_matrix
-def logsumexp_of_rows(x: np.ndarray) -> np.ndarray:
-    """The logarithms of rows' sums of exponentials, with a last dimension of one element.
-
-    Raises:
-        ArithmeticError: they are not small.
-
-    >>> logsumexp_of_rows(np.array([[0.0, 0.0], [-np.inf, 1.0]]))
-    array([[0.69314718],
-           [1.        ]])
-    """
-    return _logarithms(x, FINITE)[:, None]
+    found = np.subtract(x, _logarithms(x)[:, None])
+    if found.item(found.argmax()) > NEAR:
+        raise ArithmeticError
+    return found
 
 
 def losses_of_classes(x: np.ndarray, target: np.ndarray, reduction: str, ignore_index: int) -> np.ndarray:
@@ -213,23 +176,23 @@ def losses_of_classes(x: np.ndarray, target: np.ndarray, reduction: str, ignore_
     >>> losses_of_classes(np.array([[0.0, 0.0], [9.0, 9.0]]), np.array([0, -1]), "sum", -1)
     array(0.69314718)
     """
-    ones, zero, (count, classes) = ONES[x.dtype], ZEROS[x.dtype], x.shape
+    count, classes = x.shape
     try:
         if not x.size or classes > LONGEST:
             raise ArithmeticError
-        logarithms = _logarithms(x, SMALL)
-        losses = logarithms - _of_classes(x, target)
-        _refuse_near(-losses.item(losses.argmin()), logarithms)
+        losses = _logarithms(x) - _of_classes(x, target)
+        if losses.item(losses.argmin()) < -NEAR:
+            raise ArithmeticError
     except ArithmeticError:
         x = x - x.max(-1, keepdims=True, initial=-np.inf)
         losses = np.log(np.exp(x).sum(-1)) - _of_classes(x, target)
-    losses, total = np.maximum(losses, zero), count
+    total = count
     if ignore_index >= 0 or not count or target.item(target.argmin()) < 0:
         counts = target != ignore_index
-        losses, total = np.where(counts, losses, zero), int(np.count_nonzero(counts))
+        losses, total = np.where(counts, losses, 0), int(np.count_nonzero(counts))
     if reduction == "none":
         return losses
-    found = losses.dot(ones[:count]) if count <= LONGEST else np.add.reduce(losses)
+    found = losses.dot(ONES[x.dtype][:count]) if count <= LONGEST else np.add.reduce(losses)
     return np.asarray(found / x.dtype.type(total) if reduction == "mean" else found)
 
 
