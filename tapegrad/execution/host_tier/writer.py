@@ -613,9 +613,11 @@ def numbers_in(jaxpr: Jaxpr) -> dict[Var, np.dtype]:
     >>> list(numbers_in(closed.jaxpr).values())
     [dtype('float16')]
     """
-    floats = [variable for variable in jaxpr.invars if variable.aval.weak_type and variable.aval.dtype.kind == "f"]
+    avals: list[Any] = [variable.aval for variable in jaxpr.invars]
     found = {}
-    for variable in floats:
+    for variable, aval in zip(jaxpr.invars, avals, strict=True):
+        if not (aval.weak_type and aval.dtype.kind == "f"):
+            continue
         uses = [equation for equation in jaxpr.eqns if variable in equation.invars]
         dtypes = {use.params.get("new_dtype") if use.primitive.name == "convert_element_type" else None for use in uses}
         if len(dtypes) == 1 and variable not in jaxpr.outvars:
