@@ -6,7 +6,12 @@ the caller said is put into an operator's words. Of most functions that compute 
 modes, the specs of the tensors, and what the other arguments are. They are declared as ``settled``. When a call of one
 comes back, it is watched (Note [Watchers] in ``tape/modes.py``): if all that it did was to call one operator, on its
 tensors in their order, and to return the result as it was, then calls of that kind run the operator's plan from then
-on. What is refused, overridden, cast or told to somebody runs no plan of these modes, so it goes the long way always.
+on. If the result is a view, or several, they make it as ``view_of`` does what it has done before. What is refused,
+overridden, cast or told to somebody runs no plan of these modes, so it goes the long way always.
+
+Where kinds do not come back, as of lengths that are new each time, it only takes time to look for them. So a function
+that had no shortcut for ``MISSED`` calls in a row *rests*: its next calls go the long way, and nobody looks. It rests
+longer from time to time, until a call that is looked at has a shortcut.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from collections.abc import Callable
 from operator import is_
 from typing import Any
 
+from tapegrad.bindings.viewing import view_again, views_again
 from tapegrad.caches import memory
 from tapegrad.dispatch.forward_code import spec_of
 from tapegrad.execution.dtypes import dtype
@@ -30,22 +36,48 @@ WATCHED = 2
 KINDS = 256
 """How many kinds of calls are counted at a time."""
 
+MISSED = 48
+"""After so many calls in a row without a shortcut a function rests: a step may make that many, of several kinds."""
+
+RESTS = 32
+"""For so many calls it rests, at most."""
+
 _counts: dict[tuple, int] = {}
 memory.others.append(_counts)
 
 PLAIN = frozenset((int, float, bool, str, dtype, type(None)))
 """Types of arguments whose values are a part of the kind, where equal ones are the same."""
 
+COUNTING = frozenset((int, type(None)))
+"""Those of what counts or names dimensions, and elements of slices."""
+
 OTHER: list = []
 """In place of any other argument: it can't be looked up, nor is it asked whether it is equal to something."""
 
 
+class Looks:
+    """How many calls of a function in a row had no shortcut, and for how many it rests."""
+
+    __slots__ = ("missed", "rest")
+
+    def __init__(self) -> None:
+        self.clear()
+        memory.others.append(self)
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.missed = self.rest = 0
+
+
 def settled(function: Callable, whole: Callable) -> Callable:
     """``whole``, what is public of ``function``, with shortcuts. See Note [Shortcuts]."""
-    recent = shortcuts.recent
+    recent, older, looks = shortcuts.recent, shortcuts.older, Looks()
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if looks.rest > 0:
+            looks.rest -= 1
+            return whole(*args, **kwargs)
         if len(args) == 1 and not kwargs and isinstance(args[0], Tensor):
             kind = function, thread.modes, args[0]._spec
         else:
@@ -54,12 +86,17 @@ def settled(function: Callable, whole: Callable) -> Callable:
             run = recent.get(kind)
         except TypeError:
             return whole(*args, **kwargs)
-        return slow(kind, args, kwargs) if run is None else run(*args, **kwargs)
+        if run is None and older:
+            run = shortcuts.get(kind)
+        if run is None:
+            return missed(kind, args, kwargs)
+        looks.missed = 0
+        return run(*args, **kwargs)
 
-    def slow(kind: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
-        run, count = shortcuts.get(kind), _counts.get(kind, 0)
-        if run is not None:
-            return run(*args, **kwargs)
+    def missed(kind: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
+        looks.missed += 1
+        looks.rest = min(max(looks.missed - MISSED, 0), RESTS)
+        count = _counts.get(kind, 0)
         if count <= WATCHED and may_be_kept(kind[1]):
             if len(_counts) >= KINDS:
                 _counts.clear()
@@ -76,7 +113,9 @@ def settled(function: Callable, whole: Callable) -> Callable:
 
 def kind_of_call(function: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple:
     """What decides what a call does."""
-    given = [x._spec if isinstance(x, Tensor) else kind_of_argument(x) for x in args]
+    given = [
+        x._spec if isinstance(x, Tensor) else (type(x), x) if type(x) in COUNTING else kind_of_argument(x) for x in args
+    ]
     named = [(name, kind_of_argument(x)) for name, x in kwargs.items()] if kwargs else ()
     return (function, thread.modes, *given, *named)
 
@@ -86,6 +125,9 @@ def kind_of_argument(x: Any) -> Any:
     kind = type(x)
     if kind in PLAIN:
         return (kind, x) if x or kind is not float else OTHER  # -0.0 is equal to 0.0
+    if kind is slice:
+        ends = x.start, x.stop, x.step
+        return (kind, *ends) if COUNTING.issuperset(map(type, ends)) else OTHER
     if kind is list or kind is tuple or kind is Size:
         return (kind, *[one._spec if isinstance(one, Tensor) else kind_of_argument(one) for one in x])
     return OTHER
@@ -103,23 +145,42 @@ def watched(whole: Callable, kind: tuple, args: tuple, kwargs: dict[str, Any]) -
 
     def watcher(op: Any, operands: tuple, settings: dict) -> Any:
         made = op(*operands, **settings)
-        seen.append((thread.modes, op, operands, settings, made))
+        seen.append((thread.modes, op, operands, settings, made, kind_of_node(made)))
         return made
 
     with watching(interceptor=watcher):
         told = thread.modes
         result = whole(*args, **kwargs)
-    for _, op, operands, settings, _ in seen:  # what gives calls to watchers need not be kept
+    for _, op, operands, settings, _, _ in seen:  # what gives calls to watchers need not be kept
         op.plans.pop((told, *map(spec_of, operands), *settings.items()), None)
-    if len(seen) == 1 and type(result) is Tensor and not vars(result):
-        modes, op, operands, settings, made = seen[0]
+    if len(seen) == 1:
+        modes, op, operands, settings, made, node = seen[0]
         unmoved = kind_of_call(kind[0], args, kwargs) == kind  # a trace may have changed what a tensor is
-        if modes is thread.modes and made is result and unmoved:
-            run = op.plan_cache.get((modes, *map(spec_of, operands), *settings.items()))
-            call = None if run is None else _on_arguments(run, args, kwargs, operands)
+        if modes is thread.modes and made is result and node is kind_of_node(result) and unmoved:
+            call = _again(op, operands, settings, args, kwargs, result)
             if call is not None:
                 shortcuts.keep(kind, call)
     return result
+
+
+def kind_of_node(result: Any) -> type | None:
+    """The class of the node that has made a result, or the first of several."""
+    first = result[0] if type(result) is tuple and result else result
+    edge = first._edge if isinstance(first, Tensor) else None
+    return None if edge is None else type(edge[0])
+
+
+def _again(op: Any, operands: tuple, settings: dict, args: tuple, kwargs: dict[str, Any], result: Any) -> Any:
+    """What does for the arguments of a call, which gave this result, what an operator did; None if that is not all."""
+    if type(result) is Tensor and not vars(result):
+        run = op.plan_cache.get((thread.modes, *map(spec_of, operands), *settings.items()))
+        return None if run is None else _on_arguments(run, args, kwargs, operands)
+    rest = (*args[1:], *kwargs.values())
+    if not (args and operands) or args[0] is not operands[0] or any(map(has_tensors, (*operands[1:], *rest))):
+        return None
+    if type(result) is Tensor:
+        return view_again(operands[0], result, op, operands[1:], settings)
+    return views_again(operands[0], result, op, settings) if type(result) is tuple and result else None
 
 
 def _on_arguments(run: Callable, args: tuple, kwargs: dict[str, Any], operands: tuple) -> Callable | None:

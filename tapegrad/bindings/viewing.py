@@ -81,11 +81,7 @@ def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     key = (op, thread.modes, spec, *map(type, numbers), *settings.items())
     known = None if data_version else _recent_views.get(key) or _views.get(key)
     if known is not None and (view is None or _is_ordinary(input, view)):
-        run, shown, creation, start, step = known
-        result = run(input, *numbers)
-        result._spec = shown
-        result._view = View(input if view is None else view.base, creation, counter_of(input).version)
-        return share(result, input, input._offset + start + (step * numbers[0] if numbers else 0))
+        return _known_view(input, numbers, known)
     if data_version and is_shared(storage) and _may_wait(input):
         result = replay(op, (input, *numbers), settings, _unread)
     else:
@@ -99,11 +95,57 @@ def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     if spec.dual and result._spec.dual:
         tangent: Any = tangent_of(input)
         set_tangent(result, tangent if op is alias else view_of(tangent, op, *numbers, **settings))
-    elif view is None and not (data_version or spec.level or spec.inference or spec.overrides or spec.misfit):
+    elif (view is None or _is_ordinary(input, view)) and not (
+        thread.modes.intercepted or data_version or spec.level or spec.inference or spec.overrides or spec.misfit
+    ):
         run = op.plans.get(key[1:])
         if run is not None and type(result) is Tensor and not thread.modes.inference:
             _views.keep(key, (run, result._spec, result._view.creation, start, step))  # type: ignore[union-attr]
     return result
+
+
+def _known_view(input: Tensor, numbers: tuple[int, ...], known: tuple) -> Tensor:
+    """A view of which all is known that its input does not say itself, as it is in ``_views``."""
+    run, shown, creation, start, step = known
+    result, view, storage, counter = run(input, *numbers), input._view, input._storage, input._counter
+    if storage is None:
+        storage = storage_of(input)
+    offset = input._offset + start + (step * numbers[0] if numbers else 0)
+    result._spec = shown
+    result._view = View(input if view is None else view.base, creation, (counter or storage.counter).version)
+    if offset:
+        result._offset = offset
+    if input._view_bits:
+        result._view_bits = input._view_bits
+    if input._severed:
+        result._severed = True
+    if counter is not None:
+        result._counter = counter
+    with making:
+        if storage.written:  # since the operator has run
+            join(result, storage)
+        else:
+            storage.admit(result)
+            result._storage = storage
+    return result
+
+
+def view_again(input: Tensor, result: Tensor, op: Any, numbers: tuple, settings: dict) -> Callable[..., Tensor] | None:
+    """What makes such a view of a tensor of the same spec, in these modes, as an operator has given; None if too much
+    depends on the tensor.
+    """
+    known = _views.get((op, thread.modes, input._spec, *map(type, numbers), *settings.items()))
+    if known is None or result._spec is not known[1] or result._view is None or result._view.creation is not known[2]:
+        return None
+
+    def again(input: Tensor, *_: Any, **named: Any) -> Tensor:
+        storage, view = input._storage, input._view
+        written = storage is not None and storage.data_version
+        if written or not (view is None or _is_ordinary(input, view)):
+            return view_of(input, op, *numbers, **settings)
+        return _known_view(input, numbers, known)
+
+    return again
 
 
 def _is_ordinary(input: Tensor, view: View) -> bool:
@@ -153,6 +195,24 @@ def views_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor
         for result, tangent in zip(results, tangents, strict=True):
             set_tangent(result, tangent)
     return results
+
+
+def views_again(input: Tensor, results: tuple, op: Any, settings: dict) -> Callable[..., tuple[Tensor, ...]] | None:
+    """``view_again`` for several views, which an operator has given of a tensor."""
+    run = op.plan_cache.get((thread.modes, input._spec, *settings.items()))
+    view = results[0]._view
+    if run is None or view is None or view.base is not input or not _are_alike(input):
+        return None
+    places = [(None, result._offset - input._offset, result._spec) for result in results]
+
+    def again(input: Tensor, *_: Any, **named: Any) -> tuple[Tensor, ...]:
+        if input._view is not None or input._severed:
+            return views_of(input, op, **settings)
+        results = run(input)
+        _share_alike(input, results, places)
+        return results
+
+    return again
 
 
 def _places(spec: Spec, results: Sequence[Tensor], axis: int, op: Any) -> list[tuple[Any, int, Spec]]:

@@ -76,9 +76,9 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
         run = moving(op, specs, settings) if op.has_moved else None
         if run is not None:
             return run(*args)
-        run = cast(op, specs, settings)
-        if run is not None:
-            return op.plan_cache.keep(key, run)(*args)
+        plan = cast(op, specs, settings)
+        if plan is not None:
+            return op.plan_cache.keep(key, runner(plan))(*args)
         if thread.modes.function_modes:  # no plan is kept: see Note [Function modes] in ``tape/modes.py``
             with switched(function_modes=False):
                 return call(op, args, settings)
@@ -173,14 +173,14 @@ def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
     return plan
 
 
-def cast(op: Any, specs: tuple, settings: dict) -> Callable | None:
-    """The runner of a call that is new in lengths alone, if there is a mould for such; nothing else is asked then."""
+def cast(op: Any, specs: tuple, settings: dict) -> Plan | None:
+    """The plan of a call that is new in lengths alone, if there is a mould for such; nothing else is asked then."""
     numbers: list[Any] = []
     key = mould_key(specs, settings, thread.modes, numbers)
     for mould in op.families.recent.get(key) or op.families.get(key) or ():
         found = mould.structure.read(*numbers)
         if found is not None:
-            return runner(mould.cast(specs, settings, Fit(mould.structure, found)))
+            return mould.cast(specs, settings, Fit(mould.structure, found))
     return None
 
 
@@ -258,7 +258,7 @@ def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> A
     key = ("replay", thread.modes, *specs, *settings.items())
     run = op.plan_cache.get(key)
     if run is None:
-        plan = plan_for(op, specs, settings)
+        plan = cast(op, specs, settings) or plan_for(op, specs, settings)
         run = op.plan_cache.keep(key, runner(plan, lambda: _replayed.values()))  # type: ignore[misc]
     outer, _replayed.values = _replayed.values, values
     try:
@@ -272,8 +272,8 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
 
     ``forward`` is run in place of the plan's kernel, if it is given.
     """
-    mould = None if forward is not None else plan.mould
-    shared = None if mould is None or plan.modes.deferred else mould.shared_forward(plan)
+    mould = plan.mould
+    shared = None if mould is None or forward is not None or plan.modes.deferred else mould.shared_forward(plan)
     if mould is not None and shared is not None:
         run = mould.runs.get(shared)
         if run is None:
@@ -285,6 +285,9 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
         names["forward"] = forward or plan.kernels.at_once
     if mould is None:
         return casting_of(plan, forward is not None).made(names)
+    if forward is not None:
+        mould.replayer = mould.replayer or casting_of(plan, True)
+        return mould.replayer.made(names)
     mould.runner = mould.runner or casting_of(plan)
     return mould.runner.made(names)
 

@@ -45,19 +45,21 @@ class Mould:
     Attributes:
         runs: what makes the calls of all plans that share a kernel, by that.
         appliers: what all nodes do that share a kernel, by that; None: those that pass gradients on as they are.
-        runner, applier: what makes those of a plan that has kernels of its own.
+        runner, applier: what makes those of a plan that has kernels of its own; ``replayer``: that is replayed.
         structure: what the plans are cast by.
         last: the specs of the plan that was made last.
     """
 
     __slots__ = (
-        "last", "runs", "appliers", "runner", "applier", "structure", "_plan", "_forward", "_backward", "_some",
+        "last", "runs", "appliers", "runner", "replayer", "applier", "structure", "_plan", "_forward", "_backward",
+        "_some",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
         self.runs: dict[SharedKernel, Callable] = {}
         self.appliers: dict[SharedKernel | None, Callable] = {}
         self.runner: Casting | None = None
+        self.replayer: Casting | None = None
         self.applier: Casting | None = None
         self.structure = plan.fit.structure
         self.last = plan.specs if plan.fit.structure.always else None

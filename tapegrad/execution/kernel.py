@@ -39,6 +39,7 @@ from tapegrad.execution.modes import is_recording
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.tiering import (
+    LARGE,
     WIDE,
     Tiered,
     Trace,
@@ -375,7 +376,8 @@ def host_sum(left: np.ndarray, right: np.ndarray, into: Any = ...) -> np.ndarray
     """The sum of two NumPy arrays, perhaps put into one of them."""
     try:
         if into is ...:
-            into = quietly_with(left.nbytes)(np.empty_like, left)
+            small = left.nbytes < LARGE
+            into = np.empty_like(left) if small else quietly_with(left.nbytes)(np.empty_like, left)
         return quietly(np.add, left, right, into)
     except MEMORY_ERRORS as error:
         raise out_of_memory(error) from None

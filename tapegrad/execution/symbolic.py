@@ -14,7 +14,7 @@ from jax import export
 from tapegrad.caches import remembered
 from tapegrad.execution.costs import Cost, cost_of
 from tapegrad.execution.host_tier.rules import Unwritable
-from tapegrad.execution.host_tier.writer import symbolic, written_jaxpr
+from tapegrad.execution.host_tier.writer import numbers_in, symbolic, written_jaxpr
 from tapegrad.execution.tiering import HostFunction, Results, dtypes_of, results_in
 from tapegrad.tape.sources import defined
 
@@ -85,13 +85,14 @@ def general(closed: Any, tree: Any, names: Sequence[str], lengths: dict[str, int
     floats = len(names) - len(lengths)
     results = results_in(tree)
     shapes = shapes_for([result[0] for result in results[0] if result is not None], names)
+    variables = closed.jaxpr.invars[floats:]
+    numbers = {variable: dtype for variable, dtype in numbers_in(closed.jaxpr).items() if variable in variables}
     try:
-        body, _, free = written_jaxpr(closed, tree)
+        body, _, free = written_jaxpr(closed, tree, None, numbers)
     except Unwritable:
         return None
     least, cost = cost_of(closed, dict.fromkeys(lengths, 0)), cost_of(closed, lengths)
-    variables = closed.jaxpr.invars[floats:]
-    return GeneralTrace(body, free, least, cost, dtypes_of(variables), results, shapes)
+    return GeneralTrace(body, free, least, cost, dtypes_of(variables, numbers), results, shapes)
 
 
 def shapes_for(shapes: Sequence[Sequence[Any]], names: Sequence[str]) -> Callable:

@@ -58,7 +58,7 @@ import threading
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from queue import SimpleQueue
@@ -75,7 +75,7 @@ from tapegrad.execution.allocating import ALIGNED, HUGE, align_in
 from tapegrad.execution.costs import NOTHING, Cost, cost_of, jaxprs_in
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.host_tier.rules import Unwritable
-from tapegrad.execution.host_tier.writer import written_jaxpr
+from tapegrad.execution.host_tier.writer import numbers_in, written_jaxpr
 from tapegrad.tape.showing import shown_in_html
 from tapegrad.tape.sources import defined
 
@@ -185,8 +185,9 @@ class Trace(NamedTuple):
         Raises:
             Unwritable: there is no rule for a primitive.
         """
-        cost, body = cost_of(self.jaxpr), written_jaxpr(self.jaxpr, self.tree).body
-        return HostFunction(body, cost, dtypes_of(self.jaxpr.jaxpr.invars), self.results)
+        cost, numbers = cost_of(self.jaxpr), numbers_in(self.jaxpr.jaxpr)
+        body = written_jaxpr(self.jaxpr, self.tree, None, numbers).body
+        return HostFunction(body, cost, dtypes_of(self.jaxpr.jaxpr.invars, numbers), self.results)
 
 
 def has_wide(jaxpr: Any) -> bool:
@@ -220,9 +221,9 @@ class HostFunction(NamedTuple):
     results: Results
 
 
-def dtypes_of(variables: Sequence[Any]) -> tuple[np.dtype, ...]:
-    """The dtypes of the arguments of a jaxpr, by its variables."""
-    return tuple(np.dtype(variable.aval.dtype) for variable in variables)
+def dtypes_of(variables: Sequence[Any], numbers: Mapping[Any, np.dtype]) -> tuple[np.dtype, ...]:
+    """The dtypes in which what is written takes the arguments of a jaxpr, by its variables. See ``numbers_in``."""
+    return tuple([numbers.get(variable) or np.dtype(variable.aval.dtype) for variable in variables])
 
 
 # -- one kernel for arguments of certain shapes ------------------------------------------------------------------------
@@ -715,8 +716,9 @@ def _kept(kept: dict[int, tuple[Any, Any]], array: np.ndarray, make: Callable[[n
 
 def forget_twin(array: np.ndarray) -> None:
     """An array is going to be written to, which nobody else has, but perhaps a copy of it is kept for XLA."""
-    _copies.pop(id(array), None)
-    _twins.pop(id(array), None)
+    if _copies or _twins:
+        _copies.pop(id(array), None)
+        _twins.pop(id(array), None)
 
 
 def forget_twins(arrays: Iterable[np.ndarray]) -> None:

@@ -311,7 +311,7 @@ def _out_of_bounds(position: int, length: int, found: Finding) -> IndexError:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-@public("Tensor")
+@public("Tensor", is_settled=True)
 def __getitem__(self: Tensor, index: Any) -> Tensor:
     """The part of the tensor that an index names; PyTorch's rules, which are mostly NumPy's.
 

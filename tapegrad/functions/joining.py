@@ -268,7 +268,7 @@ def _check_grid(tensors: Sequence[Tensor], indexing: str | None) -> None:
 # -- apart -------------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along a dimension, without that dimension.
 
@@ -309,7 +309,7 @@ def _piece_length(input: Tensor, split_size: int, dim: int) -> tuple[int, int]:
     return axis, split_size
 
 
-@public("torch", "functional")
+@public("torch", "functional", is_settled=True)
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of a dimension: of one length (the last may be shorter), or of the lengths in a list.
 
@@ -333,7 +333,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     return views_of(tensor, ops.split, axis=axis, size=size)
 
 
-@public("Tensor", name="split")
+@public("Tensor", name="split", is_settled=True)
 def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """``torch.split`` of this tensor.
 
@@ -356,7 +356,7 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
     return parts_of(input, ops.unsafe_split, axis=axis, size=size)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of a dimension, of these lengths.
 
@@ -409,7 +409,7 @@ def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, tuple[int, ...] 
     return axis, -(-length // chunks) if length else (0,) * chunks
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """A dimension in at most so many pieces of equal length (the last may be shorter).
 

@@ -121,7 +121,7 @@ def viewed(input: Tensor, shape: Sequence[int]) -> Tensor:
     return view_of(input, ops.view, shape=target)
 
 
-@public("Tensor")
+@public("Tensor", is_settled=True)
 def view(self: Tensor, *args: Any, size: Any = None, dtype: dtype_class | None = None) -> Tensor:
     """The elements in another shape (one length may be -1), or their bytes as another dtype.
 
@@ -152,7 +152,7 @@ def view(self: Tensor, *args: Any, size: Any = None, dtype: dtype_class | None =
     return viewed(self, shape)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     """The elements, in row-major order, in another shape (one length may be -1).
 
@@ -176,7 +176,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     return reshaped(self, other.shape)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from ``start_dim`` to ``end_dim`` as one; a 0-dim tensor gets one dimension.
 
@@ -198,7 +198,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshaped(input, (*shape[:start], shape[start : end + 1].numel(), *shape[end + 1 :]))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """The dimension ``dim`` spread over several of lengths ``sizes``, one of which may be -1.
 
@@ -243,7 +243,7 @@ for _op in (ops.squeeze, ops.squeeze_axis, ops.squeeze_axes):
     declare_view(_op, _squeezed)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """``input`` without its dimensions of length 1, or without those among ``dim``."""
     if dim is None:
@@ -256,7 +256,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 declare_view(ops.unsqueeze, lambda place, axis: geometry.unsqueezed(place, axis))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """``input`` with a dimension of length 1 inserted at ``dim``."""
     return view_of(input, ops.unsqueeze, axis=wrap_dim(dim, input.ndim + 1))
@@ -325,7 +325,7 @@ def transposed(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return view_of(input, ops.transpose, axis0=wrap_dim(dim0, input.ndim), axis1=wrap_dim(dim1, input.ndim))
 
 
-@public("torch", "Tensor", aliases=("swapdims",))
+@public("torch", "Tensor", aliases=("swapdims",), is_settled=True)
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """``input`` with two dimensions exchanged.
 
@@ -338,7 +338,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return transposed(input, dim0, dim1)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """``input`` with two dimensions exchanged.
 
@@ -351,7 +351,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 declare_view(ops.t, lambda place: geometry.transposed(place, 0, 1) if len(place.shape) == 2 else place)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; a tensor of fewer dimensions as it is.
 
@@ -371,7 +371,7 @@ def permuted(input: Tensor, axes: Sequence[int]) -> Tensor:
     return view_of(input, ops.permute, axes=tuple(axes))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def permute(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """``input`` with its dimensions in the order given.
 
@@ -399,7 +399,7 @@ def permute(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
 declare_view(ops.alias, lambda place: place)
 
 
-@public("torch", "Tensor", aliases=("moveaxis",))
+@public("torch", "Tensor", aliases=("moveaxis",), is_settled=True)
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """``input`` with the dimensions ``source`` moved to the positions ``destination``, the others in their order.
 
@@ -514,7 +514,7 @@ def expanded(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     return view_of(input, broadcast_to_op, shape=tuple(target))
 
 
-@public("Tensor")
+@public("Tensor", is_settled=True)
 def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """The tensor broadcast to a larger shape; -1 keeps a length.
 

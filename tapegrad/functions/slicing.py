@@ -32,7 +32,7 @@ def sliced(input: Tensor, axis: int, start: int, length: int, step: int = 1) -> 
     return view_of(input, slicing.slice_, start, axis=axis, length=length, step=step)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The slice of ``input`` at ``index`` of dimension ``dim``, without that dimension.
 
@@ -54,7 +54,7 @@ def _index_in_range(input: Tensor, axis: int, index: int) -> int:
     return index % length
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """``length`` items of dimension ``dim``, from ``start`` on.
 
@@ -160,7 +160,7 @@ def _check_source(src: Tensor, shape: Sequence[int]) -> None:
 declare_view(slicing.diagonal, lambda place, offset, axis1, axis2: geometry.diagonal(place, offset, axis1, axis2))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", is_settled=True)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A diagonal of the matrices in dimensions ``dim1`` and ``dim2``, as the last dimension.
 

@@ -7,9 +7,17 @@ import pytest
 from harness import Programs, agree, attempt
 
 import tapegrad
+from tapegrad.execution import clear_caches
 from tapegrad.ops.operator import shortcuts
 
 pytestmark = pytest.mark.parity
+
+
+@pytest.fixture(autouse=True)
+def nothing_rests():
+    """Functions whose calls had no shortcut for long, in other tests, are looked at again."""
+    clear_caches()
+
 
 PROGRAMS = program = Programs()
 
@@ -41,6 +49,77 @@ def shapes_as_arguments(torch):
     x = torch.tensor([[1.0, -2.0], [0.5, 3.0]], requires_grad=True)
     norm = torch.nn.functional.layer_norm
     return [often(norm, x, given) for given in (x.shape[1:], x.shape, (2,), torch.Size([3]))]
+
+
+VIEWS = [
+    ("view", (6,)), ("view", (-1,)), ("view", ((3, -1),)), ("reshape", (3, 2)), ("flatten", ()),
+    ("reshape", (7,)), ("reshape", (2, 1, 3)),
+    ("flatten", (0, 5)), ("unflatten", (1, (1, 3))), ("squeeze", (0,)), ("squeeze", ()), ("unsqueeze", (-1,)),
+    ("transpose", (0, 1)), ("transpose", (0, 2)), ("t", ()), ("permute", (1, 0)), ("movedim", (0, -1)),
+    ("expand", (2, 2, 3)), ("expand", (4, 3)), ("unbind", (1,)), ("unbind", (True,)), ("split", (2, 1)),
+    ("split", ([1, 2], 1)), ("split", (-1, 1)), ("chunk", (2, 1)), ("chunk", (0,)), ("select", (0, -1)),
+    ("select", (0, 2)), ("narrow", (1, 1, 2)), ("diagonal", ()), ("__getitem__", (slice(1, None),)),
+    ("__getitem__", (slice(True, None),)), ("__getitem__", (slice(None, None, 0),)), ("__getitem__", (1,)),
+    ("__getitem__", (2,)), ("__getitem__", (-1.0,)), ("__getitem__", (True,)), ("__getitem__", ((0, slice(1, 3)),)),
+    ("__getitem__", ([1, 0],)), ("__getitem__", ((slice(None), None),)),
+]  # fmt: skip
+
+
+def told_of_view(base, x, name, given):
+    """All that can be seen of what a view function gives, or refuses, and of writes through it."""
+
+    def made():
+        results = getattr(x, name)(*given)
+        seen = []
+        for result in results if isinstance(results, tuple) else (results,):
+            node = result.grad_fn
+            seen.append((shown(result), result.stride(), result.storage_offset(), result._version, result.is_leaf))
+            seen.append(
+                (result._base is base, result._is_view(), node and [edge[0].name() for edge in node.next_functions])
+            )
+            seen.append(attempt(lambda result=result: result.mul_(2).tolist()))
+            seen.append(
+                (x.tolist(), base.tolist(), base._version, attempt(lambda result=result: result.grad_fn.name()))
+            )
+        return seen
+
+    return attempt(made)
+
+
+@program
+def views(torch):
+    def tensors():
+        x = torch.arange(6.0).view(2, 3)
+        leaf = torch.arange(6.0).reshape(2, 3).clone().requires_grad_()
+        made, wide = leaf * 1, torch.arange(12.0)
+        part = wide[6:].view(2, 3)
+        turned = torch.arange(6.0).view(3, 2).t()
+        detached = x.detach()
+        return [(x._base, x), (leaf, leaf), (made, made), (wide, part), (turned._base, turned), (x._base, detached)]
+
+    seen = []
+    for name, given in VIEWS:
+        for _ in range(5):
+            seen += [told_of_view(base, x, name, given) for base, x in tensors()]
+            with torch.no_grad():
+                seen += [told_of_view(base, x, name, given) for base, x in tensors()]
+    with torch.inference_mode():
+        seen += [shown(x.t()) for _ in range(5) for _, x in tensors()]
+    return seen
+
+
+@program
+def gradients_through_views(torch):
+    x, seen = torch.tensor([[1.0, -2.0], [0.5, 3.0]], requires_grad=True), []
+    for step in range(5):
+        first, second = (x * x).chunk(2, 1)
+        total = (first.squeeze(1) * x[0]).sum() + x.t()[1].view(2, 1).expand(2, 3).sum() + second.reshape(-1)[1:].sum()
+        y = x * step
+        y.view(-1)[1:3].mul_(2)
+        (total + y.t().sum()).backward()
+        seen.append((total.item(), x.grad.tolist()))
+        x.data[0, 0] += 1
+    return seen
 
 
 @program
@@ -149,7 +228,13 @@ def test_program(function):
     agree(function)
 
 
-@pytest.mark.parametrize(("method", "given"), [("relu", ()), ("maximum", (1.0,)), ("sum", (0,)), ("clamp", (-1, 0.5))])
+SHORT = [
+    ("relu", ()), ("maximum", (1.0,)), ("sum", (0,)), ("clamp", (-1, 0.5)), ("chunk", (2,)), ("view", (7, 1)),
+    ("__getitem__", (slice(1, 4),)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "given"), SHORT)
 def test_calls_that_come_again_take_the_short_way(method, given):
     x = tapegrad.ones(7)
     operands = [tapegrad.ones(7) if method == "maximum" else number for number in given]
@@ -158,6 +243,18 @@ def test_calls_that_come_again_take_the_short_way(method, given):
     assert [kind for kind in shortcuts.values() if kind is not None]
     kinds = [kind for kind in shortcuts.recent if kind[0].__name__ in (method, "function") and kind[2] is x._spec]
     assert kinds
+
+
+def test_lengths_that_are_new_are_not_looked_at_until_calls_come_again():
+    lengths = [tapegrad.ones(n) for n in range(1, 200)]
+    for _ in range(4):
+        values = [x.sinh() for x in lengths[:100]]
+    assert len(shortcuts) < 50, "a function of which no call has come back for long rests"
+    for _ in range(200):
+        values = [x.sinh() for x in lengths[:3]]
+    kinds = [kind for kind in shortcuts.recent if kind[0].__name__ == "sinh"]
+    assert {kind[2] for kind in kinds} >= {x._spec for x in lengths[:3]}
+    assert [value.tolist() for value in values] == [pytest.approx([1.1752012] * n) for n in (1, 2, 3)]
 
 
 def test_numbers_that_are_never_the_same_are_not_kept():

@@ -33,7 +33,7 @@ from __future__ import annotations
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from math import prod
@@ -67,9 +67,10 @@ class Writer:
         names: what the lines refer to, besides arguments and variables; shared with the functions inside this one.
     """
 
-    def __init__(self, names: dict[str, Any]) -> None:
+    def __init__(self, names: dict[str, Any], converted: Collection[Var] = ()) -> None:
         self.lines: list[str] = []
         self.names = names
+        self._converted = converted
         self._operands: dict[Var, Operand] = {}
         self._origins: dict[str, Equation] = {}
         self._assigned: dict[str, str] = {}
@@ -331,7 +332,10 @@ class Writer:
         wanted = [uses[variable] > 0 for variable in equation.outvars]
         seen = Equation(equation, [self.operand(atom) for atom in equation.invars], wanted)
         lines = len(self.lines)
-        written = rule(self, seen)
+        is_done = equation.primitive.name == "convert_element_type" and any(
+            variable is equation.invars[0] for variable in self._converted
+        )
+        written = seen.operands[0] if is_done else rule(self, seen)
         results = [written] if isinstance(written, (str, Operand)) else list(written)
         for variable, result, aval in zip(equation.outvars, results, seen.results, strict=True):
             operand = result if isinstance(result, Operand) else Operand(result, tuple(getattr(aval, "shape", ())))
@@ -602,6 +606,27 @@ class HostCode(NamedTuple):
     free: tuple[str, ...] = ()
 
 
+def numbers_in(jaxpr: Jaxpr) -> dict[Var, np.dtype]:
+    """The arguments that are Python's floats, and are only read as another floating dtype; each with that one.
+
+    >>> closed = jax.make_jaxpr(lambda x, p: x + p)(np.float16(1), 2.0)
+    >>> list(numbers_in(closed.jaxpr).values())
+    [dtype('float16')]
+    """
+    avals: list[Any] = [variable.aval for variable in jaxpr.invars]
+    found = {}
+    for variable, aval in zip(jaxpr.invars, avals, strict=True):
+        if not (aval.weak_type and aval.dtype.kind == "f"):
+            continue
+        uses = [equation for equation in jaxpr.eqns if variable in equation.invars]
+        dtypes = {use.params.get("new_dtype") if use.primitive.name == "convert_element_type" else None for use in uses}
+        if len(dtypes) == 1 and variable not in jaxpr.outvars:
+            (dtype,) = dtypes
+            if dtype is not None and np.dtype(dtype).kind == "f":
+                found[variable] = np.dtype(dtype)
+    return found
+
+
 def written(function: Callable, arguments: Sequence[Any]) -> HostCode:
     """A pure function of arrays, written for the host.
 
@@ -623,13 +648,16 @@ def written(function: Callable, arguments: Sequence[Any]) -> HostCode:
     return written_jaxpr(closed, tree, [argument is not None for argument in arguments])
 
 
-def written_jaxpr(closed: ClosedJaxpr, tree: Any, given: Sequence[bool] | None = None) -> HostCode:
+def written_jaxpr(
+    closed: ClosedJaxpr, tree: Any, given: Sequence[bool] | None = None, converted: Collection[Var] = ()
+) -> HostCode:
     """A jaxpr, written for the host.
 
     Args:
         tree: one thing, or a tuple of those that it computes and of Nones.
         given: for each argument of the function, whether it is one of the jaxpr's, and not None; all are, by default.
+        converted: those of the jaxpr's that are given as what it converts them to: see ``numbers_in``.
     """
     names: dict[str, Any] = {}
-    lines, free = Writer(names).function_lines("body", closed, tree, given)
+    lines, free = Writer(names, converted).function_lines("body", closed, tree, given)
     return HostCode(defined(lines, "body", names), "\n".join(lines), tuple(free))
