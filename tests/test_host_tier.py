@@ -28,7 +28,7 @@ from tapegrad.execution.host_tier.writer import written, written_jaxpr
 from tapegrad.ops.attention import safe_softmax
 from tapegrad.ops.operator import TABLE
 from tapegrad.ops.page import BY_XLA
-from tapegrad.ops.softmax import log_softmax, logsumexp, softmax
+from tapegrad.ops.softmax import log_softmax, softmax
 
 pytestmark = pytest.mark.once("kernels are run by themselves")
 

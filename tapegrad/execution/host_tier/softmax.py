@@ -185,7 +185,7 @@ def _logarithms(x: np.ndarray) -> np.ndarray:
 
 
 SMALL, NEAR = 6, -1
-"""To take less than ``SMALL`` off a float32 moves it by 2.4e-7, which would be too much of logarithms above ``NEAR``."""
+"""To take less than ``SMALL`` off a float32 moves it by 2.4e-7: too much of a logarithm above ``NEAR``."""
 
 
 @_by_matrix
