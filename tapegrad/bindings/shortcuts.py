@@ -26,7 +26,7 @@ from tapegrad.caches import memory
 from tapegrad.dispatch.forward_code import spec_of
 from tapegrad.execution.dtypes import dtype
 from tapegrad.ops.operator import shortcuts
-from tapegrad.tape.modes import Modes, thread, watching
+from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 
@@ -148,15 +148,19 @@ def watched(whole: Callable, kind: tuple, args: tuple, kwargs: dict[str, Any]) -
         seen.append((thread.modes, op, operands, settings, made, kind_of_node(made)))
         return made
 
-    with watching(interceptor=watcher):
-        told = thread.modes
+    modes, interceptors = thread.modes, thread.interceptors
+    told, watchers = modes.replace(intercepted=True), (*interceptors, watcher)
+    try:
+        thread.interceptors, thread.modes = watchers, told
         result = whole(*args, **kwargs)
+    finally:  # not ``watching``: an interrupt could come when its ``__exit__`` begins
+        thread.interceptors, thread.modes = interceptors, modes
     for _, op, operands, settings, _, _ in seen:  # what gives calls to watchers need not be kept
         op.plans.pop((told, *map(spec_of, operands), *settings.items()), None)
     if len(seen) == 1:
-        modes, op, operands, settings, made, node = seen[0]
+        made_in, op, operands, settings, made, node = seen[0]
         unmoved = kind_of_call(kind[0], args, kwargs) == kind  # a trace may have changed what a tensor is
-        if modes is thread.modes and made is result and node is kind_of_node(result) and unmoved:
+        if made_in is modes and made is result and node is kind_of_node(result) and unmoved:
             call = _again(op, operands, settings, args, kwargs, result)
             if call is not None:
                 shortcuts.keep(kind, call)

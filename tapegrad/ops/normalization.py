@@ -8,8 +8,7 @@ To *standardize* is to subtract the mean over some axes and to divide by the sta
 Its derivative is symmetric: gradients and tangents go through the same map, ``(g - mean(g) - u mean(g u)) / s``. Batch,
 layer and group normalization differ in the axes, and in the shape in which weight and bias meet ``u``; both are said
 by a ``NormLayout``. Half types are computed in float32. Mean and deviation are found again in the backward pass, where
-XLA fuses that with the rest, so only ``x`` is saved. Sums over rows, and over all rows, of what weight or scale weigh
-are products of matrices, where those are a vector: NumPy and XLA take less time for these than for sums.
+XLA fuses that with the rest, so only ``x`` is saved.
 """
 
 from __future__ import annotations
@@ -25,10 +24,9 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.sizes import as_number
 from tapegrad.ops.checks import checked, refuse_dtypes
 from tapegrad.ops.kinds import broadcast_to, cast, general, sum_to
-from tapegrad.ops.matmul import matmul
 from tapegrad.ops.memory_formats import as_images, gradient_as_images, gradient_kept
 from tapegrad.ops.operator import Operator
-from tapegrad.ops.reductions import mean, over, sum
+from tapegrad.ops.reductions import mean, sum
 from tapegrad.ops.shape import view
 from tapegrad.ops.unary import rsqrt, sqrt
 
@@ -86,18 +84,6 @@ def _is_even(layout: NormLayout) -> bool:
     return all(axis < before or layout.weight[axis - before] == 1 for axis in layout.axes)
 
 
-def _is_whole(layout: NormLayout) -> bool:
-    """Whether what is standardized together has a weight for each of its elements, which all other rows have too."""
-    before = len(layout.shape) - len(layout.weight)
-    return layout.axes == tuple(range(before, len(layout.shape))) and layout.weight == layout.shape[before:]
-
-
-def _rows(layout: NormLayout) -> tuple[int, int]:
-    """How many rows there are, and how long they are."""
-    before = len(layout.shape) - len(layout.weight)
-    return math.prod(layout.shape[:before]), math.prod(layout.shape[before:])
-
-
 def _through(t: Any, unit: Any, scale: Any, axes: tuple[int, ...]) -> Any:
     """A gradient or tangent, through the standardization."""
     mean_t = mean(t, axis=axes, keepdims=True)
@@ -108,24 +94,15 @@ def _times(t: Any, weight: Any, layout: NormLayout) -> Any:
     return t if weight is None else t * view(_wide(weight), shape=layout.weight)
 
 
-def _weighed_means(g: Any, centered: Any, weight: Any, layout: NormLayout) -> list[Any]:
-    """The means of ``g * weight * centered`` and ``g * weight``; by products with a vector where a layout is whole."""
-    if weight is None or not _is_whole(layout):
-        g = _times(g, weight, layout)
-        return [mean(t, axis=layout.axes, keepdims=True) for t in (g * centered, g)]
-    (rows, count), kept = _rows(layout), layout.shape[: len(layout.shape) - len(layout.weight)]
-    column, shape = view(_wide(weight), shape=(count, 1)), (*kept, *[1] * len(layout.weight))
-    sums = [matmul(view(t, shape=(rows, count)), column) for t in (g * centered, g)]
-    return [over(view(one, shape=shape), count=count) for one in sums]
-
-
 def _to_input(g: Any, x: Any, weight: Any, layout: NormLayout, eps: float) -> Any:
     centered, scale = _centered(x, layout, eps)
     g, factor = view(_wide(g), shape=layout.shape), scale
     if _is_even(layout):
-        factor, weight = _times(scale, weight, layout), None
-    slope, center = _weighed_means(g, centered, weight, layout)
-    through = (_times(g, weight, layout) - (centered * (slope * scale * scale) + center)) * factor
+        factor = _times(scale, weight, layout)
+    else:
+        g = _times(g, weight, layout)
+    slope = mean(g * centered, axis=layout.axes, keepdims=True) * scale * scale
+    through = (g - (centered * slope + mean(g, axis=layout.axes, keepdims=True))) * factor
     return view(through, shape=tuple(x.shape))
 
 
@@ -134,10 +111,6 @@ def _to_weight(g: Any, x: Any, shape: Sequence[int], layout: NormLayout, eps: fl
     g = view(_wide(g), shape=layout.shape)
     if _is_even(layout) and layout.axes[0] == 0:  # all that has one weight is standardized together
         return view(sum(g * centered, axis=layout.axes, keepdims=True) * scale, shape=tuple(shape))
-    if _is_whole(layout):
-        rows, count = _rows(layout)
-        product = matmul(view(scale, shape=(1, rows)), view(g * centered, shape=(rows, count)))
-        return view(product, shape=tuple(shape))
     return _to_bias(g * (centered * scale), shape, layout)
 
 
