@@ -64,10 +64,16 @@ class Call:
 
     def likely_cost(self) -> float:
         """The nanoseconds that a call is likely to take by itself; of kernels that run for any shapes it is a guess."""
-        known = self.kernel.cost_on_host()
-        if known is None and not self.kernel.arguments:
-            known = HOST_CALL + sum([one.nbytes for one in self.avals if one is not None]) / 8
-        return known or XLA_CALL
+        return self.kernel.cost_on_host() or self._guessed_cost()
+
+    def present_cost(self) -> float:
+        """The same as long as who runs the kernel now goes on to do so, also where that is not the quicker one."""
+        return self.kernel.present_cost() or self._guessed_cost()
+
+    def _guessed_cost(self) -> float:
+        if self.kernel.arguments:
+            return XLA_CALL
+        return HOST_CALL + sum([one.nbytes for one in self.avals if one is not None]) / 8
 
     def at_once(self, *values: Any) -> Any:
         """What the kernel gives; for arguments that no program can take."""

@@ -201,6 +201,13 @@ class Kernel:
         tiered = self._tiered
         return tiered.cost.host if tiered is not None and tiered.tier == "host" else None
 
+    def present_cost(self) -> float | None:
+        """The nanoseconds that a call takes of who runs it now; None if this is not known."""
+        tiered = self._tiered
+        if tiered is None or not tiered.cost.xla:
+            return None
+        return tiered.cost.xla if tiered.tier == "xla" else tiered.cost.host
+
     def overwrite(self, holder: Any, *values: Any) -> Any:
         """The result for arrays and numbers, put where the first one lies, which nobody may use afterwards.
 

@@ -9,9 +9,10 @@ XLA no more than its body.
 A piece is compiled when there is evidence that this will pay: it has come before, it comes several times in this
 program, or it has so many kernels that were never compiled that one compilation for all of them is the cheaper way.
 Otherwise its kernels run one by one, as if nothing had been deferred: most programs whose course depends on numbers
-never come back. Where kernels need not be compiled (Note [Tiers] in ``tiering.py``), all this is decided by time alone:
-when the calls of a piece's kernels have taken as long as XLA will take for the piece, it is compiled in the background,
-and put in their place when that is done. Programs are remembered as all else is (Note [One memory] in ``caches.py``),
+never come back. Where kernels need not be compiled (Note [Tiers] in ``tiering.py``), all this is decided by what things
+are likely to cost: when a piece has come so often that its kernels cost what XLA takes for the piece, it is compiled in
+the background, and when they have cost ``PATIENCE`` times as much again it is put in their place. So it is at the same
+calls in each run, and nothing is measured. Programs are remembered as all else is (Note [One memory] in ``caches.py``),
 executables as long as a program is that has such a piece.
 
 A long program that computes nothing but tiny things is not cut: when it comes back, it is batched (``batching.py``).
@@ -40,7 +41,17 @@ from tapegrad.execution.kernel import scoped
 from tapegrad.execution.loop_carry import extra_outputs
 from tapegrad.execution.partition import SHORT, Subprogram, cut, run_through
 from tapegrad.execution.processes import processes
-from tapegrad.execution.tiering import TierStats, as_jax, compiler, gave_up, hosted, in_background, settings, tier_stats
+from tapegrad.execution.tiering import (
+    PATIENCE,
+    Due,
+    TierStats,
+    as_jax,
+    compiler,
+    hosted,
+    in_background,
+    settings,
+    tier_stats,
+)
 from tapegrad.execution.values import NUMBERS, quiet_numbers
 from tapegrad.progress import waiting
 from tapegrad.tape.modes import thread
@@ -62,9 +73,6 @@ SEEN_ENOUGH = 2
 KERNEL_CALL, XLA_ARGUMENT = 500.0, 300.0
 """Nanoseconds that it takes to run one kernel after the other, and that XLA takes for each argument and result."""
 
-TRIED = 5
-"""How often what was batched is run before it is put in the place of its kernels."""
-
 BATCHED_ARGUMENT = 2_000.0
 """Nanoseconds for each input and each result of what is batched: rows are made of them, and they of rows; measured."""
 
@@ -75,59 +83,103 @@ ROUNDED = {"xla_allow_excess_precision": False}
 """Each operation of half precision rounds its result, as it does at once, where XLA would keep digits between two."""
 
 
-class SubprogramExecutable:
+class Meanwhile:
+    """What the kernels of a piece or program have cost while they run one by one, for it is not compiled.
+
+    Attributes:
+        owed: how many seconds, by what is likely.
+    """
+
+    __slots__ = ("owed", "_count", "_each")
+
+    def __init__(self) -> None:
+        self.owed, self._count, self._each = 0.0, 0, 0.0
+
+    def add(self, code: list[tuple]) -> None:
+        """Count one run; what it costs is asked in the first, second, fourth and so on, for tiers change."""
+        self._count += 1
+        if self._count & (self._count - 1) == 0:
+            self._each = 1e-9 * kernels_cost(code, Call.present_cost)
+        self.owed += self._each
+
+
+def kernels_cost(code: Iterable[tuple], cost: Callable[[Call], float]) -> float:
+    """About how many nanoseconds kernels take, one by one."""
+    calls = Counter(instruction[0] for instruction in code)
+    return sum(count * (cost(call) + KERNEL_CALL) for call, count in calls.items())
+
+
+class SubprogramExecutable(Due):
     """A piece that can be run: kernel by kernel, until there is evidence that compiling it pays."""
 
-    __slots__ = ("piece", "count", "seen", "compiled", "due", "owed", "__weakref__")
+    __slots__ = ("piece", "count", "seen", "_ready", "_program", "_traced", "_meanwhile", "__weakref__")
 
     def __init__(self, piece: Subprogram) -> None:
+        super().__init__()
         self.piece = piece
         self.count = sum(piece.wanted)
         self.seen = 0
-        self.compiled: Callable | None = None
-        self.due = False
-        self.owed = 0.0
+        self._ready: Callable | None = None
+        self._program: Callable | None = None
+        self._traced: Any = None
+        self._meanwhile = Meanwhile()
 
     def run(self, arguments: list, often: bool, asked: bool = False) -> list[Any]:
         """The results that are wanted, for these arguments.
 
         ``often``: it comes several times in one program. ``asked``: it is to be compiled now, as the user has said.
         """
-        piece = self.piece
-        if self.compiled is not None:
-            return self.compiled(*map(as_jax, arguments))[: self.count]
+        if self._ready is not None:
+            return self._ready(*map(as_jax, arguments))[: self.count]
         self.seen += 1
-        waits = in_background() and not asked
-        if piece.lone or (waits and self.due) or self._is_rare(often, waits) or self._is_small(arguments):
-            return self._run_by_kernels(arguments)
+        if in_background() and not asked:
+            return self._run_meanwhile(arguments)
+        if self.piece.lone or self._is_rare(often) or self._is_small(arguments):
+            return self.piece.run_by_kernels(arguments)
+        self._ready = self._jitted(arguments)[1]
+        what = f"a program of {len(self.piece.code)} operations"
+        return first_call(self._ready, map(as_jax, arguments), what)[: self.count]
+
+    def _run_meanwhile(self, arguments: list) -> list[Any]:
+        """Run its kernels, and see to it that it is compiled in the background when that pays."""
+        piece, owed = self.piece, self._meanwhile.owed
+        cost = SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(piece.code)
+        if self._program is None:
+            if not piece.lone and owed >= cost and not self._is_small(arguments):
+                program, self._program = self._jitted(arguments)
+                with jax.enable_x64(True) if piece.wide else nullcontext():
+                    self._traced = program.trace(*map(as_jax, arguments))
+                compiler.add(self)
+        elif owed >= (1 + PATIENCE) * cost:
+            if self.finish(f"a program that begins with {piece.calls[0].kernel.name}"):
+                self._ready = self._program
+                return self._ready(*map(as_jax, arguments))[: self.count]
+            self._meanwhile.owed = -inf
+        self._meanwhile.add(piece.code)
+        return piece.run_by_kernels(arguments)
+
+    def _jitted(self, arguments: list) -> tuple[Any, Callable]:
+        """The program that XLA compiles for it, and what is called with arguments."""
+        piece = self.piece
         program = jitted(
             piece.inlined(extra_outputs(piece.code, piece.wanted, arguments)), compiler_options=ROUNDED
         )
-        compiled = scoped(program) if piece.wide else program
         weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(piece.code))
         for call in piece.calls:
             call.compiled_with_others += 1
-        if waits:
-            self.due = True
-            with jax.enable_x64(True) if piece.wide else nullcontext():
-                compiler.add(Due(self, compiled, program.trace(*map(as_jax, arguments))))
-            return piece.run_by_kernels(arguments)
-        self.compiled = compiled
-        what = f"a program of {len(piece.code)} operations"
-        return first_call(self.compiled, map(as_jax, arguments), what)[: self.count]
+        return program, scoped(program) if piece.wide else program
 
-    def _is_rare(self, often: bool, waits: bool) -> bool:
+    def _compile(self) -> None:
+        start, traced = perf_counter(), self._traced
+        with jax.enable_x64(True) if self.piece.wide else nullcontext():
+            traced.lower().compile()
+        self._traced = None
+        counters.compile_seconds += perf_counter() - start
+        counters.compiled += 1
+
+    def _is_rare(self, often: bool) -> bool:
         """Whether compiling it can't be known to pay. See Note [Running a program]."""
-        if waits:
-            return self.owed < SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.piece.code)
         return self.seen < SEEN_ENOUGH and not often and not self._is_cheaper_compiled()
-
-    def _run_by_kernels(self, arguments: list) -> list[Any]:
-        start = perf_counter()
-        try:
-            return self.piece.run_by_kernels(arguments)
-        finally:
-            self.owed += perf_counter() - start
 
     def _is_small(self, arguments: list) -> bool:
         """Whether NumPy takes less time for its kernels, one by one, than XLA for one call."""
@@ -145,27 +197,6 @@ class SubprogramExecutable:
         calls = self.piece.calls
         each = sum(SECONDS_PER_KERNEL / (1 + call.compiled_with_others) for call in calls if not call.kernel.ran)
         return each > SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.piece.code)
-
-
-class Due(NamedTuple):
-    """A piece that is compiled in the background: what is put in its place then, and its trace."""
-
-    executable: SubprogramExecutable
-    compiled: Callable
-    traced: Any
-
-    def compile(self) -> None:
-        """Have XLA compile it; if XLA can't, its kernels go on running one by one."""
-        start = perf_counter()
-        try:
-            with jax.enable_x64(True) if self.executable.piece.wide else nullcontext():
-                self.traced.lower().compile()
-        except Exception as error:
-            gave_up(f"a program that begins with {self.executable.piece.calls[0].kernel.name}", error)
-            return
-        counters.compile_seconds += perf_counter() - start
-        counters.compiled += 1
-        self.executable.compiled = self.compiled
 
 
 def first_call(run: Callable, arguments: Iterable[Any], what: str = "a program") -> Any:
@@ -199,16 +230,17 @@ class CachedProgram:
         seen: how many times such a program was run; ``asked``: it is to be compiled at once.
     """
 
-    __slots__ = ("code", "wanted", "slots", "seen", "_fine", "_batched", "_steps", "_asked", "_owed", "_gain",
-                 "__weakref__")  # fmt: skip
+    __slots__ = ("code", "wanted", "slots", "seen", "_fine", "_batched", "_steps", "_asked", "_meanwhile", "_due",
+                 "_gain", "__weakref__")  # fmt: skip
 
     def __init__(self, code: list[tuple], wanted: bytes, asked: bool = False) -> None:
         self.code, self.wanted = code, wanted
         self.slots = tuple(slot for slot, want in enumerate(wanted) if want)
         self.seen = SEEN_ENOUGH if asked else 0
-        self._asked, self._owed = asked, 0.0
+        self._asked, self._meanwhile = asked, Meanwhile()
         self._fine = is_fine(code)
         self._batched: Batched | None = None
+        self._due: DueBatch | None = None
         self._gain: float | None = None
         self._steps: list[SubprogramStep] | None = None
 
@@ -219,18 +251,27 @@ class CachedProgram:
             if len(self.code) <= SHORT and self._waits() and self._is_rare():
                 return self._run_by_kernels(inputs)
             return self._run_pieces(inputs)
-        if self._batched is not None:
-            return self._batched.run(inputs)
-        if self._is_rare():
+        if self._batched is None and (self._is_rare() or (self._waits() and not self._is_ripe(inputs))):
             return self._run_by_kernels(inputs)
-        if self._waits():
-            each, self._owed = self._owed / self.seen, -inf
-            results = self._run_by_kernels(inputs)  # then it is known what they cost
+        found = self.batch(inputs) if self._fine and self._batched is None else None
+        if self._batched is not None:
+            return self._batched.run(inputs) if found is None else found
+        return self._run_pieces(inputs)
+
+    def _is_ripe(self, inputs: list[Any]) -> bool:
+        """See to it that it is batched in the background, and say whether it is time for what that has given."""
+        if self._due is None:
+            self._due = DueBatch(self.code, self.slots, inputs)
             if self._kernels_cost() > XLA_CALL + BATCHED_ARGUMENT * (len(inputs) + len(self.slots)):
-                compiler.add(DueBatch(self, inputs, each))
-            return results
-        found = self.batch(inputs)
-        return self._run_pieces(inputs) if found is None else found
+                compiler.add(self._due)
+            else:
+                self._meanwhile.owed = -inf
+        if self._meanwhile.owed < (1 + PATIENCE) * self._compiling_cost():
+            return False
+        self._due.compile()
+        self._batched = self._due.batched
+        self._fine = self._batched is not None
+        return True
 
     def pays(self, inputs: int) -> bool:
         """Whether it pays to record such programs, of so many inputs. See Note [What is worth recording].
@@ -245,9 +286,7 @@ class CachedProgram:
         return self._gain > 0
 
     def _kernels_cost(self) -> float:
-        """About how many nanoseconds its kernels take, one by one."""
-        calls = Counter(instruction[0] for instruction in self.code)
-        return sum(count * (call.likely_cost() + KERNEL_CALL) for call, count in calls.items())
+        return kernels_cost(self.code, Call.likely_cost)
 
     def _waits(self) -> bool:
         """Whether it is compiled in the background; not if the user has asked for it."""
@@ -255,31 +294,25 @@ class CachedProgram:
 
     def _is_rare(self) -> bool:
         if self._waits():
-            each = SECONDS_PER_TINY_INSTRUCTION if self._fine else SECONDS_PER_INSTRUCTION
-            return self._owed < SECONDS_PER_PIECE + each * len(self.code)
+            return self._meanwhile.owed < self._compiling_cost()
         return self.seen < SEEN_ENOUGH
 
+    def _compiling_cost(self) -> float:
+        """About how many seconds it takes to compile it."""
+        return SECONDS_PER_PIECE + (SECONDS_PER_TINY_INSTRUCTION if self._fine else SECONDS_PER_INSTRUCTION) * len(
+            self.code
+        )
+
     def _run_by_kernels(self, inputs: list[Any]) -> list[Any]:
-        start = perf_counter()
-        try:
-            return run_through(self.code, inputs, Call.run)
-        finally:
-            self._owed += perf_counter() - start
+        self._meanwhile.add(self.code)
+        return run_through(self.code, inputs, Call.run)
 
-    def batch(self, inputs: list[Any], most: float = inf) -> dict[int, Any] | None:
-        """Batch what is alike in such programs, if that can be, and give the results for these inputs.
-
-        Where that takes more than ``most`` seconds when it is compiled, its kernels go on running one by one.
-        """
-        try:
-            new = batched(self.code, self.slots, inputs)
-            found = None if new is None else first_call(new.run, [inputs])
-        except Exception:  # jax can't map a kernel, as a callback that says nothing of it: pieces need not
-            new = found = None
-        if new is not None and most < inf and min(_seconds(new, inputs) for _ in range(TRIED)) > most:
-            return found
-        self._batched, self._fine = new, new is not None
-        return found
+    def batch(self, inputs: list[Any]) -> dict[int, Any] | None:
+        """Batch what is alike in such programs, if that can be, and give the results for these inputs."""
+        due = DueBatch(self.code, self.slots, inputs)
+        due.compile()
+        self._batched, self._fine = due.batched, due.batched is not None
+        return due.results
 
     def _run_pieces(self, inputs: list[Any]) -> list[Any]:
         found: list[Any] = [None] * len(self.wanted)
@@ -302,24 +335,27 @@ class CachedProgram:
         return self._steps
 
 
-class DueBatch(NamedTuple):
-    """Programs that are to be batched in the background; ``inputs`` are those of one of them, of which the kernels
-    take so many ``seconds``, one by one."""
+class DueBatch(Due):
+    """Programs that are to be batched, of certain instructions and results; ``inputs`` are those of one of them.
 
-    program: CachedProgram
-    inputs: list[Any]
-    seconds: float
+    Attributes:
+        batched: what runs them; None if they can't be batched.
+        results: the results for ``inputs``.
+    """
 
-    def compile(self) -> None:
-        """Batch them, if that pays."""
-        self.program.batch(self.inputs, self.seconds)
+    __slots__ = ("batched", "results", "_of")
 
+    def __init__(self, code: list[tuple], slots: tuple[int, ...], inputs: list[Any]) -> None:
+        super().__init__()
+        self.batched: Batched | None = None
+        self.results: dict[int, Any] | None = None
+        self._of: Any = code, slots, inputs
 
-def _seconds(program: Batched, inputs: list[Any]) -> float:
-    """How long a run takes, with its results."""
-    start = perf_counter()
-    jax.block_until_ready(program.run(inputs))
-    return perf_counter() - start
+    def _compile(self) -> None:
+        (code, slots, inputs), self._of = self._of, None
+        new = batched(code, slots, inputs)
+        self.results = None if new is None else first_call(new.run, [inputs])
+        self.batched = new  # not if jax can't map a kernel, as a callback that says nothing of it: pieces need not
 
 
 def on_cpu(inputs: Iterable[Any]) -> bool:

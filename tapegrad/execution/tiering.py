@@ -7,16 +7,20 @@ as a jax array, and nobody above this room can tell. Which way is decided for ea
 (``Tiered``), when it is called for the first time, by what it is likely to cost (Note [Costs] in ``costs.py``):
 
 - *host*: a call on the host costs no more than one of XLA's, as with small arrays, and with what XLA is slow at.
-- *cold*: XLA would be quicker, but has to compile first. It runs on the host until the time that was lost has added up
-  to what compiling takes; then it is compiled on a thread in the background. No call waits for it.
-- *tried*: it has been compiled, and both compute the next calls in turns, where the program makes them: whose quickest
-  call was quicker, with all that had to be copied from one to the other, has it from then on. XLA's threads wait for
-  a core while others are compiled, so where NumPy did better meanwhile, they are tried again when the compiler rests.
+- *cold*: XLA would be quicker, but has to compile first. The next calls are the host's. When they have lost, by what
+  they are likely to cost, what compiling costs (``starts``), it is begun on a thread in the background (*compiling*);
+  when the calls after that cost ``PATIENCE`` times as much, again by what is likely (``swaps``), the rest are XLA's.
 - *xla*: one call on the host would take longer than compiling; or there is no way to write the kernel for the host.
+
+Nothing of this is measured: who computes a call depends on the calls before it, and a program gives the same bits in
+each run. So the figures of the cost model have to be right where they decide, and ``python -m benchmarks.tiers`` lays
+them beside what is measured. If the compiler is not ready when a kernel is swapped, that call waits for it, or compiles
+what has not been begun (``Due``): it never waits for what others have in the queue, and so never longer than it would
+have taken to compile the kernel at first, and once for each kernel. What fails to be compiled is the host's from there.
 
 ``tiers("xla")`` has everything run by XLA, ``tiers("host")`` by NumPy what can be; ``"auto"`` decides as above. With
 ``use_deterministic_algorithms(True)`` nothing is ever cold: what is not the host's is XLA's from the first call on, so
-that all calls of a kernel give the same bits.
+that all calls of a kernel give the same bits, whatever was called before.
 
 Note [Quiet calls]
 NumPy warns of overflows and divisions by zero; PyTorch does not. That it is silent is a matter of the context, and to
@@ -62,7 +66,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from queue import SimpleQueue
-from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -101,6 +104,9 @@ def quietly_with(largest: int) -> Callable:
 class Nothing:
     """A class without instances. See Note [Entries]."""
 
+
+PATIENCE = 1.0
+"""How many times what compiling a kernel takes its calls on the host take meanwhile, at least."""
 
 COPYING = 0.4
 """About how many nanoseconds it takes to copy a byte of a large array, for XLA."""
@@ -226,10 +232,45 @@ def dtypes_of(variables: Sequence[Any], numbers: Mapping[Any, np.dtype]) -> tupl
     return tuple([numbers.get(variable) or np.dtype(variable.aval.dtype) for variable in variables])
 
 
+class Due:
+    """What is compiled once: in the background, or by the call that needs it, if that comes first.
+
+    Attributes:
+        compiled: whether that is done, and has not failed.
+    """
+
+    __slots__ = ("compiled", "_error", "_compiling")
+
+    def __init__(self) -> None:
+        self.compiled, self._error, self._compiling = False, None, threading.RLock()
+
+    def compile(self) -> None:
+        """Compile it, unless that was tried before: an error is kept for ``finish``."""
+        with self._compiling:
+            if self.compiled or self._error is not None:
+                return
+            try:
+                self._compile()
+            except Exception as error:
+                self._error = error
+            else:
+                self.compiled = True
+
+    def finish(self, name: str) -> bool:
+        """Return when it is compiled. If it can't be, warn of that, under this name, and say False."""
+        self.compile()
+        if self._error is not None:
+            gave_up(name, self._error)
+        return self.compiled
+
+    def _compile(self) -> None:
+        raise NotImplementedError
+
+
 # -- one kernel for arguments of certain shapes ------------------------------------------------------------------------
 
 
-class Tiered:
+class Tiered(Due):
     """A kernel for arguments of certain types, and the way in which it is run. See Note [Tiers].
 
     Args:
@@ -239,28 +280,25 @@ class Tiered:
         checked: how many of the first arguments may, though seldom, be arrays of another type than their examples.
 
     Attributes:
-        tier: "new", "host", "cold", "compiling", "tried" or "xla".
+        tier: "new", "host", "cold", "compiling" or "xla".
         cost: what it is likely to cost, when that is known.
-        calls, spent: how many cold calls there were so far, and how long they took, in nanoseconds.
-        turns: how many calls there were since it was compiled, while it is not decided whose it is.
-        quickest: how long NumPy's quickest call took since then, and XLA's.
-        owed: how much longer that was than XLA would have taken.
+        calls: how many calls there were while it was cold, or compiled.
+        starts, swaps: after how many of them it is compiled, and is XLA's.
     """
 
-    __slots__ = ("kernel", "examples", "tier", "cost", "_entry", "owed", "calls", "spent", "turns", "quickest", "_body",
-                 "_traced", "_known", "_left", "_checked", "_others",
-                 "_results", "_quietly", "_again", "_disturbed", "__weakref__")  # fmt: skip
+    __slots__ = ("kernel", "examples", "tier", "cost", "calls", "starts", "swaps", "_entry", "_body", "_traced",
+                 "_known", "_left", "_checked", "_others", "_results", "_quietly", "__weakref__")  # fmt: skip
 
     def __init__(
         self, kernel: Any, examples: Sequence[Any], known: Callable | None = None, checked: int = 0
     ) -> None:  # fmt: skip
+        super().__init__()
         self.kernel, self.examples, self._known = kernel, tuple(examples), known
         self._checked = [example for example in self.examples if example is not type(None)][:checked]
         self._others: dict[tuple, Callable] = {}
         self._results: Results | None = None
         self._quietly: Callable = quietly
-        self.cost, self.owed, self.calls, self.spent = NOTHING, 0.0, 0, 0.0
-        self._try()
+        self.cost, self.calls, self.starts, self.swaps = NOTHING, 0, 0, 0
         self._entry: Callable[[], Any] = lambda: None
         self._body: Callable | None = None
         self._traced: Any = None
@@ -286,9 +324,9 @@ class Tiered:
         """Change what the entry's names mean: in such an order that each step leaves something that works."""
         self.tier, run = tier, self._entry()
         names = {} if run is None else run.__globals__
-        if tier in ("host", "cold", "tried"):
+        if tier in ("host", "cold"):
             names["body"], names["other"] = self._body, self._mixed
-            names["quietly"] = {"host": self._quietly, "cold": self._cold, "tried": self._tried}[tier]
+            names["quietly"] = self._quietly if tier == "host" else self._cold
             names["ndarray"] = np.ndarray
         else:
             names["other"] = self._first if tier == "new" else self._by_xla if one_cpu() else self.kernel.xla
@@ -319,11 +357,6 @@ class Tiered:
             return by_shapes(self.kernel, self._others, *values)
         if NUMPY.issuperset(map(type, values)):
             return self._by_xla(*values)
-        if self.tier == "tried":
-            try:
-                return self._trial(*values)
-            except Exception as error:
-                return self._failed(error, *values)
         return self._entry()(*[value if type(value) in NUMPY else np.asarray(value) for value in values])
 
     def _by_xla(self, *values: Any) -> Any:
@@ -360,66 +393,46 @@ class Tiered:
         return chosen and self.cost.host <= self.cost.xla + copying
 
     def _cold(self, body: Callable, *arrays: Any) -> Any:
-        """A call on the host that counts what it costs."""
-        start = perf_counter_ns()
-        results = self._quietly(body, *arrays)
-        taken = perf_counter_ns() - start if settings.background else self.cost.host
+        """A call on the host, while XLA would be quicker; the last one is XLA's."""
         self.calls += 1
-        self.spent += taken
-        self.owed += max(taken, self.cost.host) - self.cost.xla  # XLA is given a try, also where NumPy does better
-        if self.owed >= self.cost.compile:
-            self._compile_later()
-        return results
+        if self.calls >= self.starts:
+            if self.calls > self.swaps:
+                return self._swapped(arrays)
+            if self.tier == "cold":
+                self._compile_later()
+        return self._quietly(body, *arrays)
 
-    def _tried(self, body: Callable, *arrays: Any) -> Any:
-        """A call of NumPy arrays while it is not decided whose calls are quicker."""
-        given = iter(arrays)
-        return self._trial(*[None if one is type(None) else next(given) for one in self.examples])
-
-    def _trial(self, *values: Any) -> Any:
-        """A call by the one or by the other, which is timed from when all that it is given has been computed."""
-        jax.block_until_ready(values)
-        busy = compiler.is_busy
-        waits = busy and self._again
-        who = 0 if waits else self.turns % 2
-        start = perf_counter_ns()
-        if who:
-            results = jax.block_until_ready(self._by_xla(*values))
-        else:
-            given = [value for value in values if value is not None]
-            arrays = [value if type(value) in NUMPY else np.asarray(value) for value in given]
-            results = self._quietly(self._body, *arrays)
-        if not waits:
-            self.quickest[who] = min(self.quickest[who], perf_counter_ns() - start)
-            self.turns += 1
-            self._disturbed |= busy
-            if self.turns >= 2 * TRIALS:
-                self._settle()
-        return results
-
-    def _try(self, again: bool = False) -> None:
-        """Begin to try, at once or when the compiler rests."""
-        self.turns, self.quickest = 0, [math.inf, math.inf]
-        self._again, self._disturbed = again, False
-
-    def _settle(self) -> None:
-        """Leave the kernel to who has been quicker."""
+    def _compile_later(self) -> None:
         with _changing:
-            if self.tier == "tried":
-                by_numpy, by_xla = self.quickest
-                if self._disturbed and by_numpy <= by_xla:
-                    self._try(again=True)
-                    return
-                self._left = by_xla < by_numpy
-                self._be("xla" if self._left else "host")
+            begins, self.tier = self.tier == "cold", "compiling"
+        if begins and settings.background:
+            compiler.add(self)
+
+    def _swapped(self, arrays: Sequence[Any]) -> Any:
+        """A call of XLA's, as all that follow are; of the host's, if XLA can't compile it."""
+        try:
+            self.finish(self.kernel.name)
+        finally:
+            with _changing:
+                if self.tier == "compiling" and (self.compiled or self._error is not None):
+                    self._be("xla" if self.compiled else "host")
+        given = iter(arrays)
+        return self._entry()(*[None if one is type(None) else next(given) for one in self.examples])
+
+    def _compile(self) -> None:
+        traced, self._traced = self._traced or self._trace(), None
+        with jax.enable_x64(True) if self.kernel.wide else nullcontext():
+            traced.lower().compile()
+        counters["compiled"] += 1
 
     def _failed(self, error: Exception, *values: Any) -> Any:
         """Called while an error of a call on the host is handled: what is done instead.
 
         Raises:
             MemoryError: that error.
+            Warning: that warning, where they are errors.
         """
-        if isinstance(error, MemoryError):
+        if isinstance(error, (MemoryError, Warning)):
             raise error
         if type(error) is RuntimeError and "cannot enter context" in str(error):
             with np.errstate(all="ignore"):
@@ -439,13 +452,17 @@ class Tiered:
 
     def _decided(self) -> str:
         """The tier that a kernel begins with."""
-        if self._left or not self._is_written():
+        if self._left or (self._body is None and not self._is_written()):
             return "xla"
         host, xla, compiling = self.cost
         if settings.tiers == "host" or host <= xla:
             self._traced = None
             return "host"
-        return "xla" if settings.deterministic or host > compiling else "cold"
+        if settings.deterministic or host > compiling or self.compiled:
+            return "xla"
+        self.calls, self.starts = 0, math.ceil(compiling / (host - xla))
+        self.swaps = self.starts + math.ceil(PATIENCE * compiling / host)
+        return "cold"
 
     def results(self) -> Results | None:
         """What the kernel gives; None if that is not known without tracing it again."""
@@ -489,41 +506,6 @@ class Tiered:
         lines = [f"def body({', '.join(arguments)}):", f"    return written({', '.join(arrays)})"]
         return defined(lines, "body", names)
 
-    def _compile_later(self) -> None:
-        with _changing:
-            if self.tier != "cold":
-                return
-            self.tier = "compiling"
-            run = self._entry()
-            if run is not None:
-                run.__globals__["quietly"] = self._quietly
-        if settings.background:
-            compiler.add(self)
-        else:
-            self.compile()
-
-    def compile(self) -> None:
-        """Have XLA compile the kernel, and try it from here on; leave it to NumPy, if XLA can't."""
-        try:
-            traced = self._traced or self._trace()
-            with jax.enable_x64(True) if self.kernel.wide else nullcontext():
-                traced.lower().compile()
-        except Exception as error:
-            found = "host"
-            gave_up(self.kernel.name, error)
-        else:
-            counters["compiled"] += 1
-            found = "tried" if settings.background and TRIALS else "xla"
-            self._left = found == "xla"
-        with _changing:
-            if self.tier == "compiling":
-                self._try()
-                self._be(found)
-        self._traced = None
-
-
-TRIALS = 5
-"""How often each is tried."""
 
 MOST_SHAPES = 256
 """For how many combinations of shapes it is remembered how a kernel is run."""
@@ -750,12 +732,6 @@ class Compiler:
         self._due: SimpleQueue[Any] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._ended = False
-        self._works = False
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether it compiles, or is about to."""
-        return self._works or not self._due.empty()
 
     def add(self, due: Any) -> None:
         """Have something compiled: its ``compile`` is called."""
@@ -768,14 +744,12 @@ class Compiler:
     def _run(self) -> None:
         while not self._ended:
             due = self._due.get()
-            self._works = True
             if due is not None and not self._ended:
                 try:
                     due.compile()
                 except Exception as error:  # warnings may be errors: told as those of threads are, and gone on
                     how = type(error), error, error.__traceback__, self._thread
                     threading.excepthook(threading.ExceptHookArgs(how))
-            self._works = False
             if isinstance(due, threading.Event):
                 due.set()
             del due
@@ -804,9 +778,9 @@ class _Mark(threading.Event):
 
 
 def gave_up(name: str, error: Exception) -> None:
-    """Warn that something could not be compiled in the background."""
+    """Warn that something that NumPy has computed so far can't be compiled."""
     counters["failures"] += 1
-    text = f"{name} could not be compiled in the background and is left to NumPy: {error!r}"
+    text = f"{name} could not be compiled and is left to NumPy: {error!r}"
     warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
@@ -841,8 +815,9 @@ def tiers(name: str | None = None) -> Any:
 
     Args:
         name: ``"xla"``: all by XLA, as on other devices. ``"host"``: by NumPy whatever can be. ``"auto"``: small calls
-            by NumPy, large ones, too, until XLA has compiled them in the background. Between them the last digit of a
-            result may differ.
+            by NumPy, so many of the first large ones, too, that XLA has compiled them meanwhile, and then by that;
+            how many is known before, so that each run of a program gives the same bits. Between NumPy and XLA the last
+            digit of a result may differ.
 
     Returns:
         The name, if none was given; else something that restores what was said before, at the end of a ``with``.
@@ -881,9 +856,8 @@ class TierStats(NamedTuple):
     """How kernels are run. See Note [Tiers].
 
     Attributes:
-        host, cold, compiling, xla: how many kernels are on which tier, counted once for each combination of shapes;
-            those that are tried are among those that are compiled.
-        compiled: how many were compiled in the background.
+        host, cold, compiling, xla: how many kernels are on which tier, counted once for each combination of shapes.
+        compiled: how many kernels and programs were compiled after calls of NumPy's.
         failures: how many were given to another tier because theirs failed.
         unwritten: why kernels are XLA's that could not be written for the host, and how many.
     """
@@ -905,6 +879,6 @@ def tier_stats() -> TierStats:
     with _changing:
         found = Counter(tiered.tier for tiered in list(awaiting_decisions))
     return TierStats(
-        found["host"], found["cold"], found["compiling"] + found["tried"], found["xla"], counters["compiled"],
+        found["host"], found["cold"], found["compiling"], found["xla"], counters["compiled"],
         counters["failures"], dict(unwritten),
     )  # fmt: skip
