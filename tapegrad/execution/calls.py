@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from tapegrad.caches import Cache, remembered
-from tapegrad.execution.costs import HOST_CALL, XLA_CALL
+from tapegrad.execution.costs import HOST_CALL, XLA_ARRAY, XLA_CALL
 from tapegrad.execution.deferred import recording
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
@@ -72,7 +72,7 @@ class Call:
 
     def _guessed_cost(self) -> float:
         if self.kernel.arguments:
-            return XLA_CALL
+            return XLA_CALL + XLA_ARRAY
         return HOST_CALL + sum([one.nbytes for one in self.avals if one is not None]) / 8
 
     def at_once(self, *values: Any) -> Any:

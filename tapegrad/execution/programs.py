@@ -34,7 +34,6 @@ import jax
 from tapegrad.caches import EXECUTABLE, Cache, Interned, memory, weigh
 from tapegrad.execution.batching import Batched, batched, is_fine
 from tapegrad.execution.calls import Call
-from tapegrad.execution.costs import XLA_CALL
 from tapegrad.execution.deferred import Program, program_runner
 from tapegrad.execution.devices import jitted, only_device
 from tapegrad.execution.kernel import scoped
@@ -70,8 +69,11 @@ SECONDS_PER_PIECE, SECONDS_PER_INSTRUCTION, SECONDS_PER_TINY_INSTRUCTION = 0.05,
 SEEN_ENOUGH = 2
 """How often a piece comes, in any programs, to be compiled; at once, if it comes so often in the first."""
 
-KERNEL_CALL, XLA_ARGUMENT = 500.0, 300.0
-"""Nanoseconds that it takes to run one kernel after the other, and that XLA takes for each argument and result."""
+KERNEL_CALL = 500.0
+"""Nanoseconds that it takes to run one kernel after the other, besides what they compute."""
+
+PROGRAM_ON_XLA, XLA_ARGUMENT = 7_000.0, 300.0
+"""Nanoseconds that XLA takes for a program, whatever it computes, and for each argument and result."""
 
 BATCHED_ARGUMENT = 2_000.0
 """Nanoseconds for each input and each result of what is batched: rows are made of them, and they of rows; measured."""
@@ -96,7 +98,7 @@ class Meanwhile:
         self.owed, self._count, self._each = 0.0, 0, 0.0
 
     def add(self, code: list[tuple]) -> None:
-        """Count one run; what it costs is asked in the first, second, fourth and so on, for tiers change."""
+        """Count a run that has ended. What one costs is asked in the first, second, fourth and so on: tiers change."""
         self._count += 1
         if self._count & (self._count - 1) == 0:
             self._each = 1e-9 * kernels_cost(code, Call.present_cost)
@@ -145,7 +147,7 @@ class SubprogramExecutable(Due):
         piece, owed = self.piece, self._meanwhile.owed
         cost = SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(piece.code)
         if self._program is None:
-            if not piece.lone and owed >= cost and not self._is_small(arguments):
+            if not piece.lone and owed > cost and not self._is_small(arguments):
                 program, self._program = self._jitted(arguments)
                 with jax.enable_x64(True) if piece.wide else nullcontext():
                     self._traced = program.trace(*map(as_jax, arguments))
@@ -155,8 +157,9 @@ class SubprogramExecutable(Due):
                 self._ready = self._program
                 return self._ready(*map(as_jax, arguments))[: self.count]
             self._meanwhile.owed = -inf
+        results = piece.run_by_kernels(arguments)
         self._meanwhile.add(piece.code)
-        return piece.run_by_kernels(arguments)
+        return results
 
     def _jitted(self, arguments: list) -> tuple[Any, Callable]:
         """The program that XLA compiles for it, and what is called with arguments."""
@@ -190,7 +193,7 @@ class SubprogramExecutable(Due):
             return False
         each = dict(zip(self.piece.calls, costs, strict=True))
         total = sum(each[instruction[0]] + KERNEL_CALL for instruction in self.piece.code)
-        return total < XLA_CALL + XLA_ARGUMENT * (len(arguments) + self.count)
+        return total < PROGRAM_ON_XLA + XLA_ARGUMENT * (len(arguments) + self.count)
 
     def _is_cheaper_compiled(self) -> bool:
         """Whether its kernels, one by one, would take longer to compile, of which others may make use, too."""
@@ -262,7 +265,7 @@ class CachedProgram:
         """See to it that it is batched in the background, and say whether it is time for what that has given."""
         if self._due is None:
             self._due = DueBatch(self.code, self.slots, inputs)
-            if self._kernels_cost() > XLA_CALL + BATCHED_ARGUMENT * (len(inputs) + len(self.slots)):
+            if self._kernels_cost() > PROGRAM_ON_XLA + BATCHED_ARGUMENT * (len(inputs) + len(self.slots)):
                 compiler.add(self._due)
             else:
                 self._meanwhile.owed = -inf
@@ -282,7 +285,7 @@ class CachedProgram:
             return False
         if self._gain is None:
             recording = PROGRAM_CALL + INSTRUCTION_CALL * len(self.code)
-            self._gain = self._kernels_cost() - recording - XLA_CALL - XLA_ARGUMENT * (inputs + len(self.slots))
+            self._gain = self._kernels_cost() - recording - PROGRAM_ON_XLA - XLA_ARGUMENT * (inputs + len(self.slots))
         return self._gain > 0
 
     def _kernels_cost(self) -> float:
@@ -294,7 +297,7 @@ class CachedProgram:
 
     def _is_rare(self) -> bool:
         if self._waits():
-            return self._meanwhile.owed < self._compiling_cost()
+            return self._meanwhile.owed <= self._compiling_cost()
         return self.seen < SEEN_ENOUGH
 
     def _compiling_cost(self) -> float:
@@ -304,8 +307,9 @@ class CachedProgram:
         )
 
     def _run_by_kernels(self, inputs: list[Any]) -> list[Any]:
+        results = run_through(self.code, inputs, Call.run)
         self._meanwhile.add(self.code)
-        return run_through(self.code, inputs, Call.run)
+        return results
 
     def batch(self, inputs: list[Any]) -> dict[int, Any] | None:
         """Batch what is alike in such programs, if that can be, and give the results for these inputs."""
