@@ -11,9 +11,11 @@ from tapegrad.bindings.function_modes import (
     _push_mode,
 )
 from tapegrad.bindings.overriding import (
+    enable_reentrant_dispatch,
     get_default_nowrap_functions,
     get_ignored_functions,
     get_overridable_functions,
+    get_testing_overrides,
     handle_torch_function,
     has_torch_function,
     has_torch_function_unary,
@@ -26,8 +28,8 @@ from tapegrad.bindings.overriding import (
 
 __all__ = [
     "BaseTorchFunctionMode", "TorchFunctionMode", "_get_current_function_mode", "_get_current_function_mode_stack",
-    "_len_torch_function_stack", "_pop_mode", "_pop_mode_temporarily", "_push_mode", "get_default_nowrap_functions",
-    "get_ignored_functions", "get_overridable_functions", "handle_torch_function", "has_torch_function",
-    "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like", "is_tensor_method_or_property",
-    "resolve_name", "wrap_torch_function",
+    "_len_torch_function_stack", "_pop_mode", "_pop_mode_temporarily", "_push_mode", "enable_reentrant_dispatch",
+    "get_default_nowrap_functions", "get_ignored_functions", "get_overridable_functions", "get_testing_overrides",
+    "handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic",
+    "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
 ]  # fmt: skip

@@ -12,8 +12,8 @@ import numpy as np
 
 from tapegrad.amp.casting import NAMES, state
 from tapegrad.bindings.cuda import is_available as is_cuda_available
+from tapegrad.bindings.handing import overriding
 from tapegrad.bindings.parser import type_name
-from tapegrad.bindings.registry import overriding
 from tapegrad.execution.dtypes import bfloat16, dtype, float16, float64
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor

@@ -16,7 +16,7 @@ from tapegrad.autograd.function_node import FunctionBase, broadcasts_to, reduced
 from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.laid_out import Laid, LaidOut, LaidOutTensors
 from tapegrad.autograd.running import engine
-from tapegrad.bindings.registry import asked, overridden, overriding
+from tapegrad.bindings.handing import asked, overridden, overriding
 from tapegrad.caches import memory
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.levels import lift
@@ -90,7 +90,7 @@ def backward(
         overridden(backward, (roots,), {
             "grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph,
             "inputs": None if inputs is None else targets,
-        })  # fmt: skip
+        }, (roots, targets))  # fmt: skip
         return
     seeds = make_seeds(roots, as_tuple(grad_tensors, count=len(roots)))
     if create_graph:
@@ -142,7 +142,7 @@ def grad(
             "grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph,
             "only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched,
             "materialize_grads": materialize_grads,
-        })  # fmt: skip
+        }, (roots, targets))  # fmt: skip
         return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else results
     if not only_inputs:
         warnings.warn(
@@ -163,6 +163,9 @@ def grad(
             for result, target in zip(results, targets, strict=True)
         ]
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)
+
+
+backward.place, grad.place = "torch.autograd.backward", "torch.autograd.grad"  # type: ignore[attr-defined]
 
 
 def unused(target: Root, create_graph: bool) -> Tensor:

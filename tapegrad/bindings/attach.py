@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from tapegrad.bindings import inplace
-from tapegrad.bindings.registry import (
-    NAMESPACES,
-    NOT_WRAPPED,
-    PROPERTIES,
-    asked,
-    overridden,
-    overriding,
-    refusal,
-    unprefixed,
-)
+from tapegrad.bindings.handing import NOT_WRAPPED, asked, overridden, overriding
+from tapegrad.bindings.registry import NAMESPACES, PROPERTIES, refusal, unprefixed
+from tapegrad.tape.modes import switched
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.tensor import Tensor
 
@@ -55,6 +49,19 @@ def is_found(function: FunctionType) -> bool:
 IN_SPEC = {"shape": "shape", "dtype": "dtype", "device": "device.free", "ndim": "ndim"}
 """What is read most: it costs no call."""
 
+SET_AT_ONCE = frozenset(("real", "imag"))
+"""What neither classes nor modes are asked about when it is set."""
+
+
+def set_at_once(setter: Callable[[Tensor, Any], None]) -> Callable[[Tensor, Any], None]:
+    """A setter that asks neither classes nor modes, nor does what it calls."""
+
+    def put(self: Tensor, value: Any) -> None:
+        with switched(torch_function=False, function_modes=False):
+            setter(self, value)
+
+    return put
+
 
 def overridable(name: str, prop: property) -> property:
     """A property of Tensor that classes and modes can override: they get ``Tensor.NAME.__get__`` (or ``__set__``)."""
@@ -68,9 +75,16 @@ def overridable(name: str, prop: property) -> property:
         lines = (f"def {head}:", "    if overriding.active and asked((self,), {}):", f"        return {call}", answer)
         return defined(lines, head.partition("(")[0], names)
 
-    get = asking("get(self)", "overridden(prop.__get__, (self,), {})", f"    return {read}")
-    put, drop = refusal(name), prop.fdel or refusal(name)
+    def handed(method: str, args: str) -> str:
+        return f"overridden(prop.{method}, ({args}), None, (self,), 'alone')"
+
+    get = asking("get(self)", handed("__get__", "self,"), f"    return {read}")
+    put, drop = refusal(name), refusal(name)
     if prop.fset is not None:
-        put = asking("put(self, value)", "overridden(prop.__set__, (self, value), {})", "    setter(self, value)")
+        put = asking("put(self, value)", handed("__set__", "self, value"), "    setter(self, value)")
+        put = set_at_once(prop.fset) if name in SET_AT_ONCE else put
+    if prop.fdel is not None:
+        drop = asking("drop(self)", handed("__delete__", "self,"), "    deleter(self)")
+    get.place = f"torch.Tensor.{name}"
     names["prop"] = made = property(get, put, drop, prop.__doc__)
     return made

@@ -6,7 +6,8 @@ import warnings
 from typing import Any
 
 from tapegrad.bindings.factory import named_device
-from tapegrad.bindings.registry import NAMESPACES, PROPERTIES, overrides, public
+from tapegrad.bindings.handing import overrides
+from tapegrad.bindings.registry import NAMESPACES, PROPERTIES, public
 from tapegrad.bindings.viewing import data_version_of, sharing
 from tapegrad.dispatch.accumulation import refit
 from tapegrad.dispatch.views import place_written_views, tell_views

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
-from tapegrad.bindings.registry import NAMESPACES, wrapped
+from tapegrad.bindings.handing import ASK_NOBODY, asked, overridden, overriding
+from tapegrad.bindings.registry import BY_CLASSES, NAMESPACES, shown_as
 from tapegrad.bindings.scalars import EXACT, is_number
+from tapegrad.bindings.shortcuts import settled
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import thread
@@ -26,34 +28,13 @@ AUGMENTED: dict[str, str] = {}
 """Augmented assignments as they were declared, and the methods that they call, or are in-place variants of."""
 
 
-def _overridable(name: str, function: Callable[[Tensor, Any], Any], own: bool) -> Callable[[Tensor, Any], Any]:
-    """What an operator calls, as classes and modes get it."""
-    return wrapped(getattr(function, "__wrapped__", function), name, kind="method") if own else function
+Asks = Literal["function", "method", "python", "self"]
+"""What classes and modes get of an operator.
 
-
-def dunder(
-    name: str, function: Callable[[Tensor, Any], Any], own: bool = False, augmented: tuple[str, ...] = ()
-) -> None:
-    """Declare a method such as ``__mod__`` of Tensor.
-
-    Args:
-        name, function: the method, and what it calls.
-        own: whether classes and modes get it under its own name; else it is the function: ``mul`` for ``__mul__``.
-        augmented: the augmented assignments that call the in-place variant of the function.
-    """
-    AUGMENTED.update(dict.fromkeys(augmented, f"{function.__name__}_"))
-    function = _overridable(name, function, own)
-
-    def method(self: Tensor, other: Any) -> Any:
-        return function(self, other) if accepts(other) else NotImplemented
-
-    _attach(name, method, function)
-
-
-def _attach(name: str, method: Callable, function: Callable) -> None:
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = function.__doc__
-    NAMESPACES.setdefault("Tensor", {})[name] = method
+``"function"``: the method that it calls, ``mul`` of ``__mul__``; ``"method"``: the operator itself; ``"python"``: that
+too, whatever the operand is, as PyTorch has it in Python; ``"self"``: so it is where the tensor's own class or a mode
+overrides, and it is the function where the operand's does.
+"""
 
 
 def refused(self: Tensor, other: Any) -> Any:
@@ -61,18 +42,76 @@ def refused(self: Tensor, other: Any) -> Any:
     return NotImplemented
 
 
+def dunder(
+    name: str, function: Callable[[Tensor, Any], Any], asks: Asks = "function", augmented: tuple[str, ...] = (),
+    foreign: Callable[[Tensor, Any], Any] = refused,
+) -> Callable:  # fmt: skip
+    """Declare a method such as ``__mod__`` of Tensor.
+
+    Args:
+        name, function: the method, and what it calls.
+        asks: what classes and modes get.
+        augmented: the augmented assignments that call the in-place variant of the function.
+        foreign: what gets operands that no operator of Python takes.
+    """
+    method, settles = _declared(name, function, asks, augmented, foreign), getattr(function, "settles", None)
+    NAMESPACES["Tensor"][name] = made = method if settles is None else shown_as(method, settled(settles, method))
+    return made
+
+
+def _declared(name: str, function: Callable, asks: Asks, augmented: tuple[str, ...], foreign: Callable) -> Callable:
+    AUGMENTED.update(dict.fromkeys(augmented, f"{function.__name__}_"))
+    called = NAMESPACES["Tensor"][function.__name__] if asks in ("function", "self") else function
+    return named(name, operator(called, asks, foreign), function)
+
+
+def named(name: str, method: Callable, function: Callable) -> Callable:
+    """A method with its name, and the text of the function that it calls."""
+    method.__name__, method.__qualname__, method.__doc__ = name, name, function.__doc__
+    BY_CLASSES.add(method)
+    return method
+
+
+def operator(
+    function: Callable[[Tensor, Any], Any], asks: Asks, foreign: Callable[[Tensor, Any], Any] = refused
+) -> Callable[[Tensor, Any], Any]:
+    """What calls a function for an operator of Python; it leaves to the other side what it does not take."""
+
+    def plain(self: Tensor, other: Any) -> Any:
+        try:
+            return function(self, other) if isinstance(other, Tensor) or accepts(other) else foreign(self, other)
+        except TypeError:
+            return NotImplemented
+
+    if asks == "function":
+        return plain
+    in_python, alone, strict = asks == "python", asks == "self", asks == "method"
+
+    def method(self: Tensor, other: Any) -> Any:
+        relevant = (self,) if alone else (self, other)
+        if not (overriding.active or type(other) not in ASK_NOBODY) or not asked(relevant, {}):
+            return plain(self, other)
+        if strict and not accepts(other):
+            return NotImplemented
+        shown, named = method.__dict__.get("shown_by", method), {} if in_python else None
+        try:
+            return overridden(shown, (self, other), named, relevant, "python" if in_python else "native")
+        except TypeError:
+            return NotImplemented
+
+    return method
+
+
 def hot_dunder(
-    name: str, op: Operator, function: Callable[[Tensor, Any], Any], own: bool = False,
+    name: str, op: Operator, function: Callable[[Tensor, Any], Any], asks: Asks = "function",
     augmented: tuple[str, ...] = (), foreign: Callable[[Tensor, Any], Any] = refused,
 ) -> None:  # fmt: skip
     """Declare a method such as ``__mul__``: an operator of the table, reached without a detour once a plan exists.
 
     Plans are made by the slow way only, so that checks and overrides have been done for whatever has one. ``op`` must
-    be what ``function`` comes down to, for two tensors or for a tensor and a float. ``foreign`` gets operands that no
-    operator of Python takes; for the others see ``dunder``.
+    be what ``function`` comes down to, for two tensors or for a tensor and a float. For the others see ``dunder``.
     """
-    AUGMENTED.update(dict.fromkeys(augmented, f"{function.__name__}_"))
-    plans, function = op.plans, _overridable(name, function, own)
+    plans, called = op.plans, _declared(name, function, asks, augmented, foreign)
 
     def method(self: Tensor, other: Any) -> Any:
         try:
@@ -82,16 +121,16 @@ def hot_dunder(
         return run(self, other)
 
     def slow(self: Tensor, other: Any) -> Any:
-        kind = type(other)
+        kind, number = type(other), other
         if kind is int and self._spec.dtype.category >= FLOATING and -EXACT < other < EXACT:
-            other, kind = float(other), float
+            number, kind = float(other), float
         if kind is float:
             run = plans.get((thread.modes, self._spec, float))
             if run is not None:
-                return run(self, other)
-        return function(self, other) if accepts(other) else foreign(self, other)
+                return run(self, number)
+        return called(self, other)
 
-    _attach(name, method, function)
+    NAMESPACES["Tensor"][name] = shown_as(called, named(name, method, function))
 
 
 def reverse(function: Callable[[Any, Any], Tensor]) -> Callable[[Tensor, Any], Tensor]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from tapegrad.bindings.registry import overriding, without_innermost
+from tapegrad.bindings.handing import overriding, without_innermost
 from tapegrad.tape.modes import thread
 
 

@@ -12,12 +12,12 @@ from functools import wraps
 from typing import Any
 
 from tapegrad.bindings.declarations import ARITHMETIC, ORDINARY_IN_PLACE, InPlace, is_method
-from tapegrad.bindings.dunders import AUGMENTED, accepts
+from tapegrad.bindings.dunders import AUGMENTED, Asks, named, operator
 from tapegrad.bindings.inplace_fast_path import fast_method, no_operand, one_operand
 from tapegrad.bindings.inplace_memory import SHOWN_TWICE, last_written, refuse_shared_parts, shows_the_same
 from tapegrad.bindings.naming import renamed, underivable
 from tapegrad.bindings.parser_table import FUNCTIONS
-from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, wrapped
+from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, shown_as, wrapped
 from tapegrad.bindings.scalars import cast_number, element, is_number, no_overload, wrong_type
 from tapegrad.bindings.tangents import take_tangent, unwritten_tangent, written_tangent
 from tapegrad.dispatch.levels import handle, unreached
@@ -206,7 +206,7 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
 
     method.__doc__ = f"In-place version of ``{name.rstrip('_')}``."
     method = wrapped(method, name, kind="method")
-    return method if variant.fast is None else variant.fast[0](method, *variant.fast[1:])
+    return method if variant.fast is None else shown_as(method, variant.fast[0](method, *variant.fast[1:]))
 
 
 def _particular(variant: InPlace, name: str, tensor: Tensor, before: Tensor, result: Tensor) -> Tensor:
@@ -230,20 +230,12 @@ def declare_variants() -> None:
             methods[f"{name}_"] = in_place(f"{name}_", function, IN_PLACE.get(name, ORDINARY_IN_PLACE))
     for name, called in AUGMENTED.items():
         own = called.endswith("__")
-        methods[name] = augmented(in_place(name, methods[called], IN_PLACE[called]) if own else methods[called])
+        method = in_place(name, methods[called], IN_PLACE[called]) if own else methods[called]
+        asks: Asks = "method" if own else "python" if name == "__ipow__" else "function"
+        methods[name] = named(name if own else called, operator(method, asks), method)
     for name, method in methods.items():
         if name.endswith("_") and name in FUNCTIONS and name not in functions:
             functions[name] = as_function(name, method)
-
-
-def augmented(method: Callable[..., Tensor]) -> Callable[..., Any]:
-    """What Python calls for an augmented assignment; operands that it doesn't know are left to the other side."""
-
-    def assign(self: Tensor, other: Any) -> Any:
-        return method(self, other) if accepts(other) else NotImplemented
-
-    assign.__name__ = assign.__qualname__ = method.__name__
-    return assign
 
 
 def as_function(name: str, method: Callable[..., Tensor]) -> Callable[..., Tensor]:

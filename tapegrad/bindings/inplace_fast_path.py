@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from tapegrad.bindings.registry import NAMESPACES
+from tapegrad.bindings.registry import NAMESPACES, shown_as
 from tapegrad.bindings.scalars import EXACT, FITS_ALL
 from tapegrad.dispatch import plan_for, runner, waiting_runner
 from tapegrad.execution.dtypes import FLOATING, int64
@@ -42,7 +42,7 @@ def fast_method(fast: Callable[..., Method], op: Operator) -> Callable[[Method],
     """Put a method of Tensor, made fast, in place of the one that was declared."""
 
     def replace(method: Method) -> Method:
-        NAMESPACES["Tensor"][method.__name__] = made = fast(method, op)
+        NAMESPACES["Tensor"][method.__name__] = made = shown_as(method, fast(method, op))
         return made
 
     return replace

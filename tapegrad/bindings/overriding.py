@@ -4,11 +4,14 @@ functions] in ``subclass.py``."""
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from tapegrad.bindings.registry import BY_CLASSES, NAMESPACES, NOT_WRAPPED, PROPERTIES, asked, overridden
+from tapegrad.bindings.handing import NOT_WRAPPED, asked, overridden
+from tapegrad.bindings.registry import BY_CLASSES, NAMESPACES, PROPERTIES
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -48,7 +51,7 @@ def handle_torch_function(public_api: Callable, relevant_args: Iterable[Any], *a
     Raises:
         TypeError: all of them return NotImplemented.
     """
-    return overridden(public_api, args, kwargs, relevant=tuple(relevant_args))
+    return overridden(public_api, args, kwargs, tuple(relevant_args))
 
 
 @_function
@@ -81,6 +84,33 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
             listed = [function for function in functions.values() if function in BY_CLASSES]
             found[owner] = [*found.get(owner, []), *listed]
     return {owner: functions for owner, functions in found.items() if functions}
+
+
+@_function
+@functools.cache
+def get_testing_overrides() -> dict[Callable, Callable]:
+    """For each function that classes can override, one with the same parameters that gives -1.
+
+    >>> get_testing_overrides()[torch.add](torch.ones(1), 2)
+    -1
+    """
+    return {function: _dummy(function) for functions in get_overridable_functions().values() for function in functions}
+
+
+def _dummy(function: Callable) -> Callable[..., int]:
+    def dummy(*args: Any, **kwargs: Any) -> int:
+        return -1
+
+    if not isinstance(getattr(function, "__self__", None), property):
+        dummy.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return dummy
+
+
+@_function
+@contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """A context in which functions can be called from within a dispatch: they always can."""
+    yield
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable], Callable]:

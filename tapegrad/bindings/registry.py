@@ -13,12 +13,11 @@ argument before.
 from __future__ import annotations
 
 import functools
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from tapegrad.bindings.declarations import ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, takes_out
+from tapegrad.bindings.handing import asked, overridden, overriders, overriding
 from tapegrad.bindings.parser import (
     NUMPY_NAMES,
     check_call,
@@ -44,9 +43,6 @@ NAMESPACES: dict[str, dict[str, Callable]] = {}
 
 PROPERTIES: dict[str, Any] = {}
 """Properties of Tensor by name, and what else is set on the class as it is: class methods."""
-
-NOT_WRAPPED: set[Any] = set()
-"""Functions whose result a subclass gets as it is, by default."""
 
 BY_CLASSES: set[Any] = set()
 """The functions that classes can override."""
@@ -80,6 +76,9 @@ TRUTHS = frozenset((
 ))  # fmt: skip
 """Parameters for which PyTorch takes nothing but truth values."""
 
+WITHOUT_SIGNATURES = frozenset(("__getitem__", "__setitem__", "apply_", "chalf"))
+"""Methods that PyTorch has in C++, of which its messages show no signature."""
+
 LENIENT = frozenset(("multi_head_attention_forward",))
 """Functions that only ask whether they hold."""
 
@@ -88,6 +87,9 @@ _LASTING = ("builtins", "numpy", "tapegrad")
 
 TENSOR = ("Tensor", Tensor)
 """Annotations of parameters that take tensors only."""
+
+TENSORS = (*TENSOR, "Tensor | None")
+"""Those of parameters that take tensors, or None."""
 
 out_writer: Door[Callable[..., Any]] = Door("out_writer", filled_by="bindings/inplace_out.py")
 """What calls a function and writes its result into the tensor given as ``out=``."""
@@ -151,7 +153,7 @@ def public(
                 if (called, kind) not in made:
                     written = out_of(called, kind, out)
                     made[called, kind] = wrapped(
-                        function, PREFIXES.get(home, "") + first, kind, called, asks, written, is_settled
+                        function, PREFIXES.get(home, "") + first, kind, called, asks, written, is_settled, home
                     )
                 table[key] = made[called, kind]
                 if home == "Tensor" and in_place is not ORDINARY_IN_PLACE:
@@ -159,6 +161,24 @@ def public(
         return NAMESPACES[homes[0]][first]
 
     return decorate
+
+
+def is_native(called: str, method: bool = False) -> bool:
+    """Whether PyTorch has a function, or a method, in C++."""
+    return bool(overloads_of(called, method)) or called in WITHOUT_SIGNATURES
+
+
+def place_of_kind(home: str, called: str, kind: str) -> str:
+    """Where messages say that a function is which nobody took over: PyTorch's module, and its name there.
+
+    >>> place_of_kind("linalg", "linalg_inv", "function"), place_of_kind("torch", "split", "function")
+    ('torch.linalg.linalg_inv', 'torch.functional.split')
+    """
+    if kind == "method":
+        return f"torch.{'Tensor' if is_native(called, method=True) else '_tensor'}.{called}"
+    if home == "torch":
+        return f"torch.{called}" if is_native(called) else f"torch.functional.{called}"
+    return f"torch.nn.{called}" if home == "nn.functional" and kind == "function" else f"torch.{home}.{called}"
 
 
 def out_of(called: str, kind: str, out: bool | Out) -> Out | None:
@@ -177,7 +197,7 @@ def kind_of(home: str, name: str) -> str:
 
 def wrapped(
     function: Callable, name: str, kind: str = "function", called: str | None = None, asks: str = "all",
-    out: Out | None = None, is_settled: bool = False,
+    out: Out | None = None, is_settled: bool = False, home: str = "torch",
 ) -> Callable:  # fmt: skip
     """``function`` with the checks of every public function around it. See Note [What public() does].
 
@@ -189,6 +209,7 @@ def wrapped(
         asks: who may override it; see ``public``.
         out: how it writes into what is given as ``out=`` besides its arguments; None if it takes none.
         is_settled: see ``public``.
+        home: the namespace in which messages say that it is.
     """
     takes = Signature(function, name, kind, called, out)
     known, small, late, overridable, classes = takes.known, takes.small, takes.late, asks != "nobody", asks == "all"
@@ -203,12 +224,13 @@ def wrapped(
             if plain is None and key in small and not any(map(is_large, (*args, *kwargs.values()))):
                 plain = small[key]
             if plain is None:
-                if classes and overriders(args, kwargs) and takes.overridden(args, kwargs):
-                    return overridden(shown, args, kwargs)
+                if overridable and takes.is_handed(args, kwargs, classes):
+                    return takes.handed_over(shown, args, kwargs, classes)
                 plain = takes.admit(key, args, kwargs)
             if overriding.active and overridable:
-                if asked(args if classes else (), kwargs if classes else {}):
-                    return overridden(shown, args, kwargs, classes)
+                concerned = asked(args, kwargs) if classes else thread.modes.function_modes
+                if concerned and takes.concerns(args, kwargs):
+                    return takes.handed_over(shown, args, kwargs, classes)
                 if asks == "modes" and thread.modes.torch_function:  # what it calls asks no class either
                     with switched(torch_function=False):
                         return wrapper(*args, **kwargs)
@@ -235,8 +257,16 @@ def wrapped(
 
     shown = settled(function, wrapper) if is_settled else wrapper
     shown.__name__ = shown.__qualname__ = takes.called
+    shown.place = place_of_kind(home, called, kind)  # type: ignore[attr-defined]
     if classes:
         BY_CLASSES.add(shown)
+    return shown
+
+
+def shown_as(function: Callable, shown: Callable) -> Callable:
+    """Let classes and modes that override ``function`` be handed ``shown``, which calls it and is what users see."""
+    function.shown_by = shown  # type: ignore[attr-defined]
+    BY_CLASSES.add(shown)
     return shown
 
 
@@ -389,10 +419,69 @@ class Signature:
                 where = f"'{name}' (position {position + 1})" if position < len(args) else f"'{name}'"
                 raise TypeError(f"{self.called}(): argument {where} must be Tensor, not {type_name(arg)}") from None
 
-    def overridden(self, args: tuple, kwargs: dict[str, Any]) -> bool:
-        """Whether the classes of arguments get a call: tensors only if that is not switched off."""
-        found = overriders(args, kwargs)
-        return bool(found) and (thread.modes.torch_function or any(not isinstance(arg, Tensor) for arg in found))
+    def is_handed(self, args: tuple, kwargs: dict[str, Any], classes: bool) -> bool:
+        """Whether a call with arguments of new types is handed over before anybody looks at them."""
+        if classes and thread.modes.torch_function and overriders(args, kwargs):
+            return self.concerns(args, kwargs)
+        return thread.modes.function_modes and self.is_foreign()
+
+    def concerns(self, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Whether modes, or arguments whose classes are asked, and not only others, override functions."""
+        return thread.modes.function_modes or not self.is_foreign() or bool(overriders(self.relevant(args, kwargs), {}))
+
+    def relevant(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
+        """The arguments whose classes are asked: all of a native function, the tensors of one in Python."""
+        if not self.is_foreign():
+            return (*args, *kwargs.values())
+        self.check_names(args, kwargs)
+        given, function = self.bound(args, kwargs), self.function
+        if self.method:
+            names: tuple[str, ...] = (next(iter(given)), "other", "tensor")
+        else:
+            tensors = [name for name, kind in function.__annotations__.items() if kind in TENSORS]
+            names = tuple(tensors) or tuple(given)
+        variadic = parameters_of(function).variadic
+        single = tuple(given[name] for name in names if name in given and name != variadic)
+        return (*single, *given.get(variadic, ()))
+
+    def handed_over(self, function: Callable, args: tuple, kwargs: dict[str, Any], classes: bool = True) -> Any:
+        """Give a call to modes, and to classes if they are asked, as PyTorch hands it over.
+
+        What PyTorch has in Python gives all that has a default by name; of what is native, nothing by name is None.
+        """
+        relevant = self.relevant(args, kwargs) if classes else ()
+        function = function.__dict__.get("shown_by", function)
+        if self.is_foreign():
+            return overridden(function, *self.as_declared(args, kwargs), relevant, "python")
+        alone = self.method and self.called not in WITHOUT_SIGNATURES and not self.takes_arguments()
+        return overridden(function, args, kwargs or None, relevant, "alone" if alone else "native")
+
+    def is_foreign(self) -> bool:
+        """Whether PyTorch has the function in Python, and so hands it over in Python."""
+        return not (self.native and is_native(self.called, self.method))
+
+    def takes_arguments(self) -> bool:
+        """Whether PyTorch's signatures of a method have any parameters."""
+        return any(overload.parameters for overload in overloads_of(self.called, self.method))
+
+    def as_declared(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """Arguments by position where the parameter has no default, and by name where it has one, given or not."""
+        signature = signature_of(self.function)
+        bound = signature.bind(*args, **self.without_out(kwargs))
+        bound.apply_defaults()
+        given: list[Any] = []
+        named: dict[str, Any] = {}
+        for name, value in bound.arguments.items():
+            parameter = signature.parameters[name]
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                given.extend(value)
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                named.update(value)
+            elif parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY:
+                given.append(value)
+            elif value is not UNSET:
+                named[name] = value
+        return tuple(given), named if self.out is None or self.method else {**named, "out": kwargs.get("out")}
 
     def refusal(self, args: tuple) -> TypeError:
         """PyTorch's message about the first of these arguments that should be a tensor and is none."""
@@ -447,140 +536,3 @@ def refusal(name: str) -> Callable:
         raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
 
     return refuse
-
-
-class Overriding:
-    """Who may override functions; as long as nobody does, nobody looks for one.
-
-    Attributes:
-        classes: whether a class with a ``__torch_function__`` of its own exists.
-        contexts: how many contexts are on, in all threads, in which something else does: modes, captured calls.
-        active: whether there is any of them.
-    """
-
-    def __init__(self) -> None:
-        self.classes, self.contexts, self.active = False, 0, False
-        self._lock = threading.Lock()
-
-    def admit(self, *, classes: bool = False, contexts: int = 0) -> None:
-        """Note that there are such classes, or that contexts were entered or left."""
-        with self._lock:
-            self.classes |= classes
-            self.contexts += contexts
-            self.active = self.classes or self.contexts > 0
-
-
-overriding = Overriding()
-
-
-def overrides(cls: type) -> bool:
-    """Whether a class takes part in functions. Those of PyTorch itself don't: they would only call them again."""
-    if getattr(cls, "__torch_function__", None) is None or cls is Tensor:
-        return False
-    if issubclass(cls, Tensor):
-        return not getattr(cls, "_torch_function_disabled", False)
-    return not any(base.__module__.partition(".")[0] == "torch" for base in cls.__mro__)
-
-
-def overriders(args: tuple, kwargs: dict) -> list[Any]:
-    """The arguments whose class overrides functions, subclasses before their bases, each class once."""
-    found: list[Any] = []
-    for arg in _flat((*args, *kwargs.values())):
-        cls = type(arg)
-        if not overrides(cls) or any(type(other) is cls for other in found):
-            continue
-        index = next((i for i, other in enumerate(found) if issubclass(cls, type(other))), len(found))
-        found.insert(index, arg)
-    return found
-
-
-def _flat(args: tuple) -> list[Any]:
-    flat: list[Any] = []
-    for arg in args:
-        if isinstance(arg, (tuple, list)):
-            flat.extend(arg)
-        else:
-            flat.append(arg)
-    return flat
-
-
-def asked(args: tuple, kwargs: dict) -> bool:
-    """Whether a mode, or the class of one of these arguments, gets a call."""
-    modes = thread.modes
-    if modes.function_modes or not modes.torch_function:
-        return modes.function_modes
-    others = [arg for arg in (*args, *kwargs.values()) if type(arg) not in ASK_NOBODY]
-    return bool(others) and bool(overriders(tuple(others), {}))
-
-
-ASK_NOBODY = frozenset((Tensor, bool, int, float, str, type(None)))
-"""The classes of most arguments, none of which overrides functions."""
-
-
-@contextmanager
-def without_innermost() -> Iterator[Any]:
-    """The innermost mode, which is off the stack meanwhile. See Note [Function modes] in ``tape/modes.py``."""
-    stack = thread.function_modes
-    thread.function_modes = stack[:-1]
-    thread.modes = thread.modes.replace(function_modes=len(stack) > 1)
-    try:
-        yield stack[-1]
-    finally:
-        thread.function_modes = (*thread.function_modes, stack[-1])
-        thread.modes = thread.modes.replace(function_modes=True)
-
-
-def overridden(
-    function: Callable, args: tuple, kwargs: dict, classes: bool = True, relevant: tuple | None = None
-) -> Any:
-    """Give a call to the innermost mode, then to the overriding classes, until one doesn't answer NotImplemented.
-
-    Args:
-        classes: whether any class is asked.
-        relevant: the arguments whose classes are, if not all.
-
-    Raises:
-        TypeError: PyTorch's message, if none answers.
-    """
-    handlers: list[Any] = []
-    if classes:
-        handlers = overriders(args, kwargs) if relevant is None else overriders(relevant, {})
-        if not thread.modes.torch_function:
-            handlers = [arg for arg in handlers if not isinstance(arg, Tensor)]
-    types = tuple(type(arg) for arg in handlers)
-    names = [f"  - tensor subclass {cls}" for cls in types]
-    if thread.modes.function_modes:
-        with without_innermost() as mode:
-            result = mode.__torch_function__(function, types, args, kwargs)
-        if result is not NotImplemented:
-            return result
-        names.insert(0, f"  - mode object {mode!r}")
-    for arg in handlers:
-        result = type(arg).__torch_function__(function, types, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    raise TypeError(
-        f"Multiple dispatch failed for 'torch.{function.__name__}'; all __torch_function__ handlers returned "
-        "NotImplemented:\n\n" + "\n".join(names) + "\n\nFor more information, try re-running with "
-        "TORCH_LOGS=not_implemented"
-    )
-
-
-def default_torch_function(
-    cls: type, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
-) -> Any:
-    """What a subclass gets that does not write a ``__torch_function__``: the result, as the subclass."""
-    if not all(issubclass(cls, other) for other in types):
-        return NotImplemented
-    with switched(torch_function=False):
-        result = func(*args, **(kwargs or {}))
-        return result if func in NOT_WRAPPED else _as_class(result, cls)
-
-
-def _as_class(result: Any, cls: type) -> Any:
-    if isinstance(result, Tensor):
-        return result if isinstance(result, cls) else result.as_subclass(cls)
-    if isinstance(result, (tuple, list)):
-        converted = [_as_class(item, cls) for item in result]
-        return type(result)(*converted) if hasattr(result, "_fields") else type(result)(converted)
-    return result

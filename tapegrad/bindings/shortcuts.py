@@ -108,6 +108,7 @@ def settled(function: Callable, whole: Callable) -> Callable:
                 return result
         return whole(*args, **kwargs)
 
+    call.settles = function  # type: ignore[attr-defined]
     return call
 
 

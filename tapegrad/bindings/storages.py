@@ -11,7 +11,8 @@ import numpy as np
 
 from tapegrad.bindings.attributes import LEGACY_DTYPES
 from tapegrad.bindings.factory import is_integer, type_name
-from tapegrad.bindings.registry import NAMESPACES, overrides, public
+from tapegrad.bindings.handing import overrides
+from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.bindings.viewing import geometry_of
 from tapegrad.errors import warn_once
 from tapegrad.execution.devices import META, device, device_of, get_default_device

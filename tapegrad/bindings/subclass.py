@@ -4,7 +4,9 @@ Note [Overriding functions]
 A function of the vocabulary asks the classes of its arguments first. A subclass that says nothing gets the function's
 result as an instance of itself (an alias, as ``AliasBackward0`` in the graph shows); one with a ``__torch_function__``
 gets the call. ``Parameter`` opts out with ``_disabled_torch_function_impl``: operators on it give plain tensors. Nobody
-is asked as long as no such class exists (``registry.overriding``).
+is asked as long as no such class exists (``handing.overriding``). They are handed the very function that PyTorch hands
+over, in the same form, so that a table of functions finds it: an operator of Python is a method of Tensor
+(``dunders.py``), and what PyTorch has in Python gives all arguments with defaults by name (``handed_over``).
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.bindings.attributes import as_instance, set_flag, sharing
+from tapegrad.bindings.handing import default_torch_function, overrides, overriding
 from tapegrad.bindings.parser import type_name
-from tapegrad.bindings.registry import NAMESPACES, PROPERTIES, default_torch_function, overrides, overriding
+from tapegrad.bindings.registry import NAMESPACES, PROPERTIES
 from tapegrad.ops.shape import alias
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent

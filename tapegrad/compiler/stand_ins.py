@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
-from tapegrad.bindings.registry import overriding
+from tapegrad.bindings.handing import overriding
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.moving import NUMBERS, Moving, NumberOperand, Numbers, asked
 from tapegrad.compiler.places import MISSING, Binding, can_be_rebound, identity_of

@@ -331,8 +331,7 @@ def _widened(value: Any, wide: Any) -> Any:
 # -- the operators of Python -------------------------------------------------------------------------------------------
 
 
-@public("Tensor", name="__rdiv__", aliases=("__rtruediv__",))
-def __rtruediv__(self: Tensor, other: Any) -> Tensor:
+def _divided_by(self: Tensor, other: Any) -> Tensor:
     """``other / self``."""
     return unary_ops.reciprocal(self) * other
 
@@ -343,13 +342,15 @@ hot_dunder("__sub__", arithmetic.sub, sub, augmented=("__isub__",))
 hot_dunder("__mul__", arithmetic.mul, mul, augmented=("__imul__",))
 hot_dunder("__rmul__", arithmetic.mul, mul)
 hot_dunder("__truediv__", arithmetic.div, div, augmented=("__itruediv__", "__idiv__"))
-hot_dunder("__rsub__", arithmetic.rsub_number, rsub, own=True)
-dunder("__floordiv__", floor_divide, own=True, augmented=("__ifloordiv__",))
-dunder("__rfloordiv__", reverse(floor_divide), own=True)
+hot_dunder("__rsub__", arithmetic.rsub_number, rsub, asks="python")
+NAMESPACES["Tensor"]["__rtruediv__"] = dunder("__rdiv__", _divided_by, asks="python")
+dunder("__floordiv__", floor_divide, asks="python", augmented=("__ifloordiv__",))
+dunder("__rfloordiv__", reverse(floor_divide), asks="python")
 dunder("__mod__", remainder, augmented=("__imod__",))
-dunder("__rmod__", reverse(remainder), own=True)
-dunder("__pow__", pow, augmented=("__ipow__",))
-dunder("__rpow__", reverse(pow), own=True)
+dunder("__rmod__", reverse(remainder), asks="python")
+dunder("__pow__", pow, asks="python", augmented=("__ipow__",)).__name__ = "pow"  # as PyTorch's is called
+dunder("__rpow__", reverse(pow), asks="python")
+NAMESPACES["Tensor"]["__div__"] = NAMESPACES["Tensor"]["__truediv__"]
 NAMESPACES["Tensor"]["__neg__"] = NAMESPACES["Tensor"]["neg"]
 NAMESPACES["Tensor"]["__pos__"] = unary.positive
 NAMESPACES["Tensor"]["__abs__"] = NAMESPACES["Tensor"]["abs"]

@@ -52,7 +52,7 @@ def _compare(op: Operator, ordered: bool) -> Callable[[Tensor, Any], Tensor]:
 
 def _comparison(op: Operator, *aliases: str, ordered: bool = True, foreign: Callable[..., Any] = refused) -> None:
     function = public("torch", "Tensor", aliases=aliases, out=Out(derivative=False))(_compare(op, ordered))
-    hot_dunder(f"__{op.name}__", op, function, own=op is comparison.eq, foreign=foreign)
+    hot_dunder(f"__{op.name}__", op, function, "self" if op is comparison.eq else "function", foreign=foreign)
     for name in (op.name, *aliases):
         public("Tensor")(_in_place(name, NAMESPACES["Tensor"][name], op.name.capitalize()))
 
@@ -215,8 +215,11 @@ def _bitwise(op: Operator, kernel: str, *refused: int) -> Callable[[Any, Any], T
 
 
 def _operator(symbol: str, function: Callable[[Any, Any], Tensor]) -> None:
-    dunder(f"__{symbol}__", function, own=True)
-    dunder(f"__r{symbol}__", reverse(function), own=symbol.endswith("shift"))
+    dunder(f"__{symbol}__", function, asks="method")
+    if symbol.endswith("shift"):
+        dunder(f"__r{symbol}__", reverse(function), asks="python")
+    else:
+        dunder(f"__r{symbol}__", function)
     AUGMENTED[f"__i{symbol}__"] = f"__{symbol}__"
     IN_PLACE[f"__{symbol}__"] = InPlace(captured="")
 

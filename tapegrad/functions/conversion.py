@@ -375,7 +375,7 @@ def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:
         )
 
 
-@public("Tensor")
+@public("Tensor", aliases=("__nonzero__",))
 def __bool__(self: Tensor) -> bool:
     """Whether the only element is not zero."""
     return is_nonzero(self)
@@ -387,7 +387,7 @@ def __float__(self: Tensor) -> float:
     return float(_real_scalar(self, "double"))
 
 
-@public("Tensor")
+@public("Tensor", aliases=("__long__",))
 def __int__(self: Tensor) -> int:
     """The only element as an int, cut off towards zero; nan and infinity raise as Python's do."""
     number = _real_scalar(self, "int64_t")

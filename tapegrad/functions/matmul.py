@@ -9,6 +9,7 @@ from typing import Any
 
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
+from tapegrad.bindings.dunders import dunder, reverse
 from tapegrad.bindings.inplace_memory import resize_for
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.parser import check_given
@@ -42,21 +43,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return PRODUCTS.get((input.ndim, other.ndim), ops.matmul)(input, other)
 
 
-def _factor(value: Any) -> bool:
-    """Whether ``@`` takes a value beside a tensor."""
-    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
-
-
-@public("Tensor", asks="nobody", is_settled=True)
-def __matmul__(self: Tensor, other: Any) -> Any:
-    """``torch.matmul(self, other)``."""
-    return matmul(self, other) if _factor(other) else NotImplemented
-
-
-@public("Tensor", asks="nobody")
-def __rmatmul__(self: Tensor, other: Any) -> Any:
-    """``torch.matmul(other, self)``."""
-    return matmul(other, self) if _factor(other) else NotImplemented
+dunder("__matmul__", matmul)
+dunder("__rmatmul__", reverse(matmul), asks="python")
 
 
 @public("torch", "Tensor", out=Out(EXPECTED), is_settled=True)

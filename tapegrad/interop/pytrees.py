@@ -24,7 +24,7 @@ from typing import Any
 import jax
 
 from tapegrad.bindings.attributes import as_instance
-from tapegrad.bindings.registry import overrides
+from tapegrad.bindings.handing import overrides
 from tapegrad.errors import message
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import float32

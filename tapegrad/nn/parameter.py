@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from tapegrad.bindings.handing import overriding
 from tapegrad.bindings.protocols import own_attributes, rebuild_tensor, tensor_parts
-from tapegrad.bindings.registry import NAMESPACES, overriding
+from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.bindings.subclass import _disabled_torch_function_impl, make_subclass
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import empty

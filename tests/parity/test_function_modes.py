@@ -9,7 +9,7 @@ from harness import agree, attempt, warned
 from transcripts import MODULES
 
 import tapegrad
-from tapegrad.bindings.registry import overriding
+from tapegrad.bindings.handing import overriding
 from tapegrad.ops import arithmetic
 from tapegrad.tape.modes import Modes, thread
 
