@@ -606,3 +606,46 @@ def test_linspace_to_the_last_digit(dtype):
             mine, theirs = (lib.linspace(low, high, count, dtype=getattr(lib, dtype)).numpy()
                             for lib in (tapegrad, pytorch))  # fmt: skip
             np.testing.assert_array_equal(mine, theirs)
+
+
+SOURCES = {
+    "a leaf": "torch.tensor([1.0, 2.0])", "a leaf that requires grad": "torch.tensor([1.0, 2.0], requires_grad=True)",
+    "a result": "torch.tensor([1.0, 2.0], requires_grad=True) * 2", "whole numbers": "torch.tensor([1, 2])",
+    "an array": "np.array([1.0, 2.0])", "an array of one number": "np.array(2.5)", "turned": "np.ones((2, 3)).T",
+    "NumPy's number": "np.float32(3.5)", "a list": "[1.0, 2.0]", "a number": "3.5",
+    "a buffer": "bytearray(b'abcdabcd')", "a list of tensors": "[torch.tensor(1.0)]",
+    "a storage": "torch.arange(2.0).untyped_storage()",
+}  # fmt: skip
+MADE_OF = [
+    f"asarray(o, {', '.join(given)})"
+    for copy in ((), ("copy=True",), ("copy=False",))
+    for dtype in ((), ("dtype=torch.float64",), ("dtype=torch.int64",))
+    for grad in ((), ("requires_grad=True",), ("requires_grad=False",))
+    if (given := (*copy, *dtype, *grad, "device='cpu'"))
+] + [
+    f"{function}(o{dtype})" for function in ("tensor", "as_tensor", "frombuffer")
+    for dtype in ("", ", dtype=torch.float64", ", dtype=torch.int64")
+]  # fmt: skip
+
+
+@pytest.mark.once("memory is shared or not, whatever is recorded")
+@pytest.mark.parametrize("source", SOURCES)
+def test_who_shares_memory(source):
+    for made in MADE_OF:
+        start = f"o = {SOURCES[source]}; r = torch.{made}"
+        same_transcript(f"{start}; (r, r.dtype, r.requires_grad, r.is_leaf, r.grad_fn is None, r is o, r.stride())")
+        same_transcript(f"{start}; r.detach().zero_(); (o if not hasattr(o, 'tolist') else o.tolist())")
+
+
+@pytest.mark.once("numbers are read, and nothing runs")
+def test_numbers_of_others():
+    numbers = (
+        "np.float32(3.5)", "np.float64(3.5)", "np.int8(3)", "np.bool_(True)", "np.complex64(3)", "torch.tensor(3.5)",
+        "torch.tensor(True)", "torch.tensor(3 + 0j)", "torch.tensor([3.5])", "torch.arange(2).untyped_storage()",
+    )  # fmt: skip
+    for number in numbers:
+        for dtype in ("int64", "uint8", "bool", "float32", "complex64"):
+            same_transcript(f"torch.tensor({number}, dtype=torch.{dtype})")
+            same_transcript(f"torch.tensor([{number}], dtype=torch.{dtype})")
+    same_transcript("torch.tensor(torch.ones(2, 3).t()).stride()")
+    same_transcript("s = torch.arange(4.0).untyped_storage(); torch.tensor(s, dtype=torch.float32).zero_(); s.tolist()")
