@@ -398,8 +398,7 @@ def asarray(
     if shown is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        options: TensorOptions = {"dtype": dtype, "device": device, "requires_grad": bool(requires_grad)}
-        return constructed("asarray", obj, options)
+        return _requiring(constructed("asarray", obj, {"dtype": dtype, "device": device}), bool(requires_grad))
     if requires_grad is None:
         requires_grad = shown._spec.requires_grad
         if requires_grad:
@@ -418,9 +417,13 @@ def asarray(
         _check_alias(shown, where, made.dtype)
     if not (requires_grad or shown.is_leaf):
         return shown.detach()
-    if requires_grad and shown.dtype.category < FLOATING:
+    return _requiring(shown, requires_grad)
+
+
+def _requiring(made: Tensor, requires_grad: bool) -> Tensor:
+    if requires_grad and made.dtype.category < FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return shown.requires_grad_(requires_grad) if requires_grad is not shown._spec.requires_grad else shown
+    return made.requires_grad_(requires_grad) if requires_grad is not made._spec.requires_grad else made
 
 
 def _is_scalar(obj: Any) -> bool:
@@ -516,11 +519,8 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
             f"({made.dtype.itemsize})"
         )
     array = np.frombuffer(buffer, made.dtype.numpy, count, offset)
-    if requires_grad and made.dtype.category < FLOATING:
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     shared = array.flags.writeable and array.size and not thread.modes.level
-    result = tensor_on(array) if shared else made.tensor(array.copy())
-    return result.requires_grad_() if requires_grad else result
+    return _requiring(tensor_on(array) if shared else made.tensor(array.copy()), requires_grad)
 
 
 @public("torch")
