@@ -169,8 +169,8 @@ def out_of(called: str, kind: str, out: bool | Out) -> Out | None:
 
 
 def kind_of(home: str, name: str) -> str:
-    """How PyTorch has a function: as a ``"method"``, a ``"function"`` with signatures, or one in ``"python"``, which gives
-    its arguments on to one of the same name in C++ if there is one; those of ``"masked"`` work on them first.
+    """How PyTorch has a function: as a ``"method"``, a ``"function"`` with signatures, or one in ``"python"``, which
+    gives its arguments on to one of the same name in C++ if there is one; those of ``"masked"`` work on them first.
     """
     if home in ("Tensor", "masked"):
         return "method" if home == "Tensor" else "masked"
@@ -258,7 +258,8 @@ class Signature:
     """
 
     __slots__ = (
-        "by_name", "called", "function", "hands_on", "known", "late", "method", "name", "native", "out", "small", "tensors",
+        "by_name", "called", "function", "hands_on", "known", "late", "method", "name", "native", "out", "small",
+        "tensors",
     )  # fmt: skip
 
     def __init__(

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-
 _WIDER = {np.float32: np.float64, np.float64: np.longdouble}
 
 

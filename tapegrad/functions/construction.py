@@ -36,6 +36,9 @@ from tapegrad.tensor.tensor import Tensor, value_of
 
 DISCARDED = "Casting complex values to real discards the imaginary part"
 
+_INDICES = {BOOL: (float, np.integer, np.bool_), INTEGRAL: (float, np.integer)}
+"""NumPy's numbers that a whole dtype takes, and booleans."""
+
 _SCALARS = (bool, int, float, complex)
 
 
@@ -85,7 +88,7 @@ def constructed(
         return _copied(made, data)
     wanted = options.get("dtype") or default
     if isinstance(data, _SCALARS) and not isinstance(data, np.generic):
-        made = target(function, options, default or inferred_dtype(data.__class__), on)
+        made = target(function, options, default if wanted is not None else _number_dtype(data.__class__), on)
         return made.full((), _elements([data], made.dtype)[0])
     if isinstance(data, (UntypedStorage, TypedStorage)):
         return _of_storage(function, data, options, default)
@@ -199,10 +202,17 @@ def _infer(data: Any) -> dtype:
         return get_default_dtype()
     kinds: dict[type, Any] = {type(item): item for item in data}
     if all(kind in _SCALARS for kind in kinds):
-        found = map(inferred_dtype, kinds)
+        found = map(_number_dtype, kinds)
     else:
         found = map(_infer, data)
     return functools.reduce(promote_types, found)
+
+
+def _number_dtype(kind: type) -> dtype:
+    """The dtype of Python's numbers of a type. Raises RuntimeError: complex, and the default dtype has no such one."""
+    if issubclass(kind, complex) and get_default_dtype() is dtypes.bfloat16:
+        raise RuntimeError("invalid default scalar type for complex")
+    return inferred_dtype(kind)
 
 
 def _infer_number(item: Any) -> dtype:
@@ -213,7 +223,7 @@ def _infer_number(item: Any) -> dtype:
     if isinstance(item, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(item).__name__}'")
     if isinstance(item, _SCALARS):
-        return inferred_dtype(item.__class__)
+        return _number_dtype(item.__class__)
     raise RuntimeError(f"Could not infer dtype of {type(item).__name__}")
 
 
@@ -262,9 +272,8 @@ def _plain_number(item: Any, of: dtype) -> Any:
         if of.category <= INTEGRAL and item.dtype.category >= FLOATING:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return _real(item.item(), of)
-    if isinstance(item, np.generic) and of.category <= INTEGRAL and not isinstance(item, float):
-        if not (isinstance(item, np.integer) or (of.category == BOOL and isinstance(item, np.bool_))):
-            raise TypeError(f"'numpy.{type(item).__name__}' object cannot be interpreted as an integer")
+    if isinstance(item, np.generic) and of.category <= INTEGRAL and not isinstance(item, _INDICES[of.category]):
+        raise TypeError(f"'numpy.{type(item).__name__}' object cannot be interpreted as an integer")
     if isinstance(item, (*_SCALARS, np.generic)):
         number = python_number(item)
         if isinstance(item, np.complexfloating) and number is not (number := _real(number, of)):

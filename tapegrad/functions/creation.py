@@ -36,6 +36,8 @@ from tapegrad.execution.dtypes import (
     COMPLEX,
     FLOATING,
     INTEGRAL,
+    complex32,
+    complex64,
     dtype,
     float32,
     float64,
@@ -101,6 +103,7 @@ def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor
     shape = checked_size("full", size)
     number = filling("full", fill_value)
     kind = fill_value.dtype if isinstance(fill_value, Tensor) else inferred_dtype(number.__class__)
+    kind = complex64 if kind is complex32 and not isinstance(fill_value, Tensor) else kind
     made = target("full", options, kind)
     return made.full(shape, element(number, made.dtype, shape))
 

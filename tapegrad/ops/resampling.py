@@ -246,8 +246,9 @@ def _sampled_bytes(x: Any, axis: int, sampling: Sampling) -> Any:
         return x
     positions, weights, bits = _whole_taps(sampling, x.shape[axis])
     wide = x.astype(jnp.int32)
-    read = [taken(wide, axis, row, 0) * on_axis(weight, axis, x.ndim) for row, weight in zip(positions, weights, strict=True)]
-    return jnp.clip((reduce(add, read) + (1 << (bits - 1))) >> bits, 0, 255).astype(x.dtype)
+    read = [taken(wide, axis, row, 0) for row in positions]
+    total = reduce(add, map(mul, read, [on_axis(weight, axis, x.ndim) for weight in weights]))
+    return jnp.clip((total + (1 << (bits - 1))) >> bits, 0, 255).astype(x.dtype)
 
 
 def _alike(weights: Any) -> bool:

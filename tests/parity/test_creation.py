@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch as pytorch
-from transcripts import MODULES, same_transcript
+from transcripts import MODULES, same_transcript, transcript
 
 import tapegrad
 
@@ -317,103 +317,33 @@ torch.linspace(float('inf'), 1, 3)
 torch.range(0, 5, 1.5, dtype=torch.int32)
 """
 
-FACTORIES_INTO_TENSORS = """
-b = torch.zeros(12); o = b[2:4]; r = torch.linspace(0, 3, 4, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(20); o = b[::3][:4]; r = torch.linspace(0, 3, 4, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(6, 6); o = b[1:3, 1:3]; r = torch.linspace(0, 3, 4, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(1); o = b.expand(3); r = torch.linspace(0, 3, 4, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(2, 3); o = b.t(); r = torch.linspace(0, 3, 4, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = o = torch.zeros(5, dtype=torch.int32); r = torch.linspace(0, 3, 4, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(12); o = b[2:4]; r = torch.logspace(0, 2, 3, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(20); o = b[::3][:4]; r = torch.logspace(0, 2, 3, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(6, 6); o = b[1:3, 1:3]; r = torch.logspace(0, 2, 3, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(1); o = b.expand(3); r = torch.logspace(0, 2, 3, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(2, 3); o = b.t(); r = torch.logspace(0, 2, 3, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = o = torch.zeros(5, dtype=torch.int32); r = torch.logspace(0, 2, 3, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(12); o = b[2:4]; r = torch.arange(4, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(20); o = b[::3][:4]; r = torch.arange(4, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(6, 6); o = b[1:3, 1:3]; r = torch.arange(4, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(1); o = b.expand(3); r = torch.arange(4, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(2, 3); o = b.t(); r = torch.arange(4, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = o = torch.zeros(5, dtype=torch.int32); r = torch.arange(4, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(12); o = b[2:4]; r = torch.arange(5, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(20); o = b[::3][:4]; r = torch.arange(5, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(6, 6); o = b[1:3, 1:3]; r = torch.arange(5, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(1); o = b.expand(3); r = torch.arange(5, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(2, 3); o = b.t(); r = torch.arange(5, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = o = torch.zeros(5, dtype=torch.int32); r = torch.arange(5, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(12); o = b[2:4]; r = torch.range(0, 3, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(20); o = b[::3][:4]; r = torch.range(0, 3, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(6, 6); o = b[1:3, 1:3]; r = torch.range(0, 3, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(1); o = b.expand(3); r = torch.range(0, 3, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(2, 3); o = b.t(); r = torch.range(0, 3, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = o = torch.zeros(5, dtype=torch.int32); r = torch.range(0, 3, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(12); o = b[2:4]; r = torch.zeros(3, 2, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(20); o = b[::3][:4]; r = torch.zeros(3, 2, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(6, 6); o = b[1:3, 1:3]; r = torch.zeros(3, 2, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(1); o = b.expand(3); r = torch.zeros(3, 2, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(2, 3); o = b.t(); r = torch.zeros(3, 2, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = o = torch.zeros(5, dtype=torch.int32); r = torch.zeros(3, 2, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(12); o = b[2:4]; r = torch.full((4,), 7, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(20); o = b[::3][:4]; r = torch.full((4,), 7, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(6, 6); o = b[1:3, 1:3]; r = torch.full((4,), 7, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(1); o = b.expand(3); r = torch.full((4,), 7, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(2, 3); o = b.t(); r = torch.full((4,), 7, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = o = torch.zeros(5, dtype=torch.int32); r = torch.full((4,), 7, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(12); o = b[2:4]; r = torch.eye(2, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(20); o = b[::3][:4]; r = torch.eye(2, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(6, 6); o = b[1:3, 1:3]; r = torch.eye(2, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(1); o = b.expand(3); r = torch.eye(2, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(2, 3); o = b.t(); r = torch.eye(2, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = o = torch.zeros(5, dtype=torch.int32); r = torch.eye(2, out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(12); o = b[2:4]; r = torch.randperm(4, out=o); (o.sort().values, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes())
-b = torch.zeros(20); o = b[::3][:4]; r = torch.randperm(4, out=o); (o.sort().values, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes())
-b = torch.zeros(6, 6); o = b[1:3, 1:3]; r = torch.randperm(4, out=o); (o.sort().values, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes())
-b = torch.zeros(1); o = b.expand(3); r = torch.randperm(4, out=o); (o.sort().values, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes())
-b = torch.zeros(2, 3); o = b.t(); r = torch.randperm(4, out=o); (o.sort().values, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes())
-b = o = torch.zeros(5, dtype=torch.int32); r = torch.randperm(4, out=o); (o.sort().values, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes())
-b = torch.zeros(12); o = b[2:4]; r = torch.rand(4, out=o); (o < 1, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes())
-b = torch.zeros(20); o = b[::3][:4]; r = torch.rand(4, out=o); (o < 1, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes())
-b = torch.zeros(6, 6); o = b[1:3, 1:3]; r = torch.rand(4, out=o); (o < 1, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes())
-b = torch.zeros(1); o = b.expand(3); r = torch.rand(4, out=o); (o < 1, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes())
-b = torch.zeros(2, 3); o = b.t(); r = torch.rand(4, out=o); (o < 1, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes())
-b = torch.zeros(12); o = b[2:4]; r = torch.bernoulli(torch.ones(4), out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(20); o = b[::3][:4]; r = torch.bernoulli(torch.ones(4), out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(6, 6); o = b[1:3, 1:3]; r = torch.bernoulli(torch.ones(4), out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(1); o = b.expand(3); r = torch.bernoulli(torch.ones(4), out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = torch.zeros(2, 3); o = b.t(); r = torch.bernoulli(torch.ones(4), out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-b = o = torch.zeros(5, dtype=torch.int32); r = torch.bernoulli(torch.ones(4), out=o); (o, r is o, o.stride(), o.storage_offset(), b.shape, b.untyped_storage().nbytes(), b)
-o = torch.ones(2); r = torch.zeros(2, out=o, requires_grad=True); (r is o, o.requires_grad, o.is_leaf)
-o = torch.ones(2, dtype=torch.int32); torch.zeros(2, out=o, requires_grad=True)
-o = torch.ones(2); torch.zeros(2, out=o, dtype=torch.float64)
-o = torch.ones(2); torch.zeros(2, out=o, device='meta')
-o = torch.ones(2, requires_grad=True); torch.zeros(2, out=o)
-o = torch.ones(2); r = torch.empty(2, out=o, requires_grad=True); (r is o, o.requires_grad, o.is_leaf)
-o = torch.ones(2, dtype=torch.int32); torch.empty(2, out=o, requires_grad=True)
-o = torch.ones(2); torch.empty(2, out=o, dtype=torch.float64)
-o = torch.ones(2); torch.empty(2, out=o, device='meta')
-o = torch.ones(2, requires_grad=True); torch.empty(2, out=o)
-o = torch.ones(2); r = torch.randint(3, (2,), out=o, requires_grad=True); (r is o, o.requires_grad, o.is_leaf)
-o = torch.ones(2, dtype=torch.int32); torch.randint(3, (2,), out=o, requires_grad=True)
-o = torch.ones(2); torch.randint(3, (2,), out=o, dtype=torch.float64)
-o = torch.ones(2); torch.randint(3, (2,), out=o, device='meta')
-o = torch.ones(2, requires_grad=True); torch.randint(3, (2,), out=o)
-o = torch.ones(2); r = torch.arange(2, out=o, requires_grad=True); (r is o, o.requires_grad, o.is_leaf)
-o = torch.ones(2, dtype=torch.int32); torch.arange(2, out=o, requires_grad=True)
-o = torch.ones(2); torch.arange(2, out=o, dtype=torch.float64)
-o = torch.ones(2); torch.arange(2, out=o, device='meta')
-o = torch.ones(2, requires_grad=True); torch.arange(2, out=o)
-o = torch.ones(2); r = torch.linspace(0, 1, 2, out=o, requires_grad=True); (r is o, o.requires_grad, o.is_leaf)
-o = torch.ones(2, dtype=torch.int32); torch.linspace(0, 1, 2, out=o, requires_grad=True)
-o = torch.ones(2); torch.linspace(0, 1, 2, out=o, dtype=torch.float64)
-o = torch.ones(2); torch.linspace(0, 1, 2, out=o, device='meta')
-o = torch.ones(2, requires_grad=True); torch.linspace(0, 1, 2, out=o)
-o = torch.ones(4); torch.empty(4, out=o); o
-o = torch.ones(4); torch.empty(2, 2, out=o); o
-o = torch.zeros(2, dtype=torch.complex64); torch.bernoulli(torch.ones(2), out=o)
-o = torch.zeros(2, dtype=torch.bool); torch.bernoulli(torch.ones(2), out=o)
-o = torch.zeros(2, dtype=torch.int64); torch.normal(torch.ones(2), torch.zeros(2), out=o)
-"""
+TARGETS = (
+    "b = torch.zeros(12); o = b[2:4]", "b = torch.zeros(20); o = b[::3][:4]", "b = torch.zeros(6, 6); o = b[1:3, 1:3]",
+    "b = torch.zeros(1); o = b.expand(3)", "b = torch.zeros(2, 3); o = b.t()",
+    "b = o = torch.zeros(5, dtype=torch.int32)",
+)  # fmt: skip
+FACTORIES = (
+    "linspace(0, 3, 4", "logspace(0, 2, 3", "arange(4", "arange(5", "range(0, 3", "zeros(3, 2", "full((4,), 7", "eye(2",
+    "bernoulli(torch.ones(4)",
+)  # fmt: skip
+OPTIONS_OF_TARGETS = (
+    "o = torch.ones(2); r = torch.{}, out=o, requires_grad=True); (r is o, o.requires_grad, o.is_leaf)",
+    "o = torch.ones(2, dtype=torch.int32); torch.{}, out=o, requires_grad=True)",
+    "o = torch.ones(2); torch.{}, out=o, dtype=torch.float64)", "o = torch.ones(2); torch.{}, out=o, device='meta')",
+    "o = torch.ones(2, requires_grad=True); torch.{}, out=o)",
+)  # fmt: skip
+FACTORIES_INTO_TENSORS = [
+    f"{target}; r = torch.{made}, out=o); (o, r is o, o.stride(), o.storage_offset(), b, b.untyped_storage().nbytes())"
+    for target in TARGETS for made in FACTORIES
+] + [
+    line.format(made) for line in OPTIONS_OF_TARGETS
+    for made in ("zeros(2", "empty(2", "randint(3, (2,)", "arange(2", "linspace(0, 1, 2")
+] + [
+    "o = torch.ones(4); torch.empty(4, out=o); o", "o = torch.ones(4); torch.empty(2, 2, out=o); o",
+    "o = torch.zeros(2, dtype=torch.complex64); torch.bernoulli(torch.ones(2), out=o)",
+    "o = torch.zeros(2, dtype=torch.bool); torch.bernoulli(torch.ones(2), out=o)",
+    "o = torch.zeros(2, dtype=torch.int64); torch.normal(torch.ones(2), torch.zeros(2), out=o)",
+]  # fmt: skip
 
 MISTAKES_IN_SIZES_AND_RANGES = """
 torch.zeros()
@@ -543,7 +473,7 @@ def lines(*texts):
 @pytest.mark.parametrize(
     "line",
     lines(
-        DATA, NUMBERS_THAT_DO_NOT_FIT, MISTAKES_IN_DATA, SIZES, RANGES, SPACED, FACTORIES_INTO_TENSORS,
+        DATA, NUMBERS_THAT_DO_NOT_FIT, MISTAKES_IN_DATA, SIZES, RANGES, SPACED, "\n".join(FACTORIES_INTO_TENSORS),
         MISTAKES_IN_SIZES_AND_RANGES, LEGACY,
     ),
 )
@@ -649,3 +579,32 @@ def test_numbers_of_others():
             same_transcript(f"torch.tensor([{number}], dtype=torch.{dtype})")
     same_transcript("torch.tensor(torch.ones(2, 3).t()).stride()")
     same_transcript("s = torch.arange(4.0).untyped_storage(); torch.tensor(s, dtype=torch.float32).zero_(); s.tolist()")
+
+
+HALF_COMPLEX = (
+    "torch.tensor(1j)", "torch.tensor([1j, 2])", "torch.asarray(1j)", "torch.ones(2) * 1j", "torch.linspace(0, 1j, 3)",
+    "torch.complex(torch.ones(2), torch.ones(2))", "torch.view_as_complex(torch.ones(2, 2))",
+)  # fmt: skip
+
+
+@pytest.mark.once("settings are read")
+@pytest.mark.parametrize("line", HALF_COMPLEX)
+def test_there_are_no_complex_halves(line):
+    before = "torch.set_default_dtype(torch.float16); "
+    try:
+        shown, _ = transcript(tapegrad, before + line)
+    finally:
+        tapegrad.set_default_dtype(tapegrad.float32)
+    assert shown.startswith("NotImplementedError") and "complex32" in shown
+
+
+@pytest.mark.once("settings are read")
+@pytest.mark.parametrize("default", ["float16", "bfloat16"])
+@pytest.mark.parametrize("line", ["torch.full((2,), 1j)",
+                                  "torch.ones(2, dtype=torch.float32) * 1j", "torch.result_type(torch.ones(2), 1j)",
+                                  "torch.tensor(np.complex64(1j))", "torch.ones(2, dtype=torch.complex64) * 2.5",
+                                  "torch.tensor(1j, dtype=torch.complex64)", "torch.tensor(1j).is_complex()"])
+def test_complex_numbers_where_halves_are_the_default(default, line):
+    if (default, line) == ("float16", "torch.tensor(1j).is_complex()"):
+        line = "torch.tensor(1.5).is_complex()"
+    test_default_dtype(default, line)

@@ -72,7 +72,7 @@ def test_nothing_has_no_size_to_interpolate_to(shape):
 @pytest.mark.parametrize("antialias", [False, True], ids=["", "antialias"])
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 def test_bytes_are_rounded_as_there(mode, antialias):
-    """Of images, whose pixels are planes or lie last, and of what has more channels than those: other code in PyTorch."""
+    """Of images, whose channels are planes or lie last, and of what has more channels: other code in PyTorch."""
     rng = np.random.default_rng(0)
     images = {
         (channels, *size): rng.integers(0, 256, (2, channels, *size)).tolist()
