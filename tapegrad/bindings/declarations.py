@@ -25,6 +25,13 @@ Words = str | Callable[[tuple, dtype], str | None] | None
 EXPECTED = "Expected out tensor to have dtype {r}, but got {o} instead"
 FOUND = "Found dtype {O} but expected {R}"
 
+RESIZED = (
+    "An output with one or more elements was resized since it had shape {old}, which does not match the required "
+    "output shape {new}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
+    "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
+    "t.resize_(0)."
+)
+
 
 class Out(NamedTuple):
     """What is particular about a function that is called with ``out=``. See Note [Results written into tensors].
@@ -40,6 +47,11 @@ class Out(NamedTuple):
         apart: whether it may not write into a tensor that it reads from, not even into just the same places.
         resizes: whether the target gets its shape before anybody looks whether it shows a place twice.
         random: whether it draws random numbers.
+        factory: whether it makes a tensor of options alone, which are then the target's.
+        resized: what is warned of where a target that is not empty gets another shape; nothing if that is empty.
+        counts: whether a target with as many elements keeps its shape.
+        fills: whether the target's elements are written at all.
+        converts: whether the result is converted to the target's dtype, whatever that is.
     """
 
     dtype: Words = None
@@ -53,6 +65,11 @@ class Out(NamedTuple):
     apart: bool = False
     resizes: bool = False
     random: bool = False
+    factory: bool = False
+    resized: str = RESIZED
+    counts: bool = False
+    fills: bool = True
+    converts: bool = False
 
 
 class InPlace(NamedTuple):
@@ -90,6 +107,9 @@ ARITHMETIC = "inplace arithmetic"
 
 IN_TARGETS_DTYPE = Out(EXPECTED, computes=BOOL)
 """Of functions that compute in the dtype of the target, whichever it is."""
+
+MADE = Out(EXPECTED, computes=BOOL, resizes=True, factory=True, resized="")
+"""Of functions that make tensors of a size, in the dtype of the target."""
 
 
 def takes_out(name: str) -> bool:

@@ -88,12 +88,21 @@ def target(
     _check_options(function, options, like)
     given = options.get("dtype")
     d = (default or get_default_dtype()) if given is None else named_dtype(function, given)
+    if d is complex32:
+        raise refused_half(function)
     where = options.get("device")
     place = resolve(on or get_default_device()) if where is None else named_device(function, where)
     requires_grad = bool(options.get("requires_grad"))
     if requires_grad and d.category < FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return Target(d, place, requires_grad)
+
+
+def refused_half(function: str) -> NotImplementedError:
+    """The error for a result that would be of complex halves."""
+    return NotImplementedError(
+        f"{function}: the result would be complex32, of which there are no arrays here; cast to complex64 first"
+    )
 
 
 def place_like(tensor: Tensor, shape: tuple[int, ...] | None = None) -> device:

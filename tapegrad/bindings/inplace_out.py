@@ -20,7 +20,8 @@ from tapegrad.bindings.parser_table import FUNCTIONS
 from tapegrad.bindings.registry import out_writer, unprefixed
 from tapegrad.bindings.scalars import unsupported
 from tapegrad.errors import NotDifferentiableError
-from tapegrad.execution.dtypes import COMPLEX, dtype
+from tapegrad.execution.devices import device
+from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype
 from tapegrad.execution.promotion import can_cast
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.refusals import refuse_examples
@@ -48,13 +49,50 @@ def write_out(name: str, out: Out, function: Callable, target: Any, args: tuple,
         NotDifferentiableError: an argument is dual.
         TypeError: there are more or fewer targets than results.
     """
-    targets, own = _targets(name, target), unprefixed(name)
-    operands = _tensors((*targets, *args, *kwargs.values()))
+    targets = _targets(name, target)
+    if out.factory:
+        return _write_made(name, out, function, target, args, kwargs)
+    _refuse_operands(name, out, _tensors((*targets, *args, *kwargs.values())), name)
+    return _write_result(name, out, function, target, args, kwargs)
+
+
+def _write_made(name: str, out: Out, function: Callable, target: Any, args: tuple, kwargs: dict) -> Tensor:
+    """``write_out`` of a function that makes a tensor, whose options have to be the target's.
+
+    Raises:
+        RuntimeError: PyTorch's messages, for an option that is not the target's, and a target that requires grad.
+    """
+    options = dict(kwargs)
+    _check_option("dtype", options.get("dtype"), target.dtype)
+    place = options.pop("device", None)
+    if place is not None:
+        _check_option("device type", device(place).type, target.device.type)
+    if target.requires_grad and not out.fills:
+        raise RuntimeError("cannot resize variables that require grad")
+    _refuse_operands(name, out, _tensors((target, *args)), f"aten::{name}")
+    requires_grad = options.pop("requires_grad", False)
+    if requires_grad and target.dtype.category < FLOATING:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    _write_result(name, out, function, target, args, {**options, "device": target.device})
+    return target.requires_grad_() if requires_grad else target
+
+
+def _check_option(what: str, given: Any, own: Any) -> None:
+    if isinstance(given, dtype) and given is not own:
+        given, own = given.scalar_name, own.scalar_name
+    elif isinstance(given, dtype) or given is None or given == own:
+        return
+    raise RuntimeError(f"{what} {given} does not match {what} of out parameter ({own})")
+
+
+def _refuse_operands(name: str, out: Out, operands: Sequence[Tensor], said: str) -> None:
+    """Refuse what an autograd, forward mode or ``vmap`` would have to follow into the target."""
+    own = unprefixed(name)
     if thread.modes.level:
         _refuse_mapped(own, out, operands)
     if out.derivative and thread.modes.grad and any(tensor.requires_grad for tensor in operands):
         raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            f"{said}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
     if thread.modes.forward_grad and any(tensor._spec.dual for tensor in operands):
@@ -62,10 +100,17 @@ def write_out(name: str, out: Out, function: Callable, target: Any, args: tuple,
         raise NotDifferentiableError(
             f"Trying to use forward AD with {called}_out that does not support it because it is an out= function"
         )
+
+
+def _write_result(name: str, out: Out, function: Callable, target: Any, args: tuple, kwargs: dict) -> Any:
+    targets = _targets(name, target)
+    operands = _tensors((*targets, *args, *kwargs.values()))
     with switched(grad=False):
         result = function(*args, **_computed_in(out, targets[0].dtype, kwargs))
         _check_count(name, target, targets, result)
         results = _placed(result if isinstance(result, tuple) else (result,), targets, operands)
+        if out.converts:
+            results = [one.to(given.dtype) for one, given in zip(results, targets, strict=True)]
         for one, given in zip(results, targets, strict=True):
             _check_dtype(out, one.dtype, given.dtype, (*args, *kwargs.values()), several=len(results) > 1)
         for one, given in zip(results, targets, strict=True):
@@ -123,24 +168,24 @@ def _write(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
         refuse_in_place(target)
     if out.apart:
         refuse_shared_parts(target, operands, strict=True)
-    if result.shape != target.shape:
-        _warn_of_shape(target, result)
+    if out.counts and result._spec.numel == target._spec.numel:
+        result = result.view(target.shape)
+    elif result.shape != target.shape:
+        _warn_of_shape(out.resized, target, result)
         resize_for(result, target)
+    if not out.fills:
+        return
     refuse_in_place(target)
     if target._storage is not None:
         refuse_shared_parts(target, operands)
     become(target, result)
 
 
-def _warn_of_shape(target: Tensor, result: Tensor) -> None:
-    if target._spec.numel:
-        warnings.warn(
-            f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not "
-            f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
-            "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
-            "out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
-            stacklevel=6,
-        )
+def _warn_of_shape(resized: str, target: Tensor, result: Tensor) -> None:
+    count = target._spec.numel
+    if count and resized:
+        old, new = list(target.shape), list(result.shape)
+        warnings.warn(resized.format(old=old, new=new, count=count, length=result._spec.numel), stacklevel=7)
 
 
 # -- dtypes ------------------------------------------------------------------------------------------------------------
@@ -154,7 +199,7 @@ def _computed_in(out: Out, target: dtype, kwargs: dict) -> dict:
         if out.kernel:
             raise unsupported(out.kernel, target)
         return kwargs
-    return {**kwargs, "dtype": target}
+    return kwargs if out.converts else {**kwargs, "dtype": target}
 
 
 def _check_dtype(out: Out, result: dtype, target: dtype, arguments: tuple, several: bool) -> None:

@@ -189,10 +189,12 @@ def out_of(called: str, kind: str, out: bool | Out) -> Out | None:
 
 
 def kind_of(home: str, name: str) -> str:
-    """How PyTorch has a function: as a ``"method"``, a ``"function"`` with signatures, or one in ``"python"``."""
-    if home == "Tensor":
-        return "method"
-    return "python" if home.startswith(("nn", "ops", "masked")) and name not in NATIVE_IN_NN else "function"
+    """How PyTorch has a function: as a ``"method"``, a ``"function"`` with signatures, or one in ``"python"``, which
+    gives its arguments on to one of the same name in C++ if there is one; those of ``"masked"`` work on them first.
+    """
+    if home in ("Tensor", "masked"):
+        return "method" if home == "Tensor" else "masked"
+    return "python" if home.startswith(("nn", "ops")) and name not in NATIVE_IN_NN else "function"
 
 
 def wrapped(
@@ -276,6 +278,7 @@ class Signature:
     Attributes:
         function, name, called: as given to ``wrapped``.
         method, native: whether it is a method; whether PyTorch has signatures of it.
+        hands_on: whether its arguments go to a function of the same name in C++.
         tensors: for each argument by position, whether it must be a tensor; empty if none must.
         out: how it writes into what is given as ``out=``; None if it takes none, or does that itself.
         by_name: see ``known_by_name``; None until somebody gives an argument by name.
@@ -285,7 +288,8 @@ class Signature:
     """
 
     __slots__ = (
-        "by_name", "called", "function", "known", "late", "method", "name", "native", "out", "small", "tensors",
+        "by_name", "called", "function", "hands_on", "known", "late", "method", "name", "native", "out", "small",
+        "tensors",
     )  # fmt: skip
 
     def __init__(
@@ -293,7 +297,7 @@ class Signature:
     ) -> None:
         parameters, annotations = parameters_of(function), function.__annotations__
         self.function, self.name, self.called = function, name, called or name
-        self.method, self.native = kind == "method", kind != "python"
+        self.method, self.native, self.hands_on = kind == "method", kind in ("method", "function"), kind == "python"
         self.by_name: tuple[dict[str, str], frozenset[str]] | None = None
         by_position = (*parameters.positional, parameters.variadic) if parameters.variadic else parameters.positional
         tensors = tuple([annotations.get(key) in TENSOR for key in by_position])
@@ -343,7 +347,7 @@ class Signature:
             raise self.refusal(args)
         if self.in_python():
             self.check_truths(args, kwargs)
-            calls_another = not self.native or (self.method and self.called in METHODS_IN_PYTHON)
+            calls_another = self.hands_on or (self.method and self.called in METHODS_IN_PYTHON)
             if calls_another or any(map(is_large, (*args, *kwargs.values()))):
                 lasting = check_inner(self.called, self.given_on(args, kwargs), self.method) and lasting
         return lasting

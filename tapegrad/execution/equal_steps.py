@@ -6,18 +6,27 @@ from typing import Any
 
 import numpy as np
 
+_WIDER = {np.float32: np.float64, np.float64: np.longdouble}
 
-def equal_steps(low: Any, high: Any, count: int, kind: Any) -> np.ndarray:
+
+def equal_steps(low: Any, high: Any, count: int, kind: Any, fused: bool = True) -> np.ndarray:
     """``count`` numbers (at least 2) from ``low`` to ``high``, counted from the nearer end.
 
     ``kind`` is the scalar type of all: the step is rounded to it, and each number once, for vector units multiply and
-    add in one. So the middle of ``-1 ... 1`` is the last digit of the step, not 0.
+    add in one; of complex numbers so is each part. So the middle of ``-1 ... 1`` is the last digit of the step, not 0.
+    Numbers of half precision, and all if nothing is ``fused``, are rounded after each operation.
 
     >>> equal_steps(0.0, 1.0, 5, np.float32).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    wide = np.float64 if kind is np.float32 else np.longdouble if kind is np.float64 else np.result_type(kind)
-    low, high = kind(low), kind(high)
-    step, places = np.asarray((high - low) / kind(count - 1), wide), np.arange(count)
-    numbers = np.where(places < count // 2, low + step * places, high - step * places[::-1])
-    return numbers.astype(kind)
+    if fused and issubclass(kind, np.complexfloating):
+        part = np.float32 if kind is np.complex64 else np.float64
+        real, imag = (equal_steps(*ends, count, part) for ends in ((low.real, high.real), (low.imag, high.imag)))
+        return (real + 1j * imag).astype(kind)
+    wide = _WIDER.get(kind, kind) if fused else kind
+    with np.errstate(all="ignore"):
+        low, high = kind(low), kind(high)
+        step, places = np.asarray((high - low) / kind(count - 1), wide), np.arange(count)
+        steps = places.astype(wide)
+        numbers = np.where(places < count // 2, low + step * steps, high - step * steps[::-1])
+        return numbers.astype(kind)

@@ -273,9 +273,9 @@ def _to_number(x: Tensor, exponent: Any) -> Tensor:
             return comparison.logical_or(x, not exponent)
         refuse("pow", (x, exponent), BOOL)
         return arithmetic.pow_number(x, _whole_exponent(x, exponent) if isinstance(exponent, int) else exponent)
-    if isinstance(exponent, complex):
+    if isinstance(exponent, complex) and not (x.dtype.is_complex and exponent.imag == 0):
         return arithmetic.pow_number(x, exponent)
-    exponent = float(exponent)
+    exponent = float(exponent.real)
     if moves(exponent) or not (-4 <= exponent <= 4 and (2 * exponent).is_integer()):
         return arithmetic.pow_number(x, exponent)
     return unary_ops.power(x, exponent=int(exponent) if exponent.is_integer() else exponent)

@@ -19,17 +19,25 @@ from typing import Any, NoReturn, Unpack
 import numpy as np
 
 from tapegrad.bindings.factory import Target, TensorOptions, cast_array, named_device, target, type_name
+from tapegrad.bindings.layouts import copy_strides, laid_out
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import element, python_number
+from tapegrad.bindings.storages import TypedStorage, UntypedStorage
+from tapegrad.bindings.storages import shown as memory_shown
 from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
-from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, get_default_dtype
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype, get_default_dtype
 from tapegrad.execution.host import is_immutable
 from tapegrad.execution.promotion import inferred_dtype, promote_types
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.exposing import tensor_on
 from tapegrad.tensor.lifted import Lifted, raised
 from tapegrad.tensor.tensor import Tensor, value_of
+
+DISCARDED = "Casting complex values to real discards the imaginary part"
+
+_INDICES = {BOOL: (float, np.integer, np.bool_), INTEGRAL: (float, np.integer)}
+"""NumPy's numbers that a whole dtype takes, and booleans."""
 
 _SCALARS = (bool, int, float, complex)
 
@@ -80,7 +88,13 @@ def constructed(
         return _copied(made, data)
     wanted = options.get("dtype") or default
     if isinstance(data, _SCALARS) and not isinstance(data, np.generic):
-        made = target(function, options, default or inferred_dtype(data.__class__), on)
+        made = target(function, options, default if wanted is not None else _number_dtype(data.__class__), on)
+        return made.full((), _elements([data], made.dtype)[0])
+    if isinstance(data, (UntypedStorage, TypedStorage)):
+        return _of_storage(function, data, options, default)
+    if isinstance(data, np.generic) and wanted is not None:
+        checked_array(np.asarray(data))
+        made = target(function, options, default, on)
         return made.full((), _elements([data], made.dtype)[0])
     if _is_array(data):
         array = checked_array(np.asarray(data))
@@ -101,12 +115,29 @@ def _copied(made: Target, data: Tensor) -> Tensor:
     source = data.detach()
     result = source.to(made.device, made.dtype)
     value = value_of(result)
-    return raised(value, made.requires_grad) if isinstance(value, Lifted) else made.wrap(value)
+    if isinstance(value, Lifted):
+        return raised(value, made.requires_grad)
+    return laid_out(made.wrap(value), copy_strides("clone", data, None))
+
+
+def _of_storage(
+    function: str, data: UntypedStorage | TypedStorage, options: TensorOptions, default: dtype | None
+) -> Tensor:
+    """The tensor on all of a storage's memory: its bytes are read as numbers of the dtype, int64 if none is given."""
+    own = data.dtype if isinstance(data, TypedStorage) else None
+    untyped = data if isinstance(data, UntypedStorage) else data._untyped_storage
+    made = target(function, options, default or own or dtypes.int64, untyped.device)
+    if own not in (None, made.dtype):
+        raise RuntimeError(
+            f"Expected a Storage of type {made.dtype.scalar_name} or an UntypedStorage, but got {own.scalar_name}"
+        )
+    result = memory_shown(untyped.storage, made.dtype).to(made.device)
+    return result.requires_grad_() if made.requires_grad else result
 
 
 def _warn_of_complex(array: np.ndarray, made: Target) -> None:
     if array.dtype.kind == "c" and made.dtype.category not in (BOOL, COMPLEX):
-        warn_once("Casting complex values to real discards the imaginary part")
+        warn_once(DISCARDED)
 
 
 def _is_array(data: Any) -> bool:
@@ -171,10 +202,17 @@ def _infer(data: Any) -> dtype:
         return get_default_dtype()
     kinds: dict[type, Any] = {type(item): item for item in data}
     if all(kind in _SCALARS for kind in kinds):
-        found = map(inferred_dtype, kinds)
+        found = map(_number_dtype, kinds)
     else:
         found = map(_infer, data)
     return functools.reduce(promote_types, found)
+
+
+def _number_dtype(kind: type) -> dtype:
+    """The dtype of Python's numbers of a type. Raises RuntimeError: complex, and the default dtype has no such one."""
+    if issubclass(kind, complex) and get_default_dtype() is dtypes.bfloat16:
+        raise RuntimeError("invalid default scalar type for complex")
+    return inferred_dtype(kind)
 
 
 def _infer_number(item: Any) -> dtype:
@@ -185,7 +223,7 @@ def _infer_number(item: Any) -> dtype:
     if isinstance(item, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(item).__name__}'")
     if isinstance(item, _SCALARS):
-        return inferred_dtype(item.__class__)
+        return _number_dtype(item.__class__)
     raise RuntimeError(f"Could not infer dtype of {type(item).__name__}")
 
 
@@ -231,12 +269,24 @@ def _plain_number(item: Any, of: dtype) -> Any:
             raise ValueError("only one element tensors can be converted to Python scalars")
         if item._spec.requires_grad:
             warn_scalar_requires_grad()
-        return item.item()
+        if of.category <= INTEGRAL and item.dtype.category >= FLOATING:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return _real(item.item(), of)
+    if isinstance(item, np.generic) and of.category <= INTEGRAL and not isinstance(item, _INDICES[of.category]):
+        raise TypeError(f"'numpy.{type(item).__name__}' object cannot be interpreted as an integer")
     if isinstance(item, (*_SCALARS, np.generic)):
-        return python_number(item)
-    if of.category in (BOOL, dtypes.INTEGRAL):
+        number = python_number(item)
+        if isinstance(item, np.complexfloating) and number is not (number := _real(number, of)):
+            warn_once(DISCARDED, np.exceptions.ComplexWarning)
+        return number
+    if of.category in (BOOL, INTEGRAL):
         raise TypeError(f"'{type(item).__name__}' object cannot be interpreted as an integer")
     raise TypeError(f"must be real number, not {type(item).__name__}")
+
+
+def _real(number: Any, of: dtype) -> Any:
+    """A number as a dtype of floats takes it: of a complex one the real part."""
+    return number.real if isinstance(number, complex) and of.category == FLOATING else number
 
 
 def warn_scalar_requires_grad() -> None:
@@ -308,6 +358,7 @@ def _alias(function: str, data: Any, options: TensorOptions) -> Tensor | None:
     array = checked_array(np.asarray(data))
     made = target(function, options, dtypes.from_numpy(array.dtype))
     if made.dtype.numpy != array.dtype or made.device.type != "cpu" or made.device.index:
+        _warn_of_writes(array)
         return None
     result = shared_with(array)
     return result.requires_grad_() if made.requires_grad else result
@@ -315,6 +366,13 @@ def _alias(function: str, data: Any, options: TensorOptions) -> Tensor | None:
 
 def shared_with(array: np.ndarray) -> Tensor:
     """A new leaf on the memory of an array; on a copy, if that can't be written to. See Note [Whose memory]."""
+    _warn_of_writes(array)
+    if array.flags.writeable and array.size and not thread.modes.level:
+        return tensor_on(np.asarray(array))
+    return copy_of(array)
+
+
+def _warn_of_writes(array: np.ndarray) -> None:
     if not array.flags.writeable:
         warn_once(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
@@ -322,9 +380,6 @@ def shared_with(array: np.ndarray) -> Tensor:
             "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
             "the rest of this program."
         )
-    if array.flags.writeable and array.size and not thread.modes.level:
-        return tensor_on(np.asarray(array))
-    return copy_of(array)
 
 
 def copy_of(array: np.ndarray) -> Tensor:
@@ -348,41 +403,68 @@ def asarray(
     >>> torch.asarray([1, 2], dtype=torch.float32)
     tensor([1., 2.])
     """
-    if isinstance(obj, Tensor):
-        result = as_tensor(obj, dtype=dtype, device=device)
-        result = _with_grad(obj, result, requires_grad)
-        return result.clone() if copy and result is obj else result
-    if isinstance(obj, (bytes, bytearray, memoryview)):
-        result = frombuffer(obj, dtype=dtype or get_default_dtype(), requires_grad=bool(requires_grad))
-        return result.detach().clone().requires_grad_(bool(requires_grad)) if copy else result
-    if copy is False:
-        _check_alias(obj, dtype)
-    options: TensorOptions = {"dtype": dtype, "device": device, "requires_grad": bool(requires_grad)}
-    alias = None if copy else _alias("asarray", obj, options)
-    return constructed("asarray", obj, options) if alias is None else alias
-
-
-def _with_grad(obj: Tensor, result: Tensor, requires_grad: bool | None) -> Tensor:
+    shown = _shown(obj, dtype, copy, bool(requires_grad))
+    if shown is None:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        return _requiring(constructed("asarray", obj, {"dtype": dtype, "device": device}), bool(requires_grad))
     if requires_grad is None:
-        if obj._spec.requires_grad:
+        requires_grad = shown._spec.requires_grad
+        if requires_grad:
             warn_once(
                 "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
                 "requires_grad=False explicitly to get the old behavior and silence this warning."
             )
-        return result
-    if requires_grad:
-        return result if result._spec.requires_grad else result.detach().requires_grad_()
-    return result.detach() if result._spec.requires_grad else result
+    where = shown.device if device is None else named_device("asarray", device)
+    made = target("asarray", {"dtype": dtype}, shown.dtype)
+    fits = where is shown.device and made.dtype is shown.dtype
+    if copy and _is_scalar(obj):  # which is a copy already
+        copy = False
+    if copy or (copy is None and not fits):
+        shown = shown.clone() if fits else shown.to(where, made.dtype, copy=bool(copy))
+    else:
+        _check_alias(shown, where, made.dtype)
+    if not (requires_grad or shown.is_leaf):
+        return shown.detach()
+    return _requiring(shown, requires_grad)
 
 
-def _check_alias(obj: Any, dtype: dtype | None) -> None:
-    if isinstance(obj, np.generic):
-        raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
-    if not _is_array(obj):
-        raise ValueError("can't alias arbitrary sequence into a tensor.")
-    present = dtypes.from_numpy(np.asarray(obj).dtype)
-    if dtype is not None and dtype is not present:
-        raise ValueError(f"can't alias tensor with dtype '{present.scalar_name}' into dtype '{dtype.scalar_name}'.")
+def _requiring(made: Tensor, requires_grad: bool) -> Tensor:
+    if requires_grad and made.dtype.category < FLOATING:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return made.requires_grad_(requires_grad) if requires_grad is not made._spec.requires_grad else made
+
+
+def _is_scalar(obj: Any) -> bool:
+    """Whether NumPy calls something a scalar: arrays without dimensions, too."""
+    return isinstance(obj, np.generic) or (isinstance(obj, np.ndarray) and not obj.ndim)
+
+
+def _shown(obj: Any, dtype: dtype | None, copy: bool | None, requires_grad: bool) -> Tensor | None:
+    """The tensor on the memory of a tensor, an array or a buffer, or on a copy if it is to be copied; else None."""
+    if isinstance(obj, Tensor):
+        return obj
+    if _is_scalar(obj):
+        if copy is False and isinstance(obj, np.generic):
+            raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
+        return copy_of(checked_array(np.asarray(obj)))
+    if isinstance(obj, np.ndarray):
+        array = checked_array(obj)
+        return copy_of(array) if copy or dtype not in (None, dtypes.from_numpy(array.dtype)) else shared_with(array)
+    if _is_array(obj):
+        return None
+    try:
+        memoryview(obj)
+    except TypeError:
+        return None
+    return frombuffer(obj, dtype=dtype or get_default_dtype(), requires_grad=requires_grad)
+
+
+def _check_alias(shown: Tensor, where: Any, to: dtype) -> None:
+    if where is not shown.device:
+        raise ValueError(f"can't alias tensor from device '{shown.device}' to '{where}'.")
+    if to is not shown.dtype:
+        raise ValueError(f"can't alias tensor with dtype '{shown.dtype.scalar_name}' into dtype '{to.scalar_name}'.")
 
 
 @public("torch", asks="nobody")
@@ -423,11 +505,21 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
     tensor([1, 2], dtype=torch.int16)
     """
-    made = target("frombuffer", {"dtype": dtype, "requires_grad": requires_grad})
+    made = target("frombuffer", {"dtype": dtype})
     try:
-        length = memoryview(buffer).nbytes
+        held = memoryview(buffer)
     except TypeError:
         raise ValueError("object does not implement Python buffer protocol.") from None
+    if not held.c_contiguous:
+        raise RuntimeError("could not retrieve buffer from object")
+    length = held.nbytes
+    if held.readonly:
+        warn_once(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can "
+            "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the "
+            "buffer to protect its data or make it writable before converting it to a tensor. This type of warning "
+            "will be suppressed for the rest of this program."
+        )
     if length == 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if count < 0 and (length - offset) % made.dtype.itemsize:
@@ -436,17 +528,8 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
             f"({made.dtype.itemsize})"
         )
     array = np.frombuffer(buffer, made.dtype.numpy, count, offset)
-    if not array.flags.writeable:
-        warn_once(
-            "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can "
-            "write to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the "
-            "buffer to protect its data or make it writable before converting it to a tensor. This type of warning "
-            "will be suppressed for the rest of this program."
-        )
-    if not array.flags.writeable or not array.size or thread.modes.level:
-        return made.tensor(array.copy())
-    result = tensor_on(array)
-    return result.requires_grad_() if made.requires_grad else result
+    shared = array.flags.writeable and array.size and not thread.modes.level
+    return _requiring(tensor_on(array) if shared else made.tensor(array.copy()), requires_grad)
 
 
 @public("torch")

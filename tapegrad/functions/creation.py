@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tapegrad.bindings.arguments import refuse_large
-from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, Out
+from tapegrad.bindings.declarations import MADE
 from tapegrad.bindings.factory import (
     OPTIONS,
     Target,
@@ -31,7 +31,22 @@ from tapegrad.bindings.factory import (
 from tapegrad.bindings.layouts import checked_format, copy_strides, format_strides, laid_out
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import converted, element, python_number, unsupported
-from tapegrad.execution.dtypes import COMPLEX, FLOATING, INTEGRAL, dtype, float32, float64, get_default_dtype, int64
+from tapegrad.execution.dtypes import (
+    BOOL,
+    COMPLEX,
+    FLOATING,
+    INTEGRAL,
+    complex32,
+    complex64,
+    dtype,
+    float32,
+    float64,
+    get_default_dtype,
+    int64,
+    uint16,
+    uint32,
+    uint64,
+)
 from tapegrad.execution.equal_steps import equal_steps
 from tapegrad.execution.promotion import inferred_dtype
 from tapegrad.execution.sizes import check_size
@@ -41,7 +56,7 @@ from tapegrad.tensor.tensor import Tensor
 # One number everywhere ----------------------------------------------------------------------------------------------
 
 
-@public("torch", out=IN_TARGETS_DTYPE)
+@public("torch", out=MADE)
 def zeros(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """Zeros of a size, of the default dtype if none is given.
 
@@ -53,14 +68,14 @@ def zeros(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     return target("zeros", options).full(shape, 0)
 
 
-@public("torch", out=IN_TARGETS_DTYPE)
+@public("torch", out=MADE)
 def ones(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """Ones of a size, of the default dtype if none is given."""
     shape = size_of_arguments("ones", size, options)
     return target("ones", options).full(shape, 1)
 
 
-@public("torch", out=IN_TARGETS_DTYPE)
+@public("torch", out=MADE._replace(fills=False))
 def empty(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size whose elements are to be written yet. Here they are zeros.
 
@@ -74,7 +89,7 @@ def empty(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     return laid_out(target("empty", options, like=True).full(shape, 0), format_strides(chosen, shape))
 
 
-@public("torch", out=IN_TARGETS_DTYPE)
+@public("torch", out=MADE)
 def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size whose every element is ``fill_value``; the dtype is that of the number if none is given.
 
@@ -88,6 +103,7 @@ def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor
     shape = checked_size("full", size)
     number = filling("full", fill_value)
     kind = fill_value.dtype if isinstance(fill_value, Tensor) else inferred_dtype(number.__class__)
+    kind = complex64 if kind is complex32 and not isinstance(fill_value, Tensor) else kind
     made = target("full", options, kind)
     return made.full(shape, element(number, made.dtype, shape))
 
@@ -157,6 +173,13 @@ def new_full(self: Tensor, size: Any, fill_value: Any, **options: Unpack[TensorO
 
 # Ranges -------------------------------------------------------------------------------------------------------------
 
+_RANGED = MADE._replace(counts=True)
+_OTHER_COUNT = (
+    "The number of elements in the out tensor of shape {old} is {count} which does not match the computed number of "
+    "elements {length}. Note that this may occur as a result of rounding error. The out tensor will be resized to a "
+    "tensor of shape ({length},)."
+)
+
 _ARANGE = (
     f"Number end, *, Tensor out = None, {OPTIONS}",
     f"Number start, Number end, *, {OPTIONS}",
@@ -164,7 +187,7 @@ _ARANGE = (
 )
 
 
-@public("torch", out=Out(EXPECTED, computes=INTEGRAL, kernel="arange_cpu", real=True))
+@public("torch", out=_RANGED._replace(computes=INTEGRAL, kernel="arange_cpu", real=True, resized=_OTHER_COUNT))
 def arange(*bounds: Any, **options: Any) -> Tensor:
     """``arange(end)``, ``arange(start, end, step=1)``: the numbers from ``start`` up to, not including, ``end``.
 
@@ -184,7 +207,7 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
     return _progression(made, start, end, step, inclusive=False)
 
 
-@public("torch", name="range", out=Out(EXPECTED, computes=INTEGRAL, kernel="range_cpu", real=True))
+@public("torch", name="range", out=_RANGED._replace(computes=INTEGRAL, kernel="range_cpu", real=True))
 def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[TensorOptions]) -> Tensor:
     """The numbers from ``start`` to ``end``, both included. Deprecated in favour of ``arange``.
 
@@ -258,7 +281,7 @@ def _progression(made: Target, start: Any, end: Any, step: Any, inclusive: bool)
         raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
     if (step > 0 and end < start) or (step < 0 and end > start):
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    if made.dtype is int64:
+    if made.dtype is int64 or (whole and inclusive):
         start, end, step = int(start), int(end), int(step) if math.isfinite(step) else step
         if not step:
             raise ValueError("step must be nonzero")
@@ -280,7 +303,7 @@ _LINSPACE = tuple(
 )
 
 
-@public("torch", out=Out(EXPECTED, computes=INTEGRAL, kernel="linspace_cpu"))
+@public("torch", out=_RANGED)
 def linspace(start: Any, end: Any, steps: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """``steps`` numbers from ``start`` to ``end``, both included, at equal distances.
 
@@ -293,9 +316,7 @@ def linspace(start: Any, end: Any, steps: Any = None, **options: Unpack[TensorOp
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     first, last, count = _ends("linspace", start, end, steps, _LINSPACE)
-    made = _spaced_target("linspace", first, last, options)
-    if made.dtype.category == 0:
-        raise unsupported("linspace_cpu", made.dtype)
+    made = _spaced_target("linspace", first, last, count, options)
     if made.dtype.category == INTEGRAL:
         first, last = (converted(bound, made.dtype) for bound in (first, last))
     made.room(count)
@@ -305,7 +326,7 @@ def linspace(start: Any, end: Any, steps: Any = None, **options: Unpack[TensorOp
 _LOGSPACE = tuple(signature.replace("int steps", "int steps, float base = 10.0") for signature in _LINSPACE)
 
 
-@public("torch", out=Out(EXPECTED, computes=INTEGRAL, kernel="logspace_cpu"))
+@public("torch", out=_RANGED)
 def logspace(start: Any, end: Any, steps: Any = None, base: float = 10.0, **options: Unpack[TensorOptions]) -> Tensor:
     """``steps`` powers of ``base``, their exponents at equal distances from ``start`` to ``end``.
 
@@ -313,10 +334,17 @@ def logspace(start: Any, end: Any, steps: Any = None, base: float = 10.0, **opti
     (tensor([  1.,  10., 100.]), tensor([1., 2., 4., 8.]))
     """
     first, last, count = _ends("logspace", start, end, steps, _LOGSPACE)
-    made = _spaced_target("logspace", first, last, options)
+    made = _spaced_target("logspace", first, last, count, options)
     made.room(count)
-    exact = int64 if made.dtype.category == INTEGRAL else made.dtype
-    return made.tensor(np.power(base, _spaced(first, last, count, exact)))
+    kind = made.dtype.numpy.type if made.dtype.is_complex else np.float64
+    low, high = (kind(made.dtype.numpy.type(converted(bound, made.dtype))) for bound in (first, last))
+    with np.errstate(all="ignore"):
+        if count < 2:
+            return made.tensor(np.power(base, np.full(count, first)))
+        exponents = equal_steps(low, high, count, kind, fused=False)
+        if made.dtype.is_complex:  # as C has it, also where exponents are whole
+            return made.tensor(np.exp(exponents * np.log(kind(base))))
+        return made.tensor(np.power(np.longdouble(base), exponents).astype(np.float64))
 
 
 def _ends(function: str, start: Any, end: Any, steps: Any, signatures: tuple) -> tuple[Any, Any, int]:
@@ -332,7 +360,7 @@ def _ends(function: str, start: Any, end: Any, steps: Any, signatures: tuple) ->
     return _plain(start), _plain(end), count
 
 
-def _spaced_target(function: str, first: Any, last: Any, options: TensorOptions) -> Target:
+def _spaced_target(function: str, first: Any, last: Any, count: int, options: TensorOptions) -> Target:
     complex_bounds = isinstance(first, complex) or isinstance(last, complex)
     default = get_default_dtype().to_complex() if complex_bounds else get_default_dtype()
     made = target(function, options, default)
@@ -341,13 +369,15 @@ def _spaced_target(function: str, first: Any, last: Any, options: TensorOptions)
             f"torch.{function}(): inferred dtype c10::complex<{'double' if default.is_64bit else 'float'}> can't be "
             f"safely cast to passed dtype {made.dtype.scalar_name}"
         )
+    if count > 1 and (made.dtype.category == BOOL or made.dtype in (uint16, uint32, uint64)):
+        raise unsupported(f"{function}_cpu", made.dtype)
     return made
 
 
 def _spaced(first: Any, last: Any, count: int, d: dtype) -> np.ndarray:
     """Equal steps, counted from the nearer end, in the arithmetic of the dtype (float64 for an integral one)."""
     integral = d.category == INTEGRAL
-    kind = (float64 if integral else float32 if d.itemsize < 4 else d).numpy.type
+    kind = (float64 if integral else d).numpy.type
     low, high = (kind(int(bound) if integral else bound) for bound in (first, last))
     if count < 2:
         return np.full(count, low)
@@ -358,7 +388,7 @@ def _spaced(first: Any, last: Any, count: int, d: dtype) -> np.ndarray:
 # Matrices -----------------------------------------------------------------------------------------------------------
 
 
-@public("torch", out=IN_TARGETS_DTYPE)
+@public("torch", out=MADE)
 def eye(n: Any, m: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """The matrix of ``n`` rows and ``m`` columns (``n`` if not given) with ones on its diagonal.
 

@@ -34,10 +34,10 @@ UNMASKED = NAMESPACES["torch"]
 
 
 def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
-    """The dimensions meant, in ascending order; None and () mean all.
+    """The dimensions meant, in ascending order; None and () mean all, but [] means none.
     Raises IndexError: out of range. RuntimeError: a dimension twice.
     """
-    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+    if dim is None or dim == ():
         return tuple(range(max(ndim, 1))) if ndim else ()
     found: list[int] = []
     for one in (dim,) if isinstance(dim, int) else dim:
@@ -49,8 +49,8 @@ def _axes(dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def _axis(dim: Any, ndim: int) -> int:
-    """The first dimension meant."""
-    return (*_axes(dim, ndim), 0)[0]
+    """The first dimension meant. Raises IndexError: there is none."""
+    return _axes(dim, ndim)[0]
 
 
 def _selecting(input: Tensor, mask: Tensor) -> Tensor:
@@ -148,8 +148,8 @@ def amax(
     >>> torch.masked.amax(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, True, False]))
     tensor(2.)
     """
-    axes = _axes(dim, input.ndim)
-    return _in(reduction.amax(_combined("amax", input, mask, _lowest), axes, bool(keepdim)), dtype or input.dtype)
+    given = _combined("amax", input, mask, _lowest)
+    return _in(reduction.amax(given, _axes(dim, input.ndim), bool(keepdim)), dtype or input.dtype)
 
 
 @public("masked")
@@ -162,8 +162,8 @@ def amin(
     >>> torch.masked.amin(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([False, True, True]))
     tensor(2.)
     """
-    axes = _axes(dim, input.ndim)
-    return _in(reduction.amin(_combined("amin", input, mask, _highest), axes, bool(keepdim)), dtype or input.dtype)
+    given = _combined("amin", input, mask, _highest)
+    return _in(reduction.amin(given, _axes(dim, input.ndim), bool(keepdim)), dtype or input.dtype)
 
 
 @public("masked")
@@ -398,8 +398,8 @@ def softmax(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | 
     >>> torch.masked.softmax(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
-    given = _combined("amax", input, mask, _lowest)
-    return softmaxes.softmax(given, _axis(dim, input.ndim), _kind(input, dtype))
+    axis = _axis(dim, input.ndim)
+    return softmaxes.softmax(_combined("amax", input, mask, _lowest), axis, _kind(input, dtype))
 
 
 @public("masked")
@@ -412,8 +412,8 @@ def log_softmax(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tenso
     >>> torch.masked.log_softmax(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, False]))
     tensor([0., -inf, -inf])
     """
-    given = _combined("amax", input, mask, _lowest)
-    return softmaxes.log_softmax(given, _axis(dim, input.ndim), _kind(input, dtype))
+    axis = _axis(dim, input.ndim)
+    return softmaxes.log_softmax(_combined("amax", input, mask, _lowest), axis, _kind(input, dtype))
 
 
 @public("masked")
@@ -426,8 +426,9 @@ def softmin(input: Any, dim: Any, *, dtype: dtype | None = None, mask: Tensor | 
     >>> torch.masked.softmin(torch.tensor([1.0, 2.0, 1.0]), 0, mask=torch.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
+    axis = _axis(dim, input.ndim)
     given = UNMASKED["neg"](_combined("amin", input, mask, _highest))
-    return softmaxes.softmax(given, _axis(dim, input.ndim), _kind(input, dtype))
+    return softmaxes.softmax(given, axis, _kind(input, dtype))
 
 
 @public("masked")

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tapegrad.bindings.bounds import negative, not_in_unit_interval, not_nonnegative, refuse_elements
-from tapegrad.bindings.declarations import EXPECTED, Out
+from tapegrad.bindings.declarations import MADE, Out
 from tapegrad.bindings.factory import (
     OPTIONS,
     Target,
@@ -46,6 +46,7 @@ _RANDINT = tuple(
 )
 _RANDPERM = tuple(f"int n, *, {given}, {OPTIONS}" for given in _GENERATORS)
 
+_MADE = MADE._replace(random=True)
 _UNIFORM = sampling.uniform, "check_uniform_bounds", (0.0, 1.0)
 _NORMAL = sampling.normal, "normal_kernel_cpu", (0.0, 1.0)
 
@@ -67,7 +68,7 @@ def _size(function: str, size: tuple, options: Any) -> tuple[int, ...]:
     return size_of_arguments(function, size, options)
 
 
-@public("torch", out=Out(EXPECTED, computes=BOOL, random=True))
+@public("torch", out=_MADE)
 def rand(*size: Any, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """Numbers between 0 and 1, 1 excluded, of a size; of the default dtype if none is given.
 
@@ -78,7 +79,7 @@ def rand(*size: Any, generator: Any = None, **options: Unpack[TensorOptions]) ->
     return _standard("rand", _UNIFORM, shape, target("rand", options), generator)
 
 
-@public("torch", out=Out(EXPECTED, computes=BOOL, random=True))
+@public("torch", out=_MADE)
 def randn(*size: Any, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """Normal numbers of mean 0 and variance 1, of a size; of the default dtype if none is given."""
     shape = _size("randn", size, options)
@@ -104,7 +105,7 @@ def randn_like(input: Tensor, *, generator: Any = None, **options: Unpack[Tensor
 # Whole numbers ------------------------------------------------------------------------------------------------------
 
 
-@public("torch", out=Out(EXPECTED, computes=BOOL, random=True))
+@public("torch", out=_MADE)
 def randint(*args: Any, generator: Any = None, **options: Any) -> Tensor:
     """``randint(high, size)``, ``randint(low, high, size)``: whole numbers in [low, high); ``low`` is 0 if not given.
 
@@ -201,7 +202,7 @@ def whole_limit(d: dtype) -> int:
     return 2 if d.category == 0 else min(int(np.iinfo(d.numpy).max) + 1, 2**63 - 1)
 
 
-@public("torch", out=Out(EXPECTED, computes=BOOL, random=True))
+@public("torch", out=_MADE)
 def randperm(n: Any = None, *, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """The numbers below ``n`` in a random order; int64 if no dtype is given.
 
@@ -237,7 +238,7 @@ _NORMAL_SIGNATURES = (
 )
 
 
-@public("torch", out=Out(random=True))
+@public("torch", out=Out(random=True, resizes=True, converts=True, computes=FLOATING, kernel="normal_kernel_cpu"))
 def normal(
     mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Unpack[TensorOptions]
 ) -> Tensor:
@@ -303,7 +304,13 @@ def check_probabilities(p: Tensor) -> None:
     )  # fmt: skip
 
 
-@public("torch", "Tensor", out=Out(random=True))
+_BERNOULLI = "bernoulli_tensor_cpu_self_"
+
+
+@public(
+    "torch", "Tensor",
+    out=Out(random=True, resizes=True, resized="", converts=True, computes=BOOL, kernel=_BERNOULLI, real=True),
+)
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     """1 with the probability that ``input`` has there, else 0; with a number ``p``, that probability everywhere.
 
@@ -313,7 +320,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     if p is not None:
         return _bernoulli_of_number(input, p, generator)
     if input.dtype.category != FLOATING:
-        raise unsupported(f"bernoulli_tensor_cpu_{'self' if input.dtype.is_complex else 'p'}_", input.dtype)
+        raise unsupported(_BERNOULLI if input.dtype.is_complex else "bernoulli_tensor_cpu_p_", input.dtype)
     check_probabilities(input)
     return ops.bernoulli(input, next_key("bernoulli", generator, input.device, input, sample=lambda: chances(input)))
 

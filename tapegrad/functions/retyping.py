@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.factory import refused_half
 from tapegrad.bindings.registry import PROPERTIES, public
 from tapegrad.bindings.viewing import declare_view, sharing, view_of
 from tapegrad.dispatch.views import in_reals
 from tapegrad.execution.dtypes import dtype as dtype_class
+from tapegrad.execution.dtypes import float16
 from tapegrad.execution.windows import CONJUGATED, NEGATED
 from tapegrad.ops import retyping, slicing
 from tapegrad.ops import shape as ops
@@ -115,6 +117,8 @@ def view_as_complex(input: Tensor) -> Tensor:
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     if input._offset % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    if input.dtype is float16:
+        raise refused_half("view_as_complex")
     return view_of(input, retyping.view_as_complex)
 
 

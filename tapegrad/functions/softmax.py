@@ -147,9 +147,15 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 
     Integers become floats.
 
+    Raises:
+        RuntimeError: no dimensions, which mean all, of which none is to be kept.
+
     >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
     """
+    if dim in ((), []) and input.ndim and input._spec.numel and not keepdim:
+        ones = [1] * input.ndim
+        raise RuntimeError(f"output with shape [] doesn't match the broadcast shape {ones}")
     return ops.logsumexp(input, axis=several_dims("logsumexp", dim, input.ndim), keepdims=keepdim)
 
 

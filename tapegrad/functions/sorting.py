@@ -20,6 +20,7 @@ from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.host import from_host, to_host
 from tapegrad.execution.host_tier.scans import stable_order
 from tapegrad.execution.sizes import check_size
+from tapegrad.functions.incomparable import order_of_rows
 from tapegrad.functions.reductions import check_flag, check_nonempty, invalid, one_dim
 from tapegrad.ops import gathering, reductions, sorting
 from tapegrad.ops.kinds import cast
@@ -398,9 +399,9 @@ def _results(values: Tensor, inverse: np.ndarray | None, counts: np.ndarray, wan
     return (values, *extra) if extra else values
 
 
-def _check_slices(name: str, input: Tensor, axis: int) -> None:
+def _check_slices(input: Tensor, axis: int) -> None:
     if 0 in (*input.shape[:axis], *input.shape[axis + 1 :]):
-        raise RuntimeError(f"There are 0 sized dimensions, and they aren't selected, so {name} cannot be applied")
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
 
 
 def _unique(name: str, find: Callable, input: Tensor, dim: int | None, want_inverse: bool) -> tuple[Any, ...]:
@@ -409,13 +410,16 @@ def _unique(name: str, find: Callable, input: Tensor, dim: int | None, want_inve
     refuse_examples(DYNAMIC.format(operator), input)
     refuse_meta(operator, input)
     if input.dtype.category == COMPLEX:
-        raise not_implemented(name, input.dtype)
+        flat = dim is None or (dim == 0 and input.ndim == 1 and name == "unique_consecutive")
+        raise not_implemented("unique" if flat else "unique_dim", input.dtype)
     axis = None if dim is None else wrap_dim(dim, input.ndim)
     if axis is not None:
-        _check_slices(name, input, axis)
+        _check_slices(input, axis)
     array = on_host(input)
     rows = array.reshape(-1, 1) if axis is None else np.moveaxis(array, axis, 0)
     rows = rows.reshape(rows.shape[0], -1) if rows.size else rows.reshape(len(rows), 0)
+    if dim is not None and find is _distinct_rows and rows.dtype.kind not in "biu" and np.isnan(rows).any():
+        find = _distinct_incomparable_rows
     places, inverse, counts = find(rows, want_inverse)
     if axis is None and inverse is not None:
         inverse = inverse.reshape(array.shape)
@@ -431,6 +435,15 @@ def _distinct_rows(rows: np.ndarray, want_inverse: bool) -> Runs:
         order = stable_order(rows[:, 0])
     else:
         order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
+    return _distinct_in(order, rows, want_inverse)
+
+
+def _distinct_incomparable_rows(rows: np.ndarray, want_inverse: bool) -> Runs:
+    """The same of rows where there are nans, which only PyTorch's own order of comparisons can put in its order."""
+    return _distinct_in(order_of_rows(rows.astype(np.float64)), rows, want_inverse)
+
+
+def _distinct_in(order: np.ndarray, rows: np.ndarray, want_inverse: bool) -> Runs:
     first, inverse, counts = _runs(rows.take(order, 0), want_inverse)
     if inverse is None:
         return order[first], None, counts

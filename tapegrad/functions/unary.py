@@ -10,9 +10,10 @@ from functools import wraps
 from typing import Any
 
 from tapegrad.bindings.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out
+from tapegrad.bindings.factory import refused_half
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import unsupported
-from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype
+from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype, float16
 from tapegrad.ops import unary as ops
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import thread
@@ -258,6 +259,8 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     tensor([1.+2.j])
     """
     _check_parts("complex", real, imag)
+    if real.dtype is float16:
+        raise refused_half("complex")
     return ops.complex(real, imag)
 
 
@@ -275,6 +278,8 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     tensor([2.+0.j])
     """
     _check_parts("polar", abs, angle)
+    if abs.dtype is float16:
+        raise unsupported("polar_cpu", float16)
     return ops.polar(abs, angle)
 
 

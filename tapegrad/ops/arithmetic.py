@@ -10,6 +10,7 @@ import math
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.execution.dtypes import as_dtype
 from tapegrad.execution.flat import while_loop
 from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq, integral
@@ -17,7 +18,7 @@ from tapegrad.ops.conventions import kink
 from tapegrad.ops.formulas import underivable, zeros
 from tapegrad.ops.kinds import conj, elementwise
 from tapegrad.ops.selection import where
-from tapegrad.ops.unary import exp, exp2, log, real, reciprocal
+from tapegrad.ops.unary import exp, exp2, imag, log, real, reciprocal
 
 
 @elementwise(
@@ -196,11 +197,25 @@ def fmod_number(x, y):
 
 
 def _power_to_base(g, x, y, out):  # PyTorch keeps the result for the exponent, whoever asks
-    return where(y == 0, 0, g * conj(y * x ** (y - 1)))
+    return where(y == 0, 0, g * conj(y * pow(x, y - 1)))
 
 
 def _power_to_exponent(g, x, y, out):
-    return g * where((x == 0) & (real(y) >= 0), 0, conj(out * log(x)))
+    constant = (x == 0) & (real(y) >= 0)
+    if as_dtype(y.dtype).is_complex:
+        constant = constant & (imag(y) == 0)
+        x = filled_like(out, x)  # of a negative number there is a logarithm then
+    return g * where(constant, 0, conj(out * log(x)))
+
+
+def _power_of_complex(x, y):
+    """``x ** y`` as ``exp(y * log(x))`` has it where ``x`` is 0."""
+    power = jnp.power(x, y)
+    if not jnp.iscomplexobj(power):
+        return power
+    part = jnp.real(y)
+    of_zero = jnp.where(part > 0, 0, jnp.where(part < 0, complex("inf+nanj"), complex("nan+nanj"))).astype(power.dtype)
+    return jnp.where(x == 0, of_zero, power)
 
 
 @elementwise(
@@ -211,7 +226,7 @@ def _power_to_exponent(g, x, y, out):
 )  # fmt: skip
 def pow(x, y):
     """``x ** y``. The gradients at ``x == 0`` are those of PyTorch: zero where the power is constant there."""
-    return _int_power(x, y) if integral(x) else jnp.power(x, y)
+    return _int_power(x, y) if integral(x) else _power_of_complex(x, y)
 
 
 def _int_power(x, y):
@@ -233,13 +248,21 @@ def _by_squaring(x, y):
     return while_loop(lambda state: jnp.any(state[2] > 0), step, start)[0]
 
 
+def _power_of_number_to_base(g, x, y):
+    slope = g * conj(y * x ** (y - 1))
+    is_complex = isinstance(y, complex) or as_dtype(y.dtype).is_complex if not isinstance(y, (int, float)) else False
+    return where(filled_like(slope, y) == 0, 0, slope) if is_complex else slope
+
+
 @elementwise(
-    x=lambda g, x, y: g * conj(y * x ** (y - 1)), aten=".Tensor_Scalar", family="pow", saved={"exponent": "y"},
+    x=_power_of_number_to_base, aten=".Tensor_Scalar", family="pow", saved={"exponent": "y"},
     edge=("x", 0, "the derivative of x**p at x = 0 is infinite for p < 1"), spoilt="power",
 )  # fmt: skip
 def pow_number(x, y):
-    """``x ** y`` for a number ``y`` other than 0."""
-    return _int_power(x, y) if integral(x) else jnp.power(x, y)
+    """``x ** y`` for a number ``y``: any complex one, or another one than 0."""
+    if integral(x) or not jnp.iscomplexobj(y):
+        return _int_power(x, y) if integral(x) else jnp.power(x, y)
+    return jnp.where(y == 0, 1, _power_of_complex(x, y))
 
 
 @elementwise(
@@ -248,7 +271,9 @@ def pow_number(x, y):
 )  # fmt: skip
 def number_pow(x, y):
     """``x ** y`` for a number ``x``."""
-    return _int_power(x, y) if integral(x) else jnp.power(x, y)
+    if integral(x) or not (jnp.iscomplexobj(x) or jnp.iscomplexobj(y)):
+        return _int_power(x, y) if integral(x) else jnp.power(x, y)
+    return jnp.where(x == 1, 1, _power_of_complex(x, y))
 
 
 @elementwise(value=lambda g: g, aten=None)

@@ -163,6 +163,22 @@ def _antialiased(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarra
     return np.where(inside, positions, -1), weights / weights.sum(0)
 
 
+def _whole_taps(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Positions, weights as integers, and how many of their bits are behind the point: as many as 15 have room for."""
+    positions, weights = _taps(np, sampling, length)
+    weights = np.array(weights)
+    for later in range(1, len(positions)):
+        for tap in range(later):  # what reads one place has one weight, which is rounded once
+            same = (positions[tap] == positions[later]) & (positions[later] >= 0)
+            weights[tap] += np.where(same, weights[later], 0)
+            weights[later] = np.where(same, 0, weights[later])
+    largest, bits = float(weights.max(initial=0)), 0
+    while bits < 22 and int(0.5 + largest * 2 ** (bits + 1)) < 2**15:
+        bits += 1
+    scaled = weights * 2**bits
+    return positions, np.trunc(scaled + np.where(scaled < 0, -0.5, 0.5)).astype(np.int32), bits
+
+
 # -- along one axis ----------------------------------------------------------------------------------------------------
 
 
@@ -224,6 +240,17 @@ def _sampled(x: Any, axis: int, sampling: Sampling) -> Any:
     return reduce(add, map(mul, read, factors))
 
 
+def _sampled_bytes(x: Any, axis: int, sampling: Sampling) -> Any:
+    """Bytes sampled in whole numbers, rounded to bytes along each axis, as PyTorch does it."""
+    if sampling.size == x.shape[axis] and not sampling.align:
+        return x
+    positions, weights, bits = _whole_taps(sampling, x.shape[axis])
+    wide = x.astype(jnp.int32)
+    read = [taken(wide, axis, row, 0) for row in positions]
+    total = reduce(add, map(mul, read, [on_axis(weight, axis, x.ndim) for weight in weights]))
+    return jnp.clip((total + (1 << (bits - 1))) >> bits, 0, 255).astype(x.dtype)
+
+
 def _alike(weights: Any) -> bool:
     """Whether all are known to be the same."""
     return isinstance(weights, np.ndarray) and weights.size > 0 and bool((weights == weights[0, 0]).all())
@@ -252,6 +279,10 @@ def _spread(g: Any, axis: int, sampling: Sampling, length: Any) -> Any:
 
 
 def _resampled(x, samplings):
+    if x.dtype == jnp.uint8 and samplings[0].kind.startswith(("linear", "cubic")):
+        for axis, sampling in reversed([*zip(range(x.ndim - len(samplings), x.ndim), samplings, strict=True)]):
+            x = _sampled_bytes(x, axis, sampling)
+        return x
     wide = widened(x) if jnp.issubdtype(x.dtype, jnp.inexact) or _keeps_values(samplings) else x.astype(float)
     for axis, sampling in zip(range(x.ndim - len(samplings), x.ndim), samplings, strict=True):
         wide = _sampled(wide, axis, sampling)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch as pytorch
-from transcripts import MODULES, same_transcript
+from transcripts import MODULES, same_transcript, transcript
 
 import tapegrad
 
@@ -276,6 +276,75 @@ torch.triu_indices(3, 3, -1)
 torch.triu_indices(4, 3, 2)
 """
 
+SPACED = """
+torch.logspace(0, 2, 8, dtype=torch.uint8)
+torch.logspace(-1, 2, 7, dtype=torch.uint8)
+torch.logspace(2, 0, 5, base=2.5, dtype=torch.uint8)
+torch.linspace(97, -20, 8, dtype=torch.uint8)
+torch.logspace(0, 2, 8, dtype=torch.int8)
+torch.logspace(-1, 2, 7, dtype=torch.int8)
+torch.logspace(2, 0, 5, base=2.5, dtype=torch.int8)
+torch.linspace(97, -20, 8, dtype=torch.int8)
+torch.logspace(0, 2, 8, dtype=torch.int32)
+torch.logspace(-1, 2, 7, dtype=torch.int32)
+torch.logspace(2, 0, 5, base=2.5, dtype=torch.int32)
+torch.linspace(97, -20, 8, dtype=torch.int32)
+torch.logspace(0, 2, 8, dtype=torch.int64)
+torch.logspace(-1, 2, 7, dtype=torch.int64)
+torch.logspace(2, 0, 5, base=2.5, dtype=torch.int64)
+torch.linspace(97, -20, 8, dtype=torch.int64)
+torch.logspace(torch.tensor(0.5), torch.tensor(1.7), 9, dtype=torch.int16)
+torch.logspace(0, 3, 4, base=-2, dtype=torch.int64)
+torch.logspace(0, 400, 4, dtype=torch.int64)
+torch.linspace(-10, 10, 20, dtype=torch.float16).tolist()
+torch.logspace(-3, 3, 7, dtype=torch.float16).tolist()
+torch.linspace(-10, 10, 20, dtype=torch.bfloat16).tolist()
+torch.logspace(-3, 3, 7, dtype=torch.bfloat16).tolist()
+torch.linspace(-10, 10, 20, dtype=torch.float32).tolist()
+torch.logspace(-3, 3, 7, dtype=torch.float32).tolist()
+torch.linspace(-10, 10, 20, dtype=torch.float64).tolist()
+torch.logspace(-3, 3, 7, dtype=torch.float64).tolist()
+torch.linspace(-10, 10, 20, dtype=torch.complex64).tolist()
+torch.logspace(-3, 3, 7, dtype=torch.complex64).tolist()
+torch.linspace(-10, 10, 20, dtype=torch.complex128).tolist()
+torch.logspace(-3, 3, 7, dtype=torch.complex128).tolist()
+torch.logspace(0, 3, 4, base=-2, dtype=torch.complex128).tolist()
+torch.linspace(0, 2, 1, dtype=torch.bool)
+torch.logspace(0, 2, 3, dtype=torch.bool)
+torch.linspace(0, 7, 3, dtype=torch.uint32)
+torch.logspace(0, 400, 4)
+torch.linspace(float('inf'), 1, 3)
+torch.range(0, 5, 1.5, dtype=torch.int32)
+"""
+
+TARGETS = (
+    "b = torch.zeros(12); o = b[2:4]", "b = torch.zeros(20); o = b[::3][:4]", "b = torch.zeros(6, 6); o = b[1:3, 1:3]",
+    "b = torch.zeros(1); o = b.expand(3)", "b = torch.zeros(2, 3); o = b.t()",
+    "b = o = torch.zeros(5, dtype=torch.int32)",
+)  # fmt: skip
+FACTORIES = (
+    "linspace(0, 3, 4", "logspace(0, 2, 3", "arange(4", "arange(5", "range(0, 3", "zeros(3, 2", "full((4,), 7", "eye(2",
+    "bernoulli(torch.ones(4)",
+)  # fmt: skip
+OPTIONS_OF_TARGETS = (
+    "o = torch.ones(2); r = torch.{}, out=o, requires_grad=True); (r is o, o.requires_grad, o.is_leaf)",
+    "o = torch.ones(2, dtype=torch.int32); torch.{}, out=o, requires_grad=True)",
+    "o = torch.ones(2); torch.{}, out=o, dtype=torch.float64)", "o = torch.ones(2); torch.{}, out=o, device='meta')",
+    "o = torch.ones(2, requires_grad=True); torch.{}, out=o)",
+)  # fmt: skip
+FACTORIES_INTO_TENSORS = [
+    f"{target}; r = torch.{made}, out=o); (o, r is o, o.stride(), o.storage_offset(), b, b.untyped_storage().nbytes())"
+    for target in TARGETS for made in FACTORIES
+] + [
+    line.format(made) for line in OPTIONS_OF_TARGETS
+    for made in ("zeros(2", "empty(2", "randint(3, (2,)", "arange(2", "linspace(0, 1, 2")
+] + [
+    "o = torch.ones(4); torch.empty(4, out=o); o", "o = torch.ones(4); torch.empty(2, 2, out=o); o",
+    "o = torch.zeros(2, dtype=torch.complex64); torch.bernoulli(torch.ones(2), out=o)",
+    "o = torch.zeros(2, dtype=torch.bool); torch.bernoulli(torch.ones(2), out=o)",
+    "o = torch.zeros(2, dtype=torch.int64); torch.normal(torch.ones(2), torch.zeros(2), out=o)",
+]  # fmt: skip
+
 MISTAKES_IN_SIZES_AND_RANGES = """
 torch.zeros()
 torch.zeros(2.0)
@@ -403,7 +472,10 @@ def lines(*texts):
 
 @pytest.mark.parametrize(
     "line",
-    lines(DATA, NUMBERS_THAT_DO_NOT_FIT, MISTAKES_IN_DATA, SIZES, RANGES, MISTAKES_IN_SIZES_AND_RANGES, LEGACY),
+    lines(
+        DATA, NUMBERS_THAT_DO_NOT_FIT, MISTAKES_IN_DATA, SIZES, RANGES, SPACED, "\n".join(FACTORIES_INTO_TENSORS),
+        MISTAKES_IN_SIZES_AND_RANGES, LEGACY,
+    ),
 )
 def test_line(line):
     same_transcript(line)
@@ -464,3 +536,75 @@ def test_linspace_to_the_last_digit(dtype):
             mine, theirs = (lib.linspace(low, high, count, dtype=getattr(lib, dtype)).numpy()
                             for lib in (tapegrad, pytorch))  # fmt: skip
             np.testing.assert_array_equal(mine, theirs)
+
+
+SOURCES = {
+    "a leaf": "torch.tensor([1.0, 2.0])", "a leaf that requires grad": "torch.tensor([1.0, 2.0], requires_grad=True)",
+    "a result": "torch.tensor([1.0, 2.0], requires_grad=True) * 2", "whole numbers": "torch.tensor([1, 2])",
+    "an array": "np.array([1.0, 2.0])", "an array of one number": "np.array(2.5)", "turned": "np.ones((2, 3)).T",
+    "NumPy's number": "np.float32(3.5)", "a list": "[1.0, 2.0]", "a number": "3.5",
+    "a buffer": "bytearray(b'abcdabcd')", "a list of tensors": "[torch.tensor(1.0)]",
+    "a storage": "torch.arange(2.0).untyped_storage()",
+}  # fmt: skip
+MADE_OF = [
+    f"asarray(o, {', '.join(given)})"
+    for copy in ((), ("copy=True",), ("copy=False",))
+    for dtype in ((), ("dtype=torch.float64",), ("dtype=torch.int64",))
+    for grad in ((), ("requires_grad=True",), ("requires_grad=False",))
+    if (given := (*copy, *dtype, *grad, "device='cpu'"))
+] + [
+    f"{function}(o{dtype})" for function in ("tensor", "as_tensor", "frombuffer")
+    for dtype in ("", ", dtype=torch.float64", ", dtype=torch.int64")
+]  # fmt: skip
+
+
+@pytest.mark.once("memory is shared or not, whatever is recorded")
+@pytest.mark.parametrize("source", SOURCES)
+def test_who_shares_memory(source):
+    for made in MADE_OF:
+        start = f"o = {SOURCES[source]}; r = torch.{made}"
+        same_transcript(f"{start}; (r, r.dtype, r.requires_grad, r.is_leaf, r.grad_fn is None, r is o, r.stride())")
+        same_transcript(f"{start}; r.detach().zero_(); (o if not hasattr(o, 'tolist') else o.tolist())")
+
+
+@pytest.mark.once("numbers are read, and nothing runs")
+def test_numbers_of_others():
+    numbers = (
+        "np.float32(3.5)", "np.float64(3.5)", "np.int8(3)", "np.bool_(True)", "np.complex64(3)", "torch.tensor(3.5)",
+        "torch.tensor(True)", "torch.tensor(3 + 0j)", "torch.tensor([3.5])", "torch.arange(2).untyped_storage()",
+    )  # fmt: skip
+    for number in numbers:
+        for dtype in ("int64", "uint8", "bool", "float32", "complex64"):
+            same_transcript(f"torch.tensor({number}, dtype=torch.{dtype})")
+            same_transcript(f"torch.tensor([{number}], dtype=torch.{dtype})")
+    same_transcript("torch.tensor(torch.ones(2, 3).t()).stride()")
+    same_transcript("s = torch.arange(4.0).untyped_storage(); torch.tensor(s, dtype=torch.float32).zero_(); s.tolist()")
+
+
+HALF_COMPLEX = (
+    "torch.tensor(1j)", "torch.tensor([1j, 2])", "torch.asarray(1j)", "torch.ones(2) * 1j", "torch.linspace(0, 1j, 3)",
+    "torch.complex(torch.ones(2), torch.ones(2))", "torch.view_as_complex(torch.ones(2, 2))",
+)  # fmt: skip
+
+
+@pytest.mark.once("settings are read")
+@pytest.mark.parametrize("line", HALF_COMPLEX)
+def test_there_are_no_complex_halves(line):
+    before = "torch.set_default_dtype(torch.float16); "
+    try:
+        shown, _ = transcript(tapegrad, before + line)
+    finally:
+        tapegrad.set_default_dtype(tapegrad.float32)
+    assert shown.startswith("NotImplementedError") and "complex32" in shown
+
+
+@pytest.mark.once("settings are read")
+@pytest.mark.parametrize("default", ["float16", "bfloat16"])
+@pytest.mark.parametrize("line", ["torch.full((2,), 1j)",
+                                  "torch.ones(2, dtype=torch.float32) * 1j", "torch.result_type(torch.ones(2), 1j)",
+                                  "torch.tensor(np.complex64(1j))", "torch.ones(2, dtype=torch.complex64) * 2.5",
+                                  "torch.tensor(1j, dtype=torch.complex64)", "torch.tensor(1j).is_complex()"])
+def test_complex_numbers_where_halves_are_the_default(default, line):
+    if (default, line) == ("float16", "torch.tensor(1j).is_complex()"):
+        line = "torch.tensor(1.5).is_complex()"
+    test_default_dtype(default, line)

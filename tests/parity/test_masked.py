@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import agree, same, same_error
+from harness import agree, attempt, same, same_error
 from samples import array
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
@@ -147,3 +147,19 @@ ERRORS = {
 @pytest.mark.parametrize("case", ERRORS)
 def test_errors(case):
     same_error(ERRORS[case], A)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS + ALONG)
+def test_no_dimensions(name):
+    """``()`` means all, as None does; ``[]`` means none to ``prod``, and there is none to go along."""
+    mask = [[True, True, False], [True, False, False]]
+
+    def program(torch, dim, dtype, **options):
+        x, given = torch.tensor([[1.0, 2.0, 4.0], [3.0, -0.0, 5.0]]), torch.tensor(mask)
+        order = (2.0,) if name in ("norm", "normalize") else ()
+        return getattr(torch.masked, name)(x, *order, dim, dtype=getattr(torch, dtype), mask=given, **options).tolist()
+
+    for dim in ([], (), None, [0], (1,), (0, 1)):
+        for dtype in ("float32", "float64"):
+            for options in ({},) if name in ALONG else ({}, {"keepdim": True}):
+                agree(lambda torch: attempt(lambda: program(torch, dim, dtype, **options)))  # noqa: B023 - at once

@@ -63,3 +63,33 @@ def test_powers_of_truth_values():
 
 def test_mapped_over_exponents():
     same(lambda torch, x, y: torch.func.vmap(lambda y: x**y)(y), np.array([3, 5, 2]), np.array([1, 64, 70]))
+
+
+NEGATIVE = np.array([-2.0, -0.5, 2.0, 0.0])
+PHASES = np.array([1j, 0.5 + 1j, 2 - 1j, 0.5j - 1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["torch.pow(x, z)", "x ** z", "torch.pow(-2.0, z)", "torch.pow(-0.5 + 1j, x + z)", "x ** 1j", "(x + z) ** (0.5 + 0j)",
+     "torch.pow(1 + 0j, z)", "torch.float_power(x, z)", "torch.pow(torch.tensor([-2, 3, -1, 1]), z)"],
+)  # fmt: skip
+def test_negative_numbers_to_complex_powers(text):
+    count = 4 if "tensor" in text else 3  # what is zero has no second derivative
+    same(lambda torch, x, z: eval(text, {"torch": torch, "x": x, "z": z}), NEGATIVE[:count], PHASES[:count])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["torch.pow(x, z)", "torch.pow(x + 0j, z)", "torch.pow(0.0, z)", "torch.pow(0j, z.real)", "x ** 0j", "x ** (1 + 1j)",
+     "(x + 0j) ** z.real", "torch.pow(1, z * float('nan'))"],
+)  # fmt: skip
+def test_zero_to_complex_powers(text):
+    exponents = np.array([0j, 1j, 3 + 0j, -1 + 0j, 2 + 1j, -1 + 1j])
+
+    def program(torch, x, z):
+        y = eval(text, {"torch": torch, "x": x, "z": z})
+        leaves = [leaf for leaf in (x, z) if leaf.requires_grad]
+        return y.detach(), *torch.autograd.grad(y, leaves, torch.ones_like(y), allow_unused=True)
+
+    same(program, np.zeros(6), exponents, second=False, names=False)

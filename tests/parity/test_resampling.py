@@ -67,3 +67,27 @@ def test_interpolate_errors(case):
 @pytest.mark.parametrize("shape", [(1, 3, 0), (1, 3, 0, 2), (1, 3, 2, 2, 0)], ids=str)
 def test_nothing_has_no_size_to_interpolate_to(shape):
     agree(lambda torch: attempt(lambda: torch.nn.functional.interpolate(torch.ones(shape), scale_factor=2.0)))
+
+
+@pytest.mark.parametrize("antialias", [False, True], ids=["", "antialias"])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_bytes_are_rounded_as_there(mode, antialias):
+    """Of images, whose channels are planes or lie last, and of what has more channels: other code in PyTorch."""
+    rng = np.random.default_rng(0)
+    images = {
+        (channels, *size): rng.integers(0, 256, (2, channels, *size)).tolist()
+        for channels, size in ((1, (9, 8)), (3, (5, 7)), (5, (6, 6)))
+    }
+
+    def program(torch):
+        for (channels, *size), pixels in images.items():
+            planes = torch.tensor(pixels, dtype=torch.uint8)
+            for x in (planes, planes.contiguous(memory_format=torch.channels_last)):
+                for align in (False, True):
+                    settings = {"mode": mode, "align_corners": align, "antialias": antialias}
+                    for target in ((8, 9), (4, 3), tuple(size)):
+                        y = torch.nn.functional.interpolate(x, size=target, **settings)
+                        yield channels, align, target, y.tolist(), y.stride()
+                    yield torch.nn.functional.interpolate(x, scale_factor=(1.05, 0.6), **settings).tolist()
+
+    agree(lambda torch: list(program(torch)))

@@ -125,6 +125,22 @@ def test_errors(text, x):
     same_error(program(text), x)
 
 
+@pytest.mark.parametrize("size", [(6, 2), (7, 1), (40, 2), (120, 1)], ids=str)
+def test_distinct_rows_with_nans(size):
+    """They can't be ordered: they come out as PyTorch's sort happens to compare them."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(-1, 3, size) * np.where(rng.random(size) < 0.2, np.nan, 1.0)
+    rows[rng.random(size) < 0.1] = -0.0
+
+    def program(torch):
+        x = torch.tensor(rows.tolist())
+        for function in (torch.unique, torch.unique_consecutive):
+            for dim in (0, 1):
+                yield [part.tolist() for part in function(x, return_inverse=True, return_counts=True, dim=dim)]
+
+    agree(lambda torch: str(list(program(torch))))
+
+
 @pytest.mark.parametrize(
     "text",
     ["torch.sort(x, True)", "x.sort(0, descending=1)", "x.topk(1.)", "x.topk()", "x.sort('a')",
