@@ -99,6 +99,11 @@ NO_FORWARD = (
     "Trying to use forward AD with {} that does not support it because it has not been implemented yet."
 )
 
+SHOWN_TWICE = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+
 VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 
 INFERENCE_REQUIRES_GRAD = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."

@@ -387,6 +387,12 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
         overwrite(part, value)
 
 
+@public("Tensor", asks="nobody")
+def __delitem__(self: Tensor, index: Any) -> None:
+    """Raise TypeError: a tensor has all of its elements."""
+    raise TypeError("Tensor does not support deleting items")
+
+
 def _assignable(value: Any, x: Tensor) -> Any:
     """A value in the form in which it can be put: a number of the right type, or a tensor."""
     if isinstance(value, Tensor):
