@@ -122,7 +122,7 @@ def _write(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
     if target._spec.strides is not None and not out.resizes:
         refuse_in_place(target)
     if out.apart:
-        refuse_shared_parts(target, operands, strict=True)
+        refuse_shared_parts(target, operands[out.first :], strict=True)
     if result.shape != target.shape:
         _warn_of_shape(target, result)
         resize_for(result, target)

@@ -206,6 +206,9 @@ def wrapped(
                 if classes and overriders(args, kwargs) and takes.overridden(args, kwargs):
                     return overridden(shown, args, kwargs)
                 plain = takes.admit(key, args, kwargs)
+                if plain is None:
+                    args, kwargs = takes.in_order(args, kwargs)
+                    return wrapper(*args, **kwargs)
             if overriding.active and overridable:
                 if asked(args if classes else (), kwargs if classes else {}):
                     return overridden(shown, args, kwargs, classes)
@@ -274,15 +277,23 @@ class Signature:
         of_two = len(parameters.positional) == 2 and not parameters.variadic and parameters.positional[0] != "tensors"
         self.late = not self.tensors and of_two  # x + y
 
-    def admit(self, key: tuple, args: tuple, kwargs: dict[str, Any]) -> bool:
+    def in_order(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """The arguments of a call that passes in the order of an old signature, in that of the present one."""
+        rest, named = respelled(self.called, self.method, args[self.method :], kwargs, 0)
+        return (*args[: self.method], *(rest or ())), named
+
+    def admit(self, key: tuple, args: tuple, kwargs: dict[str, Any]) -> bool | None:
         """Refuse a call with arguments that PyTorch does not take; remember their types if they are all that counts.
 
-        Returns whether the arguments can be given on as they are.
+        Returns whether the arguments can be given on as they are; None if they are in the order of an old signature.
 
         Raises:
             TypeError, ValueError, OverflowError: PyTorch's message.
         """
         lasting = self.check(args, kwargs)
+        rest = args[self.method :]
+        if self.native and rest and len(args) + len(kwargs) > 2 and is_outdated(self.called, self.method, rest, kwargs):
+            return None
         renamed, tensors = self.by_name or self.known_by_name()
         plain = not kwargs or (renamed.keys().isdisjoint(kwargs) and "out" not in kwargs)
         if not plain or not tensors.isdisjoint(kwargs):
