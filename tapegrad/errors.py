@@ -99,6 +99,11 @@ NO_FORWARD = (
     "Trying to use forward AD with {} that does not support it because it has not been implemented yet."
 )
 
+SHOWN_TWICE = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+
 VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 
 INFERENCE_REQUIRES_GRAD = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
@@ -120,10 +125,12 @@ class WarnOnce:
         self.always = False
         self.given: set[str] = set()
 
-    def __call__(self, text: str, category: type[Warning] = UserWarning, stacklevel: int = 3) -> None:
-        """Warn with ``text``, unless the process has seen it and ``set_warn_always`` is off."""
-        if self.always or text not in self.given:
-            self.given.add(text)
+    def __call__(
+        self, text: str, category: type[Warning] = UserWarning, stacklevel: int = 3, about: str | None = None
+    ) -> None:
+        """Warn with ``text``, once per process or once ``about`` something, unless ``set_warn_always`` is on."""
+        if self.always or (about or text) not in self.given:
+            self.given.add(about or text)
             warnings.warn(text, category, stacklevel=stacklevel)
 
 

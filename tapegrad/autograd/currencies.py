@@ -15,7 +15,10 @@ from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
 
 class Values:
-    """Raw values, for a backward that is not recorded: one kernel call for each node."""
+    """Raw values, for a backward that is not recorded: one kernel call for each node.
+
+    What post-hooks see of a gradient that an accumulator has kept is a tensor already, on the memory of the ``.grad``.
+    """
 
     plain = False  # said, because to find that a class says nothing takes time
     add: Callable = staticmethod(add_values)
@@ -26,7 +29,7 @@ class Values:
 
     @staticmethod
     def to_hook(grad: Any) -> Tensor:
-        return wrap(grad, describe(grad))
+        return grad if isinstance(grad, Tensor) else wrap(grad, describe(grad))
 
     @staticmethod
     def from_hook(given: Tensor | None, returned: Any, hook: Callable) -> Any:
@@ -34,7 +37,7 @@ class Values:
 
     @staticmethod
     def to_hooks(grads: Sequence) -> tuple:
-        return tuple(None if grad is None else wrap(grad, describe(grad)) for grad in grads)
+        return tuple(None if grad is None else Values.to_hook(grad) for grad in grads)
 
     @staticmethod
     def from_hooks(given: tuple, returned: Any, hook: Callable) -> list:
@@ -61,11 +64,11 @@ class InferenceValues(Values):
 
     @staticmethod
     def to_hook(grad: Any) -> Tensor:
-        return wrap(grad, describe(grad).replace(inference=True))
+        return grad if isinstance(grad, Tensor) else wrap(grad, describe(grad).replace(inference=True))
 
     @staticmethod
     def to_hooks(grads: Sequence) -> tuple:
-        return tuple(None if grad is None else wrap(grad, describe(grad).replace(inference=True)) for grad in grads)
+        return tuple(None if grad is None else InferenceValues.to_hook(grad) for grad in grads)
 
 
 class Tensors:

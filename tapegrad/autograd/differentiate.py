@@ -31,8 +31,9 @@ from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import here
+from tapegrad.tensor.geometry import preserved_strides
 from tapegrad.tensor.lifted import Level
-from tapegrad.tensor.spec import Size, Spec
+from tapegrad.tensor.spec import Size, Spec, named_strides
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 Root = Tensor | GradientEdge
@@ -173,7 +174,9 @@ def unused(target: Root, create_graph: bool) -> Tensor:
     if isinstance(target, GradientEdge):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     zeros = zeros_of(target, shape=tuple(target.shape), dtype=target.dtype)
-    zeros._spec = zeros._spec.replace(requires_grad=create_graph)
+    shape, strides = tuple(target.shape), target._spec.strides
+    strides = None if strides is None else named_strides(shape, preserved_strides(shape, strides))
+    zeros._spec = zeros._spec.replace(requires_grad=create_graph, strides=strides)
     return zeros
 
 
@@ -341,8 +344,11 @@ def run_backward(
             root_edges, inputs, keep_graph, create_graph, accumulate_grad, target_edges, currency, traced
         )
         results: list[Any] = []
+        several = len(target_edges) > 1 and len(set(target_edges)) < len(target_edges)
         for value in captured:
-            if value is not None:
+            if several and (first := target_edges.index(target_edges[len(results)])) < len(results):
+                value = results[first]  # of what is asked for twice there is one gradient
+            elif value is not None:
                 value = currency.to_hook(value)
             elif not allow_unused:
                 raise RuntimeError(source_lines.unused(len(results), targets[len(results)], roots))

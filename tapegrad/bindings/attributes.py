@@ -23,6 +23,7 @@ from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
+from tapegrad.tensor.dual import set_tangent
 from tapegrad.tensor.lifted import as_leaf_here, level_of
 from tapegrad.tensor.refusals import is_example, refuse_examples, refuse_memory
 from tapegrad.tensor.spec import core_type_name, legacy_type_name
@@ -100,6 +101,8 @@ def detach_(input: Tensor) -> Tensor:
         sever(input)
     input._edge = None
     input._spec = input._spec.replace(requires_grad=False)
+    if input._spec.dual:
+        set_tangent(input, None)
     tell_views(input)
     if input._hooks is not None:  # what was registered on this version is the leaf's from here on
         input._leaf_hooks = NodeHooks()

@@ -45,6 +45,7 @@ class Out(NamedTuple):
         derivative: whether it has one: then its arguments must not require grad.
         called: the function that PyTorch says forward mode stops at, if another one.
         apart: whether it may not write into a tensor that it reads from, not even into just the same places.
+        first: whether that is not so of its first argument, which the target may be.
         resizes: whether the target gets its shape before anybody looks whether it shows a place twice.
         random: whether it draws random numbers.
         factory: whether it makes a tensor of options alone, which are then the target's.
@@ -63,6 +64,7 @@ class Out(NamedTuple):
     derivative: bool = True
     called: str | None = None
     apart: bool = False
+    first: bool = False
     resizes: bool = False
     random: bool = False
     factory: bool = False

@@ -14,7 +14,7 @@ from typing import Any
 from tapegrad.bindings.declarations import ARITHMETIC, ORDINARY_IN_PLACE, InPlace, is_method
 from tapegrad.bindings.dunders import AUGMENTED, Asks, named, operator
 from tapegrad.bindings.inplace_fast_path import fast_method, no_operand, one_operand
-from tapegrad.bindings.inplace_memory import SHOWN_TWICE, last_written, refuse_shared_parts, shows_the_same
+from tapegrad.bindings.inplace_memory import last_written, refuse_shared_parts, shows_the_same
 from tapegrad.bindings.naming import renamed, underivable
 from tapegrad.bindings.parser_table import FUNCTIONS
 from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, shown_as, wrapped
@@ -22,7 +22,7 @@ from tapegrad.bindings.scalars import cast_number, element, is_number, no_overlo
 from tapegrad.bindings.tangents import take_tangent, unwritten_tangent, written_tangent
 from tapegrad.dispatch.levels import handle, unreached
 from tapegrad.dispatch.views import refuse_view, take_history
-from tapegrad.errors import VIEW_OF_LEAF
+from tapegrad.errors import SHOWN_TWICE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.execution.promotion import can_cast
 from tapegrad.ops import assignment

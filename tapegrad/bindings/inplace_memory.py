@@ -15,6 +15,7 @@ from typing import Any
 
 from tapegrad.bindings.viewing import geometry_of
 from tapegrad.dispatch.accumulation import refit
+from tapegrad.errors import SHOWN_TWICE
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops import slicing
 from tapegrad.ops.comparison import ne
@@ -26,10 +27,6 @@ from tapegrad.tensor.geometry import Geometry, extent, is_dense, overlaps_itself
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
 
-SHOWN_TWICE = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-    "Please clone() the tensor before performing the operation."
-)
 SHARED_IN_PART = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
     "location. Please clone() the tensor before performing the operation."

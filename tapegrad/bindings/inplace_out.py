@@ -167,7 +167,7 @@ def _write(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
     if target._spec.strides is not None and not out.resizes:
         refuse_in_place(target)
     if out.apart:
-        refuse_shared_parts(target, operands, strict=True)
+        refuse_shared_parts(target, operands[out.first :], strict=True)
     if out.counts and result._spec.numel == target._spec.numel:
         result = result.view(target.shape)
     elif result.shape != target.shape:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import operator
 import re
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.bindings.parser_table import FUNCTIONS, INNER, METHODS, METHODS_IN_PYTHON, NUMBERS_AS_TENSORS, OPTIONS
+from tapegrad.errors import warn_once
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.tensor.layout import layout, memory_format
@@ -145,7 +145,8 @@ def inner_overloads(function: str) -> tuple[Overload, ...]:
 
 
 def _overloads(function: str, texts: str | None) -> tuple[Overload, ...]:
-    return () if texts is None else tuple(parsed(function, text) for text in texts.split(" | "))
+    found = () if texts is None else [parsed(function, text) for text in texts.split(" | ")]
+    return tuple(sorted(found, key=lambda overload: overload.hidden))
 
 
 def _without_tensor(text: str) -> str:
@@ -445,7 +446,7 @@ def respelled(
     }  # fmt: skip
     if len(args) > most:
         if overload.hidden:
-            warnings.warn(_outdated(overload, overloads), UserWarning, stacklevel=4)
+            warn_once(_outdated(overload, overloads), stacklevel=5, about="old signatures")
         return (), {parameter.name: plain.get(id(value), value) for parameter, value in given.items()}
     if not plain:
         return None, kwargs

@@ -103,6 +103,8 @@ def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any
     if recorded and self._view is not None:
         refuse_view(self)
         take_history(self, edge)
+    refit(self, Spec.of(spot.shape, self.dtype, self.device))
+    self._accumulator = None  # what was recorded before leads to the old one, which still adds to ``.grad``
     move(self, storage, spot, source._view_bits if isinstance(source, Tensor) else 0)
     if recorded and self._view is None:
         _record(self, edge)
@@ -144,7 +146,8 @@ def _spot(self: Tensor, source: Any, storage_offset: Any, size: Any, stride: Any
     strides = contiguous_strides(shape) if stride is None else int_tuple("set_", "stride", stride)
     if len(shape) != len(strides):
         raise RuntimeError(f"unequal size length ({len(shape)}) and stride length ({len(strides)})")
-    spot = Geometry(shape, strides, int(storage_offset))
+    start = source._offset if isinstance(source, Tensor) else 0
+    spot = Geometry(shape, strides, start + int(storage_offset))
     check_extent(spot, self.dtype.itemsize)
     return spot
 
@@ -209,7 +212,7 @@ def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None) -> Tenso
     check_size(shape, tensor.dtype.itemsize, tensor.device.type)
     if tensor._spec.level < thread.modes.level and not thread.levels[-1].maps:
         refuse_captured("resize_", tensor, alias(tensor))
-    if tensor._spec.requires_grad:
+    if tensor._spec.requires_grad and not thread.modes.inference:
         raise RuntimeError("cannot resize variables that require grad")
     if tensor._spec.dual and thread.modes.forward_grad:
         raise RuntimeError("cannot resize variables that has a forward grad")

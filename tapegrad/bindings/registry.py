@@ -229,6 +229,9 @@ def wrapped(
                 if overridable and takes.is_handed(args, kwargs, classes):
                     return takes.handed_over(shown, args, kwargs, classes)
                 plain = takes.admit(key, args, kwargs)
+                if plain is None:
+                    args, kwargs = takes.in_order(args, kwargs)
+                    return wrapper(*args, **kwargs)
             if overriding.active and overridable:
                 concerned = asked(args, kwargs) if classes else thread.modes.function_modes
                 if concerned and takes.concerns(args, kwargs):
@@ -308,15 +311,23 @@ class Signature:
         of_two = len(parameters.positional) == 2 and not parameters.variadic and parameters.positional[0] != "tensors"
         self.late = not self.tensors and of_two  # x + y
 
-    def admit(self, key: tuple, args: tuple, kwargs: dict[str, Any]) -> bool:
+    def in_order(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """The arguments of a call that passes in the order of an old signature, in that of the present one."""
+        rest, named = respelled(self.called, self.method, args[self.method :], kwargs, 0)
+        return (*args[: self.method], *(rest or ())), named
+
+    def admit(self, key: tuple, args: tuple, kwargs: dict[str, Any]) -> bool | None:
         """Refuse a call with arguments that PyTorch does not take; remember their types if they are all that counts.
 
-        Returns whether the arguments can be given on as they are.
+        Returns whether the arguments can be given on as they are; None if they are in the order of an old signature.
 
         Raises:
             TypeError, ValueError, OverflowError: PyTorch's message.
         """
         lasting = self.check(args, kwargs)
+        rest = args[self.method :]
+        if self.native and rest and len(args) + len(kwargs) > 2 and is_outdated(self.called, self.method, rest, kwargs):
+            return None
         renamed, tensors = self.by_name or self.known_by_name()
         plain = not kwargs or (renamed.keys().isdisjoint(kwargs) and "out" not in kwargs)
         if not plain or not tensors.isdisjoint(kwargs):

@@ -5,12 +5,12 @@ See Note [Duals] in ``tensor/dual.py``.
 
 from __future__ import annotations
 
-from tapegrad.bindings.inplace_memory import SHOWN_TWICE
 from tapegrad.bindings.layouts import laid_out
 from tapegrad.bindings.memory import as_strided
 from tapegrad.bindings.viewing import view_of
 from tapegrad.dispatch.accumulation import gradient_edge
 from tapegrad.dispatch.levels import unreached
+from tapegrad.errors import SHOWN_TWICE
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import filled
 from tapegrad.ops.kinds import cast

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.dispatch.fitting import checked
+from tapegrad.errors import SHOWN_TWICE
 from tapegrad.execution.kernel import add_values
 from tapegrad.execution.layouts import lay_out
 from tapegrad.execution.sums import add_into
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import alone, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node
-from tapegrad.tensor.geometry import is_dense
+from tapegrad.tensor.geometry import is_dense, overlaps_itself
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, donatable, edge_of, value_of, wrap, write
+from tapegrad.tensor.tensor import Tensor, donatable, edge_of, sharing_handle, value_of, wrap, write
 
 _accumulating = threading.RLock()
 """Held while a gradient is added to a leaf's ``.grad``: several threads may run backward to the same leaves."""
+
+
+UNSHARED = 6
+"""How often a gradient is referred to that has become a ``.grad`` if it came from a node, and for this leaf alone. Then
+PyTorch's post-hooks see the memory of the ``.grad``; what the user gave, or another leaf gets too, it has copied."""
 
 
 class WorkerOfDevice:
@@ -54,6 +61,8 @@ class AccumulateGrad(Node):
                 if present is None:
                     spec = variable._spec.gradient
                     variable._grad = wrap(lay_out(grad, spec.device) if spec.device.spread else grad, spec)
+                    if self.hook_slots is not None and self.hook_slots.post and sys.getrefcount(grad) <= UNSHARED:
+                        grads[0] = sharing_handle(variable._grad, None)  # which its post-hooks see
                 else:
                     write(present, added(present, grad))
         if self.hook_slots is not None:
@@ -172,9 +181,15 @@ def refit(tensor: Tensor, spec: Spec) -> bool:
 
 
 def added(present: Tensor, grad: Any) -> Any:
-    """A ``.grad`` and a gradient, put where the ``.grad`` lies if nobody can tell. See Note [Sums in place]."""
-    storage = present._storage
-    if storage is None or not storage.written or present._spec.window or present._spec.level:
+    """A ``.grad`` and a gradient, put where the ``.grad`` lies if nobody can tell. See Note [Sums in place].
+
+    Raises:
+        RuntimeError: it shows one place of its memory several times.
+    """
+    storage, spec = present._storage, present._spec
+    if spec.strides is not None and overlaps_itself(spec.shape, spec.strides):
+        raise RuntimeError(SHOWN_TWICE)
+    if storage is None or not storage.written or spec.window or spec.level:
         return add_values(value_of(present), grad)
     if present._value is not None and alone():  # it is not read any more, but it would count
         present._value = None

@@ -394,7 +394,7 @@ declare(pair(arithmetic.atan2, {COMPLEX: "atan2_cpu"}), "arctan2", in_place=InPl
 declare(pair(arithmetic.hypot, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "hypot_cpu")))
 declare(pair(arithmetic.logaddexp, dict.fromkeys((BOOL, INTEGRAL), "logaddexp_cpu")))
 declare(pair(arithmetic.logaddexp2, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "logaddexp2_cpu")))
-declare(ldexp, in_place=InPlace(check=refuse_wider(_NO_LDEXP)), out=Out(cast=_NO_LDEXP))
+declare(ldexp, in_place=InPlace(apart=False, check=refuse_wider(_NO_LDEXP)), out=Out(cast=_NO_LDEXP))
 
 
 @public("torch", "Tensor", in_place=InPlace(captured=""))

@@ -29,6 +29,7 @@ from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype, get_default_dtype
 from tapegrad.execution.host import is_immutable
 from tapegrad.execution.promotion import inferred_dtype, promote_types
+from tapegrad.functions.capsules import is_capsule, opened
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.exposing import tensor_on
 from tapegrad.tensor.lifted import Lifted, raised
@@ -394,7 +395,7 @@ def asarray(
     """``obj`` as a tensor, as the array API has it.
 
     Args:
-        obj: a tensor, an array, a buffer, a number or nested sequences of numbers.
+        obj: a tensor, an array, a buffer, a capsule of DLPack's, a number or nested sequences of numbers.
         dtype, device: of the result; those of ``obj`` if None.
         copy: whether to copy; None copies if need be, and False raises ValueError where a copy is needed. An array or
             a buffer that is not copied shares its memory with the tensor.
@@ -403,6 +404,8 @@ def asarray(
     >>> torch.asarray([1, 2], dtype=torch.float32)
     tensor([1., 2.])
     """
+    if is_capsule(obj):
+        obj = opened(obj)
     shown = _shown(obj, dtype, copy, bool(requires_grad))
     if shown is None:
         if copy is False:

@@ -23,22 +23,17 @@ from tapegrad.bindings.viewing import sharing
 from tapegrad.errors import message
 from tapegrad.execution.devices import META
 from tapegrad.execution.devices import device as device_class
-from tapegrad.execution.host import array_of, is_immutable
+from tapegrad.execution.host import array_of
 from tapegrad.execution.host import from_dlpack as value_from_dlpack
 from tapegrad.execution.windows import CONJUGATED
+from tapegrad.functions.capsules import CPU, host_view, is_capsule, opened
 from tapegrad.functions.construction import checked_array, copy_of, shared_with
 from tapegrad.functions.conversion import converted_to
-from tapegrad.tensor.exposing import exposed, writable
+from tapegrad.tensor.exposing import exposed
 from tapegrad.tensor.level_messages import NO_MEMORY
 from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import Tensor, describe, value_of
-
-CPU = 1
-"""DLPack's number for memory of the host."""
-
-TELLS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
-"""Whether what NumPy makes of others' data can be written to where they allow it; before, it never could."""
 
 INVALID_CAPSULE = (
     "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
@@ -101,19 +96,6 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     return array_of(value_of(self)).__dlpack_device__()
 
 
-class _Capsule:
-    """What jax can read: a capsule of data on the CPU."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.capsule = capsule
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return CPU, 0
-
-
 @public("torch", "utils.dlpack")
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """The data of another library's array, shared with it unless ``copy`` is True: writes are seen on both sides.
@@ -153,7 +135,7 @@ def _of_own(tensor: Tensor, copy: bool | None) -> Tensor:
 
 def _imported(other: Any, copy: bool | None) -> Tensor:
     """The data of another library's array: shared; if it is read-only, only where it is row-major."""
-    host = _host_view(other)
+    host = host_view(other)
     if host is not None and host.flags.writeable and copy is not True:
         return shared_with(checked_array(host))
     if host is None or host.flags.c_contiguous:
@@ -169,25 +151,11 @@ def _imported(other: Any, copy: bool | None) -> Tensor:
     return copy_of(checked_array(host))
 
 
-def _host_view(other: Any) -> np.ndarray | None:
-    """An array as NumPy sees it, if it can."""
-    try:
-        host = np.from_dlpack(other)
-    except (BufferError, RuntimeError, TypeError):
-        return None
-    if TELLS or is_immutable(other):
-        return host
-    return other if isinstance(other, np.ndarray) else writable(host)
-
-
 def _of_capsule(capsule: Any) -> Tensor:
-    if type(capsule).__name__ != "PyCapsule" or '"dltensor' not in repr(capsule):
+    if not is_capsule(capsule):
         raise RuntimeError(INVALID_CAPSULE)
-    host = _host_view(_Capsule(capsule))
-    if host is not None and host.size:  # a capsule does not say whether it is read-only
-        return shared_with(checked_array(host if host.flags.writeable else writable(host)))
-    value = value_from_dlpack(_Capsule(capsule), None)
-    return fresh(value, describe(value))
+    found = opened(capsule)
+    return found if isinstance(found, Tensor) else shared_with(checked_array(found))
 
 
 def _moved(tensor: Tensor, on: device_class, copy: bool | None) -> Tensor:

@@ -11,6 +11,7 @@ from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.bounds import negative, outside, refuse_elements
 from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
 from tapegrad.bindings.inplace import not_of_integers
+from tapegrad.bindings.inplace_memory import refuse_shared_parts
 from tapegrad.bindings.naming import NO_DERIVATIVE, renamed, underivable
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import converted, is_number, no_overload, refuse_unfitting, unsupported
@@ -239,7 +240,7 @@ def scatter_reduce(
     return _REDUCTIONS[reduce](input, index, src, axis=axis)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED, called="gather"))
+@public("torch", "Tensor", out=Out(EXPECTED, called="gather", apart=True))
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """``gather`` with the other dimensions broadcast; without ``dim``, from all elements in a row.
 
@@ -338,7 +339,10 @@ def _without(x: Tensor, axis: int) -> tuple[int, ...]:
     return shape[:axis] + shape[axis + 1 :]
 
 
-@public("torch", "Tensor", in_place=InPlace(apart="strictly", captured="index_add_"), out=Out(EXPECTED))
+_INDEXED = Out(EXPECTED, apart=True, first=True)
+
+
+@public("torch", "Tensor", in_place=InPlace(apart="strictly", captured="index_add_"), out=_INDEXED)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """``input`` with ``alpha`` times the slices of ``source`` added where ``index_select`` would read.
 
@@ -360,7 +364,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return gathering.index_add(input, index, source, axis=axis)
 
 
-@public("torch", "Tensor", in_place=InPlace(apart="strictly"), out=Out(EXPECTED))
+@public("torch", "Tensor", in_place=InPlace(apart="strictly"), out=_INDEXED)
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -395,7 +399,7 @@ def index_reduce(
     return renamed(result, "IndexReduceBackward0")
 
 
-@public("torch", "Tensor", in_place=InPlace(apart="strictly"), out=Out(EXPECTED))
+@public("torch", "Tensor", in_place=InPlace(apart="strictly"), out=_INDEXED)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """``input`` with slices of ``source`` where ``index_select`` would read.
 
@@ -451,7 +455,14 @@ def _check_copied(input: Tensor, index: Tensor, source: Tensor, axis: int) -> No
         )
 
 
-@public("torch", "Tensor", in_place=InPlace(overlapping="deprecated", apart=False, captured="index_fill_"))
+def _refuse_shared_index(tensor: Tensor, dim: int, index: Tensor, value: Any) -> None:
+    refuse_shared_parts(tensor, (index,), strict=True)
+
+
+@public(
+    "torch", "Tensor",
+    in_place=InPlace(overlapping="deprecated", apart=False, first=_refuse_shared_index, captured="index_fill_"),
+)  # fmt: skip
 @not_of_integers
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """``input`` with a number, or a 0-dim tensor, in place of the slices that ``index`` names.

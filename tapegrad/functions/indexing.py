@@ -387,6 +387,12 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
         overwrite(part, value)
 
 
+@public("Tensor", asks="nobody")
+def __delitem__(self: Tensor, index: Any) -> None:
+    """Raise TypeError: a tensor has all of its elements."""
+    raise TypeError("Tensor does not support deleting items")
+
+
 def _assignable(value: Any, x: Tensor) -> Any:
     """A value in the form in which it can be put: a number of the right type, or a tensor."""
     if isinstance(value, Tensor):
@@ -418,6 +424,9 @@ def _put(part: Tensor, chosen: Selection, value: Any) -> None:
     if isinstance(value, Tensor) and value.ndim and value.shape[0] == 1:
         value = _without_leading_ones(value)
     masked = _is_masked_fill(chosen, value)
+    if part._storage is not None or not masked:
+        indices = [index for _, index in chosen.indexed if masked or index.dtype not in (bool_, uint8)]
+        refuse_shared_parts(part, indices, strict=not masked)
     if isinstance(value, Tensor) and not masked:
         refuse_shared_parts(part, (value,), strict=True)
     if masked:

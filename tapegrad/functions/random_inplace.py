@@ -14,6 +14,7 @@ from tapegrad.bindings.declarations import InPlace
 from tapegrad.bindings.factory import is_integer, no_overload, type_name
 from tapegrad.bindings.generator import next_key, sampled
 from tapegrad.bindings.inplace import become, before_write, refuse_in_place
+from tapegrad.bindings.inplace_memory import refuse_shared_parts
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import is_number, unsupported
 from tapegrad.execution import random as sampling
@@ -208,6 +209,7 @@ def _bernoulli_of_tensor(self: Tensor, p: Tensor, generator: Any) -> Tensor:
         raise unsupported("bernoulli_tensor_cpu_p_", p.dtype)
     check_probabilities(p)
     refuse_in_place(self)
+    refuse_shared_parts(self, (p,))
     probabilities = expanded(p.detach(), tuple(self.shape))
     key = next_key(
         "bernoulli_", generator, p.device, p, target=self,

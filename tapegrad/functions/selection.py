@@ -7,6 +7,7 @@ from typing import Any
 from tapegrad.bindings.declarations import ARITHMETIC, FOUND, InPlace, Out, refuse_wider
 from tapegrad.bindings.inplace import not_of_integers
 from tapegrad.bindings.inplace_fast_path import two_operands
+from tapegrad.bindings.inplace_memory import refuse_shared_parts
 from tapegrad.bindings.layouts import in_row_major_order
 from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.bindings.scalars import (
@@ -203,7 +204,14 @@ _C_NAMES = {"int64": "long int", "int32": "int", "int16": "short int", "int8": "
             "float32": "float", "float64": "double"}  # fmt: skip
 
 
-@public("torch", "Tensor", in_place=InPlace(overlapping="deprecated", apart=False, captured=ARITHMETIC))
+def _refuse_parts_of_mask(tensor: Tensor, mask: Tensor, value: Any) -> None:
+    refuse_shared_parts(tensor, (mask,))
+
+
+@public(
+    "torch", "Tensor",
+    in_place=InPlace(overlapping="deprecated", apart=False, first=_refuse_parts_of_mask, captured=ARITHMETIC),
+)  # fmt: skip
 @not_of_integers
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """``input`` with ``value``, a number or a 0-dim tensor, where the mask holds. The dtype stays that of ``input``.

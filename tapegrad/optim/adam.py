@@ -98,7 +98,10 @@ class Adam(PerParameter):
         if self.is_decoupled(group) and decay != 0:
             p.mul_(1 - lr * decay)
         mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        if isinstance(beta2, Tensor) and beta2.requires_grad:
+            square.lerp_(grad * grad, 1 - beta2)
+        else:
+            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         if group["amsgrad"]:
             greatest = state["max_exp_avg_sq"]
             greatest.copy_((greatest.clone() if group["differentiable"] else greatest).maximum(square))

@@ -62,7 +62,8 @@ class ASGD(PerParameter):
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         step, lr, lambd = counted(state, group), scalar(group["lr"]), group["lambd"]
-        rate, weight, mean = value_of(state["eta"], group), value_of(state["mu"], group), state["ax"]
+        read = {"capturable": group["capturable"]}  # though it be differentiable: they depend on no gradient
+        rate, weight, mean = value_of(state["eta"], read), value_of(state["mu"], read), state["ax"]
         p.mul_(1 - lambd * rate)
         add_scaled(p, grad, -rate)
         if isinstance(weight, Tensor) or weight != 1:

@@ -10,6 +10,7 @@ Optimization*, chapter 3.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -89,7 +90,8 @@ class LBFGS(Optimizer):
             state["prev_flat_grad"], state["prev_loss"], before = grad.clone(), loss, loss
             length = scalar(group["lr"])
             if state["n_iter"] == 1:
-                length = min(1.0, 1.0 / float(grad.abs().sum())) * length
+                total = float(grad.abs().sum())
+                length = min(1.0, 1.0 / total if total else math.inf) * length
             state["d"], state["t"] = direction, length
             slope = grad.dot(direction)
             if slope > -group["tolerance_change"]:

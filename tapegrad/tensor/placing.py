@@ -111,9 +111,9 @@ def _look_again(tensor: Tensor, storage: Storage) -> None:
 
 def resize_memory(storage: Storage, nbytes: int) -> None:
     """Give a memory another size; what is new of it is zero. That is not counted as a write.
-    Raises RuntimeError: NumPy sees it.
+    Raises RuntimeError: NumPy sees it, or has seen it.
     """
-    if is_shared(storage):
+    if storage.fixed:
         raise RuntimeError("Trying to resize storage that is not resizable")
     mark_written(storage)
     with making:

@@ -261,7 +261,7 @@ def share_memory(storage: Storage, buffer: SharedBuffer) -> None:
     shared = SHARED.get(type(storage), type(storage))
     serial = storage.serial
     shared_now[serial] = weakref.ref(storage, lambda gone: shared_now.pop(serial, None))
-    storage.memory = buffer
+    storage.memory, storage.fixed = buffer, True
     storage.__class__ = shared
 
 

@@ -91,10 +91,11 @@ class Storage:
         members: weak references to the tensors that show it, the oldest first.
         watcher: told before each write.
         serial: tells storages apart, also from those that are gone.
+        fixed: whether its size is what it is: somebody else has seen the memory, as NumPy does, if only once.
     """
 
     __slots__ = (
-        "value", "strides", "writes", "written", "counter", "members", "watcher", "serial", "__weakref__",
+        "value", "strides", "writes", "written", "counter", "members", "watcher", "serial", "fixed", "__weakref__",
     )  # fmt: skip
 
     _serials = count(1).__next__
@@ -112,6 +113,7 @@ class Storage:
         self.members: list[weakref.ref[Any]] = []
         self.watcher: Callable[[Storage], None] | None = None
         self.serial = Storage._serials()
+        self.fixed = False
 
     @property
     def version(self) -> int:
