@@ -19,6 +19,7 @@ from tapegrad.bindings.inplace_memory import refuse_shared_parts, resize_for
 from tapegrad.bindings.parser_table import FUNCTIONS
 from tapegrad.bindings.registry import out_writer, unprefixed
 from tapegrad.bindings.scalars import unsupported
+from tapegrad.dispatch.levels import lower
 from tapegrad.errors import NotDifferentiableError
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype
@@ -114,7 +115,7 @@ def _write_result(name: str, out: Out, function: Callable, target: Any, args: tu
         for one, given in zip(results, targets, strict=True):
             _check_dtype(out, one.dtype, given.dtype, (*args, *kwargs.values()), several=len(results) > 1)
         for one, given in zip(results, targets, strict=True):
-            _write(out, one, given, (*args, *kwargs.values()))
+            _write_from(out, one, given, (*args, *kwargs.values()))
     return getattr(type(result), "_out", tuple)(targets) if isinstance(result, tuple) else target
 
 
@@ -161,6 +162,17 @@ def _check_count(name: str, target: Any, targets: Sequence[Tensor], result: Any)
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(target).__name__}")
     elif len(targets) != len(result):
         raise TypeError(f"expected tuple of {len(result)} elements but got {len(targets)}")
+
+
+def _write_from(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
+    """Write a result to a target, further out if that was captured by a transform."""
+    level = thread.levels[-1] if thread.levels else None
+    if level is None or target._spec.level == level.depth or (level.maps and result._spec.level == level.depth):
+        _write(out, result, target, operands)
+        return
+    below, _ = lower(result, level)
+    with level.outside(), switched(grad=False):
+        _write_from(out, below, target, operands)
 
 
 def _write(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:

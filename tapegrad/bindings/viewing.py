@@ -96,7 +96,8 @@ def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
         tangent: Any = tangent_of(input)
         set_tangent(result, tangent if op is alias else view_of(tangent, op, *numbers, **settings))
     elif (view is None or _is_ordinary(input, view)) and not (
-        thread.modes.intercepted or data_version or spec.level or spec.inference or spec.overrides or spec.misfit
+        thread.modes.intercepted or thread.modes.level or data_version or spec.level or spec.inference
+        or spec.overrides or spec.misfit
     ):
         run = op.plans.get(key[1:])
         if run is not None and type(result) is Tensor and not thread.modes.inference:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from tapegrad.bindings.bounds import outside, refuse_elements
+from tapegrad.bindings.inplace import refuse_in_place
 from tapegrad.bindings.parser import check_given
 from tapegrad.bindings.registry import public
 from tapegrad.ops import embedding as ops
 from tapegrad.tape.modes import switched
+from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, value_of, write
 
@@ -87,12 +89,14 @@ def torch_embedding(
 
 
 def renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
-    """Scale down the rows in use, in place and unrecorded."""
+    """Scale down the rows in use, in place and unrecorded.
+    Raises RuntimeError: a function transform has captured the weight, and it or the indices belong to the transform.
+    """
     with switched(grad=False):
-        write(
-            weight,
-            value_of(ops.embedding_renorm(weight, indices, max_norm=float(max_norm), norm_type=float(norm_type))),
-        )
+        result = ops.embedding_renorm(weight, indices, max_norm=float(max_norm), norm_type=float(norm_type))
+        if result._spec.level != weight._spec.level:
+            refuse_captured("embedding_renorm_", weight, result)
+        write(weight, value_of(result))
 
 
 @public("torch")
@@ -122,5 +126,6 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
             f"select(): index {found.number} out of range for tensor of size {shape} at dimension 0"
         ),
     )  # fmt: skip
+    refuse_in_place(input)
     renormalize(input, indices, max_norm, norm_type)
     return input

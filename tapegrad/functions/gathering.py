@@ -232,12 +232,18 @@ def scatter_reduce(
     axis = _check_scatter(input, dim, index, src)
     if input.dtype.category in _NOT_REDUCED.get(reduce, ()):
         raise unsupported(f"scatter_gather_tensor_cpu_reduce_{reduce}", input.dtype)
-    src = _part(src, index)
+    return _reduced(input, index, _part(src, index), axis, reduce, bool(include_self))
+
+
+def _reduced(
+    input: Tensor, index: Tensor, src: Tensor, axis: int, reduce: str, include_self: bool, **prod: bool
+) -> Tensor:
+    """``scatter_reduce`` of arguments that fit; ``prod``: settings of products."""
     if reduce != "prod":
-        return _REDUCTIONS[reduce](input, index, src, axis=axis, include_self=bool(include_self))
+        return _REDUCTIONS[reduce](input, index, src, axis=axis, include_self=include_self)
     if not include_self:
         input = gathering.scatter_number(input, 1, index, axis=axis)
-    return _REDUCTIONS[reduce](input, index, src, axis=axis)
+    return _REDUCTIONS[reduce](input, index, src, axis=axis, **prod)
 
 
 @public("torch", "Tensor", out=Out(EXPECTED, called="gather", apart=True))
@@ -395,7 +401,8 @@ def index_reduce(
     refuse_elements(index, outside, 0, _length(input, axis), complaint=lambda _: IndexError(what))
     column = reshaped(index, tuple(-1 if d == axis else 1 for d in range(input.ndim)))
     index = expanded(column, tuple(source.shape)) if input.ndim else column
-    result = scatter_reduce(input, axis, index, source, reduce, include_self=include_self)
+    _check_scatter(input, axis, index, source)
+    result = _reduced(input, index, _part(source, index), axis, reduce, bool(include_self), slices=True)
     return renamed(result, "IndexReduceBackward0")
 
 

@@ -15,7 +15,13 @@ from tapegrad.execution.dtypes import bool as boolean
 from tapegrad.execution.dtypes import dtype, uint8
 from tapegrad.functions.arrangement import padded
 from tapegrad.functions.creation import empty, ones_like
-from tapegrad.functions.normalization import instance_norm, normalized_axes, renew
+from tapegrad.functions.normalization import (
+    check_statistics,
+    instance_norm,
+    normalized_axes,
+    renew,
+    require_statistics,
+)
 from tapegrad.functions.resampling import interpolate
 from tapegrad.ops import attention, normalization, resampling
 from tapegrad.ops import native as ops
@@ -23,6 +29,7 @@ from tapegrad.ops.kinds import cast
 from tapegrad.ops.resampling import Sampling
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import switched
+from tapegrad.tensor.refusals import refuse_examples
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
@@ -41,7 +48,9 @@ def _batch_normalized(
     name: str, input: Tensor, weight: Tensor | None, bias: Tensor | None, means: Tensor | None,
     variances: Tensor | None, training: bool, momentum: float, eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    check_statistics(name.removesuffix(".no_stats"), input, means, variances, training)
     if not training:
+        require_statistics(means, variances)
         out = normalization.GIVEN[name](input, weight, bias, means, variances, eps=float(eps))
         return out, *(empty(0, dtype=input.dtype, device=input.device) for _ in range(2))
     arguments = (input, weight, bias, means, variances, float(momentum))
@@ -104,6 +113,8 @@ def _batch_norm_with_update(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """``native_batch_norm`` in training; the last result is a reserve, empty here."""
     name = "_batch_norm_with_update"
+    rule = f"Batching rule not implemented for aten::{name}; the fallback path doesn't work on out= or view ops."
+    refuse_examples(rule, input, *(x for x in (weight, bias, running_mean, running_var) if x is not None))
     found = _batch_normalized(name, input, weight, bias, running_mean, running_var, True, momentum, eps)
     return *found, empty(0, dtype=uint8, device=input.device)
 
@@ -180,6 +191,8 @@ def batch_norm(
     tensor([[-1.],
             [ 1.]])
     """
+    if not training:
+        require_statistics(running_mean, running_var)
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 

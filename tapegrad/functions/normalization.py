@@ -7,22 +7,89 @@ from typing import Any
 
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.registry import public
+from tapegrad.bindings.viewing import geometry_of
+from tapegrad.dispatch.levels import lower
 from tapegrad.execution.dtypes import finfo, float32
 from tapegrad.functions.shape import reshaped
 from tapegrad.ops import arithmetic, normalization, reductions, resampling, unary
 from tapegrad.ops.kinds import broadcast_to
 from tapegrad.ops.resampling import Sampling
 from tapegrad.ops.shape import view
-from tapegrad.tape.modes import switched
-from tapegrad.tensor.tensor import Tensor, put, value_of
+from tapegrad.tape.modes import switched, thread
+from tapegrad.tensor.lifted import mapping
+from tapegrad.tensor.placing import window_on
+from tapegrad.tensor.tensor import Tensor, put, value_of, write
+
+UNSHARED = (
+    "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, "
+    "were not batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be "
+    "False.If you are using a prebuilt module and do not need eval mode, please see the functorch website for "
+    "resources on how to patch your module to work with vmap"
+)
 
 
-def renew(buffer: Tensor, value: Tensor) -> None:
-    """Put a new value into a buffer; as in PyTorch, its version does not count this write."""
-    if buffer._storage is None:
+def require_statistics(running_mean: Tensor | None, running_var: Tensor | None) -> None:
+    """Refuse to do without running statistics. Raises RuntimeError: PyTorch's message."""
+    for name, buffer in (("running_mean", running_mean), ("running_var", running_var)):
+        if buffer is None:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
+
+
+def check_statistics(
+    function: str, input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, training: bool
+) -> None:
+    """Refuse running statistics that a function of PyTorch's, of this name, does not take.
+
+    Raises:
+        ValueError: one without the other.
+        RuntimeError: PyTorch's messages, if one requires grad, or, not in ``training``, has a tangent as the input has;
+            in ``training``, if the input is an example at a ``vmap`` and one of them is not.
+    """
+    if running_mean is None and running_var is None:
+        return
+    if running_mean is None or running_var is None:
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    for name, buffer in (("running_mean", running_mean), ("running_var", running_var)):
+        if buffer._spec.requires_grad and thread.modes.grad:
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. This input cannot "
+                "have requires_grad True."
+            )
+        if buffer._spec.dual and input._spec.dual and not training:
+            raise RuntimeError(
+                "batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad "
+                "defined"
+            )
+        if thread.levels and training and not set(mapping(input)).issubset(mapping(buffer)):
+            raise RuntimeError(UNSHARED)
+
+
+def renew(buffer: Tensor, value: Tensor, counted: bool = False) -> None:
+    """Put a new value into a buffer; as in PyTorch, the buffer's version mostly does not count this write.
+
+    Inside function transforms it is made to what the buffer was lifted from, without history. Where there is one buffer
+    for several values, these are the same.
+    """
+    if thread.levels:
+        _renew_outside(buffer, value, counted)
+    elif counted:
+        write(buffer, value_of(value))
+    elif buffer._storage is None:
         buffer._value = value_of(value)
     else:
         put(buffer, value_of(value))
+
+
+def _renew_outside(buffer: Tensor, value: Tensor, counted: bool) -> None:
+    """``renew``, one level further out."""
+    level, base = thread.levels[-1], buffer._base
+    (below, several), (given, examples) = lower(buffer, level), lower(value, level)
+    with level.outside(), switched(grad=False):
+        if base is not None and base._spec.level != level.depth:  # it was captured, and a view of it was made here
+            below = window_on(base, geometry_of(buffer))
+        if several and not examples:
+            given = broadcast_to(given, shape=tuple(below.shape))
+        renew(below, given.select(0, 0) if examples and not several else given, counted)
 
 
 def _refuse_single_values(per_channel: int, size: str) -> None:
@@ -83,9 +150,8 @@ def batch_norm(
         raise RuntimeError(f"running_mean should contain 0 elements not {running_mean._spec.numel}")
     if training:
         return _batch_norm_training(input, running_mean, running_var, weight, bias, momentum, eps)
-    for name, buffer in (("running_mean", running_mean), ("running_var", running_var)):
-        if buffer is None:
-            raise RuntimeError(f"{name} must be defined in evaluation mode")
+    require_statistics(running_mean, running_var)
+    check_statistics("native_batch_norm", input, running_mean, running_var, False)
     return normalization.batch_norm_inference(input, weight, bias, running_mean, running_var, eps=float(eps))
 
 
@@ -101,14 +167,12 @@ def _batch_norm_training(
     momentum: float, eps: float,
 ) -> Tensor:  # fmt: skip
     wrap_dim(1, input.ndim)
+    check_statistics("native_batch_norm", input, running_mean, running_var, True)
     arguments = (input, weight, bias, running_mean, running_var, float(momentum))
     out, new_mean, new_var = normalization.batch_norm(*arguments, eps=float(eps))
-    if running_mean is None and running_var is None:
-        return out
-    if running_mean is None or running_var is None:
-        raise ValueError("running_mean and running_var must either both be None or neither be None")
-    renew(running_mean, new_mean)
-    renew(running_var, new_var)
+    if running_mean is not None and running_var is not None:
+        renew(running_mean, new_mean)
+        renew(running_var, new_var)
     return out
 
 
@@ -147,6 +211,7 @@ def instance_norm(
             raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     elif running_mean is None or running_var is None:
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    check_statistics("native_batch_norm", input, running_mean, running_var, use_input_stats)
     batch, channels, *space_shape = input.shape
     x = reshaped(input, (1, batch * channels, *space_shape))
     repeated = [None if one is None else _repeated(one, batch) for one in (weight, bias, running_mean, running_var)]
@@ -157,7 +222,7 @@ def instance_norm(
         for buffer, new in ((running_mean, new_mean), (running_var, new_var)):
             if buffer is not None:
                 average = reductions.mean(view(new, shape=(batch, channels)), axis=(0,), keepdims=False)
-                renew(buffer, average)
+                renew(buffer, average, counted=True)
     return view(out, shape=tuple(input.shape))
 
 

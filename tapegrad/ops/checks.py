@@ -6,8 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tapegrad.execution.dtypes import dtype
+from tapegrad.execution.host import is_readable, to_host
 from tapegrad.ops.operator import Operator
+from tapegrad.tensor.lifted import all_elements
+from tapegrad.tensor.tensor import Tensor, value_of
 
 CPP_NAMES = {
     "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int",
@@ -21,6 +26,12 @@ CPP_NAMES = {
 def cpp_name(of: dtype) -> str:
     """The C++ name of a dtype, as PyTorch prints it: ``float``, ``long int``, ``c10::Half``."""
     return CPP_NAMES.get(of.name, of.name)
+
+
+def numbers_of(x: Any) -> np.ndarray:
+    """The elements of a tensor; none where nothing is recorded, or nothing known."""
+    known = isinstance(x, Tensor) and is_readable(value_of(x))
+    return to_host(all_elements(x)) if known else np.ones(0)
 
 
 def checked(check: Callable[[Sequence, dict], None]) -> Callable[[Operator], Operator]:

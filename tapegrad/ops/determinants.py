@@ -17,13 +17,13 @@ all singular values but i and j, ``adj(S + E)`` has to first order the derivativ
 from __future__ import annotations
 
 import jax.numpy as jnp
-import numpy as np
 
 from tapegrad.errors import LinAlgError
 from tapegrad.execution import dtypes
-from tapegrad.execution.host import innermost, is_readable, may_look, to_host
+from tapegrad.execution.host import innermost, is_readable, may_look
 from tapegrad.execution.late import check_later, found_in
 from tapegrad.ops import conventions
+from tapegrad.ops.checks import numbers_of
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.kinds import conj, general
 from tapegrad.ops.matmul import adjoint, matmul
@@ -33,7 +33,6 @@ from tapegrad.ops.shape import unsqueeze
 from tapegrad.ops.slicing import diagonal
 from tapegrad.ops.solving import factors, inv, solve_factored
 from tapegrad.ops.unary import complex, imag, real
-from tapegrad.tensor.lifted import all_elements
 from tapegrad.tensor.tensor import Tensor, value_of
 
 
@@ -69,12 +68,6 @@ def pivots_of(lu):
 
 
 # -- the determinant ---------------------------------------------------------------------------------------------------
-
-
-def numbers_of(x):
-    """The elements of a tensor; none where nothing is recorded, or nothing known."""
-    known = isinstance(x, Tensor) and is_readable(value_of(x))
-    return to_host(all_elements(x)) if known else np.ones(0)
 
 
 def vanishes(det):

@@ -8,9 +8,11 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from tapegrad.dispatch.error_nodes import DelayedError
 from tapegrad.execution.dtypes import as_dtype
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.ops import conventions
+from tapegrad.ops.checks import numbers_of
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.indexing import as_vector, read_at, update_at, wide
 from tapegrad.ops.kinds import cast, conj, general, linear, sum_to, zeros_of
@@ -18,6 +20,7 @@ from tapegrad.ops.memory_formats import as_input, gradient_as_input, gradient_ke
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.selection import masked, where
 from tapegrad.ops.shape import Shape, view
+from tapegrad.tensor.tensor import Tensor
 
 
 @linear(
@@ -130,7 +133,7 @@ def _is(value: Any, x: Any) -> Any:
 
 
 def _winners(x: Any, index: Any, src: Any, out: Any, axis: int) -> Any:
-    """How many of ``x`` and ``src`` are the extremum at each place."""
+    """How many of ``x`` and ``src`` are the extremum at each place; as in PyTorch, also if ``x`` takes no part."""
     return _is(out, x) + _sum_at(index, _is(gather(out, index, axis=axis), src), x, axis)
 
 
@@ -149,7 +152,9 @@ def _extremum(name: str, how: str) -> Operator:
             parts.append(scatter_kept(where(eq(out, x), t_x, 0), index, axis=axis, include_self=include_self))
         if t_src is not None:
             parts.append(_sum_at(index, where(eq(gather(out, index, axis=axis), src), t_src, 0), x, axis))
-        return sum(parts[1:], parts[0]) / _winners(x, index, src, out, axis)
+        kept = scatter_kept(_is(out, x), index, axis=axis, include_self=include_self)
+        count = kept + _sum_at(index, _is(gather(out, index, axis=axis), src), x, axis)
+        return sum(parts[1:], parts[0]) / where(eq(count, 0), 1, count)
 
     @general(
         x=to_x, src=to_src, jvp=tangent, real=True, name=name, aten="scatter_reduce.two", family="scatter_sum",
@@ -184,7 +189,7 @@ def _other_factors(x: Any, index: Any, src: Any, out: Any, axis: int, g: Any) ->
     """
     zero = eq(src, 0)
     nonzero = where(zero, 1, src)
-    zeros = gather(_sum_at(index, cast(zero, dtype=as_dtype(src.dtype)), x, axis), index, axis=axis)
+    zeros = _zeros_beside(x, index, src, axis)
     others = scatter_prod(x, index, nonzero, axis=axis)
     return where(
         zero,
@@ -193,25 +198,50 @@ def _other_factors(x: Any, index: Any, src: Any, out: Any, axis: int, g: Any) ->
     )
 
 
+def _zeros_beside(x: Any, index: Any, src: Any, axis: int) -> Any:
+    """How many zeros go where an element of ``src`` goes."""
+    return gather(_sum_at(index, cast(eq(src, 0), dtype=as_dtype(src.dtype)), x, axis), index, axis=axis)
+
+
+def _once(found: Any, x: Any, index: Any, src: Any, axis: int, slices: bool) -> Any:
+    """A derivative for ``src``, that has none itself, where several zeros go to one place: it needs all others there.
+    Raises RuntimeError: PyTorch's message, at once if it is to be differentiated in forward mode.
+    """
+    recorded = isinstance(found, Tensor) and (found._spec.requires_grad or found._spec.dual)
+    if not recorded or not (numbers_of(_zeros_beside(x, index, src, axis)) > 1).any():
+        return found
+    function, name = ("index_reduce", "source") if slices else ("scatter_reduce", "src")
+    message = (
+        f"{function}(): Double backward is unsupported for {name} when >1 zeros in {name} are scattered to the same "
+        "position in self"
+    )
+    if found._spec.dual:
+        raise RuntimeError(message)
+    return DelayedError(message, 1)(found)
+
+
 def _ones(x: Any) -> Any:
     return zeros_of(x, shape=tuple(x.shape), dtype=as_dtype(x.dtype)) + 1
 
 
-def _prod_tangent(t_x: Any, t_src: Any, x: Any, index: Any, src: Any, out: Any, axis: int) -> Any:
+def _prod_tangent(t_x: Any, t_src: Any, x: Any, index: Any, src: Any, out: Any, axis: int, slices: bool) -> Any:
     parts = [] if t_x is None else [t_x * scatter_prod(_ones(x), index, src, axis=axis)]
     if t_src is not None:
-        parts.append(_sum_at(index, t_src * conj(_other_factors(x, index, src, out, axis, _ones(x))), x, axis))
+        factors = _once(_other_factors(x, index, src, out, axis, _ones(x)), x, index, src, axis, slices)
+        parts.append(_sum_at(index, t_src * conj(factors), x, axis))
     return sum(parts[1:], parts[0])
 
 
 @general(
     x=lambda g, x, index, src, out, axis: g * conj(scatter_prod(_ones(x), index, src, axis=axis)),
-    src=lambda g, x, index, src, out, axis: _other_factors(x, index, src, out, axis, g),
+    src=lambda g, x, index, src, out, axis, slices: _once(
+        _other_factors(x, index, src, out, axis, g), x, index, src, axis, slices
+    ),
     jvp=_prod_tangent,
-    aten="scatter_reduce.two", family="scatter_sum",
+    aten="scatter_reduce.two", family="scatter_sum", looks=True,
 )  # fmt: skip
-def scatter_prod(x, index, src, *, axis):
-    """``x`` multiplied with all that goes to a place."""
+def scatter_prod(x, index, src, *, axis, slices=False):
+    """``x`` multiplied with all that goes to a place; ``slices``: as ``index_reduce``, whose name is then in errors."""
     return _scatter(x, index, src, axis, "multiply")
 
 

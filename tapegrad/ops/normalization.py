@@ -132,7 +132,9 @@ def _tangent(t_x: Any, t_weight: Any, t_bias: Any, x: Any, weight: Any, layout: 
 
 
 def _returned(parts: Sequence[Any], x: Any) -> Any:
-    """The sum of the parts of a tangent, in the shape and dtype of ``x``."""
+    """The sum of the parts of a tangent, in the shape and dtype of ``x``; None if there are none."""
+    if not parts:
+        return None
     total = parts[0]
     for part in parts[1:]:
         total = total + part

@@ -81,7 +81,8 @@ def refuse_captured(name: str, tensor: Tensor, result: Tensor, called: str | Non
         RuntimeError: PyTorch's messages.
     """
     level = thread.levels[result._spec.level - 1]
-    if not level.maps:
+    between = thread.levels[tensor._spec.level : level.depth - 1] if called == "" else ()
+    if not (level.maps and all(further.maps for further in between)):
         shown = f"{name}.Tensor" if name in WITH_TENSOR else f"{name}.Scalar" if name == "fill_" else name
         raise RuntimeError(
             "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
