@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import pickle
 import signal
 import subprocess
@@ -17,9 +18,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import conftest
 
+from . import bits
 from .hunting import Group, Hunt, hunt, right_module, runnable
 from .steps import FEATURES
 
@@ -34,6 +37,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help=f"only these features, divided by commas: {', '.join(FEATURES)}")
     parser.add_argument("--replay", metavar="SEED:NUMBER", help="one program: print it, and how it differs")
     parser.add_argument("--left", action="store_true", help="print the groups that are left as they are, too")
+    parser.add_argument("--bits", type=float, default=0.1, metavar="SHARE",
+                        help="of how many programs two processes are compared bit by bit (a tenth)")  # fmt: skip
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -41,15 +46,22 @@ def arguments() -> argparse.Namespace:
 class Kept:
     """A hunt as it is kept in a folder. See Note [Crashes]."""
 
-    def __init__(self, folder: Path, hunting: Hunt) -> None:
-        self.state, self.current, self.hunting = folder / "state", folder / "current", hunting
-        self.begun = time.time()
+    def __init__(self, folder: Path, hunting: Hunt, share: float = 0.0) -> None:
+        self.state, self.current, self.programs = folder / "state", folder / "current", folder / "programs"
+        self.hunting, self.share, self.begun = hunting, share, time.time()
+        hunting.tell = self.keep
 
     def load(self) -> None:
         """Go on where another process ended."""
         if self.state.exists():
             self.begun, found = pickle.loads(self.state.read_bytes())
             self.hunting.found(found)
+
+    def keep(self, seed: str, text: str) -> None:
+        """Write programs down of which two processes are compared: Note [Two processes] in ``bits.py``."""
+        if Random(f"bits {seed}").random() < self.share:
+            with self.programs.open("a") as file:
+                file.write(json.dumps([seed, text]) + "\n")
 
     def save(self) -> None:
         self.state.write_bytes(pickle.dumps((self.begun, self.hunting.kept())))
@@ -91,6 +103,14 @@ def closing(hunting: Hunt) -> str:
             f"{len(hunting.groups) - left} groups, and {left} that are left as they are")  # fmt: skip
 
 
+def by_feature(hunting: Hunt) -> str:
+    """How many programs drew from each feature, and how many of them differ."""
+    lines = [f"{'programs by feature':<22} {'run':>7} {'differ':>7} {'left':>7}"]
+    for name, count in hunting.features.most_common():
+        lines.append(f"{name:<22} {count:>7,} {hunting.differ_by[name]:>7,} {hunting.left_by[name]:>7,}")
+    return "\n".join(lines)
+
+
 def replay(hunting: Hunt, seed: str) -> int:
     print(runnable(hunting.program(seed)), "\n", flush=True)
     group = hunting.examine(seed)
@@ -105,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     hunting = Hunt(right_module(), frozenset(filter(None, options.only.split(","))))
     if options.replay:
         return replay(hunting, options.replay)
-    kept = Kept(options.folder, hunting)
+    kept = Kept(options.folder, hunting, options.bits)
     kept.load()
     seed, _, start = options.seed.partition(":")
     count = options.programs or (None if options.minutes else 100)
@@ -117,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
         if group.left is None or options.left:
             why = f" LEFT: {group.left}" if group.left else ""
             print(f"\n{len(group.seeds)} programs ({', '.join(group.seeds[:4])}): {group.key}{why}\n{group.text()}")
-    print(f"\n{closing(hunting)}", flush=True)
+    print(f"\n{by_feature(hunting)}\n\n{closing(hunting)}", flush=True)
     return 0
 
 
@@ -142,6 +162,9 @@ def main() -> int:
         while (status := ended(command)) < 0:
             crashed.append(f"{Path(folder, 'current').read_text()} (signal {-status})")
             print(f"\n--- crashed: program {crashed[-1]}", flush=True)
+        programs = Path(folder, "programs")
+        if programs.exists():
+            print(bits.in_two_processes(programs).text(), flush=True)
     if crashed:
         print(f"{len(crashed)} programs crashed: {', '.join(crashed)}")
     return status

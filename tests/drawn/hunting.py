@@ -11,7 +11,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, wraps
 from random import Random
 from typing import Any
 
@@ -19,9 +19,9 @@ import tapegrad
 
 from .comparing import Difference
 from .left import left_out
-from .modes import MODES, at_a_jump
-from .playing import HELPERS
-from .programs import draw
+from .modes import MODES, at_a_jump, modes_of
+from .playing import HELPERS, attempt
+from .programs import Drawn, draw
 from .shrinking import smallest
 
 
@@ -31,7 +31,23 @@ def right_module() -> Any:
         return tapegrad
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)  # of several writes to one place the last is then always the same
+    register = torch.Tensor.register_hook
+    if not hasattr(register, "looks"):
+        torch.Tensor.register_hook = hook_that_looks(torch, register)
     return torch
+
+
+def hook_that_looks(torch: Any, register: Callable) -> Callable:
+    """``register_hook`` that asks for the node first: PyTorch crashes where a view was written to since then."""
+
+    @wraps(register)
+    def looking(self: Any, hook: Callable) -> Any:
+        with torch._C.DisableTorchFunction():
+            attempt(lambda: self.grad_fn)
+        return register(self, hook)
+
+    looking.looks = True  # type: ignore[attr-defined]
+    return looking
 
 
 QUICK = ("at once", "deferred")
@@ -69,7 +85,10 @@ class Hunt:
     Attributes:
         module: the right one.
         groups: what was found, by key.
+        tell: is told each program before it is run.
         drawn: how many programs there were; ``runs`` counts them by mode, ``differing`` those that differ.
+        features: how many programs draw from a feature; ``differ_by``, ``left_by``: how many of these differ, and how
+            many in a way that is left as it is.
     """
 
     def __init__(self, module: Any, only: frozenset[str] = frozenset(), shrink: int = 160) -> None:
@@ -77,11 +96,13 @@ class Hunt:
         self.groups: dict[str, Group] = {}
         self.known: dict[str, list[Group]] = {}
         self.drawn = self.differing = 0
+        self.tell: Callable[[str, str], None] = lambda seed, text: None
         self.runs: Counter[str] = Counter()
+        self.features, self.differ_by, self.left_by = Counter[str](), Counter[str](), Counter[str]()
 
     def kept(self) -> dict[str, Any]:
         """What was found so far, to go on with in another process."""
-        return {name: item for name, item in vars(self).items() if name not in ("module", "only", "shrink")}
+        return {name: item for name, item in vars(self).items() if name not in ("module", "only", "shrink", "tell")}
 
     def found(self, kept: dict[str, Any]) -> None:
         """Go on with what another process has found."""
@@ -89,23 +110,34 @@ class Hunt:
 
     def program(self, seed: str) -> str:
         """The program of a seed."""
+        return self.draw(seed).text
+
+    def draw(self, seed: str) -> Drawn:
+        """The program of a seed, and what it draws from."""
         return draw(self.module, Random(seed), self.only)
 
     def examine(self, seed: str) -> Group | None:
         """Draw one program and run it in every mode; the group that it belongs to, if it differs."""
         self.drawn += 1
         try:
-            text = self.program(seed)
+            text, features = self.draw(seed)
         except Exception as error:  # whatever it is: a long run goes on
             return self.put(seed, "drawing", "", machine_fault("", error))
-        chances = Random(f"modes {seed}")
-        for mode, (run, one_of) in MODES.items():
-            if chances.randrange(one_of):
-                continue
+        self.features.update(features)
+        self.tell(seed, text)
+        group = self.compare(seed, text)
+        if group is not None:
+            self.differing += 1
+            (self.differ_by if group.left is None else self.left_by).update(features)
+        return group
+
+    def compare(self, seed: str, text: str) -> Group | None:
+        """Run a program in the modes that its seed says; the group that it belongs to, if it differs."""
+        for mode in modes_of(seed):
+            run, _ = MODES[mode]
             self.runs[mode] += 1
             found = examined(run, self.module, text)
             if found is not None:
-                self.differing += 1
                 return self.put(seed, mode, text, found)
         return None
 
@@ -116,7 +148,7 @@ class Hunt:
         if len(known) >= 2:
             known[-1].seeds.append(seed)
             return known[-1]
-        program, found = (text, found) if mode == "drawing" else self.shrunk(mode, text, found)
+        program, found = (text, found) if mode == "drawing" else self.shrunk(mode, text, found, 1 + 2 * len(known))
         key = f"{mode}: {found.key}: {calls_in(program)}"
         left = left_out(program, found) or self.jumps(program, found)
         group = self.groups.setdefault(key, Group(mode, found.key, program, found.what, left=left))
@@ -130,7 +162,8 @@ class Hunt:
         """Why programs need not agree, if they need not. See Note [Tolerances]."""
         return "at a jump" if at_a_jump(self.module, program, found.kind) else None
 
-    def shrunk(self, mode: str, text: str, found: Difference) -> tuple[str, Difference]:
+    def shrunk(self, mode: str, text: str, found: Difference, hurry: int = 1) -> tuple[str, Difference]:
+        """The program made small, and how that differs. ``hurry``: by how much fewer tries."""
         run = partial(examined, MODES[mode][0])
         last = [found]
 
@@ -141,7 +174,7 @@ class Hunt:
                 last[0] = other
             return same
 
-        return smallest(text, still, self.shrink if mode in QUICK else self.shrink // 3), last[0]
+        return smallest(text, still, self.shrink // (hurry if mode in QUICK else 3 * hurry)), last[0]
 
 
 def examined(run: Callable, module: Any, text: str) -> Difference | None:
@@ -178,13 +211,15 @@ def runnable(program: str) -> str:
         if name not in needed:
             needed.append(name)
             source = ast.unparse(HELPERS[name])
-            waiting += [other for other in HELPERS if other != name and re.search(rf"\b{other}\(", source)]
-    lines = ["import torch  # or: import tapegrad as torch"]
+            waiting += [other for other in HELPERS if other != name and re.search(rf"\b{other}\b", source)]
+    helpers = "\n".join(ast.unparse(HELPERS[name]) for name in HELPERS if name in needed)
+    lines = [f"import {name}" for name in ("threading", "warnings") if f"{name}." in helpers]
+    lines += ["import torch  # or: import tapegrad as torch"]
     lines += ["F = torch.nn.functional"] * ("F." in program) + ["forward_ad = torch.autograd.forward_ad"] * (
         "forward_ad." in program
     )
-    lines += ["seen = []"] * ("log" in needed) + [ast.unparse(HELPERS[name]) for name in HELPERS if name in needed]
-    return "\n".join([*lines, program])
+    lines += ["seen = []"] * ("seen" in helpers)
+    return "\n".join([*lines, *filter(None, [helpers]), program])
 
 
 def hunt(

@@ -134,7 +134,8 @@ def out(w: Writer) -> str | None:
     x = w.tensor()
     if x is None:
         return None
-    o = w.target(lambda o: is_defined(o) and o.numel() and set(elements(o)).isdisjoint(elements(w[x])))
+    read = elements(w[x])
+    o = w.target(lambda o: is_defined(o) and o.numel() and w.is_alone(o) and set(elements(o)).isdisjoint(read))
     target = w.choice(("torch.empty(0)", f"torch.empty(0, dtype={w[x].dtype})", f"torch.zeros_like({x})"))
     slots, made = Slots(w, x), o is None or w.chance(30)
     slots["o"] = w.new_name() if made else o if not w[o].ndim or w.chance(70) else f"{o}[{w.index(w[o])}]"
@@ -153,7 +154,7 @@ def any_write(w: Writer) -> str | None:
 
 @step(4, "moves")
 def move(w: Writer) -> str | None:
-    x = w.target(lambda x: x.is_contiguous())
+    x = w.target(lambda x: x.is_contiguous() and w.is_alone(x))
     return x and w.choice(MOVES).format_map(Slots(w, x, near=True))
 
 

@@ -5,33 +5,48 @@ A program is compiled as a step: its first statements make leaves, the others ar
 that they made. The function is called four times, with leaves made anew each time, or always with the same ones; the
 same function is called as often on the right module. Programs that raise are not compiled: what a step leaves that
 fails half-way is a matter of its own.
+
+Note [What is compiled here]
+To compile takes longer than all else. So a piece of what is deferred is compiled when it comes for the third time, in
+any programs or in one that is run four times ("remembered"), and never before that because its kernels are new.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from math import inf
+from random import Random
 from typing import Any
 
 import jax
 import numpy as np
 
 import tapegrad
+from tapegrad.execution import programs
 from tapegrad.execution.deferred import recording
 from tapegrad.interop import to_jax
 
 from .comparing import Difference, differences, first_difference, magnitudes, nudged
-from .playing import HIDDEN, Account, Player, play, quiet, sentence, statements
+from .playing import HIDDEN, Account, Player, play, quiet, sentence, settle, statements
 
 CALLS = 4
 NUDGES = 8
 """How often leaves are changed a little: half of the changes may leave what was rounded on the same side of a jump."""
 
 
+@lru_cache(maxsize=8)
+def right(module: Any, text: str, watched: bool = True) -> Any:
+    """What a run on the right module gives, which several modes are compared with."""
+    return play(Player(module), text, watched)
+
+
 def at_once(module: Any, text: str) -> Difference | None:
     """Computed at once, looked at after each statement. Without PyTorch that is what is right."""
-    return None if module is tapegrad else first_difference(play(Player(tapegrad), text), play(Player(module), text))
+    return None if module is tapegrad else first_difference(play(Player(tapegrad), text), right(module, text))
 
 
 def deferred(module: Any, text: str) -> Difference | None:
@@ -46,17 +61,26 @@ def remembered(module: Any, text: str) -> Difference | None:
 
 def repeated(module: Any, text: str, times: int) -> Difference | None:
     watched = len(text) % 2 == 0
-    expected = play(Player(module), text, watched)
-    tapegrad.set_execution("deferred")
-    try:
+    expected = right(module, text, watched)
+    with as_deferred():
         for _ in range(times):
             found = first_difference(play(Player(tapegrad), text, watched), expected)
             if found is not None:
                 return found
+    return None
+
+
+@contextmanager
+def as_deferred() -> Iterator[None]:
+    """What is called here is deferred; what is left so is not run."""
+    tapegrad.set_execution("deferred")
+    before, programs.SECONDS_PER_PIECE = programs.SECONDS_PER_PIECE, inf  # see Note [What is compiled here]
+    try:
+        yield
     finally:
+        programs.SECONDS_PER_PIECE = before
         recording.__init__()  # type: ignore[misc]
         tapegrad.set_execution("immediate")
-    return None
 
 
 # -- compiled ----------------------------------------------------------------------------------------------------------
@@ -64,15 +88,7 @@ def repeated(module: Any, text: str, times: int) -> Difference | None:
 
 def compiled(module: Any, text: str) -> Difference | None:
     """As a step that is compiled. See Note [Repeatable programs]."""
-    player = Player(module)
-    if any(raised for _, raised, _ in play(player, text)[0]):
-        return None
-    alone = len(text) % 5 > 0
-    made = {
-        name: f"{name}.detach().clone()" if alone and isinstance(item, module.Tensor) else name
-        for name, item in sorted(player.pool.items())
-    }
-    program = as_step(text, made)
+    program = step_of(module, text)
     if program is None:
         return None
     setup, step, fresh = program
@@ -89,6 +105,25 @@ def compiled(module: Any, text: str) -> Difference | None:
             for where, what, key in differences(*values, name, scale):
                 return Difference("compiled", f"step() # call {number}", f"{where}: {what}", f"compiled: {key}")
     return None
+
+
+def calls_as_step(module: Any, text: str, wrap: Callable) -> list[Any] | None:
+    """What can be seen of a program as a step, where it can be one."""
+    program = step_of(module, text)
+    return program and calls_of(module, *program, wrap)
+
+
+def step_of(module: Any, text: str) -> tuple[str, str, bool] | None:
+    """A program that doesn't raise as a step: see ``as_step``."""
+    player = Player(module)
+    if any(raised for _, raised, _ in play(player, text, watched=False)[0]):
+        return None
+    alone = len(text) % 5 > 0
+    made = {
+        name: f"{name}.detach().clone()" if alone and isinstance(item, module.Tensor) else name
+        for name, item in sorted(player.pool.items())
+    }
+    return as_step(text, made)
 
 
 MAKES_LEAF = re.compile(r"^\w = torch\.tensor\((?!.*requires_grad_\(\)\.clone)")
@@ -124,8 +159,8 @@ def as_step(text: str, made: dict[str, str]) -> tuple[str, str, bool] | None:
 def calls_of(module: Any, setup: str, step: str, fresh: bool, wrap: Callable) -> list[Any] | None:
     """What can be seen after each call of a step; None if the right module raises."""
     player = Player(module)
+    settle(module)
     found: list[Any] = []
-    hidden = (*HIDDEN, "grad_fn")
     with quiet():
         try:
             exec(setup, player.names)
@@ -138,16 +173,22 @@ def calls_of(module: Any, setup: str, step: str, fresh: bool, wrap: Callable) ->
                     exec(setup, player.names)
                     leaves = player.pool
                 given = function(*[leaves[name] for name in arguments_of(step)])
-                result = {**leaves, **given}
-                marks = {name: player.marks_of(item, hidden) for name, item in result.items()}
-                numbers = {name: player.numbers_of(item) for name, item in result.items()}
-                grads = {f"{name}.grad": player.gradient(item.grad) for name, item in leaves.items()}
-                found.append({"marks": marks, **numbers, **grads, "log": player.numbers_of(player.names["seen"])})
+                settle(module)
+                found.append(after_call(player, leaves, {**leaves, **given}))
         except Exception as error:
             if module is not tapegrad or function is player.names["step"]:
                 return None
             found.append(f"{type(error).__name__}: {sentence(error)}")
     return found
+
+
+def after_call(player: Player, leaves: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    """What can be seen of leaves, of what a step gave, and of what hooks were given."""
+    with player.module._C.DisableTorchFunctionSubclass():
+        marks = {name: player.marks_of(item, (*HIDDEN, "grad_fn")) for name, item in result.items()}
+        numbers = {name: player.numbers_of(item) for name, item in result.items()}
+        grads = {f"{name}.grad": player.gradient(item.grad) for name, item in leaves.items()}
+        return {"marks": marks, **numbers, **grads, "log": player.numbers_of(player.names["seen"])}
 
 
 def arguments_of(step: str) -> list[str]:
@@ -196,7 +237,13 @@ def renumbered(account: Account, other: Account) -> Account:
 
 
 MODES: dict[str, tuple[Callable[[Any, str], Difference | None], int]] = {
-    "at once": (at_once, 1), "deferred": (deferred, 1), "remembered": (remembered, 12), "compiled": (compiled, 6),
-    "jax": (by_jax, 1),
+    "at once": (at_once, 1), "deferred": (deferred, 1), "remembered": (remembered, 12), "compiled": (compiled, 8),
+    "jax": (by_jax, 3),
 }  # fmt: skip
 """What runs a program; and of how many programs one is run so."""
+
+
+def modes_of(seed: str) -> list[str]:
+    """In which modes the program of a seed is run."""
+    chances = Random(f"modes {seed}")
+    return [mode for mode, (_, one_of) in MODES.items() if not chances.randrange(one_of)]

@@ -83,7 +83,8 @@ class Player:
     def marks(self, tainted: Container[str] = (), direct: Container[str] = ()) -> dict[str, Any]:
         """What can be seen of the pool without its numbers."""
         hidden = {name: HIDDEN + ("grad_fn",) * (name in direct) for name in self.pool if name in tainted}
-        found = {name: self.marks_of(item, hidden.get(name, ())) for name, item in sorted(self.pool.items())}
+        with self.module._C.DisableTorchFunctionSubclass():
+            found = {name: self.marks_of(item, hidden.get(name, ())) for name, item in sorted(self.pool.items())}
         for name, marks in found.items():
             if isinstance(marks, dict) and isinstance(marks.get("version"), int):
                 marks["version"] -= self.first_version(name, marks["version"])
@@ -105,6 +106,10 @@ class Player:
 
     def numbers(self) -> dict[str, Any]:
         """The numbers of the pool, gradients, and what hooks were given."""
+        with self.module._C.DisableTorchFunctionSubclass():
+            return self.numbers_now()
+
+    def numbers_now(self) -> dict[str, Any]:
         found: dict[str, Any] = {"log": self.numbers_of(self.names["seen"])}
         for name, item in sorted(self.pool.items()):
             found[name] = self.numbers_of(item)
@@ -149,6 +154,7 @@ def steps_of(tensor: Any) -> tuple[int, ...]:
 
 
 MARKS: dict[str, Callable[[Any], Any]] = {
+    "class": lambda x: type(x).__name__,
     "dtype": lambda x: str(x.dtype).rpartition(".")[2],
     "shape": lambda x: tuple(x.shape),
     "requires_grad": lambda x: x.requires_grad,
@@ -186,6 +192,20 @@ def quiet() -> Iterator[None]:
         yield
 
 
+def settle(module: Any) -> None:
+    """Put back what a program may have set for good."""
+    if module.get_default_dtype() is not module.float32:
+        module.set_default_dtype(module.float32)
+    if not module.is_grad_enabled():
+        module.set_grad_enabled(True)
+    if module.is_anomaly_enabled():
+        module.set_anomaly_enabled(False)
+    if module.is_autocast_enabled("cpu"):
+        module.set_autocast_enabled("cpu", False)
+    if module.get_autocast_dtype("cpu") is not module.bfloat16:
+        module.set_autocast_dtype("cpu", module.bfloat16)
+
+
 TAINTING = re.compile(r"\.grad\b|vmap|autograd\.grad\(|torch\.func\.|autograd\.functional|forward_ad|\.apply\(")
 ALIAS = re.compile(r"\w = (\w)\[\d\]$")
 """A name of a part of a thing."""
@@ -218,6 +238,7 @@ def play(player: Player, text: str, watched: bool = True) -> tuple[Account, dict
     account: Account = []
     program = statements(text)
     tainted, direct = set[str](), set[str]()
+    settle(player.module)
     with quiet():
         for number, (source, code) in enumerate(program, 1):
             raised = player.run(code)
@@ -227,4 +248,5 @@ def play(player: Player, text: str, watched: bool = True) -> tuple[Account, dict
             direct |= player.names_of_same(direct)
             look = watched or number == len(program)
             account.append((source, raised, player.marks(tainted, direct) if look else {}))
+        settle(player.module)
         return account, player.numbers()

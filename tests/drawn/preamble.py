@@ -1,5 +1,8 @@
 """What the lines of a drawn program may speak of, besides ``torch``. A program is printed with what it uses of this."""
 
+import threading
+import warnings
+
 import tapegrad as torch
 
 seen = []
@@ -131,3 +134,180 @@ class Pair(torch.autograd.Function):
         if second is not None:
             total = total - second * x.sin()
         return total, None
+
+
+# -- what is handed to those who would do it themselves ----------------------------------------------------------------
+
+
+def called(func):
+    """The name by which a function is known: that of the first place where it is found."""
+    name = func.__name__
+    if name in ("__get__", "__set__", "__delete__"):
+        kinds = [vars(kind).items() for kind in torch.Tensor.__mro__]
+        return next((f"Tensor.{key}.{name}" for kind in kinds for key, item in kind if item is func.__self__), name)
+    for place in ("Tensor", "", "nn.functional", "linalg", "special", "fft", "_C"):
+        home = torch
+        for part in filter(None, place.split(".")):
+            home = getattr(home, part)
+        for known in (name, f"__{name}__", f"__r{name}__"):
+            if getattr(home, known, None) is func:
+                return f"{place}.{known}".lstrip(".")
+    return f"? {name}"
+
+
+def handed(who, func, types):
+    """Note that a function was handed over."""
+    seen.append([who, called(func), [kind.__name__ for kind in types]])
+
+
+def bare(item):
+    """A tensor without its class."""
+    return item.as_subclass(torch.Tensor) if isinstance(item, torch.Tensor) else item
+
+
+class Tagged(torch.Tensor):
+    """Notes what it is handed, and leaves it to tensors."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        handed("Tagged", func, types)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+class Tabled(torch.Tensor):
+    """Goes by a table of functions; what isn't in it is left to tensors."""
+
+    table = {}
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        handed("Tabled", func, types)
+        if func in cls.table:
+            return cls.table[func](*[bare(item) for item in args], **(kwargs or {}))
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def tabled(x, table):
+    """A tensor that goes by this table."""
+    return x.as_subclass(type("Tabled", (Tabled,), {"table": table}))
+
+
+class Thing:
+    """No tensor, but goes by a table; what isn't in it is refused."""
+
+    table = {}
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        handed("Thing", func, types)
+        return cls.table[func](*args, **(kwargs or {})) if func in cls.table else NotImplemented
+
+
+def thing(table):
+    """A thing that goes by this table."""
+    return type("Thing", (Thing,), {"table": table})()
+
+
+class Reflected:
+    """No tensor, and knows what tensors may do with it from the left."""
+
+    def __radd__(self, other):
+        return other + 10
+
+    def __rmul__(self, other):
+        return other * 10
+
+    def __rsub__(self, other):
+        return "rsub"
+
+    def __rtruediv__(self, other):
+        return "rtruediv"
+
+    def __rpow__(self, other):
+        return "rpow"
+
+    def __rmatmul__(self, other):
+        return "rmatmul"
+
+    def __gt__(self, other):
+        return "gt"
+
+
+class Refusing(Reflected):
+    """Refuses all that it is handed, but knows what may be done from the left."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        handed("Refusing", func, types)
+        return NotImplemented
+
+
+class Watching(torch.overrides.TorchFunctionMode):
+    """Notes what is called while it is on; what is in its table is done by that."""
+
+    def __init__(self, tag, table=()):
+        super().__init__()
+        self.tag, self.table = tag, dict(table)
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        handed(self.tag, func, types)
+        return self.table.get(func, func)(*args, **(kwargs or {}))
+
+
+# -- warnings, threads, modules side by side ---------------------------------------------------------------------------
+
+
+def warned(call):
+    """What a call gives; what it warns of is noted."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        always = torch.is_warn_always_enabled()
+        torch.set_warn_always(True)
+        try:
+            return call()
+        finally:
+            torch.set_warn_always(always)
+            told = [str(w.message).partition(" (Triggered internally")[0] for w in caught]
+            seen.append(["warned", [w.category.__name__ for w in caught], told])
+
+
+def modes():
+    """What is set, as this thread sees it."""
+    on = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_anomaly_enabled()
+    cast = torch.is_autocast_enabled("cpu"), str(torch.get_autocast_dtype("cpu")).rpartition(".")[2]
+    return [*on, *cast, str(torch.get_default_dtype()).rpartition(".")[2]]
+
+
+def in_thread(call):
+    """What a call gives in another thread, which is waited for."""
+    answers = []
+
+    def run():
+        try:
+            answers.append((call(), None))
+        except Exception as error:
+            answers.append((None, error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if answers[0][1] is not None:
+        raise answers[0][1]
+    return answers[0][0]
+
+
+def ensemble(kind, *settings, **more):
+    """The parameters of two modules, stacked, their buffers, and a module that computes with them."""
+    models = [filled(kind, *settings, **more) for _ in range(2)]
+    with torch.no_grad():
+        for p in models[1].parameters():
+            p.mul_(0.5)
+    return *torch.func.stack_module_state(models), filled(kind, *settings, **more)
+
+
+def wave(*shape):
+    """A larger tensor, of numbers that have many digits."""
+    count = 1
+    for length in shape:
+        count *= length
+    return torch.arange(count).mul(0.7).sin().reshape(shape)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import memory, training
+from . import memory, orders, outputs, overriding, scattering, threads, training, transforming
+from .playing import settle
 from .steps import FEATURES, STEPS, WEIGHTS, function, leaf
 from .writer import SHAPES, Writer
 
-__all__ = ["draw", "memory", "smooth_program", "training"]
+__all__ = ["Drawn", "draw", "memory", "orders", "outputs", "overriding", "scattering", "smooth_program", "threads",
+           "training", "transforming"]  # fmt: skip
+SMOOTH = "smooth functions"
+FEATURE_OF = {step.__name__: feature for feature, steps in FEATURES.items() for step in steps}
+
+
+class Drawn(NamedTuple):
+    """A program, and the features that it draws from."""
+
+    text: str
+    features: frozenset[str]
 
 
 def smooth_program(writer: Writer) -> str:
@@ -29,11 +40,12 @@ def smooth_program(writer: Writer) -> str:
     return "\n".join(writer.lines)
 
 
-def draw(module: Any, chances: Any, only: frozenset[str] = frozenset()) -> str:
+def draw(module: Any, chances: Any, only: frozenset[str] = frozenset()) -> Drawn:
     """One program: two leaves at least, then about ten steps. ``only`` names features to which steps are kept."""
+    settle(module)
     writer = Writer(module, chances)
     if (chances.random() < 0.08 and not only) or "smooth" in only:
-        return smooth_program(writer)
+        return Drawn(smooth_program(writer), frozenset({SMOOTH}))
     writer = Writer(module, chances, plain=chances.random() < 0.6)
     weights = (
         [w * any(s in FEATURES[f] for f in only | {"leaves"}) for s, w in zip(STEPS, WEIGHTS, strict=True)]
@@ -41,4 +53,6 @@ def draw(module: Any, chances: Any, only: frozenset[str] = frozenset()) -> str:
         else WEIGHTS
     )
     writer.write([leaf], [1], chances.randint(1, 3))
-    return writer.write(STEPS, weights, chances.randint(4, 14))
+    text = writer.write(STEPS, weights, chances.randint(4, 14))
+    settle(module)
+    return Drawn(text, frozenset(FEATURE_OF[step.__name__] for step in writer.written))

@@ -13,7 +13,7 @@ Step = Callable[[Writer], "str | None"]
 STEPS: list[Step] = []
 WEIGHTS: list[int] = []
 FEATURES: dict[str, list[Step]] = {}
-"""Steps by what they are about: what ``--only`` names."""
+"""Steps by what they are about: what ``--only`` names, and by what programs are counted."""
 
 PURE = ("smooth", "smooth", "elementwise", "reductions", "shapes", "joining", "products", "losses", "indexing")
 GRADUAL = (

@@ -1,14 +1,18 @@
 """A fixed handful of drawn programs, and that the machine can fail. The recorded run is ``python -m tests.drawn``."""
 
 import ast
+import json
+from collections import Counter
 from random import Random
 
 import pytest
 
 import tapegrad
+from drawn.bits import compared, digests, in_two_processes, replay
 from drawn.comparing import nudged
 from drawn.hunting import Hunt, right_module, runnable
 from drawn.modes import MODES, as_step, at_a_jump, at_once, compiled, deferred
+from drawn.playing import Player, play
 from drawn.shrinking import smaller, smallest
 from drawn.steps import FEATURES
 from drawn.writer import Writer
@@ -44,9 +48,9 @@ def test_what_matters_is_drawn():
         "no_grad()",
         "saved_tensors_hooks",
     )
-    missing = [
-        word for word in (*words, ".apply(", "make_dual", ".data", "detach()", "if ", "for i in") if word not in text
-    ]
+    words += (".apply(", "make_dual", ".data", "detach()", "if ", "for i in", "scatter_reduce(", "functional_call(")
+    words += ("as_subclass(", "tabled(", "thing(", "Watching(", "in_thread(", "warned(", "out=", "batch_norm(")
+    missing = [word for word in words if word not in text]
     assert not missing
 
 
@@ -113,6 +117,132 @@ def test_derivatives_are_compared_with_those_of_jax(wrong_formula):
     leaf = "a = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)"
     program = f"{leaf}\ndef smooth(x):\n    return x.sin().sum()"
     assert MODES["jax"][0](tapegrad, program).kind == "jax"
+
+
+# -- the families that came last: programs that agree, and a fault that makes each differ ------------------------------
+
+
+def silent(function):
+    """A fault: a function that does nothing."""
+    return lambda *args, **options: args[0]
+
+
+A = "a = torch.tensor([0.5, 1.0], requires_grad=True)\n"
+FAULTS = {
+    "written transforms": (
+        "r = torch.zeros(2, 3)\ntorch.func.vmap(lambda v, r: r.add_(v))(torch.ones(2, 3), r)\nlog('r', r)",
+        "Tensor.add_", lambda add: lambda self, other: self + other,
+    ),
+    "subclasses": (
+        A + "log('s', bare(torch.sin(a.as_subclass(Tagged))))", "sin", lambda sin: tapegrad.Tensor.sin,
+    ),
+    "tables": (
+        A + "log('t', bare(torch.sin(tabled(a, {torch.sin: torch.cos}))))", "sin", lambda sin: tapegrad.Tensor.sin,
+    ),
+    "function modes": (
+        A + "with Watching('w', {torch.sin: torch.cos}):\n    b = torch.sin(a)",
+        "sin", lambda sin: tapegrad.Tensor.sin,
+    ),
+    "parts": (
+        "m = torch.full((4, 3), 7.0)\ntorch.sin(torch.ones(3), out=m[1])", "sin", lambda sin: lambda x, out: x.sin(),
+    ),
+    "scattered": (
+        "s = torch.ones(3)\nlog('s', s.scatter_reduce(0, torch.tensor([0, 0, 1]), s * 2, 'sum', include_self=False))",
+        "Tensor.scatter_reduce", lambda f: lambda *args, include_self: f(*args),
+    ),
+    "scattered tangents": (
+        "log('t', torch.func.jvp(lambda s: s.scatter_reduce(0, torch.tensor([0]), s[:1], 'amax'), (torch.ones(3),), "
+        "(torch.ones(3) * 2,))[1])", "func.jvp", lambda jvp: lambda f, x, t: (f(*x), t[0] * 1.5),
+    ),
+    "deprecated": (
+        "log('w', warned(lambda: torch.nn.functional.mse_loss(torch.ones(2), torch.ones(2), size_average=False)))",
+        "nn.functional.mse_loss", lambda loss: lambda x, y, size_average: loss(x, y, reduction="sum"),
+    ),
+    "threads": (
+        "def f():\n    torch.set_default_dtype(torch.float64)\nin_thread(f)\nb = torch.ones(2)",
+        "set_default_dtype", silent,
+    ),
+    "zeros": (
+        A + "b, = torch.autograd.grad(a.exp().sum(), [a], create_graph=True)\nlog('b', b.requires_grad)",
+        "autograd.grad", lambda grad: lambda *args, create_graph: grad(*args),
+    ),
+    "asked twice": (
+        A + "g = torch.autograd.grad(a.exp().sum(), [a, a * 1], allow_unused=True)\nlog('g', *g)",
+        "autograd.grad", lambda grad: lambda *args, **options: grad(*args, **options)[:1] * 2,
+    ),
+    "accumulators": (
+        A + "k = torch.autograd.graph.get_gradient_edge(a).node\nk.register_prehook(lambda g: log('k', *g))\n"
+        "h = a.register_post_accumulate_grad_hook(lambda p: log('h', p.grad))\na.exp().sum().backward()",
+        "Tensor.register_post_accumulate_grad_hook", silent,
+    ),
+    "repeated": (
+        "for i in range(5):\n    log('i', (wave(8, 8) @ wave(8, 8)).sum(0))",
+        "Tensor.sum", lambda f: lambda x, d: f(x, 1),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("family", FAULTS)
+def test_a_fault_of_a_family_is_found(family, monkeypatch):
+    program, name, fault = FAULTS[family]
+    assert at_once(right_module(), program) is None
+    owner, _, attribute = name.rpartition(".")
+    place = tapegrad
+    for part in filter(None, owner.split(".")):
+        place = getattr(place, part)
+    monkeypatch.setattr(place, attribute, fault(getattr(place, attribute)))
+    assert at_once(right_module(), program) is not None
+
+
+def test_what_a_program_sets_is_put_back():
+    program = "torch.set_default_dtype(torch.float64)\ntorch.set_grad_enabled(False)\na = torch.ones(1)"
+    (*_, (_, _, marks)), _ = play(Player(tapegrad), program)
+    assert marks["a"]["dtype"] == "float64"
+    assert tapegrad.get_default_dtype() is tapegrad.float32 and tapegrad.is_grad_enabled()
+
+
+@pytest.mark.parity
+def test_programs_are_counted_by_what_they_draw_from():
+    hunting = Hunt(right_module(), frozenset({"scattered"}))
+    hunting.compare = lambda seed, text: None
+    hunting.examine("count:1")
+    assert hunting.features == Counter({"leaves": 1, "scattered": 1}) and not hunting.differ_by
+
+
+# -- two processes -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_programs(tmp_path):
+    path = tmp_path / "programs"
+    path.write_text("".join(f"{json.dumps([f'bits:{number}', SINE])}\n" for number in range(2)))
+    return path
+
+
+def test_the_same_bits_are_the_same_digests():
+    seen = play(Player(tapegrad), SINE)
+    assert dict(digests(seen)) == dict(digests(play(Player(tapegrad), SINE)))
+    other = seen[0], {**seen[1], "b": seen[1]["b"] * (1 + 2**-23)}
+    assert [name for name, digest in digests(other) if dict(digests(seen))[name] != digest] == ["[1].b"]
+
+
+def test_other_bits_are_told(two_programs, monkeypatch):
+    first, second = two_programs.with_name("1"), two_programs.with_name("2")
+    replay(two_programs, first)
+    sine = tapegrad.Tensor.sin
+    monkeypatch.setattr(tapegrad.Tensor, "sin", lambda self: sine(self) * (1 + 2**-23))
+    replay(two_programs, second)
+    found = compared(first, second)
+    assert found.runs["at once"] == 2 and compared(first, first).differing == []
+    assert {(seed, mode) for seed, mode, _ in found.differing} >= {("bits:0", "at once"), ("bits:1", "at once")}
+    assert "b.grad_fn" in found.text() and "bits: program bits:0, at once" in found.text()
+
+
+@pytest.mark.ring("full")
+def test_two_processes_compute_the_same(two_programs):
+    found = in_two_processes(two_programs)
+    assert found.statuses == (0, 0) and found.runs["at once"] == 2 and not found.differing
 
 
 # -- its parts ---------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from random import Random
 from typing import Any
 
 from .operators import FAMILIES
-from .playing import Player, attempt, quiet, statements, tainted_by
+from .playing import Player, attempt, quiet, settle, statements, tainted_by
 
 LATE = ("INTERNAL ASSERT", "Inplace update to inference tensor")
 """Errors that PyTorch raises when it has done half of what was asked for."""
@@ -50,6 +50,7 @@ class Writer:
         world: the right module after these.
         daring: whether what is drawn now may fail.
         tainted: the names of gradients, and of what was computed from them: see ``playing.py``.
+        written: the steps that are part of the program.
     """
 
     def __init__(self, module: Any, chances: Random, plain: bool = False) -> None:
@@ -59,6 +60,7 @@ class Writer:
         self.world = Player(module)
         self.daring = False
         self.counted = 0
+        self.written: list[Callable[[Writer], str | None]] = []
         self.tainted: set[str] = set()
         self.number_types = {getattr(module, name): name for name in dict.fromkeys(DTYPES)}
 
@@ -81,8 +83,8 @@ class Writer:
             for step in self.chances.choices(steps, weights, k=length):
                 self.daring = self.chance(10)
                 text = step(self)
-                if text:
-                    self.keep(text)
+                if text and self.keep(text):
+                    self.written.append(step)
         return "\n".join(self.lines)
 
     def keep(self, text: str) -> bool:
@@ -102,6 +104,7 @@ class Writer:
 
     def begin_again(self) -> None:
         self.world = Player(self.module)
+        settle(self.module)
         for text in self.lines:
             for _, code in statements(text):
                 if self.world.run(code) is not None:
@@ -109,7 +112,8 @@ class Writer:
 
     def is_tame(self) -> bool:
         """See Note [Tame numbers]."""
-        return all(attempt(self.tame, x) is True for item in self.world.pool.values() for x in self.flat(item))
+        with self.module._C.DisableTorchFunctionSubclass():
+            return all(attempt(self.tame, x) is True for item in self.world.pool.values() for x in self.flat(item))
 
     def flat(self, item: Any) -> list[Any]:
         if isinstance(item, self.module.Tensor):
@@ -164,6 +168,11 @@ class Writer:
         given = {attempt(memory_of, self.world.names.get(name)) for name in self.tainted}
         names = [name for name in names if name not in self.tainted and attempt(memory_of, self[name]) not in given]
         return self.choice(names) if names else None
+
+    def is_alone(self, x: Any) -> bool:
+        """Whether it may be made larger: PyTorch crashes when a view of it then asks for its place in the graph."""
+        shared = self.tensors(lambda y: y is not x and y.requires_grad and memory_of(y) == memory_of(x))
+        return not shared
 
     def recorded(self) -> str | None:
         """The name of a real tensor that requires grad."""
