@@ -1,8 +1,8 @@
 """Parts of SciPy's that are loaded without what stands around them.
 
-``import scipy.linalg`` takes a tenth of a second, a hundred times what it takes to invert a matrix; the compiled part of
-it that has LAPACK's routines is loaded in three milliseconds. So that is loaded by itself, from where SciPy has it; and
-as SciPy's own modules say it, where it is not found there.
+``import scipy.linalg`` takes a tenth of a second, a hundred times what it takes to invert a matrix; the compiled part
+of it that has LAPACK's routines is loaded in three milliseconds. So that is loaded by itself, from where SciPy has it;
+and where it is not found there, with all of ``scipy.linalg``.
 """
 
 from __future__ import annotations
