@@ -522,7 +522,7 @@ def test_the_command_measures_first_calls(monkeypatch, tmp_path, capsys):
 
     opened = lambda module, everybody: nullcontext({who: Nursery(who) for who in everybody})
     monkeypatch.setattr(first_calls, "nurseries", opened)
-    monkeypatch.setattr(kept, "store", kept.Store(None))
+    monkeypatch.setattr(kept, "store", kept.Keeper(None))
     costs = run_command(monkeypatch, tmp_path, "--first-calls")["first_calls"]
     assert costs["x @ w"] == {IMMEDIATE: 2.0, first_calls.KEPT: 1.0} and kept.store.new == {}
     assert "products (8)" in capsys.readouterr().out

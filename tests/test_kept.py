@@ -19,7 +19,7 @@ pytestmark = pytest.mark.once("a file of its own")
 
 @pytest.fixture
 def place(monkeypatch, tmp_path):
-    monkeypatch.setattr(kept, "store", kept.Store(tmp_path))
+    monkeypatch.setattr(kept, "store", kept.Keeper(tmp_path))
     anew()
     yield tmp_path
     anew()
@@ -28,7 +28,7 @@ def place(monkeypatch, tmp_path):
 def anew():
     """Forget everything, as another process has not met it; what is new is on disk then."""
     kept.store.write()
-    kept.store = kept.Store(kept.store.directory)
+    kept.store = kept.Keeper(kept.store.directory)
     torch.execution.clear_caches()
     forget_plans()
 
@@ -148,7 +148,7 @@ def test_functions_and_arrays_come_back_as_they_were():
 
 
 def test_nothing_of_a_file_is_used_that_is_not_what_was_written(tmp_path):
-    store = kept.Store(tmp_path)
+    store = kept.Keeper(tmp_path)
     one, two = kept.digest(b"one"), kept.digest(b"two")
     store.keep(one, b"1111")
     store.keep(two, b"2222")
@@ -157,7 +157,7 @@ def test_nothing_of_a_file_is_used_that_is_not_what_was_written(tmp_path):
 
     def found(data):
         store.path.write_bytes(data)
-        again = kept.Store(tmp_path)
+        again = kept.Keeper(tmp_path)
         return again.find(one), again.find(two)
 
     assert found(data) == (b"1111", b"2222")
@@ -171,29 +171,29 @@ def test_nothing_of_a_file_is_used_that_is_not_what_was_written(tmp_path):
 
 
 def test_a_file_that_others_may_write_to_is_not_read(tmp_path):
-    store = kept.Store(tmp_path / "made")
+    store = kept.Keeper(tmp_path / "made")
     store.keep(b"key", b"entry")
     store.write()
     assert (tmp_path / "made").stat().st_mode & 0o777 == 0o700 and store.path.stat().st_mode & 0o777 == 0o600
-    assert kept.Store(tmp_path / "made").find(b"key") == b"entry"
+    assert kept.Keeper(tmp_path / "made").find(b"key") == b"entry"
     store.path.chmod(0o622)
-    assert kept.Store(tmp_path / "made").find(b"key") is None
+    assert kept.Keeper(tmp_path / "made").find(b"key") is None
 
 
 def test_processes_add_to_a_file_and_it_does_not_grow_for_ever(tmp_path, monkeypatch):
-    first, second = kept.Store(tmp_path), kept.Store(tmp_path)
+    first, second = kept.Keeper(tmp_path), kept.Keeper(tmp_path)
     first.keep(b"a", b"1" * 400)
     second.keep(b"b", b"2" * 400)
     first.write()
     second.write()
-    third = kept.Store(tmp_path)
+    third = kept.Keeper(tmp_path)
     assert third.find(b"a") and third.find(b"b")
     monkeypatch.setattr(kept, "LIMIT", 1000)
-    fourth = kept.Store(tmp_path)
+    fourth = kept.Keeper(tmp_path)
     assert fourth.find(b"b")
     fourth.keep(b"c", b"3" * 400)
     fourth.write()
-    assert sorted(kept.Store(tmp_path)._read().table) == [b"b", b"c"]
+    assert sorted(kept.Keeper(tmp_path)._read().table) == [b"b", b"c"]
     for number in range(5):
         (tmp_path / f"written-{number}.bin").write_bytes(b"")
     fourth.keep(b"d", b"4")
@@ -203,11 +203,11 @@ def test_processes_add_to_a_file_and_it_does_not_grow_for_ever(tmp_path, monkeyp
 
 def test_where_nothing_can_be_written_nothing_happens(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    store = kept.Store(tmp_path / "file" / "within")
+    store = kept.Keeper(tmp_path / "file" / "within")
     assert store.find(b"key") is None
     store.keep(b"key", b"entry")
     store.write()
-    nowhere = kept.Store(None)
+    nowhere = kept.Keeper(None)
     nowhere.keep(b"key", b"entry")
     nowhere.write()
     assert nowhere.find(b"key") is None

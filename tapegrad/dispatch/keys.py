@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.execution.keeping import Place, Unkept, said
+from tapegrad.execution.keeping import KeptEntry, Unkept, said
 from tapegrad.execution.tiering import HostFunction, hosted
 from tapegrad.tape import kept
 from tapegrad.tensor.spec import Spec
@@ -14,7 +14,7 @@ HOME = "tapegrad.ops."
 """Where operators stand that are the same in each process."""
 
 
-def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) -> Place | None:
+def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) -> KeptEntry | None:
     """Where it is kept what is written for a call; None if that can't be said, or nothing is kept.
 
     Args:
@@ -26,7 +26,7 @@ def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) 
     try:
         given = [f"{spec.dtype.name}{list(spec.shape)}" if isinstance(spec, Spec) else said(spec) for spec in specs]
         bound = [f"{name}={said(value)}" for name, value in settings.items()]
-        return Place(what, f"{op.name} {op.kind}", *given, *bound, *map(said, others))
+        return KeptEntry(what, f"{op.name} {op.kind}", *given, *bound, *map(said, others))
     except Unkept:
         return None
 
@@ -52,7 +52,7 @@ class Rather:
             place.keep(made)
 
 
-def kept_from(place: Place | None, trace: Any) -> HostFunction:
+def kept_from(place: KeptEntry | None, trace: Any) -> HostFunction:
     """What the host runs, from a trace; it is kept.
 
     Raises:

@@ -40,7 +40,7 @@ from tapegrad.dispatch.keys import place_of
 from tapegrad.dispatch.patterns import Pattern, names_in, order_of, pattern_of, reader, symbols_in
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host_tier.writer import evaluated, symbolic
-from tapegrad.execution.keeping import Place
+from tapegrad.execution.keeping import KeptEntry
 from tapegrad.execution.symbolic import GeneralTrace, general, let_frames_go, shapes_for, symbols, traced
 from tapegrad.execution.tiering import HostFunction
 from tapegrad.tensor.spec import Size, Spec
@@ -323,7 +323,7 @@ class Structure:
         """The shapes of the results, with symbols."""
         return [tuple([measured(size, self._symbols) for size in shape]) for shape in self._shapes]
 
-    def _place(self, what: str, *others: Any) -> Place | None:
+    def _place(self, what: str, *others: Any) -> KeptEntry | None:
         return place_of(what, self._op, *self._given, self._pattern, self._order, *others)
 
     def _outline(self) -> Outline:
@@ -340,7 +340,7 @@ class Structure:
             raise Untraceable
         return found
 
-    def _made_outline(self, place: Place | None) -> Outline:
+    def _made_outline(self, place: KeptEntry | None) -> Outline:
         arguments = [_example(spec) for spec in self.specs if spec is not None]
         prepare = self._op.prepare
         try:
@@ -432,7 +432,7 @@ class Structure:
         return self._backwards[key]
 
     def _kept_backward(
-        self, place: Place | None, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]
+        self, place: KeptEntry | None, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]
     ) -> GeneralTrace | None:
         try:
             found = self._written_backward(plan, wanted, given)

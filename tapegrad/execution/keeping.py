@@ -132,7 +132,7 @@ def circumstances() -> str:
     ))  # fmt: skip
 
 
-class Place:
+class KeptEntry:
     """Where something is kept, or would be.
 
     Attributes:

@@ -96,7 +96,7 @@ def file_name() -> str:
     return f"written-{digest(repr([versions, list(sources())]).encode()).hex()}.bin"
 
 
-class File:
+class KeptFile:
     """A file of entries, and its table of contents: for each key where its entry begins, its length, and its digest.
 
     Raises:
@@ -136,7 +136,7 @@ def packed(entries: dict[bytes, bytes]) -> bytes:
     return b"".join([digest(contents), len(contents).to_bytes(8, "little"), contents, *entries.values()])
 
 
-class Store:
+class Keeper:
     """What is kept: found by key in the file of a directory, and what is new, which is written at the end.
 
     Attributes:
@@ -149,7 +149,7 @@ class Store:
         self.new: dict[bytes, bytes] = {}
         self.used: set[bytes] = set()
         self.found = self.missed = 0
-        self._file: File | None = None
+        self._file: KeptFile | None = None
         self._opened = directory is None
         self._lock = threading.Lock()
 
@@ -182,9 +182,9 @@ class Store:
                 self._file = self._read()
                 self._opened = True
 
-    def _read(self) -> File | None:
+    def _read(self) -> KeptFile | None:
         with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
-            return File(self.path)  # type: ignore[arg-type]
+            return KeptFile(self.path)  # type: ignore[arg-type]
         return None
 
     def write(self) -> None:
@@ -222,14 +222,14 @@ class Store:
             file.unlink(missing_ok=True)
 
 
-store = Store(default_directory())
+store = Keeper(default_directory())
 
 
 def keep_in(directory: Path | None) -> None:
     """Keep things in a directory from here on; None: nowhere. What was new belongs to the one before."""
     global store
     store.write()
-    store = Store(directory)
+    store = Keeper(directory)
 
 
 _process = os.getpid()
