@@ -239,12 +239,28 @@ class Family:
 
     def _made(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: list[str]) -> Structure | None:
         """The structure of a pattern; if need be for lengths in this order only. None if jax can't trace it."""
-        for constraints in ([], order):
-            try:
-                return Structure(op, specs, settings, pattern, constraints)
-            except Exception:  # whatever a trace with symbols stumbles over
-                continue
+        for constraints in ([], order) if order else ([],):
+            made, again = attempted(op, specs, settings, pattern, constraints)
+            if made is not None or not again:
+                return made
         return None
+
+
+def attempted(*call: Any) -> tuple[Structure | None, bool]:
+    """A structure, if there is one, and else whether it is worth a try with more constraints.
+
+    An error of the operator's own, as of shapes that don't broadcast, comes with all of them.
+    """
+    again = True
+    try:
+        made = Structure(*call)
+    except Untraceable as error:
+        return None, error.args[0] == REFUSED
+    except Exception as error:  # whatever a trace with symbols stumbles over
+        made, again = None, not isinstance(error, RuntimeError)
+    if made is None or made.was_traced:
+        let_frames_go()
+    return made, again
 
 
 class Outline(NamedTuple):
@@ -264,7 +280,7 @@ class Outline(NamedTuple):
 
 
 class Untraceable(Exception):
-    """It is known that a kernel can't be traced with symbols."""
+    """It is known that a kernel can't be traced with symbols; ``REFUSED`` or ``WRONG``."""
 
 
 class Structure:
@@ -280,6 +296,7 @@ class Structure:
         dtypes: the dtypes of the results; ``single`` tells one from a tuple of one.
         forward: what the host runs; None if the kernel is XLA's.
         wide: whether a 64-bit type is involved; None as long as nobody has asked.
+        was_traced: whether it was made by a trace, in this process.
         moulds: what plans have in common. See Note [Moulds] in ``moulds.py``.
     """
 
@@ -334,10 +351,11 @@ class Structure:
         """
         place = self._place("structure")
         found = None if place is None else place()
+        self.was_traced = found is None
         if found is None:
             found = self._made_outline(place)
-        if found == REFUSED:
-            raise Untraceable
+        if found in (REFUSED, WRONG):
+            raise Untraceable(found)
         return found
 
     def _made_outline(self, place: KeptEntry | None) -> Outline:
@@ -354,12 +372,10 @@ class Structure:
             found = Outline(single, dtypes, shapes, self._written(closed, tree))
         except (MemoryError, RecursionError):
             raise
-        except Exception:
+        except Exception as error:
             if place is not None:
-                place.keep(REFUSED)
+                place.keep(WRONG if isinstance(error, RuntimeError) else REFUSED)
             raise
-        finally:
-            let_frames_go()
         if place is not None and self._is_said(shapes):
             place.keep(found)
         return found
@@ -384,7 +400,15 @@ class Structure:
         """As ``Plan.passes``, for all numbers: which lengths are one now, or equal by chance, does not count."""
         found = self._passing.get(plan.needed)
         if found is None:
-            found = self._passing[plan.needed] = plan.passes_at(self.specs, self.out_specs(plan))
+            place = self._place("structure passes", plan.needed)
+            known = None if place is None else place()
+            found = self._passing[plan.needed] = known[0] if known else self._kept_passes(place, plan)
+        return found
+
+    def _kept_passes(self, place: KeptEntry | None, plan: Any) -> bool:
+        found = plan.passes_at(self.specs, self.out_specs(plan))
+        if place is not None:
+            place.keep((found,))
         return found
 
     def _filled(self, floats: dict[str, Any]) -> tuple[tuple, dict]:
@@ -459,8 +483,8 @@ class Structure:
         return self._written(*self._traced(make, [*grads, *saved]))
 
 
-REFUSED = "refused"
-"""What is kept of a structure that can't be traced."""
+REFUSED, WRONG = "refused", "wrong"
+"""What is kept of a structure that can't be traced: by jax, and for an error of the operator's own."""
 
 
 def said_in_python(size: Any) -> str:
