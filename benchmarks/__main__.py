@@ -19,7 +19,19 @@ from typing import Any
 import jax
 
 import tapegrad
-from benchmarks import cold_start, dynamic, lengths, loading, memory, plot, programs, scale, targets, under_jit
+from benchmarks import (
+    cold_start,
+    dynamic,
+    first_calls,
+    lengths,
+    loading,
+    memory,
+    plot,
+    programs,
+    scale,
+    targets,
+    under_jit,
+)
 from benchmarks.apart import case_apart
 from benchmarks.cases import TAPEGRAD, Case, Modules, around_cases, layer_cases, net_cases, operator_cases, write_cases
 from benchmarks.contest import COMPILED, EAGER, IMMEDIATE, JAX_EAGER, JAX_JIT, MODES, TORCH_COMPILE, cores, on_gpu
@@ -79,6 +91,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--compiled", action="store_true", help="compiled steps beside jax.jit, and nothing else")
     parser.add_argument("--modules", action="store_true", help="nets of modules and of functions, and nothing else")
     parser.add_argument("--first-step", action="store_true", help="a cold start on one core, and nothing else")
+    parser.add_argument("--first-calls", action="store_true", help="operators met for the first time, and nothing else")
     parser.add_argument("--limit", type=float, help="seconds after which what changes is not waited for")
     parser.add_argument("--no-torch-compile", action="store_true", help="leave torch.compile out: minutes of compiling")
     parser.add_argument("--no-plot", action="store_true", help="draw nothing")
@@ -159,6 +172,8 @@ def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str
         return of_what_runs_at_once(found, rounds, options.quick, options.only or "")
     if options.compiled:
         return of_compiled(rounds, options.quick, options.only or "")
+    if options.first_calls:
+        return of_first_calls(1 if options.quick else min(rounds, 3), options.quick)
     if options.first_step:
         return of_first_step(min(rounds, 3), options.quick)
     return of_workloads(options, found, rounds)
@@ -251,6 +266,14 @@ def of_cold_start(rounds: int, quick: bool) -> dict[str, Any]:
     rows = [] if quick else targets.cold_rows(results)
     print(cold_start.table(results), targets.lines(rows), sep="\n\n")
     return {"cold_start": results, "targets": rows}
+
+
+def of_first_calls(rounds: int, quick: bool) -> dict[str, Any]:
+    """Measure operators that processes meet for the first time and print what was found."""
+    costs = first_calls.first_calls(rounds, ("products",) if quick else tuple(first_calls.CALLS))
+    rows = [] if quick else targets.first_call_rows(costs)
+    print(first_calls.table(costs), targets.lines(rows), sep="\n\n")
+    return {"first_calls": costs, "targets": rows}
 
 
 def available(found: Modules) -> list[str]:

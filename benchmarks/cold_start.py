@@ -116,6 +116,7 @@ def measured(contestant: Fresh, directory: str, quick: bool) -> dict[str, float]
     command += ["--cache", directory] if contestant.cache == WARM else []
     command += ["--quick"] if quick else []
     environment = {name: value for name, value in os.environ.items() if name not in UNWANTED}
+    environment["TAPEGRAD_CACHE_DIR"] = ""  # unless it is said in there
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
     if done.returncode:
         raise RuntimeError(f"{contestant.mode}, {contestant.cache}: {done.stderr[-2000:]}")

@@ -33,13 +33,16 @@ LIBRARIES = {IMMEDIATE: "tapegrad", DEFERRED: "tapegrad", EAGER: "torch", JAX: "
 UNWANTED = ("PYTHONDONTWRITEBYTECODE", "JAX_COMPILATION_CACHE_DIR", "XLA_FLAGS", "TAPEGRAD_EXECUTION")
 """Variables of the environment that would make a process another one than a user starts."""
 
+NOTHING_KEPT = {"TAPEGRAD_CACHE_DIR": ""}
+"""What has a process write anew what another one has written."""
+
 PATIENCE = 20
 """How many times its limit a process may take by the clock."""
 
 
 def environment() -> dict[str, str]:
     """The variables of a process that a user starts."""
-    return {name: value for name, value in os.environ.items() if name not in UNWANTED}
+    return {name: value for name, value in os.environ.items() if name not in UNWANTED} | NOTHING_KEPT
 
 
 def one_core() -> set[int]:

@@ -184,6 +184,16 @@ def first_step_rows(results: list[dict[str, Any]]) -> list[Row]:
     return [row(f"first step: {one['mode']} / {JAX_JIT}", one["work ratio"], 0.5) for one in ours]
 
 
+def first_call_rows(costs: Mapping[str, Mapping[str, float]]) -> list[Row]:
+    """The promises about operators that a process meets for the first time: ``costs[call][contestant]``."""
+    promised = []
+    for who in sorted({who for taken in costs.values() for who in taken} - {EAGER}):
+        found = [taken[who] / taken[EAGER] for taken in costs.values() if EAGER in taken]
+        for what, bound, of in (("median", 5.0, median), ("worst", 15.0, max)):
+            promised += [row(f"first calls, {what}: {who} / {EAGER}", of(found), bound)] if found else []
+    return promised
+
+
 OPERATORS = (("median", median, 1.3, ("1k", "1k, backward")), ("worst", max, 2.5, ("1k", "1k, backward")),
              ("worst", max, 3.0, ("1M", "1M, backward")))  # fmt: skip
 """What is promised of all operators in a size."""

@@ -22,6 +22,8 @@ from benchmarks import (
     dynamic,
     dynamic_jax,
     dynamic_programs,
+    first_calls,
+    first_operators,
     fresh,
     layers,
     lengths,
@@ -41,6 +43,7 @@ from benchmarks.cases import TAPEGRAD, Case, workload_case
 from benchmarks.contest import COMPILED, DEFERRED, EAGER, IMMEDIATE, JAX_EAGER, JAX_JIT, MODES, OURS
 from benchmarks.models import transformer
 from benchmarks.workloads import ADAMW, FLOOR, FORWARD, HESSIAN, SHORT_CHAIN, TWO_FLOORS, of_model, workloads
+from tapegrad.tape import kept
 
 pytestmark = pytest.mark.once("the benchmarks choose for themselves")
 
@@ -506,6 +509,34 @@ def test_the_command_measures_what_always_changes(monkeypatch, tmp_path, capsys)
     measured = run_command(monkeypatch, tmp_path, "--lengths", "--limit", "9")["lengths"]
     assert measured == {"a net": {"count": 6, "limit": 9}}
     assert "tapegrad immediate   median 3.0" in capsys.readouterr().out
+
+
+def test_the_command_measures_first_calls(monkeypatch, tmp_path, capsys):
+    class Nursery:
+        def __init__(self, who):
+            self.who = who
+
+        def ask(self, limit, families, directory):
+            found = first_calls.answer("tapegrad immediate", families, directory)
+            return dict.fromkeys(found, 1.0 if directory else 2.0)
+
+    opened = lambda module, everybody: nullcontext({who: Nursery(who) for who in everybody})
+    monkeypatch.setattr(first_calls, "nurseries", opened)
+    monkeypatch.setattr(kept, "store", kept.Keeper(None))
+    costs = run_command(monkeypatch, tmp_path, "--first-calls")["first_calls"]
+    assert costs["x @ w"] == {IMMEDIATE: 2.0, first_calls.KEPT: 1.0} and kept.store.new == {}
+    assert "products (8)" in capsys.readouterr().out
+
+
+def test_targets_of_first_calls():
+    rows = targets.first_call_rows({"x + y": {IMMEDIATE: 2.0, EAGER: 0.5}, "x @ w": {IMMEDIATE: 10.0, EAGER: 0.5}})
+    assert [(row["measured"], row["met"]) for row in rows] == [(12.0, False), (20.0, False)]
+
+
+def test_the_calls_of_a_table_are_told_apart():
+    everything = [call for calls in first_operators.CALLS.values() for call in calls]
+    assert len(everything) == len(set(everything)) > 200
+    assert first_operators.code_of("F.embedding(i, x)")[1] == ["i", "x"]
 
 
 def test_the_command_measures_memory(monkeypatch, tmp_path, capsys):

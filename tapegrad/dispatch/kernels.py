@@ -7,14 +7,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tapegrad.dispatch.keys import Rather, kept_from, place_of
 from tapegrad.dispatch.levels import lifted_forward
 from tapegrad.dispatch.pieces import host_function, shapes_of_many
 from tapegrad.dispatch.structures import Fit, Sought
 from tapegrad.execution.calls import Call
+from tapegrad.execution.costs import NOTHING
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.kernel import Kernel, abstract
 from tapegrad.execution.opaque import Meta
+from tapegrad.execution.tiering import HostFunction
 from tapegrad.execution.values import aval
 from tapegrad.tensor.spec import Spec
 
@@ -68,9 +71,12 @@ class Kernels:
         again = self.fit is None and sought is not None and len(sought.family.examples) > 1 and op.variadic is None
         if again and self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings, 0)):
             return
+        place = found = trace = None
         if self.fit is None:
-            trace = abstract(function, arguments)
-            results, self.single = trace.results
+            place = None if sought is None else place_of("forward", op, specs, settings)
+            found = None if place is None else place()
+            trace = abstract(function, arguments) if found is None else None
+            results, self.single = trace.results if found is None else found.results
             self.outputs = [(one[0], from_numpy(one[1])) for one in results if one is not None]
         else:
             self.single, self.outputs = self.fit.structure.single, self.fit.outputs
@@ -80,11 +86,22 @@ class Kernels:
         elif any(isinstance(spec, Spec) and spec.device is META for spec in specs):
             self._forward = self._shapes
         else:
-            same = self.fit is not None or self.wide or trace.is_narrow  # as it is traced in the mode of the kernel
-            known = (trace.written if self.fit is None else self.fit.forward) if same else None
+            known = self._known(op, specs, settings, place, found, trace)
             self._forward = Kernel(
                 function, name=op.name, wide=self.wide, arguments=arguments, known=known, settings=settings
             )
+
+    def _known(self, op: Any, specs: tuple, settings: dict, place: Any, found: Any, trace: Any) -> Callable | None:
+        """What gives the function of the host: it was kept, or is written as it is traced in the mode of the kernel."""
+        if self.fit is not None:
+            return Rather(self.fit.forward, "fitting forward", op, specs, settings)
+        if found is None and (self.wide or trace.is_narrow):
+            return partial(kept_from, place, trace)
+        if found is None and place is not None:
+            place.keep(HostFunction(None, NOTHING, (), trace.results))
+        if found is None or found.body is None:
+            return None if place is None else place_of("narrow forward", op, specs, settings)
+        return lambda: found
 
     def _in_pieces(self, op: Any, specs: tuple, settings: dict, shapes: list | None) -> bool:
         """Whether the call is one of pieces of these shapes: nothing is traced then."""
@@ -113,7 +130,8 @@ class Kernels:
         if structure.wide is None:
             structure.wide = self._touches_64_bits(op, specs, settings)
         self.wide = structure.wide
-        self._make = partial(forward_kernel, op, specs, settings, self.wide, fit.forward)
+        known = Rather(fit.forward, "fitting forward", op, specs, settings)
+        self._make = partial(forward_kernel, op, specs, settings, self.wide, known)
 
     def _touches_64_bits(self, op: Any, specs: tuple, settings: dict) -> bool:
         types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]

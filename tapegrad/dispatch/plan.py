@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from tapegrad.dispatch.kernels import Kernels, abstract_argument, has_structure
+from tapegrad.dispatch.keys import Rather, place_of
 from tapegrad.dispatch.pieces import host_function
 from tapegrad.dispatch.saved import kept_spec
 from tapegrad.dispatch.structures import Fit, Sought
@@ -325,11 +326,15 @@ class Plan:
         return backward
 
     def _make_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Kernel:
-        fit, known = self.fit, None
+        fit = self.fit
+        known: Any = None
         if fit is None and has_structure(self.specs):  # perhaps there is one by now
             fit = Sought.of(self.op, self.specs, self.given).known()
+        call = "backward", self.op, self.specs, self.given, self.needed, wanted, defined
         if fit is not None:
-            known = partial(fit.backward, self, wanted, defined)
+            known = Rather(partial(fit.backward, self, wanted, defined), *call)
+        elif has_structure(self.specs) and not self.kernels.many:
+            known = place_of(*call)
         elif self.kernels.many and all(defined) and all(wanted) and len(wanted) == len(self.specs):
             given, shapes = ([tuple(spec.shape) for spec in specs] for specs in (self.out_specs, self.specs))
             function = partial(self.op.pieces.backward, shapes=shapes)

@@ -31,10 +31,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
+from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from tapegrad.dispatch.keys import place_of
 from tapegrad.dispatch.patterns import Pattern, names_in, order_of, pattern_of, reader, symbols_in
 from tapegrad.execution.dtypes import from_numpy
+from tapegrad.execution.host_tier.writer import evaluated, symbolic
+from tapegrad.execution.keeping import KeptEntry
 from tapegrad.execution.symbolic import GeneralTrace, general, let_frames_go, shapes_for, symbols, traced
 from tapegrad.execution.tiering import HostFunction
 from tapegrad.tensor.spec import Size, Spec
@@ -233,14 +239,48 @@ class Family:
 
     def _made(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: list[str]) -> Structure | None:
         """The structure of a pattern; if need be for lengths in this order only. None if jax can't trace it."""
-        for constraints in ([], order):
-            try:
-                return Structure(op, specs, settings, pattern, constraints)
-            except Exception:  # whatever a trace with symbols stumbles over
-                continue
-            finally:
-                let_frames_go()
+        for constraints in ([], order) if order else ([],):
+            made, again = attempted(op, specs, settings, pattern, constraints)
+            if made is not None or not again:
+                return made
         return None
+
+
+def attempted(*call: Any) -> tuple[Structure | None, bool]:
+    """A structure, if there is one, and else whether it is worth a try with more constraints.
+
+    An error of the operator's own, as of shapes that don't broadcast, comes with all of them.
+    """
+    again = True
+    try:
+        made = Structure(*call)
+    except Untraceable as error:
+        return None, error.args[0] == REFUSED
+    except Exception as error:  # whatever a trace with symbols stumbles over
+        made, again = None, not isinstance(error, RuntimeError)
+    if made is None or made.was_traced:
+        let_frames_go()
+    return made, again
+
+
+class Outline(NamedTuple):
+    """What a trace with symbols says of calls, as it is kept: see Note [Kept functions] in ``tape/kept.py``.
+
+    Attributes:
+        single: whether there is one result, not in a tuple.
+        dtypes: those of the results.
+        shapes: those of the results, lengths as they are or as Python says them.
+        forward: what the host runs; None if the kernel is XLA's.
+    """
+
+    single: bool
+    dtypes: tuple[np.dtype, ...]
+    shapes: list[tuple[int | str, ...]]
+    forward: GeneralTrace | None
+
+
+class Untraceable(Exception):
+    """It is known that a kernel can't be traced with symbols; ``REFUSED`` or ``WRONG``."""
 
 
 class Structure:
@@ -256,6 +296,7 @@ class Structure:
         dtypes: the dtypes of the results; ``single`` tells one from a tuple of one.
         forward: what the host runs; None if the kernel is XLA's.
         wide: whether a 64-bit type is involved; None as long as nobody has asked.
+        was_traced: whether it was made by a trace, in this process.
         moulds: what plans have in common. See Note [Moulds] in ``moulds.py``.
     """
 
@@ -267,27 +308,88 @@ class Structure:
         lengths = [name for name in self.names if name[0] != "p"]
         constraints = [*(f"{name} >= 2" for name in lengths), *order]
         self._op, self._pattern, self._given = op, pattern, (specs, settings)
-        self._symbols = symbols(lengths, constraints)
+        self._constraints = lengths, constraints
         self._floats = [name for name in self.names if name[0] == "p"]
         self._backwards: dict[tuple, GeneralTrace | None] = {}
         self._passing: dict[tuple[bool, ...], bool] = {}
         self._first = self.read(*numbers)
+        self._order = tuple(order)
         self.moulds: dict[tuple, Any] = {}
         self.wide: bool | None = None
-        self.specs, settings = self._filled(dict.fromkeys(self._floats, 0.5))
-        arguments = [_example(spec) for spec in self.specs if spec is not None]
-        closed, tree = self._traced(lambda specs, settings: op.prepare(specs, settings), arguments)
-        self.single = not isinstance(tree, (tuple, list))
-        results = [tree] if self.single else list(tree)
-        self.dtypes = [from_numpy(result.dtype) for result in results]
-        self.shapes = [tuple(result.shape) for result in results]
-        self.outputs = shapes_for(self.shapes, self.names)
-        shown = {name for shape in self.shapes for size in shape for name in names_in(str(size))}
+        outline = self._outline()
+        self.single, self._shapes, self.forward = outline.single, outline.shapes, outline.forward
+        self.dtypes = [from_numpy(dtype) for dtype in outline.dtypes]
+        self.outputs = shapes_for(self._shapes, self.names)
+        shown = {name for shape in self._shapes for size in shape for name in names_in(str(size))}
         self.moving = [place for place, name in enumerate(self.names) if name[0] != "n" and name not in shown]
         ranks = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
         self.always = all(isinstance(number, int) for number in pattern[:ranks])
         self.count = max(sum(map(math.prod, self.outputs(*self._first))), 1)
-        self.forward = self._written(closed, tree)
+
+    @cached_property
+    def _symbols(self) -> dict[str, Any]:
+        return symbols(*self._constraints)
+
+    @cached_property
+    def specs(self) -> tuple:
+        """The arguments, with symbols in their shapes."""
+        return self._filled(dict.fromkeys(self._floats, 0.5))[0]
+
+    @cached_property
+    def shapes(self) -> list[tuple]:
+        """The shapes of the results, with symbols."""
+        return [tuple([measured(size, self._symbols) for size in shape]) for shape in self._shapes]
+
+    def _place(self, what: str, *others: Any) -> KeptEntry | None:
+        return place_of(what, self._op, *self._given, self._pattern, self._order, *others)
+
+    def _outline(self) -> Outline:
+        """What is known of the calls, from before or by a trace.
+
+        Raises:
+            Exception: whatever that stumbles over.
+        """
+        place = self._place("structure")
+        found = None if place is None else place()
+        self.was_traced = found is None
+        if found is None:
+            found = self._made_outline(place)
+        if found in (REFUSED, WRONG):
+            raise Untraceable(found)
+        return found
+
+    def _made_outline(self, place: KeptEntry | None) -> Outline:
+        arguments = [_example(spec) for spec in self.specs if spec is not None]
+        prepare = self._op.prepare
+        try:
+            closed, tree = self._traced(lambda specs, settings: prepare(specs, settings), arguments)
+            single = not isinstance(tree, (tuple, list))
+            results = [tree] if single else list(tree)
+            self.shapes = [tuple(result.shape) for result in results]
+            shapes: Any = [tuple([size if isinstance(size, int) else said_in_python(size) for size in shape])
+                           for shape in self.shapes]  # fmt: skip
+            dtypes = tuple([np.dtype(result.dtype) for result in results])
+            found = Outline(single, dtypes, shapes, self._written(closed, tree))
+        except (MemoryError, RecursionError):
+            raise
+        except Exception as error:
+            if place is not None:
+                place.keep(WRONG if isinstance(error, RuntimeError) else REFUSED)
+            raise
+        if place is not None and self._is_said(shapes):
+            place.keep(found)
+        return found
+
+    def _is_said(self, shapes: Sequence[tuple]) -> bool:
+        """Whether shapes are what is said of them."""
+        try:
+            return all(
+                measured(text, self._symbols) == size
+                for shape, true in zip(shapes, self.shapes, strict=True)
+                for text, size in zip(shape, true, strict=True)
+            )
+        except Exception:  # what jax does not compute with symbols
+            return False
 
     def out_specs(self, plan: Any) -> tuple:
         """The specs of a plan's results, with symbols in the shapes."""
@@ -298,7 +400,15 @@ class Structure:
         """As ``Plan.passes``, for all numbers: which lengths are one now, or equal by chance, does not count."""
         found = self._passing.get(plan.needed)
         if found is None:
-            found = self._passing[plan.needed] = plan.passes_at(self.specs, self.out_specs(plan))
+            place = self._place("structure passes", plan.needed)
+            known = None if place is None else place()
+            found = self._passing[plan.needed] = known[0] if known else self._kept_passes(place, plan)
+        return found
+
+    def _kept_passes(self, place: KeptEntry | None, plan: Any) -> bool:
+        found = plan.passes_at(self.specs, self.out_specs(plan))
+        if place is not None:
+            place.keep((found,))
         return found
 
     def _filled(self, floats: dict[str, Any]) -> tuple[tuple, dict]:
@@ -340,13 +450,25 @@ class Structure:
         """As ``Fit.backward``, for all numbers."""
         key = (plan.needed, wanted, given)
         if key not in self._backwards:
-            try:
-                self._backwards[key] = self._written_backward(plan, wanted, given)
-            except Exception:  # as in Family._made
-                self._backwards[key] = None
-            finally:
-                let_frames_go()
+            place = self._place("structure backward", *key)
+            known = None if place is None else place()
+            self._backwards[key] = known[0] if known is not None else self._kept_backward(place, plan, wanted, given)
         return self._backwards[key]
+
+    def _kept_backward(
+        self, place: KeptEntry | None, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]
+    ) -> GeneralTrace | None:
+        try:
+            found = self._written_backward(plan, wanted, given)
+        except (MemoryError, RecursionError):
+            return None
+        except Exception:  # as in Family._made
+            found = None
+        finally:
+            let_frames_go()
+        if place is not None:
+            place.keep((found,))
+        return found
 
     def _written_backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> GeneralTrace | None:
         """A backward kernel, traced with symbols: that of the same plan for such tensors and settings."""
@@ -359,6 +481,20 @@ class Structure:
         grads = [outputs[slot] for slot in range(plan.slots) if given[slot]]
         saved = [_example(self.specs[i]) for i in plan.saved_inputs] + [outputs[i] for i in plan.saved_outputs]
         return self._written(*self._traced(make, [*grads, *saved]))
+
+
+REFUSED, WRONG = "refused", "wrong"
+"""What is kept of a structure that can't be traced: by jax, and for an error of the operator's own."""
+
+
+def said_in_python(size: Any) -> str:
+    """A length that depends on symbols."""
+    return symbolic(size, {})
+
+
+def measured(size: int | str, lengths: dict[str, Any]) -> Any:
+    """A length as it was kept, for what symbols are."""
+    return size if isinstance(size, int) else evaluated(size, lengths)
 
 
 def _example(spec: Any) -> Any:

@@ -1,19 +1,22 @@
 """Kernels and programs that are kept on disk, so that the next process finds them compiled.
 
-The cache is JAX's own, by its public configuration, and keyed by the program, the devices and the versions of JAX and
-XLA: what changed is compiled again. It is the one thing in which tapegrad changes the configuration of the process, and
-only when it is asked to; functions of JAX that are jitted in this process are kept too.
+What NumPy runs is kept anyway: Note [Kept functions] in ``tape/kept.py``. The cache of what XLA has compiled is JAX's
+own, by its public configuration, and keyed by the program, the devices and the versions of JAX and XLA: what changed is
+compiled again. It is the one thing in which tapegrad changes the configuration of the process, and only when it is
+asked to; functions of JAX that are jitted in this process are kept too.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import jax
 from jax.experimental.compilation_cache import compilation_cache
+
+from tapegrad.tape import kept
+from tapegrad.tape.kept import platform_caches
 
 ALL_OF_IT = {
     "jax_enable_compilation_cache": True,
@@ -22,14 +25,17 @@ ALL_OF_IT = {
 }
 """What makes JAX keep everything; by default it leaves out what compiles within a second, as single kernels do."""
 
-_before: dict[str, Any] = {}  # what JAX was configured to do before we were asked
+WRITTEN = "written"
+_before: dict[str, Any] = {}  # what JAX was configured to do before we were asked, and where functions were kept
 
 
 def persistent_cache(directory: str | os.PathLike | None = None, *, enabled: bool = True) -> Path:
     """Keep what is compiled from here on in a directory, and take from there what another process has compiled.
 
     All is kept, however small and fast to compile, but for kernels that call back into Python (``linalg.ldl_factor``).
-    Tracing is done by each process anew. Nothing is ever removed: delete the directory to be rid of it.
+    Nothing of it is ever removed: delete the directory to be rid of it. In the same directory is then the file with the
+    functions of NumPy that were written for small kernels, which are kept by default, in ``tapegrad`` or where the
+    variable ``TAPEGRAD_CACHE_DIR`` says (nowhere, if it is empty); what they compute has the same bits, kept or not.
 
     Any number of processes and threads may share it. JAX writes its files in place: who reads one that is half written,
     or that a process has left so when it was killed, gets a ``UserWarning`` of JAX and compiles what it holds anew.
@@ -56,20 +62,13 @@ def persistent_cache(directory: str | os.PathLike | None = None, *, enabled: boo
         settings = {**ALL_OF_IT, "jax_compilation_cache_dir": str(place)}
         for name in settings:
             _before.setdefault(name, getattr(jax.config, name))
+        _before.setdefault(WRITTEN, kept.store.directory)
+        kept.keep_in(place)
     else:
         settings = dict(_before)
         _before.clear()
+        kept.keep_in(settings.pop(WRITTEN, kept.store.directory))
     for name, value in settings.items():
         jax.config.update(name, value)
     compilation_cache.reset_cache()  # who has compiled before has settled on the cache that there was, or on none
     return place
-
-
-def platform_caches() -> Path:
-    """Where programs of this user keep what can be made again."""
-    home = Path.home()
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")

@@ -15,7 +15,7 @@ from tapegrad.caches import remembered
 from tapegrad.execution.costs import Cost, cost_of
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import numbers_in, symbolic, written_jaxpr
-from tapegrad.execution.tiering import HostFunction, Results, dtypes_of, results_in
+from tapegrad.execution.tiering import HostFunction, dtypes_of, results_in
 from tapegrad.tape.sources import defined
 
 
@@ -26,8 +26,8 @@ class GeneralTrace(NamedTuple):
         body: the function of the symbols that are ``free``, of the floats, and of the arguments.
         least: what a call costs whatever the lengths; ``cost``: what it costs at those it was first asked for with.
         dtypes: the dtype of each argument.
-        results: shape and dtype of each result, with symbols in the shapes; ``shapes`` gives those without for what all
-            symbols and floats are.
+        results: dtype of each result, None for one that is left out, and whether it is one, not in a tuple.
+        shapes: gives the shapes of the results for what all symbols and floats are.
     """
 
     body: Callable
@@ -35,7 +35,7 @@ class GeneralTrace(NamedTuple):
     least: Cost
     cost: Cost
     dtypes: tuple[Any, ...]
-    results: Results
+    results: tuple[list[np.dtype | None], bool]
     shapes: Callable
 
     def at(self, growth: float, numbers: dict[str, Any], floats: bool = True) -> HostFunction:
@@ -49,7 +49,7 @@ class GeneralTrace(NamedTuple):
         cost = Cost(*(least + (cost - least) * growth for least, cost in zip(self.least, self.cost, strict=True)))
         results, single = self.results
         shapes = iter(self.shapes(*numbers.values()))
-        sizes = [None if result is None else (next(shapes), result[1]) for result in results]
+        sizes: list[Any] = [None if dtype is None else (next(shapes), dtype) for dtype in results]
         others = 0 if floats else sum(name[0] == "p" for name in numbers)
         return HostFunction(body, cost, (np.dtype(float),) * others + self.dtypes, (sizes, single))
 
@@ -83,8 +83,9 @@ def general(closed: Any, tree: Any, names: Sequence[str], lengths: dict[str, int
     are an example of what the symbols are.
     """
     floats = len(names) - len(lengths)
-    results = results_in(tree)
-    shapes = shapes_for([result[0] for result in results[0] if result is not None], names)
+    found, single = results_in(tree)
+    shapes = shapes_for([result[0] for result in found if result is not None], names)
+    results = [None if result is None else result[1] for result in found], single
     variables = closed.jaxpr.invars[floats:]
     numbers = {variable: dtype for variable, dtype in numbers_in(closed.jaxpr).items() if variable in variables}
     try:

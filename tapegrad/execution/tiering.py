@@ -475,7 +475,7 @@ class Tiered(Due):
         """Have the kernel written for the host, if that is not known; False if it can't be."""
         known, self._known = self._known, None
         try:
-            found = (None if known is None else known()) or self._traced_and_written()
+            found = (None if known is None else known()) or self._traced_and_written(known)
         except Exception as error:  # XLA raises it again, if it is the kernel's own
             unwritten[str(error) if isinstance(error, Unwritable) else f"{self.kernel.name}: {error!r}"] += 1
             self._left, self._traced = True, None
@@ -491,9 +491,12 @@ class Tiered(Due):
             self._traced = self.kernel.function.trace(*map(_stand_in, self.examples))
         return self._traced
 
-    def _traced_and_written(self) -> HostFunction:
+    def _traced_and_written(self, place: Any) -> HostFunction:
         traced = self._trace()
-        return Trace(traced.jaxpr, traced.out_info).written()
+        found = Trace(traced.jaxpr, traced.out_info).written()
+        if hasattr(place, "keep"):  # Note [Kept functions] in ``tape/kept.py``
+            place.keep(found)
+        return found
 
     def _taking_numbers(self, function: Callable, dtypes: Sequence[Any]) -> Callable:
         """A written function that takes Python numbers, and converts them as jax does."""

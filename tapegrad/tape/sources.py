@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
 from tapegrad.caches import remembered
+from tapegrad.tape import kept
+
+WRITTEN = "<written function>"
+"""What stands for the file of what is written."""
 
 
 def defined(lines: Iterable[str], name: str, names: dict[str, Any]) -> Any:
@@ -28,5 +33,17 @@ def function_of(code: CodeType, name: str, names: dict[str, Any]) -> Any:
 
 @remembered("written code", nbytes=8 << 10)
 def code_of(source: str) -> CodeType:
-    """Compiled lines."""
-    return compile(source, "<written function>", "exec")
+    """Compiled lines. See Note [Kept functions] in ``kept.py``."""
+    key = kept.digest(source.encode())
+    found = kept.store.find(key)
+    if found is not None:
+        return marshal.loads(found)
+    code = compile(source, WRITTEN, "exec")
+    kept.store.keep(key, marshal.dumps(code))
+    return code
+
+
+@remembered("written code", nbytes=8 << 10)
+def code_in(data: bytes) -> CodeType:
+    """Compiled lines that were kept."""
+    return marshal.loads(data)

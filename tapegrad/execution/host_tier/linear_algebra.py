@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.execution.host_tier.parts import compiled
 from tapegrad.execution.host_tier.rules import Unwritable, rule
 
 PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -23,12 +24,14 @@ PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 @cache
 def lapack(name: str, dtype: np.dtype, of: str = "lapack") -> Callable:
-    """A routine of SciPy's LAPACK (or BLAS) for a dtype. Importing it takes longer than importing this package.
+    """A routine of SciPy's LAPACK (or BLAS) for a dtype. See ``parts.py``.
 
     >>> lapack("getrf", np.dtype("float32"))(np.array([[0., 1], [2, 3]], "float32"))[1:]
     (array([1, 1], dtype=int32), 0)
     """
-    return getattr(import_module(f"scipy.linalg.{of}"), PREFIXES[dtype.name] + name)
+    routine = PREFIXES[dtype.name] + name
+    found = getattr(compiled(f"scipy.linalg.{of}"), routine, None)
+    return found or getattr(import_module(f"scipy.linalg.{of}"), routine)
 
 
 def by_columns(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

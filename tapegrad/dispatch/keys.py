@@ -1,0 +1,64 @@
+"""Under which names it is kept what is written for calls. See Note [Kept functions] in ``tape/kept.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapegrad.execution.keeping import KeptEntry, Unkept, said
+from tapegrad.execution.tiering import HostFunction, hosted
+from tapegrad.tape import kept
+from tapegrad.tensor.spec import Spec
+
+HOME = "tapegrad.ops."
+"""Where operators stand that are the same in each process."""
+
+
+def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) -> KeptEntry | None:
+    """Where it is kept what is written for a call; None if that can't be said, or nothing is kept.
+
+    Args:
+        what: what is meant of the call.
+        others: what decides besides, as settings are.
+    """
+    if kept.store.directory is None or not op.listed or not op.function.__module__.startswith(HOME) or not hosted():
+        return None
+    try:
+        given = [f"{spec.dtype.name}{list(spec.shape)}" if isinstance(spec, Spec) else said(spec) for spec in specs]
+        bound = [f"{name}={said(value)}" for name, value in settings.items()]
+        return KeptEntry(what, f"{op.name} {op.kind}", *given, *bound, *map(said, others))
+    except Unkept:
+        return None
+
+
+class Rather:
+    """Gives what a function knows, or else what is kept where ``place_of`` says, for these arguments of it."""
+
+    __slots__ = ("first", "call")
+
+    def __init__(self, first: Callable, *call: Any) -> None:
+        self.first, self.call = first, call
+
+    def __call__(self) -> Any:
+        """What is known."""
+        found = self.first()
+        place = place_of(*self.call) if found is None else None
+        return found if place is None else place()
+
+    def keep(self, made: Any) -> None:
+        """Keep what was made, as nothing was known."""
+        place = place_of(*self.call)
+        if place is not None:
+            place.keep(made)
+
+
+def kept_from(place: KeptEntry | None, trace: Any) -> HostFunction:
+    """What the host runs, from a trace; it is kept.
+
+    Raises:
+        Unwritable: there is no rule for a primitive.
+    """
+    found = trace.written()
+    if place is not None:
+        place.keep(found)
+    return found

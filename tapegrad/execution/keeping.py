@@ -1,0 +1,162 @@
+"""Functions of the host as bytes, and back: what Note [Kept functions] in ``tape/kept.py`` keeps of kernels.
+
+A written function is its code and the names that it refers to: functions of NumPy's and of this room by their names,
+dtypes, arrays. A function with anything else is not kept. Arrays come back as they were: the order of their elements in
+memory, and whether they may be written to, could decide how NumPy computes with them.
+"""
+
+from __future__ import annotations
+
+import io
+import marshal
+import pickle
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import jax
+import numpy as np
+
+from tapegrad.execution.dtypes import dtype, get_default_dtype
+from tapegrad.execution.host_tier.writer import along_rows
+from tapegrad.tape import kept
+from tapegrad.tape.sources import WRITTEN, code_in
+
+
+class Pickler(pickle.Pickler):
+    """Writes what ``pickle`` can, and functions that were written, and arrays as they are."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How such a thing is made again.
+
+        Raises:
+            PicklingError: a function that is found under no name, or an array that is a window on another.
+        """
+        kind = type(obj)
+        if kind is FunctionType:
+            if obj.__code__.co_filename == WRITTEN:
+                names = {name: obj.__globals__[name] for name in names_in(obj.__code__) if name in obj.__globals__}
+                return function_of, (marshal.dumps(obj.__code__), names)
+            if hasattr(obj, "ufunc"):
+                return along_rows, (obj.ufunc,)
+        elif kind is np.ndarray:
+            around = *(slice(None, None, -1 if stride < 0 else 1) for stride in obj.strides), ...
+            lies = obj[around]
+            order = "C" if lies.flags.c_contiguous else "F" if lies.flags.f_contiguous else None
+            if order is None or obj.dtype.hasobject:
+                raise pickle.PicklingError("an array whose elements do not lie in order")
+            return array_of, (lies.tobytes(order), obj.dtype, obj.shape, order, around, obj.flags.writeable)
+        elif isinstance(obj, np.dtype):  # there is one of each, with which others are compared
+            return np.dtype, (obj.type,)
+        elif kind is slice:
+            return slice, (obj.start, obj.stop, obj.step)
+        return NotImplemented
+
+
+def names_in(code: Any) -> set[str]:
+    """The names that some code refers to, with what is inside it.
+
+    >>> sorted(names_in((lambda: [len(x) for x in y]).__code__))
+    ['len', 'y']
+    """
+    inside = [names_in(constant) for constant in code.co_consts if hasattr(constant, "co_names")]
+    return set(code.co_names).union(*inside)
+
+
+def function_of(code: bytes, names: dict[str, Any]) -> Callable:
+    """A function that was written, with its names."""
+    return FunctionType(code_in(code), names)
+
+
+def array_of(
+    data: bytes, kind: np.dtype, shape: tuple[int, ...], order: Any, around: tuple, writeable: bool
+) -> np.ndarray:
+    """An array with these elements, which lie in one order or the other, some dimensions turned around."""
+    array = np.frombuffer(data, kind).reshape(shape, order=order).copy(order)[around]
+    array.flags.writeable = writeable
+    return array
+
+
+def as_bytes(made: Any) -> bytes | None:
+    """What was made, as bytes; None if something of it can't be said so.
+
+    >>> of_bytes(as_bytes((1, np.dtype("int8"), np.add)))
+    (1, dtype('int8'), <ufunc 'add'>)
+    """
+    buffer = io.BytesIO()
+    try:
+        Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(made)
+    except (pickle.PicklingError, AttributeError, TypeError, ValueError):
+        return None
+    return buffer.getvalue()
+
+
+of_bytes = pickle.loads
+"""What ``as_bytes`` was given."""
+
+EXACT = frozenset((bool, int, float, complex, str, bytes, type(None), type(Ellipsis), dtype, np.dtype))
+"""Settings of these types are said by their ``repr``."""
+
+
+class Unkept(Exception):
+    """Something that can't be said in a key."""
+
+
+def said(value: Any) -> str:
+    """A setting, or a part of one, as a text that no other one has.
+
+    Raises:
+        Unkept: there is none.
+
+    >>> said((1, True, 0.5)), said(float)
+    ('tuple(1, True, 0.5, )', 'float')
+    """
+    kind = type(value)
+    if kind in EXACT:
+        return repr(value)
+    if isinstance(value, tuple):
+        return f"{kind.__qualname__}({''.join([f'{said(item)}, ' for item in value])})"
+    if kind is slice:
+        return f"slice({said(value.start)}, {said(value.stop)}, {said(value.step)})"
+    if kind is type and value in EXACT:
+        return value.__name__
+    raise Unkept
+
+
+def circumstances() -> str:
+    """What else decides how a kernel is traced."""
+    config = jax.config
+    return repr((
+        get_default_dtype(), config.jax_default_matmul_precision, config.jax_numpy_dtype_promotion,
+        config.jax_numpy_rank_promotion, config.jax_threefry_partitionable, config.jax_default_prng_impl,
+    ))  # fmt: skip
+
+
+class KeptEntry:
+    """Where something is kept, or would be.
+
+    Attributes:
+        key: the digest of what it follows from.
+    """
+
+    __slots__ = ("key",)
+
+    def __init__(self, *texts: str) -> None:
+        self.key = kept.digest("\n".join([*texts, circumstances()]).encode())
+
+    def __call__(self) -> Any:
+        """What is kept there; None if nothing is."""
+        found = kept.store.find(self.key)
+        if found is None:
+            return None
+        try:
+            return of_bytes(found)
+        except Exception:  # whatever it is that a name leads to nothing by now: it is made again
+            return None
+
+    def keep(self, made: Any) -> None:
+        """Keep something there, if it can be."""
+        if kept.store.directory is not None:
+            found = as_bytes(made)
+            if found is not None:
+                kept.store.keep(self.key, found)
