@@ -85,7 +85,7 @@ KINDS: dict[str, Figures] = {
     "sort top_k approx_top_k": Figures(10.0, 200.0),
     "fft": Figures(6.0, 6.0),
     "threefry2x32 random_bits": Figures(12.0, 5.0),
-    "reduce_sum": Figures(0.17, 0.11),
+    "reduce_sum": Figures(0.2, 0.11),
     "reduce_and reduce_max reduce_min reduce_or": Figures(0.06, 0.1),
     "reduce_prod reduce": Figures(1.2, 0.3),
     "argmax argmin": Figures(0.13, 6.5),
@@ -94,8 +94,15 @@ KINDS: dict[str, Figures] = {
 }
 """Kinds of primitives, for the larger of what they read and what they write. Others are ``CHEAP``."""
 
-PARTIAL_SUM = Figures(0.07, 0.11)
+PARTIAL_SUM = Figures(0.05, 0.11)
 """For each element of a sum along some dimensions: on the host a product with ones."""
+
+SPREAD = Figures(1.0, 0.03)
+"""For each element of what is padded between elements."""
+
+ROW = 8.0
+"""A row of elements that NumPy computes of arrays of which one is repeated along others: many and short ones are slow.
+"""
 
 FIGURES = {name: figures for names, figures in KINDS.items() for name in names.split()}
 
@@ -254,7 +261,9 @@ def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -
     figures, count = FIGURES.get(name, CHEAP), max([*sizes, written])
     if name == "reduce_sum" and written > 1:
         figures = PARTIAL_SUM
-    on_host = _on_host(equation, name, sizes, written, known)
+    elif name == "pad" and any(between for *_, between in params["padding_config"]):
+        figures = SPREAD
+    on_host, rows = _on_host(equation, sizes, written, lengths, known)
     if name == "gather":
         count = on_host = written
     elif name.startswith("scatter"):
@@ -262,7 +271,7 @@ def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -
     if figures != FREE and name not in MOVING and any(map(_is_half, _avals(equation.invars))):
         figures, count, on_host = Figures(*np.add(figures, HALVES)), 2 * count, 2 * on_host
     host = (figures.host + (UNCACHED if on_host > CACHED and figures != FREE else 0.0)) * on_host
-    found = Figures(host, figures.xla * count)
+    found = Figures(host + ROW * rows, figures.xla * count)
     if name == "gather" or name.startswith("scatter"):
         places = _count(equation.invars[1].aval.shape[:-1], lengths)
         return Figures(*np.add(found, _times(PLACES["gather" if name == "gather" else "scatter"], places)))
@@ -271,22 +280,27 @@ def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -
     return found
 
 
-def _on_host(equation: Any, name: str, sizes: list[float], written: float, known: dict[int, float]) -> float:
-    """How many elements the host reads or writes, whichever are more."""
+def _on_host(
+    equation: Any, sizes: list[float], written: float, lengths: dict[Any, int], known: dict[int, float]
+) -> tuple[float, float]:
+    """How many elements the host reads or writes, whichever are more; and how many rows it computes one by one."""
+    name = equation.primitive.name
     has = [max(known.get(id(one), size), 0) or size for one, size in zip(equation.invars, sizes, strict=False)]
     count = max([*has, written])
-    makes = written
+    makes, rows = written, 0.0
     if name == "broadcast_in_dim":
         makes = count = has[0] if has else 1.0
     elif name in ELEMENTWISE and sum(size > 1 for size in has) == 1:
         makes = count = max(has)
+    elif name in ELEMENTWISE and any(1 < size < written for size in has):
+        rows = written / max(_count(equation.outvars[0].aval.shape[-1:], lengths), 1)
     elif name in ("dynamic_slice", "pad") and written <= sizes[0]:  # a view, if it is no small part
         count = 0.0 if 2 * written > sizes[0] else written
     if name == "concatenate" or (name in MOVED and known.get(id(equation.invars[0])) == JOINED):
         makes = JOINED
     for one in equation.outvars:
         known[id(one)] = makes
-    return count
+    return count, rows
 
 
 def _window(size: float) -> Figures:

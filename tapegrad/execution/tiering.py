@@ -105,7 +105,7 @@ class Nothing:
     """A class without instances. See Note [Entries]."""
 
 
-PATIENCE = 2.0
+PATIENCE = 1.0
 """How many times what compiling a kernel takes its calls on the host take meanwhile, at least."""
 
 COPYING = 0.4
