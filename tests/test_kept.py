@@ -192,11 +192,16 @@ def test_processes_add_to_a_file_and_it_does_not_grow_for_ever(tmp_path, monkeyp
     fourth.keep(b"c", b"3" * 400)
     fourth.write()
     assert sorted(kept.Keeper(tmp_path)._read().table) == [b"b", b"c"]
+    fourth.keep(b"e", b"5" * 700)
+    fourth.keep(b"f", b"6")  # a process keeps no more than a file holds
+    assert list(fourth.new) == [b"e"] and fourth.room < 0
+    fourth.new = {}
     for number in range(5):
         (tmp_path / f"written-{number}.bin").write_bytes(b"")
-    fourth.keep(b"d", b"4")
-    fourth.write()
-    assert len(list(tmp_path.iterdir())) == kept.FILES and fourth.path.exists()
+    fifth = kept.Keeper(tmp_path)
+    fifth.keep(b"d", b"4")
+    fifth.write()
+    assert len(list(tmp_path.iterdir())) == kept.FILES and fifth.path.exists()
 
 
 def test_where_nothing_can_be_written_nothing_happens(tmp_path, monkeypatch):

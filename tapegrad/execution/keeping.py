@@ -165,7 +165,7 @@ class KeptEntry:
 
     def keep(self, made: Any) -> None:
         """Keep something there, if it can be."""
-        if kept.store.directory is not None:
+        if kept.store.room > 0:
             found = as_bytes(made)
             if found is not None:
                 kept.store.keep(self.key, found)
