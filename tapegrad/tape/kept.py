@@ -146,7 +146,7 @@ class Keeper:
     """
 
     def __init__(self, directory: Path | None) -> None:
-        self.directory = directory
+        self.directory = None if directory is None else directory.absolute()
         self.new: dict[bytes, bytes] = {}
         self.used: set[bytes] = set()
         self.found = self.missed = 0
