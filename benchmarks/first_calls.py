@@ -79,7 +79,7 @@ def first_calls(rounds: int, families: Sequence[str] = tuple(CALLS)) -> Costs:
     Raises:
         RuntimeError: a process has not ended in time.
     """
-    contestants = [who for who in found() if who in (IMMEDIATE, EAGER)]
+    contestants = [IMMEDIATE, *(who for who in found() if who == EAGER)]
     costs: Costs = {call: {} for family in families for call in CALLS[family]}
     with nurseries(__name__, contestants) as opened, TemporaryDirectory() as directory:
         asked(opened[IMMEDIATE], families, directory)  # so that there is something in it

@@ -2,6 +2,7 @@
 
 import sys
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from test_cold_start import printed
@@ -11,6 +12,8 @@ from benchmarks.first_operators import ARGUMENTS, CALLS, code_of
 from tapegrad.dispatch import keys
 from tapegrad.execution import keeping, symbolic, tiering
 from tapegrad.execution.persistent import persistent_cache
+from tapegrad.ops.foreign import foreign
+from tapegrad.ops.levels import Vmapped
 from tapegrad.ops.operator import TABLE, forget_plans
 from tapegrad.tape import kept, sources
 
@@ -120,17 +123,12 @@ def test_calls_that_differ_are_told_apart(place):
 def test_what_has_no_name_in_another_process_is_not_kept(place):
     spec = torch.ones(2)._spec
     assert keys.place_of("forward", TABLE["mul"], (spec, spec), {"of": lambda: 0}) is None
-    assert keys.place_of("forward", Stranger, (spec,), {}) is None
+    for stranger in (Vmapped(TABLE["mul"], (True, False)), foreign(jnp.sin)):
+        assert keys.place_of("forward", stranger, (spec, spec), {}) is None
     with torch.execution.tiers("xla"):
         assert keys.place_of("forward", TABLE["mul"], (spec, spec), {}) is None
     assert keeping.as_bytes(lambda: 0) is None
     assert keeping.as_bytes(np.arange(8)[::2]) is None and keeping.as_bytes(np.array([object()])) is None
-
-
-class Stranger:
-    """An operator that is not of the table."""
-
-    listed = False
 
 
 def test_functions_and_arrays_come_back_as_they_were():
@@ -194,11 +192,16 @@ def test_processes_add_to_a_file_and_it_does_not_grow_for_ever(tmp_path, monkeyp
     fourth.keep(b"c", b"3" * 400)
     fourth.write()
     assert sorted(kept.Keeper(tmp_path)._read().table) == [b"b", b"c"]
+    fourth.keep(b"e", b"5" * 700)
+    fourth.keep(b"f", b"6")  # a process keeps no more than a file holds
+    assert list(fourth.new) == [b"e"] and fourth.room < 0
+    fourth.new = {}
     for number in range(5):
         (tmp_path / f"written-{number}.bin").write_bytes(b"")
-    fourth.keep(b"d", b"4")
-    fourth.write()
-    assert len(list(tmp_path.iterdir())) == kept.FILES and fourth.path.exists()
+    fifth = kept.Keeper(tmp_path)
+    fifth.keep(b"d", b"4")
+    fifth.write()
+    assert len(list(tmp_path.iterdir())) == kept.FILES and fifth.path.exists()
 
 
 def test_where_nothing_can_be_written_nothing_happens(tmp_path, monkeypatch):

@@ -46,7 +46,19 @@ from tapegrad.tensor.tensor import window_value
 
 
 def first_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
-    """Stands in for the ``applier`` of a plan until its first use makes it."""
+    """Stands in for the ``applier`` of a plan that is used for the first time: many are never used again."""
+    plan = node.plan
+    if plan.mould is not None or plan.moving is not None or plan.modes.deferred or any(grad is None for grad in grads):
+        return writing_applier(node, grads, saved)
+    plan.applier = writing_applier
+    if plan.passes and node.output_storages is None:
+        return tuple([grads[0] if needed else None for needed in plan.needed])
+    with quiet_numbers():
+        return node.apply_some(grads, None)
+
+
+def writing_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
+    """Stands in for the ``applier`` of a plan until it is worth while to write it."""
     if any(grad is None for grad in grads):
         return node.apply_some(grads, None)
     plan = node.plan

@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from tapegrad.caches import Cache
 from tapegrad.dispatch.accumulation import leaf_edge, node_made
 from tapegrad.dispatch.backward_code import first_applier
 from tapegrad.dispatch.jvp import forwarding
@@ -299,8 +300,27 @@ def sharing_runner(plan: Plan, shared: Shared) -> Callable:
 
 def casting_of(plan: Plan, replayed: bool = False, shared: Shared | None = None) -> Casting:
     """What makes a plan's runner: see ``source_of``."""
-    code = code_of(source_of(plan, replayed, shared))
+    if shared is not None or plan.recorded is not None:
+        code = code_of(source_of(plan, replayed, shared))
+    else:
+        key = decisive(plan, replayed)
+        code = _codes.get(key) or _codes.keep(key, code_of(source_of(plan, replayed)))
     return Casting("run", code, {**_NAMES, "node_class": plan.node_class})
+
+
+_codes = Cache("written code", nbytes=8 << 10)
+"""The code of runners, by what it depends on: it takes longer to write the same again."""
+
+
+def decisive(plan: Plan, replayed: bool) -> tuple:
+    """What the source of a plan's runner depends on, if its calls are neither recorded nor shared."""
+    specs = [spec.flags if isinstance(spec, Spec) else spec is None for spec in plan.specs]
+    saved = [spec is None or spec.flags for spec in plan.saved_specs]
+    return (
+        plan.modes, replayed, plan.single, plan.mixed, plan.level, plan.saves_inference, plan.op.underivable is None,
+        plan.positions, plan.needed, plan.saved_inputs, plan.saved_outputs, *specs, None,
+        *[spec.flags for spec in plan.out_specs], None, *saved,
+    )  # fmt: skip
 
 
 def operator_ran(plan: Plan, args: tuple, results: tuple) -> None:

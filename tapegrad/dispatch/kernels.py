@@ -71,7 +71,9 @@ class Kernels:
         again = self.fit is None and sought is not None and len(sought.family.examples) > 1 and op.variadic is None
         if again and self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings, 0)):
             return
-        place = found = trace = None
+        place: Any = None
+        found: Any = None
+        trace: Any = None
         if self.fit is None:
             place = None if sought is None else place_of("forward", op, specs, settings)
             found = None if place is None else place()

@@ -10,9 +10,6 @@ from tapegrad.execution.tiering import HostFunction, hosted
 from tapegrad.tape import kept
 from tapegrad.tensor.spec import Spec
 
-HOME = "tapegrad.ops."
-"""Where operators stand that are the same in each process."""
-
 
 def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) -> KeptEntry | None:
     """Where it is kept what is written for a call; None if that can't be said, or nothing is kept.
@@ -21,12 +18,13 @@ def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) 
         what: what is meant of the call.
         others: what decides besides, as settings are.
     """
-    if kept.store.directory is None or not op.listed or not op.function.__module__.startswith(HOME) or not hosted():
+    name = None if kept.store.directory is None else op.lasting_name
+    if name is None or not hosted():
         return None
     try:
         given = [f"{spec.dtype.name}{list(spec.shape)}" if isinstance(spec, Spec) else said(spec) for spec in specs]
         bound = [f"{name}={said(value)}" for name, value in settings.items()]
-        return KeptEntry(what, f"{op.name} {op.kind}", *given, *bound, *map(said, others))
+        return KeptEntry(what, name, *given, *bound, *map(said, others))
     except Unkept:
         return None
 

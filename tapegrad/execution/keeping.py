@@ -11,12 +11,14 @@ import io
 import marshal
 import pickle
 from collections.abc import Callable
+from operator import attrgetter
 from types import FunctionType
 from typing import Any
 
 import jax
 import numpy as np
 
+from tapegrad.caches import tabulated
 from tapegrad.execution.dtypes import dtype, get_default_dtype
 from tapegrad.execution.host_tier.writer import along_rows
 from tapegrad.tape import kept
@@ -125,11 +127,18 @@ def said(value: Any) -> str:
 
 def circumstances() -> str:
     """What else decides how a kernel is traced."""
-    config = jax.config
-    return repr((
-        get_default_dtype(), config.jax_default_matmul_precision, config.jax_numpy_dtype_promotion,
-        config.jax_numpy_rank_promotion, config.jax_threefry_partitionable, config.jax_default_prng_impl,
-    ))  # fmt: skip
+    return _said_of(get_default_dtype(), *_configured(jax.config))
+
+
+_configured = attrgetter(
+    "jax_default_matmul_precision", "jax_numpy_dtype_promotion", "jax_numpy_rank_promotion",
+    "jax_threefry_partitionable", "jax_default_prng_impl",
+)  # fmt: skip
+
+
+@tabulated(64)
+def _said_of(*values: Any) -> str:
+    return repr(values)
 
 
 class KeptEntry:
@@ -156,7 +165,7 @@ class KeptEntry:
 
     def keep(self, made: Any) -> None:
         """Keep something there, if it can be."""
-        if kept.store.directory is not None:
+        if kept.store.room > 0:
             found = as_bytes(made)
             if found is not None:
                 kept.store.keep(self.key, found)

@@ -67,7 +67,8 @@ def persistent_cache(directory: str | os.PathLike | None = None, *, enabled: boo
     else:
         settings = dict(_before)
         _before.clear()
-        kept.keep_in(settings.pop(WRITTEN, kept.store.directory))
+        written: Any = settings.pop(WRITTEN, kept.store.directory)
+        kept.keep_in(written)
     for name, value in settings.items():
         jax.config.update(name, value)
     compilation_cache.reset_cache()  # who has compiled before has settled on the cache that there was, or on none

@@ -221,7 +221,7 @@ class HostFunction(NamedTuple):
     """What the host runs in place of a kernel: a function of NumPy arrays, what a call of it and of XLA's costs, the
     dtype of each argument, and what it gives (see ``results_in``)."""
 
-    body: Callable
+    body: Any
     cost: Cost
     dtypes: tuple[np.dtype, ...]
     results: Results

@@ -49,6 +49,9 @@ from tapegrad.tensor.tensor import Tensor
 TABLE: dict[str, Operator] = {}
 """Every operator of the house, by name. Tests are parametrized over it."""
 
+HOME = "tapegrad.ops."
+"""Where the functions of the table stand."""
+
 PLAN = 16 << 10
 """About how many bytes a plan takes, with its runner, its kernels' traces and all: measured."""
 
@@ -162,6 +165,11 @@ class Operator(SavedFields):
             if isinstance(arg, Tensor):
                 return dispatch.call(self, args, settings)
         return self.function(*args, **settings)
+
+    @property
+    def lasting_name(self) -> str | None:
+        """Its name, if that is the name of the same operator in each process: Note [Kept functions] in ``kept.py``."""
+        return self.name if TABLE.get(self.name) is self and self.function.__module__.startswith(HOME) else None
 
     @property
     def by_jax(self) -> Callable | None:

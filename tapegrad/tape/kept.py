@@ -142,13 +142,15 @@ class Keeper:
     Attributes:
         directory: where the file is; None if nothing is kept.
         new: what was not there; ``found``, ``missed``: how many times something was, and was not.
+        room: how many bytes there may yet be of what is new.
     """
 
     def __init__(self, directory: Path | None) -> None:
-        self.directory = directory
+        self.directory = None if directory is None else directory.absolute()
         self.new: dict[bytes, bytes] = {}
         self.used: set[bytes] = set()
         self.found = self.missed = 0
+        self.room = 0 if directory is None else LIMIT
         self._file: KeptFile | None = None
         self._opened = directory is None
         self._lock = threading.Lock()
@@ -173,8 +175,9 @@ class Keeper:
 
     def keep(self, key: bytes, entry: bytes) -> None:
         """Keep something for the next process."""
-        if self.directory is not None:
+        if self.room > 0:
             self.new[key] = entry
+            self.room -= len(entry)
 
     def _open(self) -> None:
         with self._lock:

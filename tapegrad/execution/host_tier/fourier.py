@@ -83,7 +83,5 @@ def transformed_back_to_real(x: np.ndarray, count: int, length: int) -> np.ndarr
     return routine("c2r")(x, last(x, count), length, False, 2, None, 1)
 
 
-TRANSFORMS = dict(
-    zip(KINDS, (transformed, transformed_back, transformed_real, transformed_back_to_real), strict=True)
-)
+TRANSFORMS = dict(zip(KINDS, (transformed, transformed_back, transformed_real, transformed_back_to_real), strict=True))
 """The functions by kind."""

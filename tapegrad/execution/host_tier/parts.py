@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from importlib import import_module
 from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -34,8 +33,9 @@ def compiled(name: str) -> ModuleType | None:
     if path is None or path in sys.modules:
         return sys.modules.get(path) if path else None
     folders, _, part = path.rpartition(".")
-    places = [str(Path(place, *folders.split(".")[1:])) for place in import_module("scipy").__path__]
-    spec = PathFinder.find_spec(part, places)
+    package = find_spec("scipy")  # which is not imported
+    roots = [] if package is None else package.submodule_search_locations or []
+    spec = PathFinder.find_spec(part, [str(Path(root, *folders.split(".")[1:])) for root in roots])
     if spec is None or spec.loader is None:
         return None
     try:
