@@ -31,7 +31,7 @@ from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import here
-from tapegrad.tensor.lifted import Level
+from tapegrad.tensor.lifted import TOGETHER, Level
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
@@ -487,7 +487,7 @@ def _batched(
     """One backward for all elements of the batch, at a level that maps over them: Note [Levels]."""
     seeds = make_seeds(roots, given, batched=True)
     size = batch_size([seed for seed in seeds if seed is not None])
-    with Level(size, "batch") as level:
+    with Level(size, TOGETHER) as level:
         row = [None if seed is None else lift(seed, level, batched=True) for seed in seeds]
         results = run_backward(roots, row, retain_graph, create_graph, targets, False, allow_unused)
         return [None if result is None else whole(result, level) for result in results]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from tapegrad.autograd.function_call import run_function
 from tapegrad.autograd.function_mapped import Mapped, no_vmap
 from tapegrad.autograd.function_node import BackwardCFunction
-from tapegrad.dispatch.levels import at, handle, lift, live, lower
+from tapegrad.dispatch.levels import at, handle, lift, live, lower, tracked
 from tapegrad.functions.shape import movedim
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.lifted import Level, Lifted
@@ -130,6 +130,17 @@ def apply(function: Any, args: tuple) -> Any:
     return run_function(FunctionCall(function, level, away_from(leaves, level)), unflatten(here, spec), True)
 
 
+def taken_along(args: tuple) -> tuple:
+    """The arguments of a custom function without a ``setup_context`` at the innermost level, where it is then called.
+    Raises RuntimeError: a transform of ``func`` is running, or is to be told of the call further out.
+    """
+    level, given = thread.levels[-1], [live(arg) if isinstance(arg, Tensor) else arg for arg in args]
+    outside = [arg for arg in given if isinstance(arg, Tensor) and arg._spec.level != level.depth]
+    if any(one.transforms for one in thread.levels) or any(tracked(arg, thread.modes) for arg in outside):
+        raise RuntimeError(NO_SETUP_CONTEXT)
+    return tuple(at(arg, level) if isinstance(arg, Tensor) else arg for arg in given)
+
+
 # -- grad and jvp ------------------------------------------------------------------------------------------------------
 
 
@@ -180,7 +191,8 @@ def apply_to_examples(function: Any, leaves: list, spec: TreeSpec, level: Level)
     Raises:
         RuntimeError: PyTorch's messages about a rule that is missing, or doubtful, or does not keep to what is agreed.
     """
-    check_rule(function)
+    if level.transforms:
+        check_rule(function)
     passage = Passage(leaves, level, away_from(leaves, level))
     args: Any = unflatten(passage.given, spec)
     flags: Any = unflatten(passage.batched, spec)
@@ -188,7 +200,7 @@ def apply_to_examples(function: Any, leaves: list, spec: TreeSpec, level: Level)
     with level.outside():
         if True not in passage.batched:
             output, out_dims = apply(function, args), None
-        elif function.generate_vmap_rule:
+        elif function.generate_vmap_rule or not level.transforms:
             output, out_dims = apply(Mapped.of(function, flags, level), args), 0
         else:
             info = VmapInfo(level.size, level.randomness)  # type: ignore[arg-type]

@@ -134,7 +134,7 @@ def levelled(op: Any, settings: dict, call: Callable) -> Callable:
         if not thread.levels:
             return call(op, args, settings)
         level = thread.levels[-1]
-        if level.maps and not any(isinstance(arg, Tensor) and arg._spec.level == level.depth for arg in args):
+        if level.leaves_out and not any(isinstance(arg, Tensor) and arg._spec.level == level.depth for arg in args):
             with level.outside():
                 return call(op, args, settings)
         return call(op, tuple(at(arg, level) if isinstance(arg, Tensor) else arg for arg in args), settings)

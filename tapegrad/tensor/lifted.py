@@ -50,14 +50,17 @@ from tapegrad.tensor.level_messages import (
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import Tensor, edge_of, sharing_handle, value_of, wrap
 
+TOGETHER = "batch"
+"""In place of what random operators do: it is for a batch of gradients or tangents that a level is there."""
+
 
 class Level:
     """A function transform that is running. See Note [Levels]. A context manager, that is entered once.
 
     Args:
         size: of a ``vmap``, how many examples there are; None for the transforms that differentiate.
-        randomness: of a ``vmap``, what random operators do: ``"error"``, ``"different"`` or ``"same"``; or ``"batch"``,
-            an error too, where a batch of gradients is computed.
+        randomness: of a ``vmap``, what random operators do: ``"error"``, ``"different"`` or ``"same"``; ``TOGETHER``,
+            an error too, of a level of any kind that is none of ``func``'s transforms.
         modes: changes of modes inside; grad mode is always on where a level differentiates.
 
     Attributes:
@@ -78,6 +81,16 @@ class Level:
     def maps(self) -> bool:
         """Whether it is a ``vmap``."""
         return self.size is not None
+
+    @property
+    def transforms(self) -> bool:
+        """Whether it is one of the transforms of ``func``."""
+        return self.randomness != TOGETHER
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether what has nothing to do with the tensors of the level is done further out, not here."""
+        return self.maps or not self.transforms
 
     def __enter__(self) -> Level:
         self.modes, self.levels, self.duals = thread.modes, thread.levels, thread.duals
@@ -305,7 +318,7 @@ def fresh(value: Any, spec: Spec) -> Tensor:
 
 def fresh_at(level: Level, value: Any, spec: Spec) -> Tensor:
     """``fresh`` where transforms are running."""
-    if level.maps and not spec.requires_grad:
+    if level.leaves_out and not spec.requires_grad:
         with level.outside():
             return fresh(value, spec)
     with level.outside():
@@ -364,7 +377,7 @@ def drawn_apart(*parameters: Tensor, target: Tensor | None = None) -> tuple[Leve
     for level in reversed(thread.levels):
         if not level.maps:
             continue
-        if level.randomness in ("error", "batch"):
+        if level.randomness in ("error", TOGETHER):
             raise RuntimeError(NO_RANDOM if level.randomness == "error" else RANDOM_IN_BATCH)
         if level.randomness == "same":
             if level in given:
