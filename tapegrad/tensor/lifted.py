@@ -155,17 +155,21 @@ class Lifted(Opaque):
         batched: whether the first dimension of ``tensor`` is the one that the level maps over.
         origin: what was lifted and shares its memory with ``tensor``: who writes over this value writes there, and who
             reads it finds the history that came of writes there, from wherever.
+        placed: what is mapped over, and its dimension of the examples, if ``tensor`` has that in front and it has not.
         shape, dtype: what is seen at the level; the dtype as NumPy's.
         spec: of a tensor that has this value, and nothing else.
     """
 
-    __slots__ = ("_tensor", "level", "batched", "origin", "shape", "dtype", "spec")
+    __slots__ = ("_tensor", "level", "batched", "origin", "placed", "shape", "dtype", "spec")
 
     nbytes = 0
     """Nothing of it can be written over."""
 
-    def __init__(self, tensor: Tensor, level: Level, batched: bool, origin: Tensor | None = None) -> None:
-        self._tensor, self.level, self.batched, self.origin = tensor, level, batched, origin
+    def __init__(
+        self, tensor: Tensor, level: Level, batched: bool, origin: Tensor | None = None,
+        placed: tuple[Tensor, int] | None = None,
+    ) -> None:  # fmt: skip
+        self._tensor, self.level, self.batched, self.origin, self.placed = tensor, level, batched, origin, placed
         outside = tensor._spec
         self.shape = tuple(outside.shape[1:] if batched else outside.shape)
         self.dtype = outside.dtype.numpy
