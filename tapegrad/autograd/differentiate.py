@@ -32,6 +32,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import here
 from tapegrad.tensor.lifted import TOGETHER, Level
+from tapegrad.tensor.refusals import refuse_in_transforms
 from tapegrad.tensor.spec import Size, Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
@@ -68,7 +69,8 @@ def backward(
             them.
 
     Raises:
-        RuntimeError: a tensor has no graph, a gradient doesn't fit, or the graph was freed.
+        RuntimeError: a tensor has no graph, a gradient doesn't fit, or the graph was freed; inside a function
+            transform.
         TypeError: something of the wrong type.
 
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -76,6 +78,10 @@ def backward(
     >>> x.grad
     tensor(12.)
     """
+    refuse_in_transforms(
+        "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+        "functorch.vjp instead or call backward() outside of functorch transforms."
+    )
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:

@@ -152,6 +152,13 @@ def by_position(forward: Any, args: tuple, kwargs: dict, skipped: int) -> tuple:
     return (*args, *(kwargs[name] for name in names[len(args) : last + 1]))
 
 
+def as_leaf(tensor: Tensor) -> Tensor:
+    """A new handle on a tensor, that is a leaf and requires grad, inside function transforms too."""
+    leaf = tensor.detach()
+    leaf.requires_grad = True
+    return leaf
+
+
 def once_differentiable(fn: Callable) -> Callable:
     """Decorate a ``backward`` that can't be differentiated itself: doing so raises.
 
@@ -169,7 +176,7 @@ def once_differentiable(fn: Callable) -> Callable:
         error = DelayedError(
             "trying to differentiate twice a function that was marked with @once_differentiable", len(outputs)
         )
-        return error(*[None if out is None else out.detach().requires_grad_() for out in outputs])
+        return error(*[None if out is None else as_leaf(out) for out in outputs])
 
     return wrapper
 

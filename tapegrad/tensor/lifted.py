@@ -93,13 +93,16 @@ class Level:
         return self.maps or not self.transforms
 
     def __enter__(self) -> Level:
+        records = not self.maps and "forward_level" not in self.changes
+        if records and thread.modes.saved_hooks:
+            raise RuntimeError(NO_HOOKS)
         self.modes, self.levels, self.duals = thread.modes, thread.levels, thread.duals
         self.disabled = thread.saved_hooks_disabled
         self.depth = len(self.levels) + 1
         thread.levels = (*self.levels, self)
         thread.modes = self.modes.replace(**{"level": self.depth, "forward_level": -1, **self.changes})
         thread.duals = []
-        if not self.maps and "forward_level" not in self.changes:
+        if records:
             thread.saved_hooks_disabled = NO_HOOKS
         self.alive = True
         return self
