@@ -32,7 +32,8 @@ from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import here
 from tapegrad.tensor.geometry import preserved_strides
-from tapegrad.tensor.lifted import Level
+from tapegrad.tensor.lifted import TOGETHER, Level
+from tapegrad.tensor.refusals import refuse_in_transforms
 from tapegrad.tensor.spec import Size, Spec, named_strides
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
@@ -69,7 +70,8 @@ def backward(
             them.
 
     Raises:
-        RuntimeError: a tensor has no graph, a gradient doesn't fit, or the graph was freed.
+        RuntimeError: a tensor has no graph, a gradient doesn't fit, or the graph was freed; inside a function
+            transform.
         TypeError: something of the wrong type.
 
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -77,6 +79,10 @@ def backward(
     >>> x.grad
     tensor(12.)
     """
+    refuse_in_transforms(
+        "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+        "functorch.vjp instead or call backward() outside of functorch transforms."
+    )
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
@@ -496,7 +502,7 @@ def _batched(
     """One backward for all elements of the batch, at a level that maps over them: Note [Levels]."""
     seeds = make_seeds(roots, given, batched=True)
     size = batch_size([seed for seed in seeds if seed is not None])
-    with Level(size, "batch") as level:
+    with Level(size, TOGETHER) as level:
         row = [None if seed is None else lift(seed, level, batched=True) for seed in seeds]
         results = run_backward(roots, row, retain_graph, create_graph, targets, False, allow_unused)
         return [None if result is None else whole(result, level) for result in results]

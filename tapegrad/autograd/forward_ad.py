@@ -25,14 +25,19 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
+def refuse_nested() -> None:
+    """Refuse to begin a dual level inside another one. Raises RuntimeError: PyTorch's message."""
+    if thread.modes.forward_level >= 0:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+
+
 def enter_dual_level() -> int:
     """Begin a dual level and return its number, which is 0.
 
     Raises:
         RuntimeError: inside another one.
     """
-    if thread.modes.forward_level >= 0:
-        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    refuse_nested()
     thread.modes = thread.modes.replace(forward_level=0)
     return 0
 

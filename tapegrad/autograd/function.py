@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.autograd.function_call import run_function
-from tapegrad.autograd.function_levels import NO_SETUP_CONTEXT
 from tapegrad.autograd.function_levels import apply as apply_at_level
+from tapegrad.autograd.function_levels import taken_along
 from tapegrad.autograd.function_mapped import no_vmap
 from tapegrad.autograd.function_node import BackwardCFunction, FunctionBase, FunctionCtx, HookMixin, no_backward
 from tapegrad.autograd.grad_mode import no_grad
@@ -117,9 +117,9 @@ class Function(_SingleLevelFunction):
         if kwargs:
             args = by_position(cls.forward, args, kwargs, 0 if with_setup else 1)
         if thread.levels:
-            if not with_setup:
-                raise RuntimeError(NO_SETUP_CONTEXT)
-            return apply_at_level(cls, args)
+            if with_setup:
+                return apply_at_level(cls, args)
+            args = taken_along(args)
         return run_function(cls, args, with_setup)
 
 
@@ -152,6 +152,13 @@ def by_position(forward: Any, args: tuple, kwargs: dict, skipped: int) -> tuple:
     return (*args, *(kwargs[name] for name in names[len(args) : last + 1]))
 
 
+def as_leaf(tensor: Tensor) -> Tensor:
+    """A new handle on a tensor, that is a leaf and requires grad, inside function transforms too."""
+    leaf = tensor.detach()
+    leaf.requires_grad = True
+    return leaf
+
+
 def once_differentiable(fn: Callable) -> Callable:
     """Decorate a ``backward`` that can't be differentiated itself: doing so raises.
 
@@ -169,7 +176,7 @@ def once_differentiable(fn: Callable) -> Callable:
         error = DelayedError(
             "trying to differentiate twice a function that was marked with @once_differentiable", len(outputs)
         )
-        return error(*[None if out is None else out.detach().requires_grad_() for out in outputs])
+        return error(*[None if out is None else as_leaf(out) for out in outputs])
 
     return wrapper
 

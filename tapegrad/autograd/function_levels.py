@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from tapegrad.autograd.function_call import run_function
 from tapegrad.autograd.function_mapped import Mapped, no_vmap
 from tapegrad.autograd.function_node import BackwardCFunction
-from tapegrad.dispatch.levels import at, handle, lift, live, lower
+from tapegrad.dispatch.levels import as_placed, at, handle, lift, live, lower, tracked
 from tapegrad.functions.shape import movedim
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.lifted import Level, Lifted
@@ -68,21 +68,23 @@ class Passage:
         leaves: the leaves of the arguments at the level.
         level: the innermost one.
         given: for some leaves what they are outside: that very tensor. The others are lowered.
+        placed: whether their dimension of the examples is to be where it was given, not in front.
 
     Attributes:
-        given, batched: what the leaves are outside, and whether the first dimension is the one that is mapped over.
+        given, dims: what the leaves are outside, and which dimension is the one that is mapped over.
     """
 
-    __slots__ = ("leaves", "level", "given", "batched", "versions")
+    __slots__ = ("leaves", "level", "given", "dims", "versions")
 
-    def __init__(self, leaves: Sequence, level: Level, given: dict[int, Any]) -> None:
+    def __init__(self, leaves: Sequence, level: Level, given: dict[int, Any], placed: bool = False) -> None:
         self.leaves, self.level = leaves, level
+        outside = as_placed if placed else in_front
         pairs = [
-            (given[position], False) if position in given else lower(leaf, level)
+            (given[position], None) if position in given else outside(leaf, level)
             for position, leaf in enumerate(leaves)
         ]
         self.given = [item for item, _ in pairs]
-        self.batched = [batched for _, batched in pairs]
+        self.dims = [dim for _, dim in pairs]
         self.versions = [writes_to(item) for item in self.given]
 
     def written(self) -> list[int]:
@@ -96,11 +98,18 @@ class Passage:
             leaf, item = self.leaves[position], self.given[position]
             if leaf is not item:
                 with self.level.outside():
-                    value = Lifted(handle(item), self.level, self.batched[position])
+                    dim = self.dims[position]
+                    value = Lifted(handle(movedim(item, dim, 0) if dim else item), self.level, dim is not None)
                 put(leaf, value)
         return {
             id(item): leaf for item, leaf in zip(self.given, self.leaves, strict=True) if isinstance(leaf, Tensor)
         }
+
+
+def in_front(leaf: Tensor, level: Level) -> tuple[Tensor, int | None]:
+    """What a tensor is outside a level, and which of its dimensions is the mapped one: the first."""
+    below, batched = lower(leaf, level)
+    return below, 0 if batched else None
 
 
 def writes_to(item: Any) -> int:
@@ -128,6 +137,17 @@ def apply(function: Any, args: tuple) -> Any:
         return apply_to_examples(function, leaves, spec, level)
     here = [at(leaf, level) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
     return run_function(FunctionCall(function, level, away_from(leaves, level)), unflatten(here, spec), True)
+
+
+def taken_along(args: tuple) -> tuple:
+    """The arguments of a custom function without a ``setup_context`` at the innermost level, where it is then called.
+    Raises RuntimeError: a transform of ``func`` is running, or is to be told of the call further out.
+    """
+    level, given = thread.levels[-1], [live(arg) if isinstance(arg, Tensor) else arg for arg in args]
+    outside = [arg for arg in given if isinstance(arg, Tensor) and arg._spec.level != level.depth]
+    if any(one.transforms for one in thread.levels) or any(tracked(arg, thread.modes) for arg in outside):
+        raise RuntimeError(NO_SETUP_CONTEXT)
+    return tuple(at(arg, level) if isinstance(arg, Tensor) else arg for arg in given)
 
 
 # -- grad and jvp ------------------------------------------------------------------------------------------------------
@@ -180,15 +200,17 @@ def apply_to_examples(function: Any, leaves: list, spec: TreeSpec, level: Level)
     Raises:
         RuntimeError: PyTorch's messages about a rule that is missing, or doubtful, or does not keep to what is agreed.
     """
-    check_rule(function)
-    passage = Passage(leaves, level, away_from(leaves, level))
+    if level.transforms:
+        check_rule(function)
+    generated = function.generate_vmap_rule or not level.transforms
+    passage = Passage(leaves, level, away_from(leaves, level), placed=not generated)
     args: Any = unflatten(passage.given, spec)
-    flags: Any = unflatten(passage.batched, spec)
-    dims: Any = unflatten([0 if batched else None for batched in passage.batched], spec)
+    dims: Any = unflatten(passage.dims, spec)
     with level.outside():
-        if True not in passage.batched:
+        if all(dim is None for dim in passage.dims):
             output, out_dims = apply(function, args), None
-        elif function.generate_vmap_rule:
+        elif generated:
+            flags: Any = unflatten([dim is not None for dim in passage.dims], spec)
             output, out_dims = apply(Mapped.of(function, flags, level), args), 0
         else:
             info = VmapInfo(level.size, level.randomness)  # type: ignore[arg-type]
@@ -215,7 +237,7 @@ def example_of(item: Any, place: int | None, level: Level) -> Any:
         return item
     with level.outside():
         front = movedim(item, place, 0) if place else item
-    return lift(front, level, True)
+    return lift(front, level, True, placed=(item, place % item.ndim) if place else None)
 
 
 def checked_returns(result: Any) -> tuple[Any, Any]:

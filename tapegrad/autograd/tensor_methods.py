@@ -11,6 +11,7 @@ from tapegrad.autograd import differentiate
 from tapegrad.bindings.registry import PROPERTIES, public
 from tapegrad.dispatch.accumulation import separate, share_leaf_hooks
 from tapegrad.tape.hooks import HookDict, NodeHooks, RemovableHandle, add_hook, making
+from tapegrad.tensor.refusals import refuse_to_call
 from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf
 
 
@@ -102,10 +103,11 @@ def retain_grad(self: Tensor) -> None:
     """Keep the gradient of this non-leaf in ``.grad`` when it is computed; does nothing on a leaf.
 
     Raises:
-        RuntimeError: if the tensor does not require grad.
+        RuntimeError: if the tensor does not require grad; inside a function transform.
     """
     if not self._spec.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    refuse_to_call("retain_grad")
     edge = None if passes_for_leaf(self) else edge_of(self)
     if edge is None or self._retains:
         return

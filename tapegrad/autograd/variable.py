@@ -71,7 +71,9 @@ class Variable(metaclass=VariableMeta):
             )
         if requires_grad and not (data.is_floating_point() or data.is_complex()):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        return data.detach().requires_grad_(bool(requires_grad))
+        result = data.detach()
+        result.requires_grad = bool(requires_grad)
+        return result
 
 
 def variable(*args: Any, **kwargs: Any) -> NoReturn:

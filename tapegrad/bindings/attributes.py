@@ -25,7 +25,12 @@ from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.dual import set_tangent
 from tapegrad.tensor.lifted import as_leaf_here, level_of
-from tapegrad.tensor.refusals import is_example, refuse_examples, refuse_memory
+from tapegrad.tensor.refusals import (
+    is_example_here,
+    refuse_memory,
+    refuse_to_call,
+    refuse_to_change,
+)
 from tapegrad.tensor.spec import core_type_name, legacy_type_name
 from tapegrad.tensor.storage import Counter
 from tapegrad.tensor.tensor import (
@@ -87,7 +92,8 @@ def detach_(input: Tensor) -> Tensor:
     """
     if thread.modes.inference:
         return input
-    if input._view is not None:
+    refuse_to_change("detach_", input)
+    if input._view is not None or is_example_here(input):
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
@@ -115,7 +121,8 @@ def _get_data(self: Tensor) -> Tensor:
 
     Setting it gives this tensor the data, shape and dtype of another one, but leaves its place in the graph.
     """
-    refuse_examples("accessing `data` under vmap transform is not allowed", self)
+    if is_example_here(self):
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
     result = without_history(self, "data")
     if not (self._spec.inference and thread.modes.inference):
         result._counter = Counter()
@@ -126,7 +133,7 @@ def _set_data(self: Tensor, value: Any) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._spec.level:
-        where = "under vmap" if is_example(self) else "inside functorch"
+        where = "under vmap" if is_example_here(self) else "inside functorch"
         raise RuntimeError(f"mutating directly with `.data` {where} transform is not allowed.")
     if self._spec.requires_grad and value.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
@@ -244,6 +251,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     Raises:
         RuntimeError: a non-leaf, or an integral dtype.
     """
+    refuse_to_call("requires_grad_", "(or perhaps using torch.autograd.functional.* APIs) ")
     if not isinstance(requires_grad, bool):
         raise TypeError(
             f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}"
@@ -428,6 +436,7 @@ def share_memory_(self: Tensor) -> Tensor:
     Raises:
         RuntimeError: there is no memory at all, on the device ``meta``.
     """
+    refuse_memory(self)
     if self.device is META:
         raise RuntimeError("_share_fd_: only available on CPU")
     return self

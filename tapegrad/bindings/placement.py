@@ -39,7 +39,7 @@ from tapegrad.tensor.geometry import Geometry, contiguous_strides, extent, is_de
 from tapegrad.tensor.layout import contiguous_format, preserve_format
 from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.placing import lie_alike, nbytes_of, place, resize_memory
-from tapegrad.tensor.refusals import refuse_captured
+from tapegrad.tensor.refusals import refuse_captured, refuse_to_change
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, count_write, leave, refuse_inference, storage_of, value_of
@@ -86,6 +86,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any
     if not _is_overload(source, storage_offset, size):
         given = [arg for arg in (source, storage_offset, size, stride) if arg is not None]
         raise no_overload("set_", given, {}, _SET)
+    refuse_to_change(_called(source, size), self)
     refuse_in_place(self, overlapping=True)
     if thread.modes.forward_grad and (self._spec.dual or (isinstance(source, Tensor) and source._spec.dual)):
         raise NotDifferentiableError(NO_FORWARD.format("set_"))
@@ -109,6 +110,14 @@ def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any
     if recorded and self._view is None:
         _record(self, edge)
     return self
+
+
+def _called(source: Any, size: Any) -> str:
+    """What PyTorch calls the overload."""
+    if source is None:
+        return "set_"
+    kind = "Tensor" if isinstance(source, Tensor) else "Storage"
+    return f"set_.source_{kind}" + ("" if size is None else "_storage_offset")
 
 
 def _is_overload(source: Any, storage_offset: Any, size: Any) -> bool:

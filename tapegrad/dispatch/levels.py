@@ -75,12 +75,15 @@ def unreached(value: Lifted) -> Lifted:
     return Lifted(result, value.level, value.batched)
 
 
-def lift(tensor: Tensor, level: Level, batched: bool = False, requires_grad: bool = False) -> Tensor:
-    """A tensor of the level outside as one of the innermost level."""
+def lift(
+    tensor: Tensor, level: Level, batched: bool = False, requires_grad: bool = False,
+    placed: tuple[Tensor, int] | None = None,
+) -> Tensor:  # fmt: skip
+    """A tensor of the level outside as one of the innermost level. ``placed``: see ``Lifted``."""
     with level.outside():
         origin = live(tensor)
         below = handle(origin)
-    return raised(Lifted(below, level, batched, origin), requires_grad)
+    return raised(Lifted(below, level, batched, origin, placed), requires_grad)
 
 
 def at(tensor: Tensor, level: Level) -> Tensor:
@@ -103,6 +106,16 @@ def lower(tensor: Tensor, level: Level) -> tuple[Tensor, bool]:
     tensor, batched = value.tensor, value.batched
     with level.outside():
         return tensor if tensor._view is not None else handle(tensor), batched
+
+
+def as_placed(tensor: Tensor, level: Level) -> tuple[Tensor, int | None]:
+    """What a tensor is outside a level, and which of its dimensions is the mapped one: that of what was given."""
+    tensor = live(tensor)
+    value = value_of(tensor)
+    if isinstance(value, Lifted) and value.level is level and value.placed is not None and not tensor._severed:
+        return live(value.placed[0]), value.placed[1]
+    below, batched = lower(tensor, level)
+    return below, 0 if batched else None
 
 
 def tracked(tensor: Tensor, modes: Modes) -> bool:
@@ -134,7 +147,7 @@ def levelled(op: Any, settings: dict, call: Callable) -> Callable:
         if not thread.levels:
             return call(op, args, settings)
         level = thread.levels[-1]
-        if level.maps and not any(isinstance(arg, Tensor) and arg._spec.level == level.depth for arg in args):
+        if level.leaves_out and not any(isinstance(arg, Tensor) and arg._spec.level == level.depth for arg in args):
             with level.outside():
                 return call(op, args, settings)
         return call(op, tuple(at(arg, level) if isinstance(arg, Tensor) else arg for arg in args), settings)

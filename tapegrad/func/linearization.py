@@ -17,6 +17,7 @@ from tapegrad.execution.dtypes import FLOATING
 from tapegrad.func.gradients import backward_of, differentiable, jvp, vjp
 from tapegrad.functions.creation import zeros_like
 from tapegrad.ops.shape import clone
+from tapegrad.tape.modes import switched
 from tapegrad.tensor.lifted import Level
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import TreeSpec, flatten, unflatten
@@ -43,6 +44,12 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
     tensor([1., 1.])
     """
     leaves, spec = flatten(primals)
+    with switched(saved_hooks=False):  # nobody is told of what is saved
+        return linearized(func, primals, leaves, spec)
+
+
+def linearized(func: Callable, primals: tuple, leaves: list, spec: TreeSpec) -> tuple[Any, Callable]:
+    """``linearize`` of a function, at these leaves of its primals."""
     for x in leaves:
         if not x.new_empty(()).dtype.category >= FLOATING:
             raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")

@@ -139,7 +139,8 @@ def mapped(
     fronts = [leaf if dim in (None, 0) else movedim(leaf, dim, 0) for leaf, dim in zip(leaves, dims, strict=True)]
     with Level(size, randomness) as level:
         inputs = [
-            leaf if dim is None else lift(leaf, level, batched=True) for leaf, dim in zip(fronts, dims, strict=True)
+            leaf if dim is None else lift(front, level, batched=True, placed=(leaf, dim) if dim else None)
+            for front, leaf, dim in zip(fronts, leaves, dims, strict=True)
         ]
         output = func(*unflatten(inputs, spec), **kwargs)
         results, structure = flatten(output)

@@ -50,14 +50,17 @@ from tapegrad.tensor.level_messages import (
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import Tensor, edge_of, sharing_handle, value_of, wrap
 
+TOGETHER = "batch"
+"""In place of what random operators do: it is for a batch of gradients or tangents that a level is there."""
+
 
 class Level:
     """A function transform that is running. See Note [Levels]. A context manager, that is entered once.
 
     Args:
         size: of a ``vmap``, how many examples there are; None for the transforms that differentiate.
-        randomness: of a ``vmap``, what random operators do: ``"error"``, ``"different"`` or ``"same"``; or ``"batch"``,
-            an error too, where a batch of gradients is computed.
+        randomness: of a ``vmap``, what random operators do: ``"error"``, ``"different"`` or ``"same"``; ``TOGETHER``,
+            an error too, of a level of any kind that is none of ``func``'s transforms.
         modes: changes of modes inside; grad mode is always on where a level differentiates.
 
     Attributes:
@@ -79,14 +82,27 @@ class Level:
         """Whether it is a ``vmap``."""
         return self.size is not None
 
+    @property
+    def transforms(self) -> bool:
+        """Whether it is one of the transforms of ``func``."""
+        return self.randomness != TOGETHER
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether what has nothing to do with the tensors of the level is done further out, not here."""
+        return self.maps or not self.transforms
+
     def __enter__(self) -> Level:
+        records = not self.maps and "forward_level" not in self.changes
+        if records and thread.modes.saved_hooks:
+            raise RuntimeError(NO_HOOKS)
         self.modes, self.levels, self.duals = thread.modes, thread.levels, thread.duals
         self.disabled = thread.saved_hooks_disabled
         self.depth = len(self.levels) + 1
         thread.levels = (*self.levels, self)
         thread.modes = self.modes.replace(**{"level": self.depth, "forward_level": -1, **self.changes})
         thread.duals = []
-        if not self.maps and "forward_level" not in self.changes:
+        if records:
             thread.saved_hooks_disabled = NO_HOOKS
         self.alive = True
         return self
@@ -142,17 +158,21 @@ class Lifted(Opaque):
         batched: whether the first dimension of ``tensor`` is the one that the level maps over.
         origin: what was lifted and shares its memory with ``tensor``: who writes over this value writes there, and who
             reads it finds the history that came of writes there, from wherever.
+        placed: what is mapped over, and its dimension of the examples, if ``tensor`` has that in front and it has not.
         shape, dtype: what is seen at the level; the dtype as NumPy's.
         spec: of a tensor that has this value, and nothing else.
     """
 
-    __slots__ = ("_tensor", "level", "batched", "origin", "shape", "dtype", "spec")
+    __slots__ = ("_tensor", "level", "batched", "origin", "placed", "shape", "dtype", "spec")
 
     nbytes = 0
     """Nothing of it can be written over."""
 
-    def __init__(self, tensor: Tensor, level: Level, batched: bool, origin: Tensor | None = None) -> None:
-        self._tensor, self.level, self.batched, self.origin = tensor, level, batched, origin
+    def __init__(
+        self, tensor: Tensor, level: Level, batched: bool, origin: Tensor | None = None,
+        placed: tuple[Tensor, int] | None = None,
+    ) -> None:  # fmt: skip
+        self._tensor, self.level, self.batched, self.origin, self.placed = tensor, level, batched, origin, placed
         outside = tensor._spec
         self.shape = tuple(outside.shape[1:] if batched else outside.shape)
         self.dtype = outside.dtype.numpy
@@ -305,7 +325,7 @@ def fresh(value: Any, spec: Spec) -> Tensor:
 
 def fresh_at(level: Level, value: Any, spec: Spec) -> Tensor:
     """``fresh`` where transforms are running."""
-    if level.maps and not spec.requires_grad:
+    if level.leaves_out and not spec.requires_grad:
         with level.outside():
             return fresh(value, spec)
     with level.outside():
@@ -364,7 +384,7 @@ def drawn_apart(*parameters: Tensor, target: Tensor | None = None) -> tuple[Leve
     for level in reversed(thread.levels):
         if not level.maps:
             continue
-        if level.randomness in ("error", "batch"):
+        if level.randomness in ("error", TOGETHER):
             raise RuntimeError(NO_RANDOM if level.randomness == "error" else RANDOM_IN_BATCH)
         if level.randomness == "same":
             if level in given:

@@ -19,6 +19,45 @@ def is_example(tensor: Tensor) -> bool:
     return False
 
 
+def is_example_here(tensor: Tensor) -> bool:
+    """Whether a tensor is one of the examples of the innermost of its levels."""
+    value = value_of(tensor) if tensor._spec.level else None
+    return isinstance(value, Lifted) and value.batched
+
+
+def refuse_in_transforms(text: str) -> None:
+    """Refuse what can't be done inside ``func``'s transforms.
+    Raises RuntimeError: with this text, if one is running.
+    """
+    if thread.levels and any(level.transforms for level in thread.levels):
+        raise RuntimeError(text)
+
+
+def refuse_to_call(name: str, besides: str = "") -> None:
+    """Refuse a method that PyTorch does not support inside ``func``'s transforms. Raises RuntimeError: its message."""
+    refuse_in_transforms(
+        f"You are attempting to call Tensor.{name}() {besides}inside of a function being transformed by a functorch "
+        "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
+        f"jacfwd, hessian) or call {name}() outside of a function being transformed instead."
+    )
+
+
+def refuse_to_change(called: str, tensor: Tensor) -> None:
+    """Refuse what makes another tensor of one that a transform has captured, that differentiates.
+    Raises RuntimeError: PyTorch's message.
+    """
+    level = thread.levels[-1] if thread.levels else None
+    if level is not None and not level.leaves_out and tensor._spec.level != level.depth:
+        raise RuntimeError(CAPTURED.format(called))
+
+
+CAPTURED = (
+    "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+    "(aten::{}) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
+    "transformed to explicitly accept the mutated Tensor(s) as inputs."
+)
+
+
 def refuse_examples(text: str, *tensors: Tensor) -> None:
     """Refuse what can't be done with examples of a ``vmap``.
     Raises RuntimeError: with this text, if one of the tensors is an example.
@@ -62,7 +101,7 @@ def refuse_memory(tensor: Tensor) -> None:
     Raises NotImplementedError: PyTorch's message.
     """
     if tensor._spec.level:
-        kind = "BatchedTensorImpl" if is_example(tensor) else "TensorWrapper"
+        kind = "BatchedTensorImpl" if is_example_here(tensor) else "TensorWrapper"
         raise NotImplementedError(f"Cannot access storage of {kind}")
 
 
@@ -84,11 +123,7 @@ def refuse_captured(name: str, tensor: Tensor, result: Tensor, called: str | Non
     between = thread.levels[tensor._spec.level : level.depth - 1] if called == "" else ()
     if not (level.maps and all(further.maps for further in between)):
         shown = f"{name}.Tensor" if name in WITH_TENSOR else f"{name}.Scalar" if name == "fill_" else name
-        raise RuntimeError(
-            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
-            f"(aten::{shown}) that would mutate a captured Tensor. This is not supported; please rewrite the function "
-            "being transformed to explicitly accept the mutated Tensor(s) as inputs."
-        )
+        raise RuntimeError(CAPTURED.format(shown))
     if called == "":
         shapes = list(tensor.shape), [level.size, *result.shape]
         raise RuntimeError("output with shape {} doesn't match the broadcast shape {}".format(*shapes))

@@ -176,7 +176,8 @@ def test_backward_inside_a_transform():
     Product = product(torch)
 
     def gradient(x):
-        y = x.detach().requires_grad_()
+        y = x.detach()
+        y.requires_grad = True
         (z,) = torch.autograd.grad(Product.apply(y, x * x).sum(), y, create_graph=True)
         return (z * y).sum()
 

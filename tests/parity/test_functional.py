@@ -448,17 +448,100 @@ def gradients_in_a_batch(torch):
     ]
 
 
+VECTORIZED = ({"vectorize": True, "strategy": "forward-mode"}, {"vectorize": True}, {})
+SEEN_IN_A_COLUMN = {
+    "counted": lambda torch, x, held: x * x,
+    "a write": lambda torch, x, held: (held.add_(1), x * held)[1],
+    "a write of the input": lambda torch, x, held: x.mul_(2) * held,
+    "statistics": lambda torch, x, held: torch.batch_norm(
+        x.view(-1, 1), None, None, held[:1], held[1:2], True, 0.1, 1e-5, False
+    ),
+    "a number": lambda torch, x, held: x * x.sum().item(),
+    "a branch": lambda torch, x, held: x * 3 if x.sum() > 0 else x,
+    "a constant": lambda torch, x, held: torch.ones(2),
+    "nothing": lambda torch, x, held: x[:0],
+    "several": lambda torch, x, held: (x.sum(), x[1:] @ x[1:], x.exp()),
+    "random": lambda torch, x, held: x * torch.rand(3).ge(-1),
+    "of the kind": lambda torch, x, held: 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEEN_IN_A_COLUMN)
+def test_how_often_the_function_is_called_and_what_it_writes(name):
+    """Once, by every strategy of ``jacobian``, and by all products."""
+
+    def one(torch, settings):
+        calls, held, x, functional = [], torch.ones(3), vector(torch), torch.autograd.functional
+
+        def f(x):
+            calls.append(tuple(x.shape))
+            return SEEN_IN_A_COLUMN[name](torch, x, held)
+
+        if isinstance(settings, dict):
+            found = attempt(lambda: functional.jacobian(f, x, **settings))
+        else:
+            found = attempt(lambda: getattr(functional, settings)(f, x, vector(torch)))
+        return [found, calls, held, held._version, x, x._version]
+
+    agree(lambda torch: [one(torch, settings) for settings in (*VECTORIZED, *PRODUCTS)], rtol=1e-5, atol=1e-6)
+
+
+def custom_functions(torch):
+    class Old(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * grad * ctx.saved_tensors[0]
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return 2 * tangent * ctx.saved_tensors[0]
+
+    class New(Old):
+        @staticmethod
+        def forward(x):
+            return x * x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+    class Mapped(New):
+        generate_vmap_rule = True
+
+    return Old, New, Mapped
+
+
+def test_custom_functions_in_a_batch_of_tangents():
+    def run(torch):
+        functional, account = torch.autograd.functional, []
+        for function in custom_functions(torch):
+            for x in (vector(torch), vector(torch, grad=True)):
+                loss = lambda x, f=function: (f.apply(x) * x).sum()
+                account.append(functional.jacobian(lambda x, f=function: f.apply(x) * x, x, **VECTORIZED[0]).detach())
+                found = functional.hessian(loss, x, vectorize=True, outer_jacobian_strategy="forward-mode")
+                account.append([found.detach(), functional.hessian(loss, x, vectorize=True)])
+        return account
+
+    agree(run)
+
+
+def test_the_standard_basis():
+    def run(torch):
+        basis = torch.autograd.functional._construct_standard_basis_for
+        pair = torch.ones(2), torch.ones(1, 3, dtype=torch.float64)
+        return [basis(pair, (2, 3)), basis(pair[:1], (2,)), attempt(lambda: basis(pair, (2,))),
+                attempt(lambda: basis((), ()))]  # fmt: skip
+
+    agree(run)
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=[program.__name__ for program in PROGRAMS])
 def test_programs(program):
     agree(program, rtol=1e-5, atol=1e-6)
-
-
-def test_a_forward_jacobian_calls_the_function_for_each_column():
-    """PyTorch calls it once, on a batch: Note [Rows one by one]."""
-    import tapegrad as torch
-
-    calls = []
-    torch.autograd.functional.jacobian(
-        lambda x: calls.append(1) or x * x, vector(torch), vectorize=True, strategy="forward-mode"
-    )
-    assert len(calls) == 3

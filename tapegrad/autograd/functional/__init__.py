@@ -6,5 +6,6 @@
 
 from tapegrad.autograd.functional.matrices import hessian, jacobian
 from tapegrad.autograd.functional.products import hvp, jvp, vhp, vjp
+from tapegrad.autograd.functional.rows import _construct_standard_basis_for as _construct_standard_basis_for
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

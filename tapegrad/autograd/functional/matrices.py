@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from tapegrad.autograd.functional.arguments import (
     RESULTS,
     Tensors,
@@ -15,9 +14,10 @@ from tapegrad.autograd.functional.arguments import (
     tensors_of,
     unpacked_twice,
 )
-from tapegrad.autograd.functional.rows import basis_of, for_each_row
+from tapegrad.autograd.functional.rows import basis_of, pushed_rows
 from tapegrad.autograd.functional.strictness import CONSTANT_RESULT, check_dependent
 from tapegrad.autograd.grad_mode import enable_grad
+from tapegrad.execution.dtypes import FLOATING
 from tapegrad.functions.creation import zeros_like
 from tapegrad.functions.joining import stack
 from tapegrad.progress import progress
@@ -37,7 +37,7 @@ def jacobian(
         inputs: a tensor or a tuple of them, of any shapes; floating or complex.
         create_graph: make the result differentiable.
         strict: raise where an output doesn't depend on an input; otherwise the Jacobian is zero there.
-        vectorize: take all rows in one batch, by reverse mode; by forward mode they are done one after another.
+        vectorize: take all rows, or columns, in one batch.
         strategy: ``"reverse-mode"``, row by row, or ``"forward-mode"``, column by column, which goes with
             ``vectorize`` and not with ``create_graph`` or ``strict``.
 
@@ -151,27 +151,25 @@ def by_columns(func: Callable, inputs: Any, vectorize: bool) -> Any:
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
             "`vectorize=True`."
         )
-    seen: list[tuple[bool, Tensors]] = []
+    seen: list[tuple[bool, list]] = []
 
-    def columns(tangents: Sequence[Tensor]) -> Tensors:
-        with dual_level():
-            duals = [make_dual(x, t.view_as(x)) for x, t in zip(inputs, tangents, strict=True)]
-            are_tuple, outputs = tensors_of(func(*duals), "outputs", None)
-            pairs = [unpack_dual(out) for out in outputs]
-            seen.append((are_tuple, tuple(primal for primal, _ in pairs)))
-            return tuple(zeros_like(primal) if tangent is None else tangent for primal, tangent in pairs)
+    def noted(*duals: Tensor) -> Tensors:
+        are_tuple, outputs = tensors_of(func(*duals), "outputs", None)
+        seen.append((are_tuple, [tuple(out.shape) for out in outputs]))
+        return outputs
 
-    found = for_each_row(columns, basis_of(inputs))
-    outputs_are_tuple, outputs = seen[-1]
-    blocks = [_in_place_of(inputs, column, out) for column, out in zip(found, outputs, strict=True)]
+    found = pushed_rows(noted, inputs, basis_of(inputs))
+    ((outputs_are_tuple, shapes),) = seen
+    blocks = [_in_place_of(inputs, column, shape) for column, shape in zip(found, shapes, strict=True)]
     return unpacked_twice(blocks, outputs_are_tuple, is_tuple)
 
 
-def _in_place_of(inputs: Tensors, columns: Tensor, out: Tensor) -> list[Tensor]:
-    """The columns of one output's Jacobian, cut into a block for each input and with the column's dimension last."""
+def _in_place_of(inputs: Tensors, columns: Tensor, shape: tuple[int, ...]) -> list[Tensor]:
+    """The columns of the Jacobian of an output of this shape, cut into a block for each input and with the column's
+    dimension last."""
     order = (*range(1, columns.ndim), 0)
     blocks = columns.split([x.numel() for x in inputs], dim=0)
-    return [block.permute(order).reshape((*out.shape, *x.shape)) for block, x in zip(blocks, inputs, strict=True)]
+    return [block.permute(order).reshape((*shape, *x.shape)) for block, x in zip(blocks, inputs, strict=True)]
 
 
 def hessian(
@@ -206,6 +204,12 @@ def hessian(
         check_dependent(found, "jacobian", strict)
         return found
 
+    if outer_jacobian_strategy == "forward-mode":  # the result has a history, as in PyTorch
+        floating = [x.dtype.category >= FLOATING for x in inputs]
+        inputs = tuple(
+            x.detach().requires_grad_() if may and not x.requires_grad else x
+            for x, may in zip(inputs, floating, strict=True)
+        )
     found = jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
     return unpacked_twice(found, is_tuple, is_tuple)
 

@@ -1,44 +1,63 @@
-"""A function on each row of a batch.
-
-Note [Rows one by one]
-A vectorized Jacobian is a product with every row of a basis at once. By reverse mode it is: a batch of gradients runs
-at a level that maps (``autograd.grad(is_grads_batched=True)``). By forward mode the rows are done one after another:
-the transforms of ``func`` stand on this room. A function with side effects sees it, for it is called once for each.
-"""
+"""Tangents by the batch: the function is called once, at a level that maps (Note [Levels]); and the standard basis."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from tapegrad.autograd.differentiate import row_of
+from tapegrad.autograd.forward_ad import make_dual, refuse_nested, unpack_dual
 from tapegrad.autograd.functional.arguments import Tensors
-from tapegrad.functions.creation import eye, zeros
-from tapegrad.functions.joining import stack
-from tapegrad.progress import progress
+from tapegrad.dispatch.levels import at, lift, lower
+from tapegrad.functions.creation import eye, zeros_like
+from tapegrad.ops.levels import whole
+from tapegrad.tensor.lifted import TOGETHER, Level
 from tapegrad.tensor.tensor import Tensor
 
 
-def for_each_row(function: Callable[[Sequence[Tensor]], Tensors], batches: Tensors) -> Tensors:
-    """``function`` of each row of the batches, with its results stacked; what it gives for zeros, cut to nothing, if
-    there are none.
+def pushed_rows(function: Callable[..., Tensors], inputs: Tensors, tangents: Tensors) -> Tensors:
+    """The tangents of what a function gives for some inputs, for each row of batches of their tangents; zeros for what
+    has none.
+    Raises RuntimeError: random operators in the function, as in PyTorch; a dual level around this.
     """
-    if not len(batches[0]):
-        like = function([zeros(*batch.shape[1:], dtype=batch.dtype, device=batch.device) for batch in batches])
-        return tuple(stack([one])[:0] for one in like)
-    places = progress(range(len(batches[0])), "Jacobian")
-    rows = [function([row_of(batch, row) for batch in batches]) for row in places]
-    return tuple(stack(column) for column in zip(*rows, strict=True))
+    refuse_nested()
+    with Level(len(tangents[0]), TOGETHER) as rows:
+        pairs = [(lift(x, rows), lift(t, rows, batched=True).view_as(x)) for x, t in zip(inputs, tangents, strict=True)]
+        with Level(None, TOGETHER, forward_level=0, forward_grad=True) as level:
+            outputs = function(*[make_dual(lift(x, level), lift(t, level)) for x, t in pairs])
+            found = [lower(pushed(at(out, level)), level)[0] for out in outputs]
+        return tuple(whole(one, rows) for one in found)
+
+
+def pushed(output: Tensor) -> Tensor:
+    """The tangent of a tensor, zeros if it has none."""
+    primal, tangent = unpack_dual(output)
+    return zeros_like(primal) if tangent is None else tangent
+
+
+def _construct_standard_basis_for(tensors: Tensors, tensor_numels: tuple[int, ...]) -> Tensors:
+    """The standard basis of the space of some tensors of so many elements: for each a matrix of as many rows as there
+    are elements in all.
+
+    Row by row these are all ones-and-zeros vectors, each cut into the (flat) tensors.
+
+    Raises:
+        AssertionError: no tensors, or other numbers of elements than tensors.
+    """
+    if len(tensors) != len(tensor_numels):
+        raise AssertionError(
+            "Expected tensors and tensor_numels to have the same length, but got "
+            f"{len(tensors)} and {len(tensor_numels)}"
+        )
+    if not tensors:
+        raise AssertionError("Expected at least one tensor")
+    rows, start = sum(tensor_numels), 0
+    batches = []
+    for tensor, count in zip(tensors, tensor_numels, strict=True):
+        unit = eye(rows, dtype=tensor.dtype, device=tensor.device)
+        batches.append(unit if count == rows else unit[:, start : start + count].contiguous())
+        start += count
+    return tuple(batches)
 
 
 def basis_of(tensors: Tensors) -> Tensors:
-    """The standard basis of the space of ``tensors``: for each a batch of as many rows as there are elements in all.
-
-    Row by row these are all ones-and-zeros vectors, each cut into the (flat) tensors.
-    """
-    rows, start = sum(tensor.numel() for tensor in tensors), 0
-    batches = []
-    for tensor in tensors:
-        unit = eye(rows, dtype=tensor.dtype, device=tensor.device)
-        batches.append(unit if tensor.numel() == rows else unit[:, start : start + tensor.numel()])
-        start += tensor.numel()
-    return tuple(batches)
+    """The standard basis of the space of ``tensors``."""
+    return _construct_standard_basis_for(tensors, tuple(tensor.numel() for tensor in tensors))
