@@ -6,9 +6,10 @@ so a mode that changes how an operator runs costs nothing per call: another obje
 for a single mode reads an attribute of it.
 
 Note [Modes of all threads]
-Anomaly detection is the program's, not a thread's: ``everywhere.anomaly``. Each thread's modes say it, too, as plans need
-it there; whoever changes it does so in every living thread (``all_states``) and for those that will begin. A thread that
-restores modes of before would bring back what was, so that backward calls look whether theirs are ``up_to_date``.
+Anomaly detection is the program's, not a thread's: ``everywhere.anomaly``. Each thread's modes say it, too, as plans
+need it there; whoever changes it does so in every living thread (``all_states``) and for those that will begin. A
+thread that restores modes of before would bring back what was, so that backward calls look whether theirs are
+``up_to_date``.
 
 Note [Watchers]
 What wants to see what happens registers a function with the thread. ``interceptors`` get the calls of operators, the
