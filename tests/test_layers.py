@@ -74,10 +74,10 @@ ORDERS = {
         "arguments", "bounds", "matrix_checks", "casting", "layouts", "naming", "return_types", "viewing",  # checks
         "parser_table", "parser", "declarations", "handing", "shortcuts", "registry",  # how a function is declared
         "scalars", "dunders", "factory", "windows", "together",  # what families are declared with
-        "attributes", "memory", "storages", "generator", "settings",  # state that users see and set
+        "attributes", "memory", "storages", "storage_methods", "generator", "settings",  # state that users see and set
         "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "inplace_out", "placement",
         "function_modes", "overriding", "subclass", "protocols", "kinds", "scripting", "accelerator", "cpu", "cuda",
-        "gpus", "other_devices", "symbolic", "asked", "attach",
+        "gpus", "other_devices", "symbolic", "checking", "asked", "attach",
     ],
     "autograd": [
         "running", "currencies", "function_node", "laid_out", "backward_cache", "graph_log", "source_lines",

@@ -3,8 +3,8 @@
 Note [Anomaly]
 While it is on, every node keeps the stack of the user's program at its making (``tape/positions.py``) and the node that
 ran meanwhile; ``node.metadata`` puts them into words when somebody reads it. When a node or one of its hooks
-raises in a backward call, a warning shows them. The mode belongs to a thread, like all others; threads that the engine
-employs take it over.
+raises in a backward call, a warning shows them. The mode belongs to the program: Note [Modes of all threads] in
+``tape/modes.py``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from tapegrad.autograd.nonfinite.checks import OFF, Checked, Checks, check_operator, read_forward
 from tapegrad.autograd.running import engine
 from tapegrad.autograd.source_lines import refresh, watch
-from tapegrad.tape.modes import thread
+from tapegrad.tape.modes import all_states, everywhere, thread
 from tapegrad.tape.node import Node, name_of
 from tapegrad.tape.positions import here, stack
 
@@ -25,8 +25,8 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
 def checks_now() -> Checks:
-    """What anomaly detection does on this thread."""
-    return thread.modes.anomaly or OFF
+    """What anomaly detection does."""
+    return everywhere.anomaly or OFF
 
 
 def is_anomaly_enabled() -> bool:
@@ -53,7 +53,7 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
 
 
 def put_in_force(checks: Checks) -> None:
-    """Let anomaly detection do this from here on, on this thread. See Note [Anomaly]."""
+    """Let anomaly detection do this from here on. See Note [Anomaly]."""
     for position, (name, value) in enumerate(checks._asdict().items(), 1):
         if not isinstance(value, bool):
             raise TypeError(
@@ -63,11 +63,17 @@ def put_in_force(checks: Checks) -> None:
     try:
         read_forward()
     finally:
-        watch("node_watchers", note_stack, checks.enabled)
-        watch("failure_watchers", warn_of, checks.enabled)
-        watch("backward_watchers", Checked, checks.any)
-        watch("result_watchers", check_operator, checks.any and checks.forward)
-        refresh(thread.modes.replace(anomaly=None if checks == OFF else checks))
+        everywhere.anomaly = None if checks == OFF else _one_object.setdefault(checks, checks)
+        for state in all_states():
+            watch("node_watchers", note_stack, checks.enabled, state)
+            watch("failure_watchers", warn_of, checks.enabled, state)
+            watch("backward_watchers", Checked, checks.any, state)
+            watch("result_watchers", check_operator, checks.any and checks.forward, state)
+            refresh(state.modes.replace(anomaly=everywhere.anomaly), state)
+
+
+_one_object: dict[Checks, Checks] = {}
+"""Checks, each for all that are equal to it."""
 
 
 def note_stack(node: Node) -> None:

@@ -28,7 +28,7 @@ from tapegrad.execution.values import known_array
 from tapegrad.ops.kinds import cast, zeros_of
 from tapegrad.ops.levels import whole
 from tapegrad.tape.hooks import NodeHooks
-from tapegrad.tape.modes import thread
+from tapegrad.tape.modes import thread, up_to_date
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import here
 from tapegrad.tensor.geometry import preserved_strides
@@ -312,7 +312,7 @@ def run_backward(
     create_graph = create_graph is not False and flag(create_graph)
     allow_unused = allow_unused is not False and flag(allow_unused)
     keep_graph = create_graph if retain_graph is None else flag(retain_graph)
-    previous, hooks = thread.modes, thread.saved_hooks
+    previous, hooks = up_to_date(thread.modes), thread.saved_hooks
     root_edges: list[Any] = []
     specs: list[Any] = []
     level = previous.level
@@ -361,7 +361,7 @@ def run_backward(
             results.append(value)
         return results
     finally:  # not ``switched``: an interrupt could come when its ``__exit__`` begins
-        thread.modes, thread.saved_hooks = previous, hooks
+        thread.modes, thread.saved_hooks = up_to_date(previous), hooks
 
 
 def made_spec(root: Tensor, edge: Edge, index: int) -> Spec:

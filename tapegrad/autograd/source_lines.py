@@ -16,17 +16,17 @@ from tapegrad.tensor.paths import fact_of
 from tapegrad.tensor.tensor import Tensor
 
 
-def watch(slot: str, watcher: Callable, on: bool) -> None:
-    """Register a watcher with this thread, once, or take it off. See Note [Watchers] in ``tape/modes.py``."""
-    watchers = getattr(thread, slot)
+def watch(slot: str, watcher: Callable, on: bool, state: Any = thread) -> None:
+    """Register a watcher with a thread, once, or take it off. See Note [Watchers] in ``tape/modes.py``."""
+    watchers = getattr(state, slot)
     if on != (watcher in watchers):
-        setattr(thread, slot, (*watchers, watcher) if on else tuple(one for one in watchers if one is not watcher))
+        setattr(state, slot, (*watchers, watcher) if on else tuple(one for one in watchers if one is not watcher))
 
 
-def refresh(modes: Modes) -> None:
-    """Give the thread these modes, and have lines recorded exactly if they ask for it."""
-    watch("node_watchers", note_line, modes.source_lines and not modes.detecting)
-    thread.modes = modes.replace(watched=bool(thread.node_watchers), results_watched=bool(thread.result_watchers))
+def refresh(modes: Modes, state: Any = thread) -> None:
+    """Give a thread these modes, and have lines recorded exactly if they ask for it."""
+    watch("node_watchers", note_line, modes.source_lines and not modes.detecting, state)
+    state.modes = modes.replace(watched=bool(state.node_watchers), results_watched=bool(state.result_watchers))
 
 
 def note_line(node: Node) -> None:

@@ -15,7 +15,7 @@ _PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") e
 
 _kept: dict[str, Any] = {
     "threads": _PROCESSORS, "interop": _PROCESSORS, "interop_set": False, "precision": "highest",
-    "deterministic": "default",
+    "deterministic": "default", "filled": True,
 }  # fmt: skip
 """What was set."""
 
@@ -134,6 +134,50 @@ def are_deterministic_algorithms_enabled() -> bool:
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether ``use_deterministic_algorithms`` was switched on with ``warn_only``."""
     return _kept["deterministic"] == "warn"
+
+
+DEBUG_MODES = ("default", "warn", "error")
+
+
+@public("torch", asks="nobody")
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2: deterministic algorithms are not asked for, a warning is, an error is.
+
+    >>> torch.get_deterministic_debug_mode()
+    0
+    """
+    return DEBUG_MODES.index(_kept["deterministic"])
+
+
+@public("torch", asks="nobody")
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """``use_deterministic_algorithms`` in other words.
+
+    Args:
+        debug_mode: ``"default"`` or 0, off; ``"warn"`` or 1, on, with ``warn_only``; ``"error"`` or 2, on.
+
+    Raises:
+        TypeError, RuntimeError: another value.
+    """
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if debug_mode not in (DEBUG_MODES if isinstance(debug_mode, str) else (0, 1, 2)):
+        expected = "one of `default`, `warn`, `error`" if isinstance(debug_mode, str) else "0, 1, or 2"
+        raise RuntimeError(f"invalid value of debug_mode, expected {expected}, but got {debug_mode}")
+    number = DEBUG_MODES.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    use_deterministic_algorithms(number != 0, warn_only=number == 1)
+
+
+def fills_uninitialized_memory() -> bool:
+    """Whether ``empty`` and its like would be filled under deterministic algorithms; here they are zero, always."""
+    return _kept["filled"]
+
+
+def fill_uninitialized_memory(mode: Any) -> None:
+    """Keep what was set for ``fills_uninitialized_memory``. Raises TypeError: no bool."""
+    if not isinstance(mode, bool):
+        raise TypeError(f"expected a bool, but got {type(mode)}")
+    _kept["filled"] = mode
 
 
 @public("torch", asks="nobody")

@@ -68,6 +68,13 @@ class UntypedStorage:
 
     def __init__(self, size: Any = 0, *, device: Any = None) -> None:
         on = resolve(get_default_device() if device is None else device_named(device))
+        if not isinstance(size, int):
+            for byte in size:
+                if not is_integer(byte):
+                    raise RuntimeError(
+                        f"torch.UntypedStorage(): tried to construct a storage from a sequence ({type_name(size)}), "
+                        f"but one of the items was of type {type_name(byte)} instead of int"
+                    )
         self.storage = storage_of_dtype(size if isinstance(size, int) else len(size), uint8, on)
         if not isinstance(size, int):
             for index, byte in enumerate(size):
@@ -118,29 +125,6 @@ class UntypedStorage:
         if size != self.nbytes():
             resize_memory(self.storage, size)
         return self
-
-    @staticmethod
-    def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """The bytes of a file, which are read when somebody wants them.
-
-        Args:
-            filename: its path; nobody may write to it meanwhile.
-            shared: whether writes go to the file, which they can't.
-            nbytes: how many of its bytes; all, if 0.
-
-        Raises:
-            NotImplementedError: ``shared``.
-            RuntimeError: there is no such file, or it has fewer bytes.
-        """
-        if shared:
-            raise NotImplementedError(
-                "UntypedStorage.from_file: writes can't go to the file; use numpy.memmap"
-            )
-        try:
-            data = np.memmap(filename, np.uint8, "r", shape=nbytes or None)
-        except (OSError, ValueError) as error:
-            raise RuntimeError(f"unable to map {nbytes} bytes of the file <{filename}>: {error}") from None
-        return storage_of_host(np.asarray(data), uint8, device("cpu"))
 
     def untyped(self) -> UntypedStorage:
         """The storage itself."""
@@ -288,20 +272,68 @@ _LEAVING = (
 )
 
 
+def _misused(why: str) -> str:
+    forms = ("*, torch.device device", "int size, *, torch.device device", "Sequence data, *, torch.device device",
+             "*, UntypedStorage wrap_storage")  # fmt: skip
+    lines = "".join(f"\n * ({form}, torch.dtype dtype)" for form in forms)
+    return f"TypedStorage.__init__ received an invalid combination of arguments. Expected one of:{lines}\n{why}"
+
+
+def _wrapped(args: tuple, wrapped: Any, dtype: Any, device: Any) -> UntypedStorage:
+    """The bytes of which a typed storage is made, if that is all that is given besides their dtype."""
+    if args:
+        raise RuntimeError(_misused("No positional arguments should be given when using 'wrap_storage'"))
+    if dtype is None:
+        raise RuntimeError(_misused("Argument 'dtype' must be specified"))
+    if not isinstance(dtype, dtype_class):
+        raise TypeError(_misused(f"Argument 'dtype' must be torch.dtype, not {type(dtype)}"))
+    if device is not None:
+        raise RuntimeError(_misused("Argument 'device' should not be specified when 'wrap_storage' is given"))
+    if not isinstance(wrapped, UntypedStorage):
+        raise TypeError(_misused(f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrapped)}"))
+    return wrapped
+
+
+def _of_elements(elements: Sequence, of: dtype_class, on: device) -> UntypedStorage:
+    if isinstance(elements, str):
+        raise TypeError("new(): invalid data type 'str'")
+    array = np.array(elements, of.numpy)
+    return untyped_storage(wrap(from_host(array, on), Spec.of(array.shape, of, on)))
+
+
 class TypedStorage:
     """The memory of a tensor, as elements of its dtype. PyTorch means to remove it: use ``untyped_storage()``.
 
     Args:
-        wrap_storage: the bytes; none for new memory.
+        args: a number of elements, or a sequence of them; nothing for none.
+        wrap_storage: the bytes, instead; then ``dtype`` must be given.
+        dtype: the default one, if None.
+        device: where new memory is.
+
+    Raises:
+        TypeError, RuntimeError: PyTorch's message about other arguments.
     """
 
     __slots__ = ("_untyped_storage", "dtype")
 
     dtype: dtype_class
 
-    def __init__(self, wrap_storage: UntypedStorage | None = None, dtype: dtype_class | None = None) -> None:
-        self._untyped_storage = UntypedStorage() if wrap_storage is None else wrap_storage
-        self.dtype = dtype or get_default_dtype()
+    def __init__(
+        self, *args: Any, wrap_storage: Any = None, dtype: Any = None, device: Any = None, _internal: bool = False
+    ) -> None:
+        if wrap_storage is not None:
+            self._untyped_storage, self.dtype = _wrapped(args, wrap_storage, dtype, device), dtype
+            return
+        if len(args) > 1:
+            raise RuntimeError(_misused("Too many positional arguments"))
+        self.dtype = get_default_dtype() if dtype is None else dtype
+        on = resolve(get_default_device() if device is None else device_named(device))
+        if args and not is_integer(args[0]):
+            if not isinstance(args[0], Sequence):
+                raise TypeError(_misused(f"Argument type not recognized: {type(args[0])}"))
+            self._untyped_storage = _of_elements(args[0], self.dtype, on)
+        else:
+            self._untyped_storage = UntypedStorage(args[0] * self.dtype.itemsize if args else 0, device=on)
 
     @property
     def elements(self) -> Any:
@@ -407,7 +439,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 def typed_storage(tensor: Tensor) -> TypedStorage:
     """The memory of a tensor, as elements of its dtype."""
-    return TypedStorage(untyped_storage(tensor), tensor.dtype)
+    return TypedStorage(wrap_storage=untyped_storage(tensor), dtype=tensor.dtype)
 
 
 @public("Tensor")
@@ -437,9 +469,12 @@ class _Legacy(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
 
-    def __call__(cls, *args: Any, wrap_storage: UntypedStorage | None = None) -> TypedStorage:
+    def __call__(cls, *args: Any, wrap_storage: UntypedStorage | None = None, **others: Any) -> TypedStorage:
         """A storage of so many elements, of these elements, or of these bytes."""
         warn_once(_LEAVING)
+        for name in ("dtype", "device"):
+            if name in others:
+                raise cls._misuse(f"Keyword argument '{name}' cannot be specified")
         if wrap_storage is not None and args:
             raise cls._misuse("No positional arguments should be given when using 'wrap_storage'")
         if len(args) > 1:
@@ -447,11 +482,9 @@ class _Legacy(type):
         if args and not is_integer(args[0]):
             if not isinstance(args[0], Sequence):
                 raise TypeError(str(cls._misuse(f"Argument type not recognized: {type(args[0])}")))
-            elements = np.array(args[0], cls.dtype.numpy)
-            where = device("cpu")
-            return typed_storage(wrap(from_host(elements, where), Spec.of(elements.shape, cls.dtype, where)))
+            return TypedStorage(args[0], dtype=cls.dtype, device="cpu")
         memory = UntypedStorage(args[0] * cls.dtype.itemsize if args else 0) if wrap_storage is None else wrap_storage
-        return TypedStorage(memory, cls.dtype)
+        return TypedStorage(wrap_storage=memory, dtype=cls.dtype)
 
 
 def legacy(name: str) -> Any:
@@ -464,3 +497,4 @@ NAMESPACES.setdefault("torch", {}).update(UntypedStorage=UntypedStorage, TypedSt
 for _name, _dtype in LEGACY_DTYPES.items():
     _says = {"dtype": _dtype, "__module__": "torch", "__doc__": f"The typed storages of {_dtype}: deprecated."}
     NAMESPACES["torch"][f"{_name}Storage"] = _Legacy(f"{_name}Storage", (), _says)
+NAMESPACES["torch"]["Storage"] = NAMESPACES["torch"]["FloatStorage"]

@@ -22,10 +22,12 @@ from tapegrad.bindings.factory import Target, TensorOptions, cast_array, named_d
 from tapegrad.bindings.layouts import copy_strides, laid_out
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import element, python_number
+from tapegrad.bindings.storage_methods import tensor_of_file
 from tapegrad.bindings.storages import TypedStorage, UntypedStorage
 from tapegrad.bindings.storages import shown as memory_shown
 from tapegrad.errors import warn_once
 from tapegrad.execution import dtypes
+from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype, get_default_dtype
 from tapegrad.execution.host import is_immutable
 from tapegrad.execution.promotion import inferred_dtype, promote_types
@@ -494,6 +496,33 @@ def from_numpy(ndarray: Any) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
     return shared_with(checked_array(ndarray))
+
+
+@public("torch", asks="modes")
+def from_file(
+    filename: str, shared: bool | None = None, size: int | None = 0, *, dtype: dtype | None = None,
+    layout: Any = None, device: Any = None, pin_memory: bool | None = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The 1-dim tensor of the first ``size`` elements of a file.
+
+    Args:
+        filename: its path.
+        shared: whether what is written to the tensor is written to the file, which is made, or made longer, if need be.
+        size: how many elements.
+
+    Raises:
+        TypeError: ``filename`` is no string.
+        RuntimeError: there is no such file, or it is too short.
+        NotImplementedError: on ``meta``.
+    """
+    if not isinstance(filename, str):
+        raise TypeError(f"from_file(): argument 'filename' (position 1) must be str, not {type_name(filename)}")
+    options: TensorOptions = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    made = target("from_file", options)
+    if made.device is META:
+        raise NotImplementedError("aten::from_file: there is no file behind Meta tensors")
+    result = tensor_of_file(filename, bool(shared), size or 0, made.dtype).to(made.device)
+    return result.requires_grad_() if requires_grad else result
 
 
 @public("torch")

@@ -86,7 +86,7 @@ class Waiting:
             if self.claimed > self.source.left:
                 raise DamagedPickle("its storages are larger than the file")
             empty = storage_of_host(np.zeros(count * d.itemsize, np.uint8), d, CPU)
-            self.found[key] = TypedStorage(self.restore(empty, location), d), count
+            self.found[key] = TypedStorage(wrap_storage=self.restore(empty, location), dtype=d), count
         return self.found[key][0]
 
     def fill(self, keys: Any, native: bool) -> None:

@@ -248,5 +248,5 @@ def _plain_reduced(tensor: Any) -> tuple:
     bits = {name: True for name, shows in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if shows}
     metadata = (bits,) if bits else ()
     if d in _FIRST_DTYPES:
-        return _rebuild_tensor_v2, (TypedStorage(memory, d), *kind, *metadata)
+        return _rebuild_tensor_v2, (TypedStorage(wrap_storage=memory, dtype=d), *kind, *metadata)
     return _rebuild_tensor_v3, (memory, *kind, d, *metadata)

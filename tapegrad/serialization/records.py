@@ -70,7 +70,7 @@ class Records:
         kind, key, location, count = checked_name(named, 5)
         if key not in self.found:
             d = dtype_of(kind)
-            self.found[key] = TypedStorage(self._storage(key, d, count * d.itemsize, location), d)
+            self.found[key] = TypedStorage(wrap_storage=self._storage(key, d, count * d.itemsize, location), dtype=d)
         return self.found[key]
 
     def _storage(self, key: str, d: dtype, nbytes: int, location: str) -> UntypedStorage:

@@ -5,6 +5,12 @@ A thread's modes (grad, inference, anomaly, ...) are one immutable, interned ``M
 so a mode that changes how an operator runs costs nothing per call: another object, another plan. Code that asks
 for a single mode reads an attribute of it.
 
+Note [Modes of all threads]
+Anomaly detection is the program's, not a thread's: ``everywhere.anomaly``. Each thread's modes say it, too, as plans
+need it there; whoever changes it does so in every living thread (``all_states``) and for those that will begin. A
+thread that restores modes of before would bring back what was, so that backward calls look whether theirs are
+``up_to_date``.
+
 Note [Watchers]
 What wants to see what happens registers a function with the thread. ``interceptors`` get the calls of operators, the
 innermost first (``dispatch/forward_code.py``). ``result_watchers`` are told ``(plan, args, results)`` of every operator
@@ -179,6 +185,24 @@ def alone() -> bool:
     return len(_users) == 1 or len(_living()) == 1
 
 
+class Everywhere:
+    """What is switched on in all threads. See Note [Modes of all threads].
+
+    Attributes:
+        anomaly: what anomaly detection does, as in ``modes.anomaly``.
+    """
+
+    __slots__ = ("anomaly",)
+
+    def __init__(self) -> None:
+        self.anomaly: Any = None
+
+
+everywhere = Everywhere()
+_states: list[tuple[weakref.ref[threading.Thread], dict[str, Any]]] = []
+"""Each thread that has used tapegrad, with what belongs to it."""
+
+
 class _Thread(threading.local):
     """What belongs to one thread.
 
@@ -215,11 +239,44 @@ class _Thread(threading.local):
 
     def __init__(self) -> None:
         self.duals: list = []
-        _change_users(joins=threading.current_thread())
+        current = threading.current_thread()
+        _change_users(joins=current)
+        with _users_lock:
+            _states[:] = [pair for pair in _states if (user := pair[0]()) is not None and user.is_alive()]
+            _states.append((weakref.ref(current), vars(self)))
 
 
 thread = _Thread()
 """The calling thread's state; ``thread.modes`` is its ``Modes`` object."""
+
+
+class _StateOf:
+    """What belongs to another thread, by the same names."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        object.__setattr__(self, "values", values)
+
+    def __getattr__(self, name: str) -> Any:
+        return self.values[name] if name in self.values else getattr(_Thread, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.values[name] = value
+
+
+def all_states() -> list[Any]:
+    """What belongs to each thread that has used tapegrad, as ``thread`` does, and what new ones begin with."""
+    with _users_lock:
+        return [_Thread, *[_StateOf(values) for _, values in _states]]
+
+
+def up_to_date(modes: Modes) -> Modes:
+    """Modes of this thread, with what is switched on in all. See Note [Modes of all threads]."""
+    if modes.anomaly is everywhere.anomaly:
+        return modes
+    watched, results_watched = bool(thread.node_watchers), bool(thread.result_watchers)
+    return modes.replace(anomaly=everywhere.anomaly, watched=watched, results_watched=results_watched)
 
 
 def set_default_modes(**changes: Any) -> None:

@@ -639,13 +639,81 @@ def test_the_comparison_of_tracebacks_can_fail():
     assert shown('  File "a.py", line 1, in <module>\n' + texts[0]) == shown(texts[0])
 
 
-def test_a_thread_has_its_own_mode():
-    """PyTorch's mode belongs to the process; ours, like all modes, to a thread."""
-    import tapegrad
+def on_another_thread(action):
+    """What an action tells on another thread, which lives before it is called."""
+    begun, go, told = threading.Event(), threading.Event(), []
 
-    seen = []
-    with tapegrad.autograd.set_detect_anomaly(True):
-        other = threading.Thread(target=lambda: seen.append(tapegrad.is_anomaly_enabled()))
-        other.start()
-        other.join()
-    assert seen == [False]
+    def target():
+        attempt(action.before)
+        begun.set()
+        go.wait(60)
+        told.append(told_by(action))
+
+    other = threading.Thread(target=target)
+    other.start()
+    begun.wait(60)
+    yield
+    go.set()
+    other.join(60)
+    yield told
+
+
+class Differentiates:
+    """An action: makes a nan in backward, having used the module before."""
+
+    def __init__(self, torch):
+        self.torch = torch
+
+    def before(self):
+        self.x = self.torch.tensor([0.0], requires_grad=True)
+        (self.x * 2).sum().backward()
+
+    def __call__(self):
+        torch, y = self.torch, self.x.sqrt() * 0
+        return [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled(), attempt(y.sum().backward)]
+
+
+def test_all_threads_have_one_mode():
+    """It is switched on for threads that live already, and seen wherever it was switched."""
+
+    def program(torch):
+        told = []
+        for options in ({}, {"check_nan": False}):
+            steps = on_another_thread(Differentiates(torch))
+            next(steps)
+            with torch.autograd.set_detect_anomaly(True, **options):
+                told += next(steps)
+        steps = on_another_thread(Differentiates(torch))
+        next(steps)
+        return [told, next(steps), torch.is_anomaly_enabled()]
+
+    agree(program)
+
+
+def test_what_another_thread_switches_on_is_on_here():
+    """Also where modes of before are restored: at the end of a block, and of a backward call."""
+
+    def program(torch):
+        def switched_in(block):
+            with block:
+                other = threading.Thread(target=torch.autograd.set_detect_anomaly, args=(True,))
+                other.start()
+                other.join()
+            return torch.is_anomaly_enabled()
+
+        def in_backward():
+            x = torch.ones(1, requires_grad=True)
+            x.register_hook(lambda g: switched_in(contextlib.nullcontext()) and None)
+            (x * 2).sum().backward()
+
+        told = []
+        for block in (contextlib.nullcontext(), torch.no_grad(), torch.inference_mode(), in_backward):
+            try:
+                in_backward() if block is in_backward else switched_in(block)
+                x = torch.tensor([0.0], requires_grad=True)
+                told.append(told_by(lambda: (x.sqrt() * 0).sum().backward()))  # noqa: B023
+            finally:
+                torch.autograd.set_detect_anomaly(False)
+        return [told, torch.is_anomaly_enabled()]
+
+    agree(program)
