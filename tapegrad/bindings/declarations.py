@@ -28,8 +28,8 @@ FOUND = "Found dtype {O} but expected {R}"
 RESIZED = (
     "An output with one or more elements was resized since it had shape {old}, which does not match the required "
     "output shape {new}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
-    "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
-    "t.resize_(0)."
+    "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
+    "with t.resize_(0)."
 )
 
 

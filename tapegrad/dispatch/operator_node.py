@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from tapegrad.dispatch.accumulation import AccumulateGrad, WorkerOfDevice, gradient_edge
+from tapegrad.dispatch.constant_gradients import with_history
 from tapegrad.dispatch.fitting import fitted_edges, fitting
 from tapegrad.dispatch.levels import gradients_below
 from tapegrad.dispatch.plan import Plan
@@ -254,7 +255,8 @@ class OperatorNode(Node):
             return (None,) * len(plan.needed)
         if plan.level or thread.modes.level:
             return gradients_below(plan, grads, saved, plan.wanted(needed))
-        return plan.gradients(grads, saved, plan.wanted(needed))
+        found = plan.gradients(grads, saved, plan.wanted(needed))
+        return with_history(self, found) if plan.op.again and thread.modes.grad else found
 
     def release_variables(self) -> None:
         plan = self.plan

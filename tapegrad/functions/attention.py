@@ -103,9 +103,8 @@ def scaled_dot_product_attention(
         )
     operator = attention.attention if fused else attention.attention_by_parts
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale or 1.0
-    result = operator(
-        query, key, value, attn_mask, drawn, scale=float(factor), causal=bool(is_causal), p=float(dropout_p)
-    )
+    causal = "added" if is_causal and not fused else bool(is_causal)
+    result = operator(query, key, value, attn_mask, drawn, scale=float(factor), causal=causal, p=float(dropout_p))
     if not fused or query._spec.strides is None or query._spec.strides[-1] != 1 or result._spec.level:
         return result
     return both_laid_out(result, preserved_strides(tuple(result.shape), query._spec.strides))

@@ -130,8 +130,8 @@ def _pad_places(shape: Shape, widths: Widths, mode: str) -> list[tuple[int, np.n
 PADS: dict[tuple[str, int], Operator] = {
     (mode, dims): _pad_operator(mode, dims, aten, **facts)
     for mode, aten, facts in (
-        ("reflect", "reflection_pad", IMAGES),
-        ("replicate", "replication_pad", IMAGES),
+        ("reflect", "reflection_pad", IMAGES | {"again": "zeros"}),
+        ("replicate", "replication_pad", IMAGES | {"again": "zeros"}),
         ("circular", None, {"node": "torch::autograd::CopySlices", "profile": "_pad_circular"}),
     )
     for dims in (1, 2, 3)

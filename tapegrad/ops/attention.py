@@ -75,14 +75,19 @@ def causal_mask(x):
     return jnp.tri(queries, keys, dtype=bool)
 
 
-def _weights(q: Any, k: Any, mask: Any, scale: float, causal: bool) -> Any:
-    """The attention weights: softmax of the scores that the masks leave."""
+def _weights(q: Any, k: Any, mask: Any, scale: float, causal: bool | str) -> Any:
+    """The attention weights: softmax of the scores that the masks leave.
+
+    -inf is added where a mask hides, as in PyTorch, so that nan stays nan; but the fused kernel passes over what is not
+    ``causal``, where that isn't ``"added"``.
+    """
     scores = attention_scores(q, k, scale=scale)
     if causal:
-        scores = where(causal_mask(scores), scores, float("-inf"))
+        hidden = scores + float("-inf") if causal == "added" else float("-inf")
+        scores = where(causal_mask(scores), scores, hidden)
     if mask is not None:
         is_bool = dtypes.as_dtype(mask.dtype) is dtypes.bool
-        scores = where(mask, scores, float("-inf")) if is_bool else scores + mask
+        scores = where(mask, scores, scores + float("-inf")) if is_bool else scores + mask
     return safe_softmax(scores, axis=scores.ndim - 1)
 
 

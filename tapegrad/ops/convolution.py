@@ -122,6 +122,7 @@ COMPLEX = {"aten": "convolution", "node": "AddBackward0"}
 convolution = _declare(
     "convolution",
     saved=SAVED | {"transposed": False, "output_padding": lambda plan: (0,) * len(plan.settings["stride"])},
+    again=("x", "weight"),
 )
 complex_convolution = _declare("complex_convolution", family="convolution", **COMPLEX)
 
@@ -184,7 +185,9 @@ def _declare_transposed(name: str, **facts: Any) -> Operator:
     return operator
 
 
-conv_transpose = _declare_transposed("conv_transpose", aten="convolution", saved=SAVED | {"transposed": True})
+conv_transpose = _declare_transposed(
+    "conv_transpose", aten="convolution", saved=SAVED | {"transposed": True}, again=("x", "weight")
+)
 complex_conv_transpose = _declare_transposed("complex_conv_transpose", family="conv_transpose", **COMPLEX)
 
 

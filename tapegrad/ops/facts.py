@@ -33,6 +33,9 @@ class Facts:
     saved: dict[str, Any] = {}
     """PyTorch's names of saved fields: for each our name, or how it is computed from the plan of the call, or what it
     always is."""
+    again: str | tuple[str, ...] = ""
+    """Of gradients that depend on no input: ``"zeros"`` if theirs are zeros with a history; inputs to which they have a
+    history, but no gradients. See Note [Constant gradients]."""
     convention: Any = None
     """Where PyTorch's derivative and jax's differ: a ``Convention``, see Note [Two conventions]."""
     xla: str = ""

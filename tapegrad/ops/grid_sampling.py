@@ -198,7 +198,7 @@ def _declare(name: str, **facts: Any) -> Operator:
         ),
         name=name,
         saved={"input": "x", "align_corners": "align"},
-        real=True,
+        real=True, again=("x", "grid"),
         **facts,
     )
     def operator(x, grid, *, orders, mode, padding, align):

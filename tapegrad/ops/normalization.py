@@ -226,7 +226,7 @@ def _check_batch(specs: Sequence, settings: dict) -> None:
     jvp=lambda t_x, t_weight, t_bias, x, weight, axes, eps: _tangent(
         t_x, t_weight, t_bias, x, weight, layer_layout(x.shape, axes), eps
     ),
-    real=True, aten="native_layer_norm", saved={"input": "x"},
+    real=True, aten="native_layer_norm", saved={"input": "x"}, again=("x", "weight", "bias"),
 )  # fmt: skip
 def layer_norm(x, weight, bias, *, axes, eps):
     """``x`` standardized over the last ``axes``, times ``weight``, plus ``bias``, which have their shape."""
@@ -263,6 +263,7 @@ def _declare_batch_norm(name: str, **facts: Any) -> Operator:
         family="batch_norm",
         flowing=1,
         real=True,
+        again=("x", "weight"),
         lies=as_images,
         gradient_lies=gradient_as_images,
         **facts,
@@ -334,6 +335,7 @@ def _declare_inference(name: str, **facts: Any) -> Operator:
         name=name,
         family="batch_norm",
         real=True,
+        again=("x", "weight"),
         lies=as_images,
         gradient_lies=gradient_as_images,
         **facts,

@@ -217,6 +217,7 @@ def _declare(name: str, aten: str = "", **facts: Any) -> Operator:
         name=name,
         aten=aten,
         real=True,
+        again="zeros",
         **facts,
     )
     def operator(x, *, samplings):

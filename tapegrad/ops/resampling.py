@@ -332,14 +332,14 @@ def _declare(name: str, formula: Callable = _by_shape, **facts: Any) -> Operator
 resample = _declare("resample", aten=None)
 
 AVERAGES = {
-    2: _declare("avg_pool2d", _by_input, **IMAGES),
-    3: _declare("avg_pool3d", _by_input),
+    2: _declare("avg_pool2d", _by_input, again="zeros", **IMAGES),
+    3: _declare("avg_pool3d", _by_input, again="zeros"),
 }
 """Average pooling, by the number of dimensions of space: lines are pooled as planes."""
 
 ADAPTIVE_AVERAGES = {
-    2: _declare("adaptive_avg_pool2d", _by_input, aten="_adaptive_avg_pool2d", **IMAGES),
-    3: _declare("adaptive_avg_pool3d", _by_input, aten="_adaptive_avg_pool3d"),
+    2: _declare("adaptive_avg_pool2d", _by_input, aten="_adaptive_avg_pool2d", again="zeros", **IMAGES),
+    3: _declare("adaptive_avg_pool3d", _by_input, aten="_adaptive_avg_pool3d", again="zeros"),
 }
 
 

@@ -74,7 +74,7 @@ def _declare_fractional(name: str) -> Operator:
             g_out, indices, lengths=tuple(x.shape[x.ndim - len(sizes) :])
         ),
         jvp=lambda t_x, indices, sizes: (plane_gather(t_x, indices, dims=len(sizes)), None),
-        outputs=("out", "indices"), real=True, name=name,
+        outputs=("out", "indices"), real=True, name=name, again="zeros",
         saved={"result1": "indices", "kernel_size": "kernel", "output_size": "sizes"},
     )  # fmt: skip
     def operator(x, samples, *, kernel, sizes):

@@ -130,3 +130,46 @@ def test_the_result_lies_as_the_query(layout, requires_grad):
         return [(y.stride(), y.is_contiguous(), (y * 2).stride(), y) for y in (attend(*each) for each in given)]
 
     agree(program)
+
+
+NAN, INF = float("nan"), float("inf")
+HIDING = {
+    "booleans": [[True, True, True, True, False]] * 3, "floats": [[0.0, 0.0, 0.0, 0.0, -INF]] * 3,
+    "rows": [[True] * 4 + [False], [False] * 5, [True] * 2 + [False] * 3],
+    "rows of floats": [[0.0] * 4 + [-INF], [-INF] * 5, [0.0] * 2 + [-INF] * 3],
+    "causal": None, "nothing": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel", ["FLASH_ATTENTION", "MATH"])
+@pytest.mark.parametrize("hidden", HIDING)
+@pytest.mark.parametrize(("what", "number"), [("key", NAN), ("key", INF), ("value", NAN), ("value", INF)])
+def test_what_is_hidden_is_multiplied_all_the_same(what, number, hidden, kernel):
+    rng = np.random.default_rng(0)
+    shapes = {"query": (1, 2, 3, 4), "key": (1, 2, 5, 4), "value": (1, 2, 5, 4)}
+    arrays = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+    arrays[what][:, :, 4] = number
+
+    def program(torch):
+        given = [torch.tensor(array.tolist(), requires_grad=True) for array in arrays.values()]
+        mask = None if HIDING[hidden] is None else torch.tensor(HIDING[hidden])
+        with torch.nn.attention.sdpa_kernel(getattr(torch.nn.attention.SDPBackend, kernel)):
+            y = torch.nn.functional.scaled_dot_product_attention(*given, mask, is_causal=hidden == "causal")
+        return y.isnan().tolist(), [g.isnan().tolist() for g in torch.autograd.grad(y.sum(), given)]
+
+    agree(program)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("hidden", ["key_padding_mask", "attn_mask"])
+def test_nan_in_padding(hidden, weights):
+    def program(torch):
+        torch.manual_seed(0)
+        layer = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+        x = torch.ones(2, 3, 4)
+        x[:, 2] = NAN
+        mask = torch.tensor([[False, False, True]] * (2 if hidden == "key_padding_mask" else 3))
+        y, shares = layer(x[:, :2] if hidden != "attn_mask" else x, x, x, need_weights=weights, **{hidden: mask})
+        return y.isnan().tolist(), None if shares is None else shares.isnan().tolist()
+
+    agree(program)

@@ -169,3 +169,44 @@ def test_lines_are_pooled_as_planes(name, requires_grad, shape):
         return account
 
     agree(program)
+
+
+CONSTANT = {
+    "avg_pool1d": "F.avg_pool1d(x, 2)", "avg_pool2d": "F.avg_pool2d(x, 2)", "avg_pool3d": "F.avg_pool3d(x[None], (1, 2, 2))",
+    "adaptive_avg_pool1d": "F.adaptive_avg_pool1d(x, 3)", "adaptive_avg_pool2d": "F.adaptive_avg_pool2d(x, 3)",
+    "max_pool1d": "F.max_pool1d(x, 2)", "max_pool2d": "F.max_pool2d(x, 2)", "max_pool3d": "F.max_pool3d(x[None], (1, 2, 2))",
+    "adaptive_max_pool2d": "F.adaptive_max_pool2d(x, 3)", "area": "F.interpolate(x[None], 3, mode='area')",
+    "reflect": "F.pad(x, (1, 2), 'reflect')", "replicate": "F.pad(x, (1, 2), 'replicate')",
+    "fractional": "F.fractional_max_pool2d(x, 2, 3, _random_samples=torch.full((1, 2, 2), 0.3, dtype=x.dtype))",
+    "nll_loss": "F.nll_loss(x[0], torch.tensor([0, 1, 2, 3, 4]))", "nll_loss2d": "F.nll_loss(x, torch.ones(2, 5).long())",
+    "bias": "F.conv1d(x.detach(), torch.ones(3, 5, 2, dtype=x.dtype), x[0, :3, 0])",
+    "layer": "F.layer_norm(x.detach(), (5,), None, x[0, 0])",
+    "batch": "F.batch_norm(x.detach(), None, None, None, x[0, :, 0], True)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONSTANT)
+def test_gradients_of_gradients_that_are_zeros(name):
+    """They have a history, and its zeros are zeros even where nan comes from above."""
+
+    def program(torch):
+        x = torch.tensor(of(2, 5, 5).tolist(), dtype=torch.float64, requires_grad=True)
+        y = eval(CONSTANT[name], {"torch": torch, "F": torch.nn.functional, "x": x})
+        (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        above = torch.full_like(g, float("nan"))
+        again = torch.autograd.grad(g, x, above, allow_unused=True)[0] if g.requires_grad else "constant"
+        return g.tolist(), g.requires_grad, again.tolist() if isinstance(again, torch.Tensor) else again
+
+    agree(program)
+
+
+def test_names_and_orders_of_zeros():
+    def program(torch):
+        x = torch.tensor(of(1, 4, 4).tolist(), requires_grad=True)
+        y = torch.nn.functional.max_pool2d(x * x, 2)
+        (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+        (h,) = torch.autograd.grad(g.sum(), x, create_graph=True)
+        (pooled,) = torch.autograd.grad(torch.nn.functional.avg_pool2d(x, 2).sum(), x, create_graph=True)
+        return g.grad_fn.name(), h.tolist(), pooled.grad_fn.name(), pooled.is_leaf
+
+    agree(program)

@@ -71,8 +71,8 @@ PHASES = np.array([1j, 0.5 + 1j, 2 - 1j, 0.5j - 1])
 
 @pytest.mark.parametrize(
     "text",
-    ["torch.pow(x, z)", "x ** z", "torch.pow(-2.0, z)", "torch.pow(-0.5 + 1j, x + z)", "x ** 1j", "(x + z) ** (0.5 + 0j)",
-     "torch.pow(1 + 0j, z)", "torch.float_power(x, z)", "torch.pow(torch.tensor([-2, 3, -1, 1]), z)"],
+    ["torch.pow(x, z)", "x ** z", "torch.pow(-2.0, z)", "torch.pow(-0.5 + 1j, x + z)", "x ** 1j",
+     "(x + z) ** (0.5 + 0j)", "torch.pow(1 + 0j, z)", "torch.float_power(x, z)", "torch.pow(torch.tensor([-2, 3, -1, 1]), z)"],
 )  # fmt: skip
 def test_negative_numbers_to_complex_powers(text):
     count = 4 if "tensor" in text else 3  # what is zero has no second derivative
@@ -81,8 +81,8 @@ def test_negative_numbers_to_complex_powers(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["torch.pow(x, z)", "torch.pow(x + 0j, z)", "torch.pow(0.0, z)", "torch.pow(0j, z.real)", "x ** 0j", "x ** (1 + 1j)",
-     "(x + 0j) ** z.real", "torch.pow(1, z * float('nan'))"],
+    ["torch.pow(x, z)", "torch.pow(x + 0j, z)", "torch.pow(0.0, z)", "torch.pow(0j, z.real)", "x ** 0j",
+     "x ** (1 + 1j)", "(x + 0j) ** z.real", "torch.pow(1, z * float('nan'))"],
 )  # fmt: skip
 def test_zero_to_complex_powers(text):
     exponents = np.array([0j, 1j, 3 + 0j, -1 + 0j, 2 + 1j, -1 + 1j])
