@@ -291,9 +291,9 @@ def triplet_margin_with_distance_loss(
         raise ValueError(f"margin must be greater than 0, got {margin}")
     _check_triplet(anchor, positive, negative)
     distance = distance_function or pairwise_distance
+    to_positive, to_negative = distance(anchor, positive), distance(anchor, negative)
     between = distance(positive, negative) if swap else None
-    above = arithmetic.add(distance(anchor, positive), margin)
-    return _triplets(above, distance(anchor, negative), between, reduction)
+    return _triplets(arithmetic.add(to_positive, margin), to_negative, between, reduction)
 
 
 @public("nn.functional")

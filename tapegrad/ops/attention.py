@@ -170,5 +170,5 @@ attention = _declare_attention(
 )
 attention_by_parts = _declare_attention(
     "attention_by_parts", aten="_scaled_dot_product_attention_math", node="UnsafeViewBackward0",
-    turns=("v", "k", "q"),
+    turns=("v", "mask", "k", "q"),
 )
