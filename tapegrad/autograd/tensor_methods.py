@@ -92,7 +92,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if edge_of(self) is not None:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    present = slots_of(self).post_accumulate
+    present, NodeHooks.of_leaves = slots_of(self).post_accumulate, True
     if not present:
         present.append(OrderedDict())
     return add_hook(present[0], hook)

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.dispatch.fitting import checked
-from tapegrad.errors import SHOWN_TWICE
+from tapegrad.errors import SHOWN_TWICE, warn_once
 from tapegrad.execution.kernel import add_values
 from tapegrad.execution.layouts import lay_out
 from tapegrad.execution.sums import add_into
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import alone, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node
-from tapegrad.tensor.geometry import is_dense, overlaps_itself
+from tapegrad.tensor.geometry import is_contiguous, is_dense, overlaps_itself
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, donatable, edge_of, sharing_handle, value_of, wrap, write
 
@@ -65,6 +65,8 @@ class AccumulateGrad(Node):
                         grads[0] = sharing_handle(variable._grad, None)  # which its post-hooks see
                 else:
                     write(present, added(present, grad))
+                    if present._spec.strides != variable._spec.strides:
+                        warn_of_strides(present, variable)
         if self.hook_slots is not None:
             self._post_accumulate()
         return ()
@@ -80,6 +82,8 @@ class AccumulateGrad(Node):
                     variable._grad = present + grad
                 else:  # not recorded: these are tensors for the sake of their tangents
                     present.add_(grad)
+                if present is not None and variable._grad._spec.strides != variable._spec.strides:
+                    warn_of_strides(variable._grad, variable)
         if self.hook_slots is not None:
             self._post_accumulate()
         return ()
@@ -111,6 +115,22 @@ class AccumulateGrad(Node):
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
+
+
+def warn_of_strides(grad: Tensor, leaf: Tensor) -> None:
+    """Warn, once, of a ``.grad`` whose elements don't lie as those of its leaf do; row-major, if that has gaps."""
+    shape, strides, own = tuple(grad.shape), grad._spec.layout, leaf._spec.layout
+    if is_dense(leaf.shape, own):
+        places = zip(shape, strides, own, strict=True)
+        lies = all(step == other if length != 1 else step for length, step, other in places)
+    else:
+        lies = is_contiguous(shape, strides)
+    if not lies:
+        told = [f"sizes() = {list(one.shape)}, strides() = {list(one._spec.layout)}" for one in (grad, leaf)]
+        warn_once(
+            "grad and param do not obey the gradient layout contract. This is not an error, but may impair "
+            f"performance.\ngrad.{told[0]}\nparam.{told[1]}", about="strides of gradients",
+        )  # fmt: skip
 
 
 class AccumulateMisfit(AccumulateGrad):

@@ -52,6 +52,19 @@ class OperatorNode(Node):
     """Those at which inputs were saved; there only if one of them had been written to before."""
     _numbers: dict[int, Any]
 
+    @property
+    def turns(self) -> list[int] | None:
+        """The positions of edges in the order in which their leaves have their turns. See Note [Turns]."""
+        plan = self.plan
+        declared = plan.op.turns
+        names = declared(*plan.specs) if callable(declared) else declared
+        if not names:
+            return None
+        inputs = plan.op.inputs
+        places = [inputs.index(name) if isinstance(name, str) else name for name in names]
+        declared = [plan.positions.index(place) for place in places if place in plan.positions]
+        return [*declared, *(place for place in range(len(plan.positions)) if place not in declared)]
+
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         saved, plan = self.saved, self.plan
         try:

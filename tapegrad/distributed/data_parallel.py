@@ -36,6 +36,8 @@ class DistributedDataParallel(Module):
     Where no gradients are wanted, as in an evaluation, a process computes by itself: ``module`` may be called by one
     alone, and so may this one in ``eval()``, with as many examples as there are.
 
+    On a mesh of one device there is nobody to share with, and the module stays as it is.
+
     Inputs are tensors of this process, whose first dimension is that of examples, as many as others have; or lie on the
     mesh, and so do outputs then, as in a compiled step.
     """
@@ -53,13 +55,13 @@ class DistributedDataParallel(Module):
                                "require a gradient.")  # fmt: skip
         self.device_ids, self.output_device, self.require_backward_grad_sync = device_ids, output_device, True
         self.device_mesh = device_mesh or default_mesh()
-        self.module = distribute_module(module, self.device_mesh)
+        self.module = module if self.device_mesh.size() == 1 else distribute_module(module, self.device_mesh)
         self.module.register_forward_pre_hook(_begin_alone, with_kwargs=True)
         self.module.register_forward_hook(_end_alone, always_call=True)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Call the module with the batch of all processes."""
-        if not is_grad_enabled() and not self.module.training:
+        if self.device_mesh.size() == 1 or (not is_grad_enabled() and not self.module.training):
             return self.module(*inputs, **kwargs)
         return called_with_parts(self.module, self.device_mesh, inputs, kwargs)
 

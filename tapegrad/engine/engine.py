@@ -22,6 +22,7 @@ from typing import Any
 from tapegrad.engine.currency import Currency, on_values
 from tapegrad.engine.graph_task import WHOLLY_NEEDED, GraphTask, InputBuffer
 from tapegrad.engine.threads import NESTED_PER_THREAD, EngineThread, report, run_on_stand_in
+from tapegrad.engine.turns import turns_of
 from tapegrad.engine.workers import WorkersRun
 from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.modes import thread
@@ -158,7 +159,7 @@ class Engine:
         plain = run is on_values
         capture = task.captured_vars
         add, add_into = task.currency.add, task.add_into
-        ready, tick = task.ready, next_tick
+        ready, tick, in_turn = task.ready, next_tick, NodeHooks.made or NodeHooks.of_leaves
         node: Node | None = root
         buffer: Any = []
         inputs: Any
@@ -180,6 +181,10 @@ class Engine:
             edges, node = node.next_edges, None
             if len(edges) != len(grads):
                 raise ValueError(wrong_number(task.node, grads))
+            if in_turn and len(edges) > 1:
+                turns = turns_of(task.node, dependencies, len(ready))  # type: ignore[arg-type]
+                if turns is not None:
+                    edges, grads = [edges[i] for i in turns], [grads[i] for i in turns]
             urgent = -ready[0][0] if ready else -1  # the highest number among the nodes that are ready
             position = -1
             for edge in edges:

@@ -205,7 +205,8 @@ def block_diag(*tensors: Any) -> Tensor:
                 "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
                 f"{position} has {tensor.ndim} dimensions"
             )
-    return ops.block_diag(*atleast_2d(tensors)) if tensors else empty(1, 0)
+    backwards = atleast_2d(tensors[::-1])  # the first is the last to be made, so the first to have its gradient
+    return ops.block_diag(*backwards[::-1]) if tensors else empty(1, 0)
 
 
 @public("torch", "functional")

@@ -352,10 +352,12 @@ def kl_div(
         if tensor.dtype.category != 2:
             kind = "Complex" if tensor.dtype.is_complex else "Integral"
             raise RuntimeError(f"kl_div: {kind} inputs not supported.")
-    if log_target:
-        values = arithmetic.mul(unary.exp(target), arithmetic.sub(target, input))
+    if log_target:  # the last factor first: that is the order of PyTorch's nodes, and backward goes by it
+        difference = arithmetic.sub(target, input)
+        values = arithmetic.mul(unary.exp(target), difference)
     else:
-        values = arithmetic.sub(special.xlogy(target, target), arithmetic.mul(target, input))
+        crossed = arithmetic.mul(target, input)
+        values = arithmetic.sub(special.xlogy(target, target), crossed)
     result = reduced(values, reduction)
     return arithmetic.div(result, input.shape[0]) if by_batch and input.ndim else result
 

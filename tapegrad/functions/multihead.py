@@ -149,8 +149,9 @@ def _packed(query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Ten
         weights = weight.split([width, 2 * width])
         one, both = (None, None) if bias is None else bias.split([width, 2 * width])
         return [linear(query, weights[0], one), *_parts(linear(key, weights[1], both), 2)]
+    weights = weight.chunk(3)
     biases = (None,) * 3 if bias is None else bias.chunk(3)
-    return [linear(*each) for each in zip((query, key, value), weight.chunk(3), biases, strict=True)]
+    return [linear(*each) for each in zip((query, key, value), weights, biases, strict=True)]
 
 
 def _separate(inputs: Sequence[Tensor], weights: Sequence[Tensor | None], bias: Tensor | None) -> list[Tensor]:

@@ -213,8 +213,8 @@ def instance_norm(
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     check_statistics("native_batch_norm", input, running_mean, running_var, use_input_stats)
     batch, channels, *space_shape = input.shape
-    x = reshaped(input, (1, batch * channels, *space_shape))
     repeated = [None if one is None else _repeated(one, batch) for one in (weight, bias, running_mean, running_var)]
+    x = reshaped(input, (1, batch * channels, *space_shape))
     if not use_input_stats:
         return view(normalization.batch_norm_inference(x, *repeated, eps=float(eps)), shape=tuple(input.shape))
     out, new_mean, new_var = normalization.batch_norm(x, *repeated, float(momentum), eps=float(eps))

@@ -89,8 +89,9 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = UNSET, dim: int = -1) -> Te
     if not y.shape[axis]:
         return zeros([length for i, length in enumerate(y.shape) if i != axis], dtype=y.dtype, device=y.device)
     if x is not None:
+        widths = _widths("trapezoid", y, x, axis)
         left, right = _neighbours(y, axis)
-        return _halved(sum((left + right) * _widths("trapezoid", y, x, axis), axis))
+        return _halved(sum((left + right) * widths, axis))
     first: Any = select(y, axis, 0)
     ends = first + select(y, axis, -1)
     return times(sum(y, axis) - times(ends, 0.5), _step(dx))
@@ -112,9 +113,10 @@ def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = UNSET, dim: int 
     axis = _check_samples("cumulative_trapezoid", y, x, dx, dim)
     if not y.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    widths = None if x is None else _widths("cumulative_trapezoid", y, x, axis)
     left, right = _neighbours(y, axis)
-    if x is not None:
-        return _halved(cumsum((left + right) * _widths("cumulative_trapezoid", y, x, axis), axis))
+    if widths is not None:
+        return _halved(cumsum((left + right) * widths, axis))
     return cumsum(times(left + right, _step(dx) / 2.0), axis)
 
 

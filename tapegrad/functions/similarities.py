@@ -211,10 +211,9 @@ def cosine_embedding_loss(
 def _cosines(x: Tensor, y: Tensor, axis: int) -> Tensor:
     """The cosine, with PyTorch's 1e-12 under the root of each squared norm."""
     eps = 1e-12
-    squares = arithmetic.mul(
-        plus(_sum_along(arithmetic.mul(x, x), axis), eps), plus(_sum_along(arithmetic.mul(y, y), axis), eps)
-    )
-    return arithmetic.div(_sum_along(arithmetic.mul(x, y), axis), unary.sqrt(squares))
+    product = _sum_along(arithmetic.mul(x, y), axis)
+    squares = [plus(_sum_along(arithmetic.mul(one, one), axis), eps) for one in (x, y)]
+    return arithmetic.div(product, unary.sqrt(arithmetic.mul(*squares)))
 
 
 def _triplets(above: Tensor, to_negative: Tensor, between: Tensor | None, reduction: str) -> Tensor:
@@ -262,9 +261,9 @@ def triplet_margin_loss(
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     _check_triplet(anchor, positive, negative)
+    to_positive, to_negative = [pairwise_distance(anchor, one, p, eps) for one in (positive, negative)]
     between = pairwise_distance(positive, negative, p, eps) if swap else None
-    above = plus(pairwise_distance(anchor, positive, p, eps), margin)
-    return _triplets(above, pairwise_distance(anchor, negative, p, eps), between, reduction)
+    return _triplets(plus(to_positive, margin), to_negative, between, reduction)
 
 
 @public("nn.functional")
@@ -292,9 +291,9 @@ def triplet_margin_with_distance_loss(
         raise ValueError(f"margin must be greater than 0, got {margin}")
     _check_triplet(anchor, positive, negative)
     distance = distance_function or pairwise_distance
+    to_positive, to_negative = distance(anchor, positive), distance(anchor, negative)
     between = distance(positive, negative) if swap else None
-    above = arithmetic.add(distance(anchor, positive), margin)
-    return _triplets(above, distance(anchor, negative), between, reduction)
+    return _triplets(arithmetic.add(to_positive, margin), to_negative, between, reduction)
 
 
 @public("nn.functional")

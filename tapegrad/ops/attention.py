@@ -174,5 +174,6 @@ attention = _declare_attention(
     "attention", aten="_scaled_dot_product_flash_attention_for_cpu", gradient_lies=_heads_inside
 )
 attention_by_parts = _declare_attention(
-    "attention_by_parts", aten="_scaled_dot_product_attention_math", node="UnsafeViewBackward0"
+    "attention_by_parts", aten="_scaled_dot_product_attention_math", node="UnsafeViewBackward0",
+    turns=("v", "mask", "k", "q"),
 )

@@ -79,6 +79,7 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
         g, (*operands[:i], *operands[i + 1 :]), i, equation, operands_shapes
     ),
     name="einsum", aten="bmm", node="ViewBackward0", spoilt="product",
+    turns=lambda *operands: tuple(reversed(range(len(operands)))),
 )  # fmt: skip
 def einsum(*operands, equation):
     """The sum of products that an explicit equation such as ``"ij,jk->ik"`` says; lengths of 1 broadcast.

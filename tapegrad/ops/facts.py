@@ -73,6 +73,9 @@ class Facts:
     """The inputs whose gradients PyTorch computes by one kernel each; True for all. See Note [Halves]."""
     shows: bool = False
     """Whether the result shows its input's memory in a shape that may have more elements."""
+    turns: tuple[str | int, ...] | Callable[..., tuple[str | int, ...]] = ()
+    """The inputs, by name or position, in the order in which PyTorch's nodes give gradients to leaves, if not in that
+    of the parameters; told by the specs of all if it depends on them. See Note [Turns]."""
     undefined: bool = False
     """Whether formulas get None for a gradient of one of several outputs that is not there, where others get zeros."""
     uniform: bool = False

@@ -339,8 +339,12 @@ def _declare_matmul(name: str, **facts: Any) -> Operator:
     return product
 
 
-matmul = _declare_matmul("matmul", aten=_folded, node="UnsafeViewBackward0", spoilt="product")
-vecmat = _declare_matmul("vecmat", aten="mm", node="SqueezeBackward4", family="matmul")
+def _in_turn(x: Any, y: Any) -> tuple[str, str]:
+    return ("x", "y") if x.ndim <= 2 < y.ndim else ("y", "x")
+
+
+matmul = _declare_matmul("matmul", aten=_folded, node="UnsafeViewBackward0", spoilt="product", turns=_in_turn)
+vecmat = _declare_matmul("vecmat", aten="mm", node="SqueezeBackward4", family="matmul", turns=("y", "x"))
 
 
 # -- products and an addend --------------------------------------------------------------------------------------------
@@ -403,8 +407,8 @@ def _declare_linear(name: str, aten: str, **facts: Any) -> Operator:
     return product
 
 
-linear_2d = _declare_linear("linear_2d", "addmm")
-linear_nd = _declare_linear("linear_nd", "addmm", node="ViewBackward0")
+linear_2d = _declare_linear("linear_2d", "addmm", turns=("bias", "x", "weight"))
+linear_nd = _declare_linear("linear_nd", "addmm", node="ViewBackward0", turns=("bias", "weight", "x"))
 linear_2d_without_bias = _declare_linear("linear_2d_without_bias", "mm")
 linear_nd_without_bias = _declare_linear("linear_nd_without_bias", "mm", node="UnsafeViewBackward0")
 linear_1d_without_bias = _declare_linear("linear_1d_without_bias", "mv", node="SqueezeBackward4")

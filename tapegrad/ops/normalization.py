@@ -479,7 +479,7 @@ def _check_rms(specs: Sequence, settings: dict) -> None:
     ),
     jvp=lambda t_x, t_weight, x, weight, axes, eps: _rms_tangent(t_x, t_weight, x, weight, axes, eps),
     real=True, aten="_fused_rms_norm", node="MulBackward0", lies=as_images,
-    gradient_lies=gradient_kept,
+    gradient_lies=gradient_kept, turns=("weight", "x"),
 )  # fmt: skip
 def rms_norm(x, weight, *, axes, eps):
     """``x`` over the root of the mean of its squares (and ``eps``) over the last ``axes``, times ``weight``."""

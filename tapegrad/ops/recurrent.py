@@ -554,8 +554,16 @@ def _run(layer: Any, x: Any, reverse: bool, **inputs: Any) -> tuple:
 
 LSTM, GRU, TANH, RELU = Lstm(), Gru(), Elman(is_relu=False), Elman(is_relu=True)
 
+_BIASES_FIRST = ("b_hh", "w_hh", "b_ih", "w_ih", "x", "h")
+"""The turns of layers that PyTorch computes step by step. See Note [Turns] in ``engine/turns.py``."""
 
-@_layer(LSTM, aten="mkldnn_rnn_layer")
+
+def _in_turn(x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, *others: Any) -> tuple[str, ...]:
+    """Of LSTMs that project: others are one node of PyTorch's."""
+    return ("w_hr", *_BIASES_FIRST, "c") if len(others) > 2 and others[2] is not None else ()
+
+
+@_layer(LSTM, aten="mkldnn_rnn_layer", turns=_in_turn)
 def lstm_layer(x, h, c, w_ih, w_hh, b_ih=None, b_hh=None, w_hr=None, active=None, *, reverse):
     """An LSTM over ``x`` (steps, batch, features): its results (steps, batch, width), the last states h and c, and what
     its gradients are computed from. See ``Lstm`` and Note [Padded steps]."""
@@ -563,19 +571,19 @@ def lstm_layer(x, h, c, w_ih, w_hh, b_ih=None, b_hh=None, w_hr=None, active=None
     return _run(LSTM, x, reverse, h=h, c=c, active=active, **weights)
 
 
-@_layer(GRU, aten="gru.input")
+@_layer(GRU, aten="gru.input", turns=_BIASES_FIRST)
 def gru_layer(x, h, w_ih, w_hh, b_ih=None, b_hh=None, active=None, *, reverse):
     """A layer of gated recurrent units: its results, the last state, and the gates. See ``Gru``."""
     return _run(GRU, x, reverse, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh, active=active)
 
 
-@_layer(TANH, aten="rnn_tanh.input")
+@_layer(TANH, aten="rnn_tanh.input", turns=_BIASES_FIRST)
 def rnn_tanh_layer(x, h, w_ih, w_hh, b_ih=None, b_hh=None, active=None, *, reverse):
     """A layer of Elman's kind with tanh: its results and the last state."""
     return _run(TANH, x, reverse, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh, active=active)
 
 
-@_layer(RELU, aten="rnn_relu.input")
+@_layer(RELU, aten="rnn_relu.input", turns=_BIASES_FIRST)
 def rnn_relu_layer(x, h, w_ih, w_hh, b_ih=None, b_hh=None, active=None, *, reverse):
     """A layer of Elman's kind with relu: its results and the last state."""
     return _run(RELU, x, reverse, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh, active=active)
@@ -587,25 +595,25 @@ def _one_step(layer: Any, x: Any, **inputs: Any) -> tuple:
     return (*outputs[:count], *(select(one, 0, axis=0) for one in outputs[count:]))
 
 
-@_layer(LSTM, node="MulBackward0")
+@_layer(LSTM, node="MulBackward0", turns=("c", "b_ih", "x", "w_ih", "b_hh", "h", "w_hh"))
 def lstm_cell(x, h, c, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of an LSTM for ``x`` (batch, features): h and c, and what their gradients are computed from."""
     return _one_step(LSTM, x, h=h, c=c, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)
 
 
-@_layer(GRU, node="AddBackward0")
+@_layer(GRU, node="AddBackward0", turns=("b_hh", "h", "w_hh", "b_ih", "x", "w_ih"))
 def gru_cell(x, h, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of gated recurrent units: h, and the gates."""
     return _one_step(GRU, x, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)
 
 
-@_layer(TANH, node="TanhBackward0")
+@_layer(TANH, node="TanhBackward0", turns=("b_ih", "x", "w_ih", "b_hh", "h", "w_hh"))
 def rnn_tanh_cell(x, h, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of Elman's kind with tanh."""
     return _one_step(TANH, x, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)
 
 
-@_layer(RELU, node="ReluBackward0")
+@_layer(RELU, node="ReluBackward0", turns=("b_ih", "x", "w_ih", "b_hh", "h", "w_hh"))
 def rnn_relu_cell(x, h, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of Elman's kind with relu."""
     return _one_step(RELU, x, h=h, w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)

@@ -88,13 +88,14 @@ class NodeHooks:
         post_accumulate: of an accumulator: the leaf's, after its ``.grad`` has been updated; one dictionary or none.
         post: the node's own, after it has run.
         made: whether there has ever been one in this process that sees gradients.
+        of_leaves: whether there has ever been one that is told when a leaf has been accumulated to.
 
     What nobody has registered yet is None: most nodes with a hook have one kind, and a graph has many nodes.
     A leaf has slots of its own, of which its accumulator shares the lists ``tensor_pre`` and ``post_accumulate``.
     """
 
     __slots__ = ("tensor_pre", "retain", "pre", "post_accumulate", "post")
-    made = False
+    made = of_leaves = False
 
     def __init__(self) -> None:
         self.tensor_pre: list[tuple[int, HookDict]] = []
