@@ -91,17 +91,22 @@ class Comparison:
         runs: how many programs were compared, by mode.
         differing: the seeds of programs whose bits differ, by mode, and where they do so first.
         statuses: how the processes ended.
+        texts: the programs, by seed.
     """
 
     runs: Counter[str] = field(default_factory=Counter)
     differing: list[tuple[str, str, str]] = field(default_factory=list)
     statuses: tuple[int, ...] = ()
+    texts: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
         runs = ", ".join(f"{mode} {count:,}" for mode, count in self.runs.items())
         lines = [f"two processes, bit by bit: {runs}; {len(self.differing)} differ"]
         lines += [f"  bits: program {seed}, {mode}: {where}" for seed, mode, where in self.differing]
         lines += [f"  a process ended with {status}" for status in self.statuses if status]
+        for mode in self.runs:  # nothing smaller is tried: what was called before is a part of the program
+            differing = [self.texts.get(seed, "") for seed, how, _ in self.differing if how == mode]
+            lines += [f"\n--- the shortest, {mode}:\n{min(differing, key=len)}"] if differing else []
         return "\n".join(lines)
 
 
@@ -131,6 +136,7 @@ def in_two_processes(programs: Path) -> Comparison:
             process.terminate()
     found = compared(*written)
     found.statuses = statuses
+    found.texts = dict(json.loads(line) for line in programs.read_text().splitlines())
     return found
 
 

@@ -13,6 +13,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from random import Random
 from typing import Any
 
@@ -106,12 +107,20 @@ def differences(ours: Any, theirs: Any, where: str, scale: float) -> Iterator[tu
         if abs(ours - theirs) > 1e-5 * scale or (ours != ours) != (theirs != theirs):
             yield where, f"{ours!r}, expected {theirs!r}", "float"
     elif type(ours) is not type(theirs) or ours != theirs:
-        yield where, f"{text_of(ours)}, expected {text_of(theirs)}", f"{kind_of(ours)} for {kind_of(theirs)}"
+        yield where, f"{text_of(ours)}, expected {text_of(theirs)}", kinds_of(ours, theirs)
 
 
 def is_nest(item: Any) -> bool:
     """Whether a list or tuple has things in it that are to be compared one by one."""
     return any(isinstance(part, (list, tuple, dict, np.ndarray, float)) for part in item)
+
+
+def kinds_of(ours: Any, theirs: Any) -> str:
+    """What two accounts are, or, of lists of plain things, what differs first in them."""
+    if isinstance(ours, (list, tuple)) and isinstance(theirs, (list, tuple)) and "raised" not in (*ours, *theirs):
+        pairs = zip_longest(ours, theirs)
+        return next((kinds_of(*pair) for pair in pairs if pair[0] != pair[1]), "list for list")
+    return f"{kind_of(ours)} for {kind_of(theirs)}"
 
 
 def kind_of(item: Any) -> str:

@@ -79,7 +79,7 @@ ACCUMULATED = templates("""
     {x}.register_post_accumulate_grad_hook(lambda p: log('{h}', p.grad, p is {x}))
     {x}.register_post_accumulate_grad_hook(lambda p: setattr(p, 'grad', None))
     {x}.register_hook(lambda g: log('{h}', g, {x}.grad)) | {x}.register_hook(lambda g: g.neg())
-    {k}.register_hook(lambda gi, go: log('{h}', go[0].data_ptr() == {x}.grad.data_ptr()))
+    {k}.register_hook(lambda gi, go: log('{h}', same_memory(go[0], {x}.grad)))
     {x}.register_hook(lambda g: log('{h}', {y}.grad)) | {k}.register_hook(lambda gi, go: log('{h}', {y}.grad))
 """)
 

@@ -101,7 +101,7 @@ def tried(text: str) -> str:
     return f"try:\n    {text}\nexcept Exception as error:\n    log('error', type(error).__name__, str(error)[:90])"
 
 
-@step(7, "overrides")
+@step(5, "overrides")
 def subclassed(w: Writer) -> str | None:
     """Calls on a subclass that notes what it is handed, or goes by a table."""
     x = w.floating(lambda x: x.numel() > 0)
@@ -127,7 +127,7 @@ def subclassed(w: Writer) -> str | None:
     return "\n".join(lines)
 
 
-@step(6, "overrides")
+@step(4, "overrides")
 def beside_a_thing(w: Writer) -> str | None:
     """Calls of a tensor and what is none."""
     x = w.tensor(lambda x: x.numel() > 0)
@@ -141,7 +141,7 @@ def beside_a_thing(w: Writer) -> str | None:
     return "\n".join(lines)
 
 
-@step(6, "overrides")
+@step(4, "overrides")
 def function_mode(w: Writer) -> str | None:
     """Some statement under a mode that notes what is called, or changes it."""
     chosen = w.choice(("operator", "operator", "view", "write", "backward", "gradient", "in_mode", "leaf", "chain"))

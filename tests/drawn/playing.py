@@ -46,6 +46,7 @@ class Player:
     def __init__(self, module: Any) -> None:
         self.module = module
         self.names: dict[str, Any] = {
+            "__name__": "drawn_program",
             "torch": module,
             "F": module.nn.functional,
             "forward_ad": module.autograd.forward_ad,

@@ -14,7 +14,7 @@ SCATTERED = templates("""
     {x}.clone().scatter_reduce_({d}, {i}, {s}, '{r}', include_self={k})
     {x}.scatter({d}, {i}, {s}, reduce='add') | {x}.scatter({d}, {i}, {s}, reduce='multiply')
     {x}.clone().scatter_({d}, {i}, 0.5, reduce='multiply') | {x}.scatter({d}, {i}, {s})
-    {x}.clone().index_put_(({j},), {s}, accumulate=True) | {x}.put({j}, {s}.flatten()[:{J}], accumulate=True)
+    {x}.clone().index_put_(({first},), {s}, accumulate=True) | {x}.put({j}, {s}.flatten()[:{J}], accumulate=True)
 """)
 
 INDEXED = templates("""
@@ -58,6 +58,7 @@ def scattered(w: Writer) -> str | None:
     slots = Slots(w, "x")
     slots.update(x="x", s="s", d=str(axis - len(shape) * w.chance(20)), r=w.choice(REDUCES), k=str(w.chance(50)),
                  i=f"torch.tensor({placed})", j=f"torch.tensor({index})", J=len(index),
+                 first=f"torch.tensor({[i % shape[0] for i in range(source[0])]})",
                  c=w.choice((0.5, 2)) if grad else 2)  # fmt: skip
     body = w.choice(INDEXED if by_index else SCATTERED).format_map(slots)
     how = w.choice((*DERIVATIVES, TWICE, TWICE)) if grad else f"log('value', {name}({a}, {b}))"

@@ -56,7 +56,7 @@ def told(name: str, expression: str) -> str:
     return f"{name} = {expression}\nlog('{name}', *torch.utils._pytree.tree_leaves({name}))"
 
 
-@step(8, "written transforms")
+@step(6, "written transforms")
 def over_a_write(w: Writer) -> str | None:
     """A transform of a function that writes to what it captures, or to an argument."""
     dtype = w.choice((w.module.float32, w.module.float32, w.module.float64))
@@ -105,7 +105,7 @@ NORMED = templates("""
 """)
 
 
-@step(6, "written transforms")
+@step(4, "written transforms")
 def statistics(w: Writer) -> str | None:
     """A transform over a norm that writes its running statistics."""
     r, s, v = w.fresh("b"), w.fresh("b"), w.fresh("b")
@@ -148,7 +148,7 @@ SIDE_BY_SIDE = templates("""
 """)
 
 
-@step(5, "written transforms")
+@step(4, "written transforms")
 def side_by_side(w: Writer) -> str | None:
     """Several modules as one, and what becomes of their buffers."""
     p, q, m, x = w.fresh("b"), w.fresh("b"), w.fresh("b"), w.fresh("b")
