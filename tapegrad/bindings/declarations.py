@@ -36,10 +36,16 @@ class Out(NamedTuple):
         kernel: the kernel that PyTorch says it has not got for other targets.
         real: whether complex targets are such others.
         derivative: whether it has one: then its arguments must not require grad.
-        called: the function that PyTorch says forward mode stops at, if another one.
+        called: the function that PyTorch's derivatives, in reverse and in forward mode, stop at, if another one.
+        named: the one that those in reverse stop at, if it is not that one, either.
+        copied: whether what is recorded of the result is that it is copied into the target, and nothing is refused.
+        unknown: whether PyTorch's dispatcher refuses targets that require grad: backward through the result is refused.
         apart: whether it may not write into a tensor that it reads from, not even into just the same places.
         resizes: whether the target gets its shape before anybody looks whether it shows a place twice.
+        silent: whether there is no warning when the target gets another shape.
+        rows: whether it gets one row by row, however the result is laid out; ``"elements"``: if it has elements.
         random: whether it draws random numbers.
+        unlisted: whether it takes ``out=`` though PyTorch has no signatures of it that say so.
     """
 
     dtype: Words = None
@@ -50,9 +56,15 @@ class Out(NamedTuple):
     real: bool = False
     derivative: bool = True
     called: str | None = None
+    named: str | None = None
+    copied: bool = False
+    unknown: bool = False
     apart: bool = False
     resizes: bool = False
+    silent: bool = False
+    rows: bool | str = False
     random: bool = False
+    unlisted: bool = False
 
 
 class InPlace(NamedTuple):

@@ -234,7 +234,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return activations.hardshrink(input, lambd=converted(lambd, input.dtype))
 
 
-@public("nn.functional", native=True)
+@public("nn.functional", native=True, out=Out(FOUND))
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """``input`` moved towards 0 by ``lambd``, not beyond.
 
@@ -346,7 +346,7 @@ def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _elu(input, True, alpha, 1.0, 1 / alpha, "CeluBackward1")
 
 
-@public("nn.functional", native=True, is_settled=True)
+@public("nn.functional", native=True, is_settled=True, out=Out(FOUND))
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """``input`` times the standard normal distribution function of it; ``approximate="tanh"`` for a cheaper one.
 
@@ -394,7 +394,10 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     return activations.softplus(input, **numbers)
 
 
-@public("nn.functional", native=True, is_settled=True)
+@public(
+    "nn.functional", native=True, is_settled=True,
+    out=Out("expected scalar type {R} but found {O}", called="log_sigmoid_forward", silent=True),
+)  # fmt: skip
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(input))``, without overflow."""
     _floating_only(input, "log_sigmoid_cpu")

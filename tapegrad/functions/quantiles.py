@@ -27,7 +27,7 @@ LARGEST = 2**24
 """The most elements along a dimension that PyTorch sorts for a quantile."""
 
 
-@public("torch", "Tensor", out=Out("quantile() out tensor must be same dtype as the input tensor"))
+@public("torch", "Tensor", out=Out("quantile() out tensor must be same dtype as the input tensor", copied=True))
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -45,7 +45,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, ignore_nan=False)
 
 
-@public("torch", "Tensor", out=Out("quantile() out tensor must be same dtype as the input tensor"))
+@public("torch", "Tensor", out=Out("quantile() out tensor must be same dtype as the input tensor", copied=True))
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.bindings.arguments import not_implemented
-from tapegrad.bindings.declarations import Out
+from tapegrad.bindings.declarations import EXPECTED, Out
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import common_dtype, is_number, no_overload
 from tapegrad.execution import dtypes
@@ -22,14 +22,8 @@ from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
-_ISIN = (
-    "Tensor elements, Tensor test_elements, *, bool assume_unique = False, bool invert = False, Tensor out = None",
-    "Number element, Tensor test_elements, *, bool assume_unique = False, bool invert = False, Tensor out = None",
-    "Tensor elements, Number test_element, *, bool assume_unique = False, bool invert = False, Tensor out = None",
-)
 
-
-@public("torch", out=Out(derivative=False))
+@public("torch", out=Out(EXPECTED, derivative=False))
 def isin(
     elements: Any = UNSET, test_elements: Any = UNSET, *, assume_unique: bool = False, invert: bool = False,
     element: Any = UNSET, test_element: Any = UNSET,

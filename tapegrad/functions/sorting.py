@@ -124,7 +124,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     return return_types.topk(sorting.topk(input, k=k, axis=axis, largest=largest))
 
 
-@public("torch", "Tensor", out=Out(apart=True))
+@public("torch", "Tensor", out=Out("output values must be of same type as input", apart=True))
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest elements over ``dim``, counted from 1: a named tuple of ``values`` and ``indices``.
 
@@ -144,7 +144,10 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     return return_types.kthvalue(sorting.kthvalue(input, k=int(k), axis=axis, keepdims=keepdim))
 
 
-@public("torch", "Tensor")
+_OF_MODE = Out("expected scalar type '{R}' but got '{O}' for values output")
+
+
+@public("torch", "Tensor", out=_OF_MODE)
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent elements over ``dim``, the smallest of several: a named tuple of ``values`` and ``indices``.
 

@@ -295,7 +295,10 @@ def igammac(x, y):
 
 
 def _zeta(x, y):
-    return jnp.where(x < 1, jnp.nan, jax.scipy.special.zeta(x, y))
+    large = (x > 1e6) & (y <= 1) & ((y > 0) | (x == jnp.floor(x)))  # the first term, or those near 0, are all there is
+    found = jnp.where(large, jnp.where(y > 0, y**-x, jnp.inf), jax.scipy.special.zeta(jnp.where(large, 2, x), y))
+    pole = (y <= 0) & (y == jnp.floor(y))
+    return jnp.where(x < 1, jnp.nan, jnp.where(pole, jnp.inf, found))
 
 
 @elementwise(
