@@ -8,8 +8,14 @@ are made again with the name ``torch`` meaning tapegrad.
 
 from __future__ import annotations
 
+import ast
+import builtins
+import importlib
+import importlib.util
+import types
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -254,3 +260,58 @@ def functional_calls() -> Iterator[tuple[str, str, tuple, dict]]:
         kwargs = more[4] if len(more) > 4 else {}
         rest, options = jit_metaprogramming_utils.create_input(args, call_kwargs=kwargs, dtype=pytorch.float64)
         yield "_".join(filter(None, [name, *more[:1]])), name, (first, *rest), options
+
+
+# -- classes and operators written in Python ---------------------------------------------------------------------------
+
+
+def reread(name: str, wanted: str) -> Any:
+    """What a file of PyTorch's tests makes where ``torch`` means tapegrad, but for the tests' own modules."""
+    source = Path(importlib.util.find_spec(name).origin).read_text()
+    names: dict[str, Any] = {"__name__": f"reread.{name}", "__builtins__": {**vars(builtins), "__import__": imported}}
+    for statement in ast.parse(source).body:
+        exec(compile(ast.Module([statement], []), name, "exec", dont_inherit=True), names)
+        if wanted in names:
+            break
+    return names[wanted]
+
+
+class Unread(types.ModuleType):
+    """A module of the tests' own, of which such a file takes classes that describe, and functions that list dtypes."""
+
+    def __getattr__(self, name: str) -> Any:
+        return {"OpInfo": described, "SampleInput": described}.get(name, lambda *given, **options: ())
+
+
+def described(name: Any, *given: Any, **options: Any) -> types.SimpleNamespace:
+    return types.SimpleNamespace(name=name, **options)
+
+
+def imported(name: str, *rest: Any) -> Any:
+    """What an import in such a file gives."""
+    top, _, below = name.partition(".")
+    if below.startswith("testing._internal"):
+        return Unread(name)
+    if top != "torch":
+        return builtins.__import__(name, *rest)
+    asked_for = rest[2] if len(rest) > 2 else ()
+    return importlib.import_module(f"tapegrad.{below}".rstrip(".")) if asked_for else tapegrad
+
+
+def pairs_of(name: str, table: str, dtype: pytorch.dtype) -> Iterator[tuple[str, Callable, Callable, list[tuple]]]:
+    """The entries of a table of functions in a file of PyTorch's tests: names, both functions, and samples."""
+    ours = {entry.name: entry for entry in reread(name, table)}
+    for entry in getattr(importlib.import_module(name), table):
+        found = list(entry.sample_inputs("cpu", dtype, requires_grad=dtype.is_floating_point))
+        samples = [(one.input, tuple(one.args), dict(one.kwargs)) for one in found]
+        yield entry.name, entry.op, ours[entry.name].op, samples
+
+
+def mapped(torch: Any, op: Callable, given: tuple, in_dim: int) -> Outcome:
+    """What a function gives under ``vmap``, of its tensors beside themselves doubled."""
+    input, args, kwargs = given
+    first = list(input) if isinstance(input, (list, tuple)) else input
+    axes = [in_dim if isinstance(one, torch.Tensor) else None for one in (first, *args)]
+    twice = [torch.stack([one, one + one], in_dim).detach() if isinstance(one, torch.Tensor) else one
+             for one in (first, *args)]  # fmt: skip
+    return outcome(torch.func.vmap(lambda *tensors: op(*tensors, **kwargs), in_dims=tuple(axes)), *twice)
