@@ -14,5 +14,6 @@ from tapegrad.autograd.custom_ops import (
 __getattr__ = refusing(__name__)
 
 __all__ = [
-    "CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel", "register_vmap",
+    "CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel",
+    "register_vmap",
 ]  # fmt: skip

@@ -6,7 +6,6 @@ their structure is kept with the call, and the functions that a program has regi
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tapegrad.autograd.function import Function
@@ -105,11 +104,6 @@ def _mapped(op: Any, info: Any, in_dims: tuple, args: tuple, keywords: dict[str,
     """What an operator gives under ``vmap``, and which of its dimensions have the examples."""
     if op._vmap is not None:
         return op._vmap(info, in_dims, *args, **keywords)
-    warnings.warn(
-        f"There is a performance drop because we have not yet implemented the batching rule for {op._namespace}::"
-        f"{op._name}. Please file us an issue on GitHub so that we can prioritize its implementation.",
-        stacklevel=2,
-    )
     each = [
         op(*(_example(arg, dim, at) for arg, dim in zip(args, in_dims, strict=True)), **keywords)
         for at in range(info.batch_size)

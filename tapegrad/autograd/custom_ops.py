@@ -21,7 +21,8 @@ from tapegrad.tensor.tensor import Tensor, storage_of
 from tapegrad.tensor.trees import flatten
 
 __all__ = [
-    "CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel", "register_vmap",
+    "CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel",
+    "register_vmap",
 ]  # fmt: skip
 
 _BASES: dict[Any, str] = {

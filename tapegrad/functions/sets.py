@@ -22,6 +22,12 @@ from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
+_ISIN = (
+    "Tensor elements, Tensor test_elements, *, bool assume_unique = False, bool invert = False, Tensor out = None",
+    "Number element, Tensor test_elements, *, bool assume_unique = False, bool invert = False, Tensor out = None",
+    "Tensor elements, Number test_element, *, bool assume_unique = False, bool invert = False, Tensor out = None",
+)
+
 
 @public("torch", out=Out(EXPECTED, derivative=False))
 def isin(

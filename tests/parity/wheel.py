@@ -2,8 +2,8 @@
 
 ``test_wheel.py`` runs it by hand, and counts. Of operators: reference inputs (more shapes, dtypes, extremes), samples
 with gaps in their memory, ``out=``, methods and aliases. Of modules: the older tables of ``common_nn``, of which
-modules and losses are made by name. Of functions: the table that scripting tests go by. Classes that are written in Python there
-are made again with the name ``torch`` meaning tapegrad.
+modules and losses are made by name. Of functions: the table that scripting tests go by. Classes that are written in
+Python there are made again with the name ``torch`` meaning tapegrad.
 """
 
 from __future__ import annotations
