@@ -144,7 +144,7 @@ def under_vmap(lib):
         return x + n * y, x - y
 
     def mapped():
-        return [part.tolist() for part in lib.vmap(lambda x, y: plus(x, y, 2), (1, None))(x, x[:, 0])]
+        return [part.tolist() for part in lib.vmap(lambda x, y: plus(x, y, 2), (0, None))(x, x[0])]
 
     x, seen = lib.arange(6.0).reshape(2, 3), []
     without = mapped()
