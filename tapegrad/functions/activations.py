@@ -129,7 +129,7 @@ def rrelu(
     >>> torch.rrelu(torch.tensor([-48.0, 1.0]), 0.25, 0.5)
     tensor([-18.,   1.])
     """
-    return _rrelu(input, False, lower, upper, training, generator)
+    return in_row_major_order(_rrelu(input, False, lower, upper, training, generator))
 
 
 @public("torch", "nn.functional", native=True)
@@ -158,7 +158,8 @@ def _functional_rrelu(
     >>> torch.nn.functional.rrelu(torch.tensor([-4.0, 2.0]), lower=0.0, upper=0.5)
     tensor([-1.,  2.])
     """
-    return _rrelu(input, inplace, lower, upper, training, None)
+    found = _rrelu(input, inplace, lower, upper, training, None)
+    return found if inplace else in_row_major_order(found)
 
 
 def _rrelu(input: Tensor, inplace: bool, lower: Any, upper: Any, training: bool, generator: Any) -> Tensor:

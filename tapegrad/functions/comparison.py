@@ -216,7 +216,8 @@ def _bitwise(op: Operator, kernel: str, *refused: int) -> Callable[[Any, Any], T
 
 def _operator(symbol: str, function: Callable[[Any, Any], Tensor]) -> None:
     dunder(f"__{symbol}__", function, own=True)
-    dunder(f"__r{symbol}__", reverse(function), own=symbol.endswith("shift"))
+    is_shift = symbol.endswith("shift")
+    dunder(f"__r{symbol}__", reverse(function) if is_shift else function, own=is_shift)
     AUGMENTED[f"__i{symbol}__"] = f"__{symbol}__"
     IN_PLACE[f"__{symbol}__"] = InPlace(captured="")
 

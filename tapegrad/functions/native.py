@@ -50,7 +50,9 @@ def _batch_normalized(
     for buffer, new in ((means, new_mean), (variances, new_var)):
         if buffer is not None:
             renew(buffer, new)
-    return out, *_statistics(input, "channel", None, eps, (input.shape[1],))
+    found = _statistics(input, "channel", None, eps, (input.shape[1],))
+    kind = next((one.dtype for one in (weight, bias, means, variances) if one is not None), input.dtype)
+    return out, *(one if one.dtype is kind else cast(one, dtype=kind) for one in found)
 
 
 _OTHER_DTYPE = "expected scalar type {R} but found {O}"

@@ -13,7 +13,7 @@ from jax import lax
 from tapegrad.ops import conventions
 from tapegrad.ops.arithmetic import filled_like
 from tapegrad.ops.kinds import conj, elementwise, general
-from tapegrad.ops.memory_formats import as_input
+from tapegrad.ops.memory_formats import as_input, by_rows
 from tapegrad.ops.selection import where
 from tapegrad.ops.unary import abs, exp, exp2, log, reciprocal, sign
 
@@ -342,7 +342,7 @@ def frexp(x):
     return mantissa, jnp.where(jnp.isfinite(x), exponent, 0).astype(jnp.int32)
 
 
-@elementwise(x=_mvlgamma_gradient, promote="float", real=True)
+@elementwise(x=_mvlgamma_gradient, promote="float", real=True, lies=by_rows)
 def mvlgamma(x, *, p):
     """The logarithm of the gamma function of ``p`` variables."""
     steps = jnp.arange(p, dtype=x.dtype) / 2
