@@ -8,8 +8,12 @@ from tapegrad.autograd.custom_ops import (
     register_autograd,
     register_fake,
     register_kernel,
+    register_vmap,
 )
 
 __getattr__ = refusing(__name__)
 
-__all__ = ["CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel"]
+__all__ = [
+    "CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel",
+    "register_vmap",
+]  # fmt: skip

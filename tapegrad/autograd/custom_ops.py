@@ -12,14 +12,18 @@ import typing
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tapegrad.autograd.function import Function
+from tapegrad.autograd.custom_op_node import Call, CustomOpNode
 from tapegrad.autograd.grad_mode import is_grad_enabled, no_grad
 from tapegrad.execution.devices import META, device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.ops.overloads import NAMESPACES
 from tapegrad.tensor.tensor import Tensor, storage_of
+from tapegrad.tensor.trees import flatten
 
-__all__ = ["CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel"]
+__all__ = [
+    "CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel",
+    "register_vmap",
+]  # fmt: skip
 
 _BASES: dict[Any, str] = {
     Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", dtype: "ScalarType", device: "Device",
@@ -139,9 +143,10 @@ class CustomOpDef:
         self._fake: Callable | None = None
         self._backward: Callable | None = None
         self._setup_context: Callable | None = None
+        self._vmap: Callable | None = None
         node = f"GeneratedBackwardFor_{self._namespace}_{self._name}_default"
-        self._node: type[_CustomOp] = type(node, (_CustomOp,), {"op": self})
-        self.default = self
+        self._node: type[CustomOpNode] = type(node, (CustomOpNode,), {"op": self})
+        self.default = self._opoverload = self
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
@@ -178,6 +183,23 @@ class CustomOpDef:
             )
         self._backward, self._setup_context = backward, setup_context
 
+    def register_vmap(self, func: Callable | None = None) -> Callable:
+        """Register what is done under ``torch.vmap``; a decorator if no function is given.
+
+        Without it the operator is called for one example after the other.
+
+        Args:
+            func: called with ``info`` (``batch_size`` and ``randomness`` of the transform), ``in_dims`` (which
+                dimension of each argument has the examples, or None) and the operator's arguments; it gives the output,
+                and which dimension of that, or of each of several, has the examples.
+        """
+
+        def register(func: Callable) -> Callable:
+            self._vmap = func
+            return func
+
+        return register if func is None else register(func)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             bound = self._signature.bind(*args, **kwargs)
@@ -185,8 +207,11 @@ class CustomOpDef:
             raise RuntimeError(f"{self._qualname}() {error}. Declaration: {self._schema}") from None
         bound.apply_defaults()
         given = [*bound.args, *bound.kwargs.values()]
-        if is_grad_enabled() and any(one.requires_grad for one in _tensors(given)):
-            return self._node.apply(bound.kwargs, *bound.args)
+        tensors = _tensors(given)
+        if (is_grad_enabled() and any(one.requires_grad for one in tensors)) or any(one._spec.level for one in tensors):
+            leaves, spec = flatten(bound.args)
+            call = Call(bound.kwargs, spec)
+            return call.output_of(self._node.apply(call, *leaves))
         return self._computed(bound.args, bound.kwargs)
 
     def _computed(self, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -227,32 +252,6 @@ def _tensors(given: Any) -> list[Tensor]:
         elif isinstance(one, (list, tuple)):
             found += _tensors(one)
     return found
-
-
-class _CustomOp(Function):
-    """The node of a custom operator's call."""
-
-    op: CustomOpDef
-
-    @classmethod
-    def forward(cls, ctx: Any, keywords: dict[str, Any], *args: Any) -> Any:
-        output = cls.op._computed(args, keywords)
-        setup = cls.op._setup_context
-        if setup is not None:
-            more = {"keyword_only_inputs": keywords} if keywords else {}
-            setup(ctx=ctx, inputs=args, output=output, **more)
-        return tuple(output) if isinstance(output, list) else output
-
-    @classmethod
-    def backward(cls, ctx: Any, *grads: Any) -> Any:
-        op = cls.op
-        if op._backward is None:
-            raise RuntimeError(
-                f"Trying to backward through {op._namespace}.{op._name}.default but no autograd formula was "
-                "registered. Please use register_autograd to add one."
-            )
-        found = op._backward(ctx, *grads)
-        return None, *(found if isinstance(found, (tuple, list)) else (found,))
 
 
 def custom_op(
@@ -327,3 +326,8 @@ def register_autograd(op: Any, backward: Callable, /, *, setup_context: Callable
 def register_kernel(op: Any, device_types: Any, func: Callable | None = None, /, **unused: Any) -> Callable:
     """``CustomOpDef.register_kernel`` of an operator or its name."""
     return _operator(op).register_kernel(device_types, func)
+
+
+def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Any = None) -> Callable:
+    """``CustomOpDef.register_vmap`` of an operator or its name; a decorator if no function is given."""
+    return _operator(op).register_vmap(func)

@@ -53,10 +53,15 @@ def give_tangents(
             give_tangent(out, result)
 
 
+def _is_inexact(arg: object) -> bool:
+    """Whether an argument is a tensor that could have a tangent."""
+    return isinstance(arg, Tensor) and arg.dtype.category >= FLOATING
+
+
 def call_jvp(node: BackwardCFunction, args: tuple, tangents: Tangents, count: int) -> tuple:
     """What the user's jvp returns: a tensor or None for each output."""
     given = [
-        zeros(arg._spec.bare) if tangent is None and node._materialize and isinstance(arg, Tensor) else tangent
+        zeros(arg._spec.bare) if tangent is None and node._materialize and _is_inexact(arg) else tangent
         for arg, (tangent, _) in zip(args, tangents, strict=True)
     ]
     modes = thread.modes

@@ -28,8 +28,8 @@ FOUND = "Found dtype {O} but expected {R}"
 RESIZED = (
     "An output with one or more elements was resized since it had shape {old}, which does not match the required "
     "output shape {new}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
-    "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
-    "with t.resize_(0)."
+    "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero "
+    "elements with t.resize_(0)."
 )
 
 
@@ -43,16 +43,21 @@ class Out(NamedTuple):
         kernel: the kernel that PyTorch says it has not got for other targets.
         real: whether complex targets are such others.
         derivative: whether it has one: then its arguments must not require grad.
-        called: the function that PyTorch says forward mode stops at, if another one.
+        called: the function that PyTorch's derivatives, in reverse and in forward mode, stop at, if another one.
+        named: the one that those in reverse stop at, if it is not that one, either.
+        copied: whether what is recorded of the result is that it is copied into the target, and nothing is refused.
+        unknown: whether PyTorch's dispatcher refuses targets that require grad: backward through the result is refused.
         apart: whether it may not write into a tensor that it reads from, not even into just the same places.
         first: whether that is not so of its first argument, which the target may be.
         resizes: whether the target gets its shape before anybody looks whether it shows a place twice.
+        rows: whether it gets one row by row, however the result is laid out; ``"elements"``: if it has elements.
         random: whether it draws random numbers.
         factory: whether it makes a tensor of options alone, which are then the target's.
         resized: what is warned of where a target that is not empty gets another shape; nothing if that is empty.
         counts: whether a target with as many elements keeps its shape.
         fills: whether the target's elements are written at all.
         converts: whether the result is converted to the target's dtype, whatever that is.
+        unlisted: whether it takes ``out=`` though PyTorch has no signatures of it that say so.
     """
 
     dtype: Words = None
@@ -63,15 +68,20 @@ class Out(NamedTuple):
     real: bool = False
     derivative: bool = True
     called: str | None = None
+    named: str | None = None
+    copied: bool = False
+    unknown: bool = False
     apart: bool = False
     first: bool = False
     resizes: bool = False
+    rows: bool | str = False
     random: bool = False
     factory: bool = False
     resized: str = RESIZED
     counts: bool = False
     fills: bool = True
     converts: bool = False
+    unlisted: bool = False
 
 
 class InPlace(NamedTuple):

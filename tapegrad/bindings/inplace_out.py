@@ -14,11 +14,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.bindings.declarations import EXPECTED, Out, said
-from tapegrad.bindings.inplace import become, refuse_in_place
+from tapegrad.bindings.inplace import become, copy_, refuse_in_place
 from tapegrad.bindings.inplace_memory import refuse_shared_parts, resize_for
+from tapegrad.bindings.naming import NO_DERIVATIVE, renamed
 from tapegrad.bindings.parser_table import FUNCTIONS
 from tapegrad.bindings.registry import out_writer, unprefixed
 from tapegrad.bindings.scalars import unsupported
+from tapegrad.dispatch import DelayedError
 from tapegrad.dispatch.levels import lower
 from tapegrad.errors import NotDifferentiableError
 from tapegrad.execution.devices import device
@@ -53,7 +55,7 @@ def write_out(name: str, out: Out, function: Callable, target: Any, args: tuple,
     targets = _targets(name, target)
     if out.factory:
         return _write_made(name, out, function, target, args, kwargs)
-    _refuse_operands(name, out, _tensors((*targets, *args, *kwargs.values())), name)
+    _refuse_operands(name, out, len(targets), _tensors((*targets, *args, *kwargs.values())), name)
     return _write_result(name, out, function, target, args, kwargs)
 
 
@@ -70,7 +72,7 @@ def _write_made(name: str, out: Out, function: Callable, target: Any, args: tupl
         _check_option("device type", device(place).type, target.device.type)
     if target.requires_grad and not out.fills:
         raise RuntimeError("cannot resize variables that require grad")
-    _refuse_operands(name, out, _tensors((target, *args)), f"aten::{name}")
+    _refuse_operands(name, out, 1, _tensors((target, *args)), f"aten::{name}")
     requires_grad = options.pop("requires_grad", False)
     if requires_grad and target.dtype.category < FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -86,27 +88,18 @@ def _check_option(what: str, given: Any, own: Any) -> None:
     raise RuntimeError(f"{what} {given} does not match {what} of out parameter ({own})")
 
 
-def _refuse_operands(name: str, out: Out, operands: Sequence[Tensor], said: str) -> None:
-    """Refuse what an autograd, forward mode or ``vmap`` would have to follow into the target."""
+def _refuse_operands(name: str, out: Out, targets: int, operands: Sequence[Tensor], said: str) -> None:
+    """Refuse what autograd, forward mode or ``vmap`` would have to follow into the first of these, the targets."""
     own = unprefixed(name)
     if thread.modes.level:
         _refuse_mapped(own, out, operands)
-    if out.derivative and thread.modes.grad and any(tensor.requires_grad for tensor in operands):
-        raise RuntimeError(
-            f"{said}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            "arguments requires grad."
-        )
-    if thread.modes.forward_grad and any(tensor._spec.dual for tensor in operands):
-        called = out.called or (own if own in FUNCTIONS else name)
-        raise NotDifferentiableError(
-            f"Trying to use forward AD with {called}_out that does not support it because it is an out= function"
-        )
+    _refuse_derivatives(said, own, out, operands[:targets], operands)
 
 
 def _write_result(name: str, out: Out, function: Callable, target: Any, args: tuple, kwargs: dict) -> Any:
     targets = _targets(name, target)
     operands = _tensors((*targets, *args, *kwargs.values()))
-    with switched(grad=False):
+    with switched(grad=thread.modes.grad and (out.copied or out.unknown)):
         result = function(*args, **_computed_in(out, targets[0].dtype, kwargs))
         _check_count(name, target, targets, result)
         results = _placed(result if isinstance(result, tuple) else (result,), targets, operands)
@@ -115,11 +108,37 @@ def _write_result(name: str, out: Out, function: Callable, target: Any, args: tu
         for one, given in zip(results, targets, strict=True):
             _check_dtype(out, one.dtype, given.dtype, (*args, *kwargs.values()), several=len(results) > 1)
         for one, given in zip(results, targets, strict=True):
+            if out.unknown and one.requires_grad:
+                one = _without_derivative(one, out.called or unprefixed(name))
             _write_from(out, one, given, (*args, *kwargs.values()))
     return getattr(type(result), "_out", tuple)(targets) if isinstance(result, tuple) else target
 
 
 out_writer.fill(write_out)
+
+
+def _refuse_derivatives(name: str, own: str, out: Out, targets: Sequence[Tensor], operands: Sequence[Tensor]) -> None:
+    """Refuse tensors that require grad, or have tangents, where PyTorch does. Raises: see ``write_out``."""
+    if out.copied:
+        return
+    looked_at = targets if out.unknown else operands
+    if out.derivative and thread.modes.grad and any(tensor.requires_grad for tensor in looked_at):
+        refusing = f"aten::{out.called or own}" if out.unknown else out.named or out.called or name
+        raise RuntimeError(
+            f"{refusing}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    if thread.modes.forward_grad and any(tensor._spec.dual for tensor in operands):
+        called = out.called or (own if own in FUNCTIONS else name)
+        raise NotDifferentiableError(
+            f"Trying to use forward AD with aten::{called} that does not support it." if out.unknown else
+            f"Trying to use forward AD with {called}_out that does not support it because it is an out= function"
+        )
+
+
+def _without_derivative(result: Tensor, function: str) -> Tensor:
+    """A result through which backward can't go: PyTorch's message says so there."""
+    return renamed(DelayedError(f"derivative for aten::{function} is not implemented", 1)(result), NO_DERIVATIVE)
 
 
 def _targets(name: str, target: Any) -> Sequence[Tensor]:
@@ -184,13 +203,17 @@ def _write(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
         result = result.view(target.shape)
     elif result.shape != target.shape:
         _warn_of_shape(out.resized, target, result)
-        resize_for(result, target)
+        by_rows = target._spec.numel if out.rows == "elements" else out.rows
+        resize_for(result.contiguous() if by_rows else result, target)
     if not out.fills:
         return
     refuse_in_place(target)
     if target._storage is not None:
         refuse_shared_parts(target, operands)
-    become(target, result)
+    if out.copied:
+        copy_(target, result)
+    else:
+        become(target, result)
 
 
 def _warn_of_shape(resized: str, target: Tensor, result: Tensor) -> None:
@@ -218,7 +241,9 @@ def _check_dtype(out: Out, result: dtype, target: dtype, arguments: tuple, sever
     """Refuse a target of the wrong dtype."""
     if result is target:
         return
-    exact = EXPECTED if several else out.dtype(arguments, target) if callable(out.dtype) else out.dtype
+    exact = out.dtype(arguments, target) if callable(out.dtype) else out.dtype
+    if several and not isinstance(out.cast, str):
+        exact = exact or EXPECTED
     if exact is not None:
         raise RuntimeError(said(exact, result, target))
     cast = out.cast(arguments, target) if callable(out.cast) else out.cast

@@ -183,7 +183,8 @@ def place_of_kind(home: str, called: str, kind: str) -> str:
 
 def out_of(called: str, kind: str, out: bool | Out) -> Out | None:
     """How a function writes into what is given as ``out=``, or None if it does not take it."""
-    if kind == "method" or not (out is True or (kind == "function" and takes_out(called))):
+    unlisted = out.unlisted if isinstance(out, Out) else out
+    if kind == "method" or not (unlisted or (kind == "function" and takes_out(called))):
         return None
     return out if isinstance(out, Out) else ORDINARY_OUT
 

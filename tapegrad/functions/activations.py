@@ -129,7 +129,7 @@ def rrelu(
     >>> torch.rrelu(torch.tensor([-48.0, 1.0]), 0.25, 0.5)
     tensor([-18.,   1.])
     """
-    return _rrelu(input, False, lower, upper, training, generator)
+    return in_row_major_order(_rrelu(input, False, lower, upper, training, generator))
 
 
 @public("torch", "nn.functional", native=True)
@@ -158,7 +158,8 @@ def _functional_rrelu(
     >>> torch.nn.functional.rrelu(torch.tensor([-4.0, 2.0]), lower=0.0, upper=0.5)
     tensor([-1.,  2.])
     """
-    return _rrelu(input, inplace, lower, upper, training, None)
+    found = _rrelu(input, inplace, lower, upper, training, None)
+    return found if inplace else in_row_major_order(found)
 
 
 def _rrelu(input: Tensor, inplace: bool, lower: Any, upper: Any, training: bool, generator: Any) -> Tensor:
@@ -234,7 +235,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return activations.hardshrink(input, lambd=converted(lambd, input.dtype))
 
 
-@public("nn.functional", native=True)
+@public("nn.functional", native=True, out=Out(FOUND))
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """``input`` moved towards 0 by ``lambd``, not beyond.
 
@@ -346,7 +347,7 @@ def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _elu(input, True, alpha, 1.0, 1 / alpha, "CeluBackward1")
 
 
-@public("nn.functional", native=True, is_settled=True)
+@public("nn.functional", native=True, is_settled=True, out=Out(FOUND))
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """``input`` times the standard normal distribution function of it; ``approximate="tanh"`` for a cheaper one.
 
@@ -394,7 +395,10 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     return activations.softplus(input, **numbers)
 
 
-@public("nn.functional", native=True, is_settled=True)
+@public(
+    "nn.functional", native=True, is_settled=True,
+    out=Out("expected scalar type {R} but found {O}", called="log_sigmoid_forward", resized=""),
+)  # fmt: skip
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(input))``, without overflow."""
     _floating_only(input, "log_sigmoid_cpu")

@@ -188,7 +188,7 @@ def _check_divisor(x: Any, y: Any) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-@public("torch", "Tensor", in_place=InPlace(underivable=True), out=Out(derivative=False))
+@public("torch", "Tensor", in_place=InPlace(underivable=True), out=Out(unknown=True))
 def floor_divide(input: Any, other: Any) -> Tensor:
     """``input // other``, broadcast. Not differentiable: ``div(..., rounding_mode="floor")`` is, with gradient 0.
 
@@ -407,7 +407,7 @@ def copysign(input: Tensor, other: Any) -> Tensor:
 
 @public(
     "torch", "Tensor", in_place=InPlace(underivable=True),
-    out=Out("heaviside is not yet implemented for tensors with different dtypes.", derivative=False),
+    out=Out("heaviside is not yet implemented for tensors with different dtypes.", unknown=True),
 )  # fmt: skip
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where ``input`` is negative, 1 where it is positive, ``values`` where it is 0. Not differentiable.

@@ -6,6 +6,7 @@ from typing import Any
 
 from tapegrad.bindings import return_types
 from tapegrad.bindings.bounds import nonzero, refuse_elements
+from tapegrad.bindings.declarations import Out
 from tapegrad.bindings.matrix_checks import check_floating, check_kernel, check_square, failure
 from tapegrad.bindings.registry import public
 from tapegrad.errors import warn_once
@@ -44,7 +45,7 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
     return result
 
 
-@public("linalg", name="cholesky")
+@public("linalg", name="cholesky", out=Out(called="linalg_cholesky_ex"))
 def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangular ``L`` with ``input = L @ L.mH`` of positive definite matrices; its adjoint, if ``upper``.
 
@@ -71,7 +72,13 @@ CHOLESKY_IS_OLD = (
 )
 
 
-@public("torch", "Tensor")
+def _out(name: str, rows: bool | str = True) -> Out:
+    """How the functions that PyTorch has had for long write into targets."""
+    uncast = f"{name}: Expected result to be safely castable from {{R}} dtype, but got result with dtype {{O}}"
+    return Out(cast=uncast, rows=rows)
+
+
+@public("torch", "Tensor", out=_out("cholesky"))
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """``linalg.cholesky`` under its older name, deprecated.
 
@@ -90,7 +97,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     return factor
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=_out("cholesky_inverse", rows="elements"))
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverses of matrices whose Cholesky factors are given.
 
@@ -122,7 +129,7 @@ def _check_factored(b: Tensor, factor: Tensor) -> None:
     broadcast_shapes([b.shape[:-2], factor.shape[:-2]])
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=_out("cholesky_solve"))
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solutions of equations ``A @ out = input`` where the Cholesky factors ``input2`` of A are given.
 

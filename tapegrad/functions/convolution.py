@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import public
 from tapegrad.caches import tabulated
 from tapegrad.functions.shape import squeeze, unsqueeze
 from tapegrad.ops import convolution as conv
+from tapegrad.ops.shape import permute
 from tapegrad.tensor.tensor import Tensor
 
 Sizes = Any
@@ -366,4 +368,4 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     if bias.shape[0] != weight.shape[2]:
         raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
     sequences: Any = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
-    return sequences.permute(2, 0, 1)
+    return renamed(permute(sequences, axes=(2, 0, 1)), "ConvTbcBackward0")

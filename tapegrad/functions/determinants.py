@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tapegrad.bindings import return_types
+from tapegrad.bindings.declarations import Out
 from tapegrad.bindings.matrix_checks import check_floating, check_kernel, check_square
 from tapegrad.bindings.registry import public
 from tapegrad.functions.solving import check_low_precision
@@ -14,7 +15,7 @@ from tapegrad.ops import determinants as ops
 from tapegrad.tensor.tensor import Tensor
 
 
-@public("linalg", "torch", "Tensor")
+@public("linalg", "torch", "Tensor", out=Out(called="_linalg_det"))
 def det(A: Tensor) -> Tensor:
     """The determinants of square matrices (..., n, n).
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tapegrad.bindings import return_types
 from tapegrad.bindings.bounds import nan_along, not_finite, refuse_elements
+from tapegrad.bindings.declarations import Out
 from tapegrad.bindings.matrix_checks import check_kernel, check_square, failure, is_differentiated
 from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import FLOATING
@@ -47,7 +48,7 @@ def eigh(input: Tensor, UPLO: str = "L") -> Any:
     return result
 
 
-@public("linalg")
+@public("linalg", out=Out(called="_linalg_eigh"))
 def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, ascending: see ``eigh``. Their gradient is finite also where they are
     equal.

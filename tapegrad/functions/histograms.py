@@ -119,7 +119,13 @@ def _is_range(value: Any) -> bool:
 # -- the functions -----------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", out=Out(derivative=False))
+_OF_HISTOGRAM = Out(
+    "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}",
+    unknown=True,
+)
+
+
+@public("torch", "Tensor", out=_OF_HISTOGRAM)
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:

@@ -553,7 +553,7 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     return _split_along("dsplit", input, indices_or_sections, 2, 3)
 
 
-@public("torch")
+@public("torch", out=Out(cast=_NOT_CAT, error=TypeError, unknown=True))
 def _chunk_cat(tensors: Any, dim: int, num_chunks: int) -> Tensor:
     """Tensors, each padded with zeros at the end of dimension ``dim`` and cut into as many chunks, of which those with
     one number stand side by side, flattened. Not differentiable: backward raises.

@@ -9,6 +9,7 @@ from typing import Any
 
 from tapegrad.bindings.arguments import not_implemented
 from tapegrad.bindings.bounds import negative, not_in_unit_interval, outside, refuse_elements
+from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import BOOL, dtype, float32, float64, int64
 from tapegrad.execution.late import Finding
@@ -213,7 +214,7 @@ def huber_loss(
     own = reduction if weight is None else "none"
     result = losses.huber_loss(input, target, delta=float(delta), reduction=own)
     if result.dtype is not input.dtype:
-        result = cast(result, dtype=input.dtype)
+        result = renamed(cast(result, dtype=input.dtype), "HuberLossBackward0")
     if weight is None:
         return result
     if weight.shape != input.shape:
@@ -314,7 +315,9 @@ def binary_cross_entropy_with_logits(
     if target.dtype.category < 2:
         raise no_cast(input.dtype, target.dtype)
     result = losses.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction=reduction)
-    return result if result.dtype is target.dtype else cast(result, dtype=target.dtype)
+    if result.dtype is target.dtype:
+        return result
+    return renamed(cast(result, dtype=target.dtype), "BinaryCrossEntropyWithLogitsBackward0")
 
 
 @public("nn.functional")

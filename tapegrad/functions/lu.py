@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.bindings import return_types
 from tapegrad.bindings.bounds import refuse_elements
-from tapegrad.bindings.declarations import ORDINARY_OUT
+from tapegrad.bindings.declarations import EXPECTED, ORDINARY_OUT, Out
 from tapegrad.bindings.matrix_checks import check_floating, check_kernel, check_matrices, check_square
 from tapegrad.bindings.registry import out_writer, public
 from tapegrad.errors import warn_once
@@ -222,7 +222,7 @@ def solve_by_factors(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True
     return ops.lu_solve(LU, pivots, B, left=left, adjoint=adjoint)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(EXPECTED, called="linalg_lu_solve"))
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The X of ``A X = input``, by what ``lu_factor(A)`` gives: ``linalg.lu_solve``.
 

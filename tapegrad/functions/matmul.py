@@ -15,7 +15,7 @@ from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.parser import check_given
 from tapegrad.bindings.registry import public
 from tapegrad.errors import message, warn_once
-from tapegrad.execution.dtypes import bfloat16, float16, float32, int32
+from tapegrad.execution.dtypes import bfloat16, dtype, float16, float32, int32
 from tapegrad.functions.joining import cat, stack
 from tapegrad.functions.shape import permuted, reshaped, unsqueeze
 from tapegrad.ops import arithmetic, reductions
@@ -30,7 +30,15 @@ PRODUCTS = {(1, 1): ops.dot, (2, 1): ops.mv, (1, 2): ops.vecmat, (2, 2): ops.mm}
 """The operator behind ``matmul`` for these numbers of dimensions; ``ops.matmul`` for all others."""
 
 
-@public("torch", "Tensor", "linalg", out=Out(EXPECTED, called="mm"), is_settled=True)
+_NOT_DOT = "result dtype {O} does not match input dtype {R}"
+
+
+def _of_matmul(arguments: tuple, target: dtype) -> str:
+    """What is said of a target of another dtype; of two vectors it is what ``dot`` says."""
+    return _NOT_DOT if all(tensor.ndim == 1 for tensor in arguments) else EXPECTED
+
+
+@public("torch", "Tensor", "linalg", out=Out(_of_matmul, called="mm", named="matmul"), is_settled=True)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product; a vector is a row on the left and a column on the right, more dimensions are batches.
 
@@ -106,7 +114,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return ops.mv(input, vec)
 
 
-@public("torch", "Tensor", out=Out("result dtype {O} does not match input dtype {R}"), is_settled=True)
+@public("torch", "Tensor", out=Out(_NOT_DOT), is_settled=True)
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements; complex ones are not conjugated.
 
@@ -122,7 +130,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     return ops.dot(input, tensor)
 
 
-@public("torch", "Tensor", out=Out("result dtype {O} does not match input dtype {R}"))
+@public("torch", "Tensor", out=Out(_NOT_DOT))
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """``dot`` with ``input`` conjugated.
 
@@ -132,7 +140,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     return ops.vdot(input, other)
 
 
-@public("linalg")
+@public("linalg", out=Out(called="sum"))
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The sums of ``conj(x) * y`` along ``dim``; the other dimensions broadcast.
 
@@ -292,7 +300,7 @@ def _check_groups(mat_a: Tensor, mat_b: Tensor, offs: Tensor | None, bias: Any, 
         ))  # fmt: skip
 
 
-@public("torch", "functional", out=True)
+@public("torch", "functional", out=Out(copied=True, unlisted=True))
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sums of products along pairs of dimensions: the last ``dims`` of ``a`` with the first of ``b``, or two lists.
 
@@ -443,7 +451,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1,
 
 @public(
     "torch", "Tensor", in_place=InPlace(apart=False, check=_give_shape),
-    out=Out("self and mat2 must have the same dtype, but got {O} and {R}"),
+    out=Out("self and mat2 must have the same dtype, but got {O} and {R}", resized=""),
 )  # fmt: skip
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """``beta * input + alpha * sum(batch1 @ batch2)``, the sum over the batch.
@@ -481,7 +489,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha:
     return ops.addr(input, vec1, vec2, beta=beta, alpha=alpha)
 
 
-@public("linalg")
+@public("linalg", out=Out(called="mm"))
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of two or more matrices in the order that multiplies least; the first and last may be vectors.
 
@@ -503,7 +511,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     return reshaped(product, shape)
 
 
-@public("torch", "functional", out=True)
+@public("torch", "functional", out=Out(called="mm", unlisted=True))
 def chain_matmul(*matrices: Any) -> Tensor:
     """The product of matrices in the order that multiplies least; of one matrix, that matrix.
 
@@ -566,7 +574,7 @@ def _chained(chain: Sequence[Tensor], split: dict[tuple[int, int], int], i: int,
     return ops.mm(_chained(chain, split, i, k), _chained(chain, split, k + 1, j))
 
 
-@public("nn.functional", native=True, is_settled=True)
+@public("nn.functional", native=True, is_settled=True, out=Out(EXPECTED))
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``: (..., in) to (..., out), with a weight (out, in) or (in,) and a bias (out,).
 

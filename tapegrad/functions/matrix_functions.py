@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.bindings.arguments import refuse_large, wrap_dim
-from tapegrad.bindings.declarations import Out
+from tapegrad.bindings.declarations import EXPECTED, Out
 from tapegrad.bindings.inplace import copy_
 from tapegrad.bindings.matrix_checks import check_floating, check_square
 from tapegrad.bindings.memory import clone
@@ -27,7 +27,7 @@ from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
 
 
-@public("linalg", "torch", "Tensor")
+@public("linalg", "torch", "Tensor", out=Out(called="mm", named="matmul"))
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """Square matrices (..., k, k) multiplied by themselves; inverted first if ``n`` is negative.
 
@@ -147,7 +147,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 # -- the cross product -------------------------------------------------------------------------------------------------
 
 
-@public("linalg", name="cross", out=Out(apart=True))
+@public("linalg", name="cross", out=Out(EXPECTED, called="linalg_cross", apart=True))
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The vectors orthogonal to two vectors of length 3 along ``dim``; the other dimensions broadcast.
 
@@ -170,7 +170,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return ops.cross(input, other, axis=axis)
 
 
-@public("torch", "Tensor", out=Out(apart=True))
+@public("torch", "Tensor", out=Out(EXPECTED, called="linalg_cross", apart=True))
 def cross(input: Tensor, other: Tensor, dim: Any = None) -> Tensor:
     """The cross product along ``dim``, or along the first dimension of length 3.
 

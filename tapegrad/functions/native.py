@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.declarations import Out
 from tapegrad.bindings.generator import sampled
 from tapegrad.bindings.layouts import copy_strides, laid_out
 from tapegrad.bindings.registry import public
@@ -58,10 +59,15 @@ def _batch_normalized(
     for buffer, new in ((means, new_mean), (variances, new_var)):
         if buffer is not None:
             renew(buffer, new)
-    return out, *_statistics(input, "channel", None, eps, (input.shape[1],))
+    found = _statistics(input, "channel", None, eps, (input.shape[1],))
+    kind = next((one.dtype for one in (weight, bias, means, variances) if one is not None), input.dtype)
+    return out, *(one if one.dtype is kind else cast(one, dtype=kind) for one in found)
 
 
-@public("torch")
+_OTHER_DTYPE = "expected scalar type {R} but found {O}"
+
+
+@public("torch", out=Out(_OTHER_DTYPE))
 def native_batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, training: bool, momentum: float, eps: float,
@@ -82,7 +88,7 @@ def native_batch_norm(
     )
 
 
-@public("torch")
+@public("torch", out=Out(_OTHER_DTYPE, unknown=True))
 def _native_batch_norm_legit(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any,
     training: Any, momentum: float = 0.0, eps: float | None = None,

@@ -9,10 +9,10 @@ from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.viewing import geometry_of
 from tapegrad.dispatch.levels import lower
-from tapegrad.execution.dtypes import finfo, float32
+from tapegrad.execution.dtypes import finfo, float32, float64
 from tapegrad.functions.shape import reshaped
 from tapegrad.ops import arithmetic, normalization, reductions, resampling, unary
-from tapegrad.ops.kinds import broadcast_to
+from tapegrad.ops.kinds import broadcast_to, cast
 from tapegrad.ops.resampling import Sampling
 from tapegrad.ops.shape import view
 from tapegrad.tape.modes import switched, thread
@@ -215,6 +215,8 @@ def instance_norm(
     batch, channels, *space_shape = input.shape
     repeated = [None if one is None else _repeated(one, batch) for one in (weight, bias, running_mean, running_var)]
     x = reshaped(input, (1, batch * channels, *space_shape))
+    if weight is None and bias is None and input.dtype in _FULL:
+        repeated[2:] = _in_dtype_of(input, *repeated[2:])
     if not use_input_stats:
         return view(normalization.batch_norm_inference(x, *repeated, eps=float(eps)), shape=tuple(input.shape))
     out, new_mean, new_var = normalization.batch_norm(x, *repeated, float(momentum), eps=float(eps))
@@ -224,6 +226,17 @@ def instance_norm(
                 average = reductions.mean(view(new, shape=(batch, channels)), axis=(0,), keepdims=False)
                 renew(buffer, average, counted=True)
     return view(out, shape=tuple(input.shape))
+
+
+_FULL = (float32, float64)
+"""The dtypes of inputs without weights whose running statistics may have another one."""
+
+
+def _in_dtype_of(input: Tensor, *statistics: Tensor | None) -> list[Tensor | None]:
+    """Running statistics that share a dtype in that of the input."""
+    if len({one.dtype for one in statistics if one is not None}) != 1:
+        return [*statistics]
+    return [one if one is None or one.dtype is input.dtype else cast(one, dtype=input.dtype) for one in statistics]
 
 
 def _repeated(parameter: Tensor, batch: int) -> Tensor:

@@ -136,7 +136,7 @@ def check_matrix_dims(x: Tensor, dim: Any) -> tuple[int, int]:
     return first, second
 
 
-@public("linalg")
+@public("linalg", out=Out(copied=True))
 def matrix_norm(
     input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
@@ -167,7 +167,16 @@ def matrix_norm(
     sums = vector_norm(input, 1, summed, keepdim, dtype=dtype)
     if not keepdim and chosen > summed:
         chosen -= 1
+    if sums.shape[chosen] == 0:
+        return _largest_of_none(sums, ord, chosen, keepdim)
     return (reductions.amax if ord > 0 else reductions.amin)(sums, axis=(chosen,), keepdims=keepdim)
+
+
+def _largest_of_none(sums: Tensor, ord: float, axis: int, keepdim: bool) -> Tensor:
+    """The largest of no sums, which is 0. Raises IndexError: the smallest is asked for."""
+    if ord < 0:
+        raise IndexError(f"amin(): Expected reduction dim {axis} to have non-zero size.")
+    return reductions.sum(sums, axis=(axis,), keepdims=keepdim)
 
 
 def _of_singular_values(x: Tensor, ord: Any, rows: int, columns: int, keepdim: bool) -> Tensor:
@@ -188,7 +197,7 @@ def _of_singular_values(x: Tensor, ord: Any, rows: int, columns: int, keepdim: b
     return permuted(unsqueeze(result, -1), [places[axis] for axis in range(x.ndim)])
 
 
-@public("linalg", name="norm", out=_SAME)
+@public("linalg", name="norm", out=Out(EXPECTED, copied=True))
 def linalg_norm(
     input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tapegrad.bindings.declarations import EXPECTED, Out
 from tapegrad.bindings.layouts import format_strides, laid_out, suggested_format
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.viewing import view_of
@@ -341,7 +342,7 @@ def avg_pool1d(
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-@public("nn.functional", native=True, is_settled=True)
+@public("nn.functional", native=True, is_settled=True, out=Out(EXPECTED))
 def avg_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
@@ -371,7 +372,7 @@ def avg_pool2d(
     return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@public("nn.functional", native=True)
+@public("nn.functional", native=True, out=Out(EXPECTED))
 def avg_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,

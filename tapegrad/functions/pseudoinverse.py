@@ -7,6 +7,7 @@ from typing import Any
 
 from tapegrad.bindings import return_types
 from tapegrad.bindings.bounds import numbers
+from tapegrad.bindings.declarations import Out
 from tapegrad.bindings.layouts import in_column_major_order
 from tapegrad.bindings.matrix_checks import check_matrices, check_square
 from tapegrad.bindings.registry import public
@@ -168,7 +169,7 @@ def _check_order(input: Tensor, p: Any) -> None:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
 
 
-@public("linalg")
+@public("linalg", out=Out(copied=True))
 def cond(input: Tensor, p: Any = None) -> Tensor:
     """The condition numbers of matrices with respect to a matrix norm ``p``: 2 (the default) and -2 from singular
     values, or of square ones "fro", "nuc", 1, -1, inf, -inf: the norm times that of the inverse; inf for a singular

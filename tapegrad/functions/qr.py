@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.bindings import return_types
+from tapegrad.bindings.declarations import Out
 from tapegrad.bindings.matrix_checks import check_floating, check_kernel, check_matrices
 from tapegrad.bindings.registry import public
 from tapegrad.errors import warn_once
@@ -52,7 +53,16 @@ def torch_qr(input: Tensor, some: bool = True) -> Any:
     return return_types.qr(tuple(qr(input, "reduced" if some else "complete")))
 
 
-@public("torch", "Tensor")
+_OF_GEQRF = Out(
+    cast="torch.geqrf: Expected a to be safely castable from {R} dtype, but got a with dtype {O}", rows="elements"
+)
+_OF_ORMQR = Out(
+    "torch.ormqr: Expected input and result to have the same dtype, but input has dtype{R} and result has dtype {O}",
+    rows="elements",
+)
+
+
+@public("torch", "Tensor", out=_OF_GEQRF)
 def geqrf(input: Tensor) -> Any:
     """The QR decomposition as LAPACK leaves it: a named tuple of ``a`` (R, and reflectors below it) and ``tau``.
 
@@ -125,7 +135,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     return householder_product(input, input2)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=_OF_ORMQR)
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """``Q @ input3`` (``input3 @ Q`` unless ``left``; of the adjoint of Q, if ``transpose``), where Q (m, m) is the
     product of the reflectors in ``input`` (..., m, k) and ``input2``: see ``geqrf``.

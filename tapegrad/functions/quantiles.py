@@ -10,6 +10,7 @@ from tapegrad.bindings import bounds
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.attributes import detach
 from tapegrad.bindings.declarations import Out
+from tapegrad.bindings.layouts import laid_out
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import is_number, no_overload
@@ -18,6 +19,7 @@ from tapegrad.execution.host import from_host
 from tapegrad.functions.shape import ravel
 from tapegrad.ops import arithmetic, gathering, quantiles, selection, sorting
 from tapegrad.ops import shape as shape_ops
+from tapegrad.tensor.geometry import contiguous_strides
 from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
@@ -27,7 +29,7 @@ LARGEST = 2**24
 """The most elements along a dimension that PyTorch sorts for a quantile."""
 
 
-@public("torch", "Tensor", out=Out("quantile() out tensor must be same dtype as the input tensor"))
+@public("torch", "Tensor", out=Out("quantile() out tensor must be same dtype as the input tensor", copied=True))
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -45,7 +47,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, ignore_nan=False)
 
 
-@public("torch", "Tensor", out=Out("quantile() out tensor must be same dtype as the input tensor"))
+@public("torch", "Tensor", out=Out("quantile() out tensor must be same dtype as the input tensor", copied=True))
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -75,7 +77,8 @@ def _quantile(
         low, high = (gathering.gather(ordered, index, axis=places) for index in (below, above))
         result = selection.lerp_tensor(low, high, arithmetic.filled_like(weights, 0.5) if middle else weights)
     if q.ndim:
-        result = shape_ops.permute(result, axes=(places, *range(places)))
+        *steps, own = contiguous_strides(tuple(result.shape))
+        result = laid_out(shape_ops.permute(result, axes=(places, *range(places))), (own, *steps))
     else:
         result = shape_ops.view(result, shape=shape)
     return renamed(result, "SqueezeBackward4")

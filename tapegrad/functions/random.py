@@ -341,7 +341,10 @@ def _bernoulli_of_number(input: Tensor, p: Any, generator: Any) -> Tensor:
     return bernoulli_number(input, sample) if recorded or input._spec.dual else sample
 
 
-@public("torch", "Tensor", out=Out("multinomial expects Long tensor out, got: {O}", derivative=False, random=True))
+@public(
+    "torch", "Tensor",
+    out=Out("multinomial expects Long tensor out, got: {O}", derivative=False, resized="", random=True),
+)  # fmt: skip
 def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices of the last dimension of ``input`` (1-dim or 2-dim), drawn in proportion to its elements.
 

@@ -190,7 +190,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
     return reductions.nansum(input, axis=several_dims("nansum", dim, input.ndim), keepdims=keepdim, dtype=dtype)
 
 
-@public("torch", "Tensor", out=Out(computes=FLOATING, kernel="nansum_cpu", real=True))
+@public("torch", "Tensor", out=Out(computes=FLOATING, kernel="nansum_cpu", real=True, called="nansum"))
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The mean over ``dim`` (or of all) of the elements that are not nan.
 
@@ -313,7 +313,12 @@ _CAN_CAST = (
 _EXTREME = Out("Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.")
 
 
-@public("torch", "Tensor", out=Out(cast=_CAN_CAST), is_settled=True)
+def _of_extremum(arguments: tuple, target: dtype) -> str | None:
+    """What is said of a target that the extremum of one tensor can't be cast to."""
+    return None if len(arguments) > 1 and isinstance(arguments[1], Tensor) else _CAN_CAST
+
+
+@public("torch", "Tensor", out=Out(cast=_of_extremum), is_settled=True)
 def max(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = UNSET) -> Any:
     """The largest element; with ``dim``, a named tuple of the largest ``values`` and their ``indices`` over it; with
     another tensor, ``maximum``.
@@ -335,7 +340,7 @@ def max(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = 
     return _extremum("max", input, dim, keepdim, other)
 
 
-@public("torch", "Tensor", out=Out(cast=_CAN_CAST), is_settled=True)
+@public("torch", "Tensor", out=Out(cast=_of_extremum), is_settled=True)
 def min(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, other: Any = UNSET) -> Any:
     """The smallest element, or those over ``dim``, or ``minimum``: see ``max``.
 

@@ -116,7 +116,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     return scans.logcumsumexp(input, axis=axis, reverse=False)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("expected scalar_type {R} but found {O}"))
 def cummax(input: Tensor, dim: int) -> Any:
     """The largest elements so far along ``dim``: a named tuple of ``values`` and ``indices``, the latest of equals.
 
@@ -128,7 +128,7 @@ def cummax(input: Tensor, dim: int) -> Any:
     return return_types.cummax(found or scans.cummax(input, axis=axis))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("expected scalar_type {R} but found {O}"))
 def cummin(input: Tensor, dim: int) -> Any:
     """The smallest elements so far along ``dim``: a named tuple of ``values`` and ``indices``, the latest of equals.
 

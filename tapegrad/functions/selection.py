@@ -242,7 +242,12 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 # -- several terms -----------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, selection.lerp)))
+def _of_lerp(arguments: tuple, target: dtype) -> str | None:
+    """What is said of a target of another dtype, if the weight is a tensor."""
+    return FOUND if any(isinstance(weight, Tensor) for weight in arguments[2:]) else None
+
+
+@public("torch", "Tensor", in_place=InPlace(fast=(two_operands, selection.lerp)), out=Out(_of_lerp))
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """``input + weight * (end - input)``, for a ``weight`` that is a number or a tensor.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.bindings.arguments import not_implemented
-from tapegrad.bindings.declarations import Out
+from tapegrad.bindings.declarations import EXPECTED, Out
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import common_dtype, is_number, no_overload
 from tapegrad.execution import dtypes
@@ -29,7 +29,7 @@ _ISIN = (
 )
 
 
-@public("torch", out=Out(derivative=False))
+@public("torch", out=Out(EXPECTED, derivative=False))
 def isin(
     elements: Any = UNSET, test_elements: Any = UNSET, *, assume_unique: bool = False, invert: bool = False,
     element: Any = UNSET, test_element: Any = UNSET,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.declarations import Out
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.parser import is_large
 from tapegrad.bindings.registry import NAMESPACES, public
@@ -85,7 +86,7 @@ def _are_dims(dim: Any) -> bool:
     return all(type(one) is int for one in (dim if isinstance(dim, (tuple, list)) else (dim,)))
 
 
-@public("nn.functional", out=True)
+@public("nn.functional", out=Out(called="div", unlisted=True))
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
     """``input`` over its ``p``-norm along ``dim``, or over ``eps`` where that is more.
 

@@ -12,7 +12,8 @@ from tapegrad.bindings.inplace import not_of_integers
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import no_overload
 from tapegrad.bindings.viewing import declare_view, view_of
-from tapegrad.execution.dtypes import INTEGRAL
+from tapegrad.execution.dtypes import INTEGRAL, dtype
+from tapegrad.execution.promotion import can_cast
 from tapegrad.functions.shape import ravel
 from tapegrad.ops import slicing
 from tapegrad.tensor import geometry
@@ -112,7 +113,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return slicing.select_scatter(input, src, index, axis=axis)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED))
+@public("torch", "Tensor", out=Out(EXPECTED, unknown=True))
 @not_of_integers
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
@@ -181,7 +182,13 @@ def _diagonal_dims(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
     return axis1, axis2
 
 
-@public("torch", "Tensor", out=Out(EXPECTED))
+def _of_diag(arguments: tuple, target: dtype) -> str:
+    """What is said of a target of another dtype."""
+    fits = arguments[0].ndim != 1 or can_cast(arguments[0].dtype, target)
+    return EXPECTED if fits else "diag: result type {R} can't be cast to the desired out= type {O}"
+
+
+@public("torch", "Tensor", out=Out(_of_diag, unknown=True))
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix's diagonal, or the matrix that has a vector on its diagonal; a new tensor.
 

@@ -9,6 +9,7 @@ from typing import Any
 from tapegrad.bindings import return_types
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.bounds import batch_element, nonzero, refuse_elements
+from tapegrad.bindings.declarations import Out
 from tapegrad.bindings.layouts import in_column_major_order
 from tapegrad.bindings.matrix_checks import check_floating, check_kernel, check_matrices, check_square
 from tapegrad.bindings.registry import public
@@ -103,7 +104,7 @@ def _solved(name: str, A: Tensor, B: Tensor, left: bool) -> tuple[Tensor, Tensor
 # -- equations ---------------------------------------------------------------------------------------------------------
 
 
-@public("linalg")
+@public("linalg", out=Out(called="_linalg_solve_ex"))
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """The X of ``A X = B`` (``X A = B`` unless ``left``): square (..., n, n) with (..., n, k) or vectors (..., n).
 
@@ -234,7 +235,7 @@ def _inverted(A: Tensor) -> tuple[Tensor, Tensor]:
     return ops.inv(A)
 
 
-@public("linalg")
+@public("linalg", out=Out(called="linalg_inv_ex"))
 def inv(A: Tensor) -> Tensor:
     """The inverses of square matrices (..., n, n).
 
@@ -254,7 +255,7 @@ def inv(A: Tensor) -> Tensor:
     return out
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(called="linalg_inv_ex"))
 def inverse(input: Tensor) -> Tensor:
     """The inverses of square matrices: ``linalg.inv``."""
     return inv(input)
@@ -280,7 +281,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 # -- equations of tensors ----------------------------------------------------------------------------------------------
 
 
-@public("linalg")
+@public("linalg", out=Out(copied=True))
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of ``A`` taken as a matrix from its last dimensions to the first ``ind``.
 
@@ -304,7 +305,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return reshape(out, last + first)
 
 
-@public("linalg")
+@public("linalg", out=Out(copied=True))
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """The X of ``tensordot(A, X, X.ndim) = B``; the dimensions ``dims`` of A are moved to its end first.
 

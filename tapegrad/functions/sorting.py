@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.bindings import return_types
 from tapegrad.bindings.arguments import is_scalar, not_implemented, wrap_dim
 from tapegrad.bindings.declarations import EXPECTED, Out
-from tapegrad.bindings.layouts import in_column_major_order
+from tapegrad.bindings.layouts import in_column_major_order, laid_out
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution import dtypes
@@ -24,6 +24,7 @@ from tapegrad.functions.incomparable import order_of_rows
 from tapegrad.functions.reductions import check_flag, check_nonempty, invalid, one_dim
 from tapegrad.ops import gathering, reductions, sorting
 from tapegrad.ops.kinds import cast
+from tapegrad.tensor.geometry import contiguous_strides
 from tapegrad.tensor.level_messages import DYNAMIC, NO_RULE
 from tapegrad.tensor.lifted import all_elements, fresh, fresh_examples, mapping, sizes_of
 from tapegrad.tensor.refusals import is_example, refuse_examples, refuse_meta
@@ -125,7 +126,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     return return_types.topk(sorting.topk(input, k=k, axis=axis, largest=largest))
 
 
-@public("torch", "Tensor", out=Out(apart=True))
+@public("torch", "Tensor", out=Out("output values must be of same type as input", apart=True))
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest elements over ``dim``, counted from 1: a named tuple of ``values`` and ``indices``.
 
@@ -145,7 +146,10 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     return return_types.kthvalue(sorting.kthvalue(input, k=int(k), axis=axis, keepdims=keepdim))
 
 
-@public("torch", "Tensor")
+_OF_MODE = Out("expected scalar type '{R}' but got '{O}' for values output")
+
+
+@public("torch", "Tensor", out=_OF_MODE)
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent elements over ``dim``, the smallest of several: a named tuple of ``values`` and ``indices``.
 
@@ -399,6 +403,15 @@ def _results(values: Tensor, inverse: np.ndarray | None, counts: np.ndarray, wan
     return (values, *extra) if extra else values
 
 
+def _slices_apart(values: Tensor, axis: int | None) -> Tensor:
+    """A new tensor, in whose memory each of the slices along a dimension is in one piece."""
+    if not axis:
+        return values
+    rows = (values.shape[axis], *values.shape[:axis], *values.shape[axis + 1 :])
+    own, *others = contiguous_strides(rows)
+    return laid_out(values, (*others[:axis], own, *others[axis:]))
+
+
 def _check_slices(input: Tensor, axis: int) -> None:
     if 0 in (*input.shape[:axis], *input.shape[axis + 1 :]):
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
@@ -481,6 +494,7 @@ def unique(
     """
     axis, places, inverse, counts = _unique("unique", _distinct_rows, input, dim, return_inverse)
     values = sorting.unique(input, places) if axis is None else sorting.unique_dim(input, places, axis=axis)
+    values = _slices_apart(values, axis)
     return _results(values, inverse, counts, return_counts)
 
 
@@ -498,5 +512,5 @@ def unique_consecutive(
     tensor([1, 2, 1])
     """
     axis, places, inverse, counts = _unique("unique_consecutive", _runs, input, dim, return_inverse)
-    values = sorting.unique_consecutive(input, places, axis=axis)
+    values = _slices_apart(sorting.unique_consecutive(input, places, axis=axis), axis)
     return _results(values, inverse, counts, return_counts)

@@ -89,7 +89,7 @@ def zeta(input: Any, other: Any) -> Tensor:
     return special.zeta(x, y) if isinstance(y, Tensor) else special.zeta_number(x, y)
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out("torch.frexp() expects mantissa to have dtype {r} but got {o}"))
 def frexp(input: Tensor) -> Any:
     """``input`` as ``mantissa * 2 ** exponent``: a named tuple. The exponent is int32, and 0 of inf and nan.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad.bindings import return_types
 from tapegrad.bindings.bounds import nan_along, numbers, refuse_elements
+from tapegrad.bindings.declarations import Out
 from tapegrad.bindings.matrix_checks import check_floating, check_kernel, check_matrices, failure, is_differentiated
 from tapegrad.bindings.registry import public
 from tapegrad.execution.host import may_look
@@ -71,7 +72,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     return result
 
 
-@public("linalg")
+@public("linalg", out=Out(called="_linalg_svd"))
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values of matrices, descending: see ``svd``. Their gradient is finite also where they are equal.
 
@@ -88,7 +89,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     return values
 
 
-@public("torch", "Tensor", name="svd")
+@public("torch", "Tensor", name="svd", out=Out(copied=True))
 def torch_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """``U``, ``S`` and ``V`` (not its adjoint) of matrices: ``linalg.svd`` in its older form.
 

@@ -161,7 +161,7 @@ def round(input: Tensor, *, decimals: int = UNSET) -> Tensor:
     return ops.round_decimals(input, decimals=decimals)
 
 
-public("special", out=Out(FOUND))(round)
+public("special", out=Out(FOUND, called="round"))(round)
 
 
 @public("torch", "Tensor")
@@ -236,7 +236,7 @@ def _largest_finite(name: str) -> float:
 # -- complex numbers ---------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", out=Out(FOUND))
+@public("torch", "Tensor", out=Out(FOUND, unknown=True))
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; of a real tensor, the tensor itself."""
     return ops.conj_physical(input) if input.dtype.is_complex else input

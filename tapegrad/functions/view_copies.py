@@ -8,6 +8,7 @@ from typing import Any
 
 from tapegrad.bindings import attributes, memory
 from tapegrad.bindings.arguments import shape_of_arguments
+from tapegrad.bindings.declarations import EXPECTED, Out
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import public
 from tapegrad.dispatch.jvp import apart
@@ -84,10 +85,17 @@ for _name, _function in {
     "unsqueeze_copy": shape.unsqueeze, "view_as_complex_copy": retyping.view_as_complex,
     "view_as_real_copy": retyping.view_as_real, "view_copy": _view,
 }.items():  # fmt: skip
-    public("torch", name=_name)(copying(_function))
+    public("torch", name=_name, out=Out(EXPECTED, unknown=True))(copying(_function))
 
 
-@public("torch", "Tensor")
+_OF_NARROW = Out(
+    "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If "
+    "so, please report an enhancement request to PyTorch.)",
+    silent=True,
+)
+
+
+@public("torch", "Tensor", out=_OF_NARROW)
 def narrow_copy(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """``length`` items of a dimension, from ``start`` on, as a tensor of their own.
 

@@ -17,6 +17,7 @@ from tapegrad.ops.comparison import eq, integral
 from tapegrad.ops.conventions import kink
 from tapegrad.ops.formulas import underivable, zeros
 from tapegrad.ops.kinds import conj, elementwise
+from tapegrad.ops.memory_formats import exchanged
 from tapegrad.ops.selection import where
 from tapegrad.ops.unary import exp, exp2, imag, log, real, reciprocal
 
@@ -57,6 +58,7 @@ def sub_scaled(x, y, alpha):
 
 @elementwise(
     x=lambda g: -g, y=lambda g: g, aten=".Tensor", saved={"alpha": 1}, spoilt="difference", numbers_are_tensors=True,
+    lies=exchanged,
 )  # fmt: skip
 def rsub(x, y):
     """``y - x``."""
@@ -71,6 +73,7 @@ def rsub_number(x, y):
 
 @elementwise(
     x=lambda g, alpha: -(g * conj(alpha)), y=lambda g: g, aten=".Tensor", family="rsub", rounds_once=True,
+    lies=exchanged,
 )  # fmt: skip
 def rsub_scaled(x, y, alpha):
     """``y - alpha * x``, for a number ``alpha``."""

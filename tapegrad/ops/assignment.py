@@ -13,6 +13,7 @@ import jax.numpy as jnp
 
 from tapegrad.execution.dtypes import as_dtype
 from tapegrad.ops.kinds import cast, general, retyped, sum_to, zeros_of
+from tapegrad.ops.memory_formats import as_input
 
 
 def _overwritten(g, x_shape, x_dtype):
@@ -24,14 +25,14 @@ def _overwritten(g, x_shape, x_dtype):
     x=_overwritten,
     value=lambda g: sum_to(g, shape=()),
     jvp=lambda t_value, x: _zeros(x) if t_value is None else fill(x, t_value),
-    aten=".Tensor", node=1, records_integers=True,
+    aten=".Tensor", node=1, records_integers=True, lies=as_input,
 )  # fmt: skip
 def fill(x, value):
     """``x`` with every element replaced by the 0-dim ``value``."""
     return jnp.broadcast_to(retyped(jnp.asarray(value), x.dtype), x.shape)
 
 
-@general(x=_overwritten, jvp=lambda x: _zeros(x), aten=".Scalar", family="fill")
+@general(x=_overwritten, jvp=lambda x: _zeros(x), aten=".Scalar", family="fill", lies=as_input)
 def fill_number(x, value):
     """``x`` with every element replaced by a number."""
     return jnp.full(x.shape, value, x.dtype)

@@ -161,6 +161,8 @@ class Elementwise(General):
     def output_strides(self, shape: tuple[int, ...], specs: Sequence) -> tuple[int, ...] | None:
         if not any(isinstance(spec, Spec) and spec.strides is not None for spec in specs):
             return None
+        if self.lies is not None:
+            return super().output_strides(shape, specs)
         operands = [
             (tuple(spec.shape), spec.layout) if isinstance(spec, Spec) else ((), ())
             for name, spec in zip(self.inputs, specs, strict=False)

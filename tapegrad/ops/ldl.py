@@ -61,6 +61,7 @@ def ldl_factor(x, *, hermitian):
     factor=underivable("aten::linalg_ldl_solve"),
     y=underivable("aten::linalg_ldl_solve"),
     aten="linalg_ldl_solve", node="torch::autograd::NotImplemented", xla="pure_callback", on_host="cuda, tpu",
+    lies=by_columns,
 )  # fmt: skip
 def ldl_solve(factor, pivots, y, *, hermitian):
     """The solution of ``A @ out = y`` by the packed factors of A; batches broadcast."""

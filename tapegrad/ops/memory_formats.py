@@ -14,6 +14,7 @@ from tapegrad.tensor.geometry import (
     Ints,
     channels_last_strides,
     contiguous_strides,
+    elementwise_strides,
     preserved_strides,
     seems_channels_last,
 )
@@ -23,6 +24,16 @@ from tapegrad.tensor.spec import Spec
 def as_input(shape: Ints, x: Any, *others: Any) -> Ints | None:
     """In the order in which the dimensions of the first input lie."""
     return None if x.strides is None else preserved_strides(shape, x.strides)
+
+
+def by_rows(shape: Ints, *specs: Any) -> None:
+    """In row-major order, though the operator is elementwise."""
+    return
+
+
+def exchanged(shape: Ints, x: Spec, y: Spec, *others: Any) -> Ints:
+    """As the result of an elementwise operator of two tensors that lie so, the second first."""
+    return elementwise_strides(shape, [(tuple(spec.shape), spec.layout) for spec in (y, x)])
 
 
 def as_images(shape: Ints, *specs: Any) -> Ints | None:

@@ -33,9 +33,12 @@ def _recurrence(x: Any, n: Any, first: Any, step: Step) -> Any:
         after = step(x, jnp.asarray(k, x.dtype), last, before)
         return k + 1, jnp.where(k < n, last, before), jnp.where(k < n, after, last)
 
-    top = jnp.max(n, initial=0)
+    def is_due(state: Any) -> Any:
+        k, _, last = state
+        return jnp.any((k < n) & ~jnp.isnan(last))  # nan is there to stay, and comes soon where numbers grow
+
     start = (jnp.asarray(1, jnp.int32), jnp.ones_like(x), first)
-    _, _, last = while_loop(lambda state: state[0] < top, go, start)
+    _, _, last = while_loop(is_due, go, start)
     return jnp.where(n < 0, 0, jnp.where(n == 0, 1, last))
 
 
@@ -68,6 +71,13 @@ def _wave(kind: str, angle: Any, n: Any) -> Any:
     return jnp.sin((n + 0.5) * angle) / jnp.sin(angle / 2)
 
 
+def _at_ends(kind: str, x: Any, degree: Any) -> Any:
+    """A Chebyshev polynomial where ``x`` is 1 or -1, the limits of its definition."""
+    n, sign = degree.astype(x.dtype), jnp.where((x < 0) & (degree % 2 != 0), -1, 1)
+    size = {"t": 1, "u": n + 1, "v": jnp.where(x < 0, 2 * n + 1, 1), "w": jnp.where(x < 0, 1, 2 * n + 1)}[kind]
+    return jnp.where(degree < 0, 0, sign * size)
+
+
 FIRST = {"t": lambda x: x, "u": lambda x: 2 * x, "v": lambda x: 2 * x - 1, "w": lambda x: 2 * x + 1}
 """The Chebyshev polynomials of degree 1, of the four kinds."""
 
@@ -82,8 +92,10 @@ def _chebyshev(kind: str, shifted: bool) -> Operator:
         degree = _degree(n)
         inside = (jnp.abs(x) < 1) & (degree >= TRIGONOMETRIC_FROM)
         wave = _wave(kind, jnp.arccos(jnp.where(inside, x, 0)), degree.astype(x.dtype))
-        low = jnp.where(inside, 0, degree)
-        return jnp.where(inside, wave, _recurrence(x, low, FIRST[kind](x), lambda x, k, p, q: 2 * x * p - q))
+        at_end = jnp.abs(x) == 1
+        low = jnp.where(inside | at_end, 0, degree)
+        value = _recurrence(x, low, FIRST[kind](x), lambda x, k, p, q: 2 * x * p - q)
+        return jnp.where(inside, wave, jnp.where(at_end, _at_ends(kind, x, degree), value))
 
     return polynomial
 

@@ -13,7 +13,7 @@ from jax import lax
 from tapegrad.ops import conventions
 from tapegrad.ops.arithmetic import filled_like
 from tapegrad.ops.kinds import conj, elementwise, general
-from tapegrad.ops.memory_formats import as_input
+from tapegrad.ops.memory_formats import as_input, by_rows
 from tapegrad.ops.selection import where
 from tapegrad.ops.unary import abs, exp, exp2, log, reciprocal, sign
 
@@ -295,7 +295,10 @@ def igammac(x, y):
 
 
 def _zeta(x, y):
-    return jnp.where(x < 1, jnp.nan, jax.scipy.special.zeta(x, y))
+    large = (x > 1e6) & (y <= 1) & ((y > 0) | (x == jnp.floor(x)))  # the first term, or those near 0, are all there is
+    found = jnp.where(large, jnp.where(y > 0, y**-x, jnp.inf), jax.scipy.special.zeta(jnp.where(large, 2, x), y))
+    pole = (y <= 0) & (y == jnp.floor(y))
+    return jnp.where(x < 1, jnp.nan, jnp.where(pole, jnp.inf, found))
 
 
 @elementwise(
@@ -339,7 +342,7 @@ def frexp(x):
     return mantissa, jnp.where(jnp.isfinite(x), exponent, 0).astype(jnp.int32)
 
 
-@elementwise(x=_mvlgamma_gradient, promote="float", real=True)
+@elementwise(x=_mvlgamma_gradient, promote="float", real=True, lies=by_rows)
 def mvlgamma(x, *, p):
     """The logarithm of the gamma function of ``p`` variables."""
     steps = jnp.arange(p, dtype=x.dtype) / 2

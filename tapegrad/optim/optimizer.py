@@ -281,7 +281,7 @@ class Optimizer:
             if ("param_names" in param_group) != ("param_names" in group):
                 raise ValueError(
                     "all optimizer param groups should be with/without names. cannot add param group "
-                    f"{'with' if names else 'without'} names to the optimizer"
+                    f"{'with' if 'param_names' in param_group else 'without'} names to the optimizer"
                 )
         others = {p for group in self.param_groups for p in group["params"]}
         if not others.isdisjoint(params):

@@ -63,7 +63,7 @@ Account = dict[str, Any]
 
 def lookup(path: str, root: Any = tapegrad) -> Any:
     """The object at a dotted path below tapegrad; AttributeError if there is none."""
-    for part in path.split("."):
+    for part in filter(None, path.split(".")):
         root = getattr(root, part)
     return root
 
@@ -114,14 +114,15 @@ def translated(value: Any) -> Any:
         return getattr(tapegrad, str(value).rpartition(".")[2])
     if isinstance(value, pytorch.device):
         return tapegrad.device(str(value))
-    if value is pytorch:
-        return tapegrad
+    if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "torch":
+        return lookup(value.__name__.removeprefix("torch").removeprefix("."))
     if value is freeze_rng_state:
         return nullcontext
     if isinstance(value, pytorch.nn.PairwiseDistance):
         return tapegrad.nn.PairwiseDistance(p=value.norm, eps=value.eps, keepdim=value.keepdim)
     if isinstance(value, LinearCrossEntropyOptions):
-        return tapegrad.nn.LinearCrossEntropyOptions(**{key: getattr(value, key) for key in value.__slots__})
+        settings = {key: translated(getattr(value, key)) for key in value.__slots__}
+        return tapegrad.nn.LinearCrossEntropyOptions(**settings)
     if is_small_function(value):
         return remade(value)
     if isinstance(value, types.BuiltinFunctionType | types.FunctionType) and str(value.__module__).startswith("torch"):

@@ -97,11 +97,75 @@ def schemas(lib):
     ]
 
 
+def lists_of_tensors(lib):
+    """Registered functions see lists where the operator takes and gives them."""
+    seen = []
+
+    @lib.library.custom_op("w::joined", mutates_args=())
+    def joined(xs: list[lib.Tensor], dim: int) -> tuple[list[lib.Tensor], int]:
+        return [lib.cat(xs, dim), xs[0] * 2], 5
+
+    def setup(ctx, inputs, output):
+        ctx.lengths = [len(x) for x in inputs[0]]
+        seen.append([type(inputs[0]).__name__, type(output[0]).__name__, output[1]])
+
+    def backward(ctx, grads, number):
+        seen.append([type(grads).__name__, number, ctx.needs_input_grad])
+        return list(grads[0].split(ctx.lengths)), None
+
+    joined.register_autograd(backward, setup_context=setup)
+    x, y = lib.tensor([1.0, 2.0], requires_grad=True), lib.tensor([3.0])
+    found, number = joined([x, y], 0)
+    (found[0] * lib.tensor([1.0, 2.0, 3.0])).sum().backward()
+    return [part.tolist() for part in found], type(found).__name__, number, x.grad.tolist(), seen
+
+
+def needed_gradients(lib):
+    """A backward that is an operator itself, and asks what is needed."""
+
+    @lib.library.custom_op("w::times", mutates_args=())
+    def times(x: lib.Tensor, y: lib.Tensor) -> lib.Tensor:
+        return x * y
+
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        first, second = ctx.needs_input_grad
+        return times(g, y) if first else None, times(g, x) if second else None
+
+    times.register_autograd(backward, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
+    x, y = lib.tensor([1.0, 2.0], requires_grad=True), lib.tensor([3.0, 4.0])
+    (first,) = lib.autograd.grad(times(x, times(x, y)).sum(), x, create_graph=True)
+    return first.tolist(), lib.autograd.grad(first.sum(), x)[0].tolist()
+
+
+def under_vmap(lib):
+    @lib.library.custom_op("w::plus", mutates_args=())
+    def plus(x: lib.Tensor, y: lib.Tensor, n: int) -> tuple[lib.Tensor, lib.Tensor]:
+        return x + n * y, x - y
+
+    def mapped():
+        return [part.tolist() for part in lib.vmap(lambda x, y: plus(x, y, 2), (0, None))(x, x[0])]
+
+    x, seen = lib.arange(6.0).reshape(2, 3), []
+    without = mapped()
+
+    @lib.library.register_vmap("w::plus")
+    def rule(info, in_dims, x, y, n):
+        seen.append([info.batch_size, in_dims, list(x.shape), list(y.shape)])
+        first, second = plus(x.movedim(in_dims[0], 0), y, n)
+        return (first, second), (0, 0)
+
+    return without, mapped(), seen
+
+
 @pytest.mark.parametrize(
     "program",
-    [calls, several_results, writes, on_meta, without_a_backward, gives_its_input, schemas],
+    [
+        calls, several_results, writes, on_meta, without_a_backward, gives_its_input, schemas, lists_of_tensors,
+        needed_gradients, under_vmap,
+    ],
     ids=lambda p: p.__name__,
-)
+)  # fmt: skip
 def test_program(program):
     assert program(tapegrad) == program(torch)
 

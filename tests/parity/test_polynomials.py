@@ -36,6 +36,17 @@ def test_polynomials_of_numbers():
     agree(program)
 
 
+@pytest.mark.parametrize("name", POLYNOMIALS[4:])
+def test_degrees_that_nobody_counts_to(name):
+    """No step is made for each degree where the polynomial is known, or is nan by then."""
+
+    def program(torch):
+        x = torch.tensor([1.0, -1.0, 0.0, 1.5, -3.0, 0.25, np.inf, np.nan], dtype=torch.float64)
+        return [getattr(torch.special, name)(x, n) for n in (1e9, 2.0**30 + 1)]
+
+    agree(program, rtol=1e-6, atol=1e-6)
+
+
 LINES = """
 torch.special.legendre_polynomial_p(2, 3)
 torch.special.legendre_polynomial_p(torch.ones(1), "a")

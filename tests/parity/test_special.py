@@ -159,6 +159,20 @@ def test_function(case):
     same(lambda torch, *given: getattr(torch, name)(*given, **kwargs), *args)
 
 
+ORDERS = [-1.0, 0.0, 1e-300, 0.5, 1.0, 2.0, 2.5, 3.0, 100.0, 1e4, 1e300, np.inf, -np.inf, np.nan]
+PLACES = [-3.0, -2.0, -1.5, -1.0, 0.0, -0.0, 1e-300, 1.0, 2.5, 100.0, 1e300, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("name", ["zeta", "gammainc", "gammaincc"])
+def test_extremes_of_pairs(name):
+    def program(torch):
+        function = getattr(torch.special, name)
+        x, y = (torch.tensor(values, dtype=torch.float64) for values in (ORDERS, PLACES))
+        return [function(x[:, None], y), function(x[5], y[8]), function(x[7], y[1]), function(x[4], y[10])]
+
+    agree(program)
+
+
 def test_functions_with_a_derivative_in_one_argument():
     x, y = array(2, 3, low=0.5, high=3), array(3, low=0.5, high=3, seed=1)
     for name in ("igamma", "igammac", "special.gammainc", "special.zeta"):

@@ -515,6 +515,27 @@ def nodes_of_parts_of_complex_numbers(torch):
 
 
 @program
+def results_that_lie_otherwise(torch):
+    """Operands in unusual order; functions whose results PyTorch lays out in ways of their own."""
+    expanded, plain = counted(torch, 20).as_strided((9, 5, 2), (0, 1, 7)), counted(torch, 9, 5, 2)
+    whole, other, cube = expanded.long(), plain.long(), counted(torch, 5, 4, 3)
+    q = torch.tensor([0.5, 0.25])
+    return layouts(
+        torch.rsub(expanded, plain), torch.rsub(plain, expanded), torch.rsub(plain, expanded, alpha=2),
+        2 - expanded, whole.__rand__(other), other.__rand__(whole), other.__ror__(whole), whole.__rxor__(other),
+        torch.fill(expanded, 3.0), torch.fill(expanded, torch.tensor(3.0)), torch.fill(plain.mT, 1),
+        torch.mvlgamma(expanded + 5, 1), torch.mvlgamma(expanded + 5, 3),
+        torch.nn.functional.rrelu(expanded), torch.nn.functional.rrelu(expanded, training=True),
+        *[torch.unique(cube, dim=axis) for axis in range(3)],
+        *[torch.unique_consecutive(cube.mT, dim=axis) for axis in range(3)],
+        *[torch.quantile(cube, q, axis, keep) for axis in (0, 1, 2, None) for keep in (False, True)],
+        torch.nanquantile(cube, q, 1), torch.quantile(cube, 0.5, 1),
+        torch.linalg.ldl_solve(torch.eye(3), torch.tensor([1, 2, 3], dtype=torch.int32), torch.ones(3, 2)),
+        torch.conv_tbc(torch.ones(3, 2, 2), torch.ones(2, 2, 2), torch.ones(2)),
+    )  # fmt: skip
+
+
+@program
 def as_strided_has_higher_derivatives(torch):
     x = counted(torch, 2, 3).double().requires_grad_()
 

@@ -413,9 +413,10 @@ def _incomplete(a: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     upper = plain & (x > 1) & (x > a)
     scale = np.exp(a * np.log(x) - x - lgamma(a))
     low = np.where(np.isinf(x) | (a == 0), 1.0, 0.0)
-    high = 1 - low
+    high = np.asarray(1 - low)  # of no dimensions it would be a number
     low[plain ^ upper] = _series(a[plain ^ upper], x[plain ^ upper]) * scale[plain ^ upper]
-    high[upper] = _fraction(a[upper], x[upper]) * scale[upper]
+    upper_scale = scale[upper]
+    high[upper] = np.where(upper_scale > 0, _fraction(a[upper], x[upper]) * upper_scale, 0)  # of 1e300 it is nan
     low, high = np.where(upper, 1 - high, low), np.where(plain & ~upper, 1 - low, high)
     return np.where(bad, np.nan, low), np.where(bad, np.nan, high)
 
