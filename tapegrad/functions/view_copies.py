@@ -91,7 +91,7 @@ for _name, _function in {
 _OF_NARROW = Out(
     "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If "
     "so, please report an enhancement request to PyTorch.)",
-    silent=True,
+    resized="",
 )
 
 
