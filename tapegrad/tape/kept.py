@@ -141,7 +141,8 @@ class Keeper:
 
     Attributes:
         directory: where the file is; None if nothing is kept.
-        new: what was not there; ``found``, ``missed``: how many times something was, and was not.
+        new: what was not there; ``used``: the keys of what was found in the file.
+        found, missed: how many times something was there, and was not.
         room: how many bytes there may yet be of what is new.
     """
 
