@@ -7,8 +7,10 @@ from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anom
 from tapegrad.autograd.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
 from tapegrad.autograd.function_node import FunctionBase as _FunctionBase
 from tapegrad.autograd.grad_mode import (
+    _is_view_replay_enabled,
     _set_grad_enabled,
     _set_multithreading_enabled,
+    _set_view_replay_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
 )
@@ -28,8 +30,10 @@ from tapegrad.bindings.asked import (
     _are_functorch_transforms_active,
     _get_default_device,
     _get_tracing_state,
+    _is_torch_function_enabled,
     _is_torch_function_mode_enabled,
     _log_api_usage_once,
+    _WeakTensorRef,
 )
 from tapegrad.bindings.generator import Generator
 from tapegrad.bindings.subclass import DisableTorchFunction, DisableTorchFunctionSubclass, _disabled_torch_function_impl
@@ -61,12 +65,40 @@ _autograd = SimpleNamespace(
 )
 
 __all__ = [
-    "DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "_FunctionBase", "_ImperativeEngine",
-    "_InferenceMode", "_LinAlgError", "_Node", "_TensorMeta", "_are_functorch_transforms_active", "_autograd",
-    "_current_autograd_node", "_current_graph_task_execution_order", "_current_graph_task_id",
-    "_disabled_torch_function_impl", "_functions", "_get_default_device", "_get_tracing_state", "_increment_version",
-    "_is_fwd_grad_enabled", "_is_multithreading_enabled", "_is_torch_function_mode_enabled", "_log_api_usage_once",
-    "_set_fwd_grad_enabled", "_set_grad_enabled", "_set_multithreading_enabled", "_will_engine_execute_node",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "Generator",
+    "_FunctionBase",
+    "_ImperativeEngine",
+    "_InferenceMode",
+    "_LinAlgError",
+    "_Node",
+    "_TensorMeta",
+    "_WeakTensorRef",
+    "_are_functorch_transforms_active",
+    "_autograd",
+    "_current_autograd_node",
+    "_current_graph_task_execution_order",
+    "_current_graph_task_id",
+    "_disabled_torch_function_impl",
+    "_functions",
+    "_get_default_device",
+    "_get_tracing_state",
+    "_increment_version",
+    "_is_fwd_grad_enabled",
+    "_is_multithreading_enabled",
+    "_is_torch_function_enabled",
+    "_is_torch_function_mode_enabled",
+    "_is_view_replay_enabled",
+    "_log_api_usage_once",
+    "_set_fwd_grad_enabled",
+    "_set_grad_enabled",
+    "_set_multithreading_enabled",
+    "_set_view_replay_enabled",
+    "_will_engine_execute_node",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
     "set_anomaly_enabled",
 ]  # fmt: skip

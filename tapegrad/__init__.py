@@ -75,6 +75,7 @@ __getattr__, __dir__ = on_demand(__name__, {
     "tapegrad.viz.explanations.watching": "watch",
 })
 on_demand("tapegrad.nn.parallel.distributed", {"tapegrad.distributed.data_parallel": "DistributedDataParallel"})
+on_demand("tapegrad.nn.functional", {"tapegrad.nn": "grad"})
 on_demand("tapegrad.utils.flop_counter", {"tapegrad.viz.explanations.flops": "FlopCounterMode"})
 del on_demand
 __all__ = [name for name in __dir__() if not name.startswith("_")]

@@ -81,9 +81,9 @@ ORDERS = {
     ],
     "autograd": [
         "running", "currencies", "function_node", "laid_out", "backward_cache", "graph_log", "source_lines",
-        "grad_mode", "forward_ad", "edges", "differentiate", "graph_task", "variable", "function_forward",
-        "function_mapped", "function_call", "function_levels", "function", "saved_tensors", "mutation",
-        "multi_grad_hooks", "subgradient", "graph",
+        "grad_mode", "forward_ad", "edges", "differentiate", "graph_task", "variable", "convolution_backward",
+        "function_forward", "function_mapped", "function_call", "function_levels", "function", "saved_tensors",
+        "mutation", "multi_grad_hooks", "subgradient", "graph",
         "backward_hook", "custom_ops",  # from here on: what backward does not share
         "nonfinite", "anomaly_mode", "tensor_methods", "functional", "gradcheck", "profiling", "profiler",
         "profiler_util",

@@ -1,10 +1,11 @@
 """``torch.autograd``: ``backward``, ``grad``, grad modes and the graph."""
 
-from tapegrad.autograd import anomaly_mode, forward_ad, function, grad_mode, graph
+from tapegrad.autograd import anomaly_mode, convolution_backward, forward_ad, function, grad_mode, graph
 from tapegrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tapegrad.autograd.differentiate import backward, engine, grad
 from tapegrad.autograd.function import Function, NestedIOFunction
 from tapegrad.autograd.grad_mode import (
+    _force_original_view_tracking,
     _unsafe_preserve_version_counter,
     enable_grad,
     inference_mode,
@@ -27,11 +28,12 @@ __getattr__, __dir__ = on_demand(__name__, {
     "tapegrad.autograd.profiling.events": "DeviceType",
     "tapegrad.autograd.profiling.session": "ProfilerActivity",
 })
-del on_demand
+del convolution_backward, on_demand  # the former only declares
 
 __all__ = [
-    "DeviceType", "Function", "NestedIOFunction", "ProfilerActivity", "SavedTensor", "Variable", "_is_checkpoint_valid",
-    "_profiler_enabled", "_unsafe_preserve_version_counter", "anomaly_mode", "backward", "detect_anomaly",
+    "DeviceType", "Function", "NestedIOFunction", "ProfilerActivity", "SavedTensor", "Variable",
+    "_force_original_view_tracking", "_is_checkpoint_valid", "_profiler_enabled", "_unsafe_preserve_version_counter",
+    "anomaly_mode", "backward", "detect_anomaly",
     "enable_grad", "engine", "forward_ad", "function", "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck",
     "graph", "inference_mode", "is_grad_enabled", "is_multithreading_enabled", "kineto_available", "no_grad",
     "profiler", "profiler_util", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",

@@ -250,6 +250,46 @@ def _set_multithreading_enabled(mode: bool) -> None:
     thread.modes = thread.modes.replace(multithreading=mode)
 
 
+class _force_original_view_tracking(ModeDecorator):
+    """Say whether views that were written to are made again step by step, from here on or in a block.
+
+    They always are here: what is set is kept, for each thread, and changes nothing.
+
+    >>> with torch.autograd._force_original_view_tracking(True):
+    ...     torch._C._is_view_replay_enabled()
+    True
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.previous, self.mode = thread.view_replay, mode
+        _set_view_replay_enabled(mode)
+
+    def __call__(self, function: F) -> F:
+        _set_view_replay_enabled(self.previous)
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        """It was set already."""
+
+    def __exit__(self, *exception: object) -> None:
+        _set_view_replay_enabled(self.previous)
+
+    def clone(self) -> _force_original_view_tracking:
+        return type(self)(self.mode)
+
+
+def _set_view_replay_enabled(mode: bool) -> None:
+    if not isinstance(mode, bool):
+        raise TypeError(
+            f"set_view_replay_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
+        )
+    thread.view_replay = mode
+
+
+def _is_view_replay_enabled() -> bool:
+    return thread.view_replay
+
+
 class _unsafe_preserve_version_counter(ModeDecorator):
     """Hide writes to tensors from autograd: after the block their versions are what they were when this was made.
 

@@ -9,7 +9,7 @@ from tapegrad.functions.attention import kernels
 class Matmul:
     """Switches of matrix products on a GPU."""
 
-    allow_tf32 = True
+    allow_tf32 = False
     allow_fp16_reduced_precision_reduction = True
     allow_bf16_reduced_precision_reduction = True
 

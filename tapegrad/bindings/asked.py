@@ -2,8 +2,33 @@
 
 from __future__ import annotations
 
+import weakref
+
 from tapegrad.execution.devices import get_default_device
 from tapegrad.tape.modes import thread
+from tapegrad.tensor.tensor import Tensor
+
+
+class _WeakTensorRef:
+    """A reference to a tensor that does not keep it alive, and says whether it still lives.
+
+    Args:
+        tensor: the tensor.
+
+    Raises:
+        TypeError: it is none.
+    """
+
+    __slots__ = ("_reference",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"expected a tensor, but got {type(tensor).__name__}")
+        self._reference = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        """Whether the tensor is gone."""
+        return self._reference() is None
 
 
 def _log_api_usage_once(event: str) -> None:
@@ -27,3 +52,8 @@ def _are_functorch_transforms_active() -> bool:
 def _is_torch_function_mode_enabled() -> bool:
     """Whether a mode gets the calls of functions."""
     return thread.modes.function_modes
+
+
+def _is_torch_function_enabled() -> bool:
+    """Whether classes may override functions."""
+    return thread.modes.torch_function

@@ -30,6 +30,8 @@ OPTIONS = (
 
 
 FUNCTIONS = by_name("""
+_unique: Tensor input, bool sorted=True, bool return_inverse=False
+_unique2: Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False
 abs absolute acos acosh alias_copy angle arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh bitwise_not
     ceil conj_physical cos cosh deg2rad detach_copy digamma erf erfc erfinv exp exp2 expm1 fix floor frac i0 inverse
     isneginf isposinf lgamma linalg_eigvals log log10 log1p log2 logical_not logsigmoid msort neg negative rad2deg

@@ -17,7 +17,7 @@ import math
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import ml_dtypes
 import numpy as np
@@ -348,3 +348,17 @@ class iinfo:
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+def _element_size(dtype: Any) -> int:
+    """How many bytes an element takes.
+
+    Raises:
+        RuntimeError: no dtype.
+    """
+    if not isinstance(dtype, dtype_class):
+        raise RuntimeError(f"expected torch.dtype, but got {type(dtype)}")
+    return dtype.itemsize
+
+
+dtype_class = dtype

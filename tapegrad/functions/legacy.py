@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from tapegrad.bindings.attributes import LEGACY_DTYPES, as_instance
+from tapegrad.bindings.cuda import is_available as is_cuda_available
 from tapegrad.bindings.factory import is_integer, size_of_arguments, target, type_name
 from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.bindings.scalars import CPP_NAMES
+from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import dtype, get_default_dtype, set_default_dtype
 from tapegrad.functions.construction import constructed
 from tapegrad.tensor.layout import strided
@@ -178,8 +180,25 @@ def set_default_tensor_type(t: Any, /) -> None:
     Raises:
         TypeError: no such class; it is not of floating numbers.
     """
-    name = t if isinstance(t, str) else f"{t.__module__}.{t.__name__}"
-    prefix = name.rsplit(".", 1)[-1].removesuffix("Tensor")
-    if prefix not in LEGACY_DTYPES:
-        raise TypeError(f"invalid type object: {name}")
-    set_default_dtype(LEGACY_DTYPES[prefix])
+    cls = _type_named(t) if isinstance(t, str) else t
+    if not isinstance(cls, tensortype):
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    name = f"{cls.__module__}.{cls.__name__}".replace("tapegrad", "torch", 1)
+    if name.startswith("torch.cuda.") and not is_cuda_available():
+        raise TypeError(f"type {name} not available. Torch not compiled with CUDA enabled.")
+    set_default_dtype(LEGACY_DTYPES[cls.__name__.removesuffix("Tensor")])
+    warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives."
+    )
+
+
+def _type_named(name: str) -> Any:
+    """What a name such as ``"torch.DoubleTensor"`` stands for. Raises AttributeError: nothing."""
+    home, _, last = name.rpartition(".")
+    if home.partition(".")[0] not in ("torch", "tapegrad"):
+        raise ModuleNotFoundError(f"No module named '{name.partition('.')[0]}'")
+    found = NAMESPACES["cuda" if home.endswith(".cuda") else "torch"].get(last)
+    if found is None:
+        raise AttributeError(f"module '{home}' has no attribute '{last}'")
+    return found

@@ -498,6 +498,25 @@ def unique(
     return _results(values, inverse, counts, return_counts)
 
 
+@public("torch", name="_unique")
+def unique_and_inverse(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+    """``unique`` of all elements, and where each is among them: without ``return_inverse`` an empty tensor."""
+    return _unique2(input, sorted, return_inverse)[:2]
+
+
+@public("torch")
+def _unique2(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``_unique``, and how often each occurs: without ``return_counts`` an empty tensor."""
+    found = unique(input, sorted, return_inverse, return_counts)
+    values, *rest = found if isinstance(found, tuple) else (found,)
+    others = iter(rest)
+    nothing = input.new_empty(0, dtype=dtypes.int64)
+    inverse, counts = (next(others) if wanted else nothing for wanted in (return_inverse, return_counts))
+    return values, inverse, counts
+
+
 @public("torch", "functional", "Tensor")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None

@@ -1,6 +1,9 @@
 """``torch.nn.functional``: the functions that are declared for it in ``functions/``."""
 
 from tapegrad.bindings.registry import NAMESPACES
+from tapegrad.declaring import on_demand
+
+__getattr__, _ = on_demand(__name__, {})
 
 globals().update(NAMESPACES["nn.functional"])
 __all__ = sorted(NAMESPACES["nn.functional"])  # noqa: PLE0605 - filled by declarations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 from tapegrad.optim.optimizer import Optimizer
@@ -30,6 +31,18 @@ class _WithMomentum(LRScheduler):
             group["betas"] = (value, *group["betas"][1:])
         else:
             group["momentum"] = value
+
+
+def _constant(x: float) -> float:
+    return 1.0
+
+
+def _halved(x: float) -> float:
+    return 1 / (2.0 ** (x - 1))
+
+
+def _power(gamma: float, x: float) -> float:
+    return gamma**x
 
 
 class CyclicLR(_WithMomentum):
@@ -82,9 +95,11 @@ class CyclicLR(_WithMomentum):
         self.step_ratio = up / self.total_size
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
-        self.mode, self.gamma, self.cycle_momentum = mode, gamma, cycle_momentum
+        self.mode, self.gamma = mode, gamma
         self._scale_fn_custom = scale_fn
         self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
+        self._choose_scale()
+        self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             moved = self._begin_momentum(optimizer, base_momentum, max_momentum, last_epoch)
             self.base_momentums, self.max_momentums = moved
@@ -93,11 +108,13 @@ class CyclicLR(_WithMomentum):
 
     def scale_fn(self, x: float) -> float:
         """The height of a cycle, or of a step: see ``mode``."""
-        if self._scale_fn_custom is not None:
-            return self._scale_fn_custom(x)
-        if self.mode == "triangular2":
-            return 1 / (2.0 ** (x - 1))
-        return self.gamma**x if self.mode == "exp_range" else 1.0
+        return self._scale_fn_ref(x) if self._scale_fn_custom is None else self._scale_fn_custom(x)
+
+    def _choose_scale(self) -> None:
+        """Keep the height by the mode under PyTorch's name, if there is no function of the user's."""
+        if self._scale_fn_custom is None:
+            heights = {"triangular2": _halved, "exp_range": partial(_power, self.gamma)}
+            self._scale_fn_ref = heights.get(self.mode, _constant)
 
     def get_lr(self) -> list[Any]:
         self._check_asked()
@@ -113,7 +130,10 @@ class CyclicLR(_WithMomentum):
 
     def state_dict(self) -> dict[str, Any]:
         """The state of the schedule; of ``scale_fn`` only the attributes of an object that can be called."""
-        return {**super().state_dict(), "_scale_fn_custom": state_of(self._scale_fn_custom)}
+        state = super().state_dict()
+        for name in ("_scale_fn_ref", "_scale_fn_custom"):
+            state.pop(name, None)
+        return {**state, "_scale_fn_custom": state_of(self._scale_fn_custom)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on where ``state_dict()`` was taken, with the same ``scale_fn``."""
@@ -121,6 +141,7 @@ class CyclicLR(_WithMomentum):
         super().load_state_dict({key: value for key, value in state_dict.items() if key != "_scale_fn_custom"})
         if known is not None:
             self._scale_fn_custom.__dict__.update(known)
+        self._choose_scale()
 
 
 class OneCycleLR(_WithMomentum):
@@ -166,8 +187,8 @@ class OneCycleLR(_WithMomentum):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
-        self._anneal_func_type, self.cycle_momentum = anneal_strategy, cycle_momentum
         self._schedule_phases = _phases(float(pct_start * self.total_steps), self.total_steps - 1, three_phase)
+        self._anneal_func_type, self.cycle_momentum = anneal_strategy, cycle_momentum
         tops = for_each_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
             for top, group in zip(tops, optimizer.param_groups, strict=True):

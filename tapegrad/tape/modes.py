@@ -219,6 +219,7 @@ class _Thread(threading.local):
         grad_off: where grad mode was switched off, if that is recorded.
         levels: the function transforms that are running, the innermost last; ``modes.level`` says how many there are.
             See Note [Levels] in ``tensor/lifted.py``.
+        view_replay: what was set of ``_force_original_view_tracking``.
         autocast: what is set of autocast besides the mode, once somebody asks (``amp/casting.py``).
     """
 
@@ -236,6 +237,7 @@ class _Thread(threading.local):
     grad_off: Any = None
     levels: tuple = ()
     autocast: Any = None
+    view_replay: bool = False
 
     def __init__(self) -> None:
         self.duals: list = []

@@ -507,15 +507,16 @@ def test_list_of_arrays():
         assert made.tolist() == [[1, 2], [3, 4]]
 
 
-@pytest.mark.once("PyTorch warns once in a process")
 def test_default_tensor_type():
     try:
-        with pytest.warns(UserWarning, match="set_default_tensor_type"):
-            pytorch.set_default_tensor_type(pytorch.DoubleTensor)
-        tapegrad.set_default_tensor_type("torch.DoubleTensor")
+        for module in MODULES:
+            module.set_warn_always(True)
+            with pytest.warns(UserWarning, match="set_default_tensor_type"):
+                module.set_default_tensor_type("torch.DoubleTensor")
         same_transcript("torch.tensor(1.5)")
     finally:
         for module in MODULES:
+            module.set_warn_always(False)
             module.set_default_dtype(module.float32)
 
 

@@ -4,23 +4,31 @@ import numpy as np
 import pytest
 from transcripts import MODULES, plain, transcript
 
-pytestmark = [pytest.mark.parity, pytest.mark.once("memory is read and written at once"), pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.parity, pytest.mark.once("memory is read and written at once"), pytest.mark.filterwarnings("ignore"),
+]  # fmt: skip
 
 LINES = """
 s = torch.ones(2).untyped_storage(); s.type()
 s = torch.ones(2).untyped_storage(); s.float()
 s = torch.ones(2).untyped_storage(); s.long()
-s = torch.tensor([1, 2], dtype=torch.uint8).untyped_storage(); s.double(), s.half(), s.int(), s.short(), s.char(), s.byte(), s.bool(), s.bfloat16(), s.complex_float(), s.complex_double()
-s = torch.ones(2).storage(); s.double(), s.long(), s.bool(), s.half(), s.float(), s.int(), s.short(), s.char(), s.byte(), s.bfloat16(), s.complex_float(), s.complex_double()
+s = torch.tensor([1, 2], dtype=torch.uint8).untyped_storage(); s.double(), s.half(), s.int(), s.short(), s.char()
+s = torch.tensor([1, 2], dtype=torch.uint8).untyped_storage(); s.byte(), s.bool(), s.bfloat16(), s.complex_float()
+s = torch.tensor([1, 2], dtype=torch.uint8).untyped_storage(); s.complex_double()
+s = torch.ones(2).storage(); s.double(), s.long(), s.bool(), s.half(), s.float(), s.int(), s.short(), s.char()
+s = torch.ones(2).storage(); s.byte(), s.bfloat16(), s.complex_float(), s.complex_double()
 s = torch.ones(2).storage(); s.float().data_ptr() == s.data_ptr()
 s = torch.ones(2).storage(); s.type()
-s = torch.ones(2).untyped_storage(); s.is_sparse, s.is_sparse_csr, s.is_hpu, s.is_cuda, s.get_device(), s.resizable(), s.is_shared(), s.is_pinned()
-s = torch.ones(2).storage(); s.is_sparse, s.is_hpu, s.is_cuda, s.get_device(), s.resizable(), s.is_shared(), s.is_pinned()
+s = torch.ones(2).untyped_storage(); s.is_sparse, s.is_sparse_csr, s.is_hpu, s.is_cuda, s.get_device(), s.resizable()
+s = torch.ones(2).untyped_storage(); s.is_shared(), s.is_pinned()
+s = torch.ones(2).storage(); s.is_sparse, s.is_hpu, s.is_cuda, s.get_device(), s.resizable(), s.is_shared()
+s = torch.ones(2).storage(); s.is_pinned()
 s = torch.ones(2).untyped_storage(); s.filename
 s = torch.ones(2).storage(); s.filename
 s = torch.ones(2).untyped_storage(); copy.copy(s) is s, copy.copy(s).tolist() == s.tolist()
 s = torch.ones(2).untyped_storage(); t = copy.deepcopy([s, s]); t[0] is t[1], t[0] is s
-s = torch.ones(2).storage(); t = copy.deepcopy([s, s]); t[0].data_ptr() == t[1].data_ptr(), t[0].data_ptr() == s.data_ptr(), t[0]
+s = torch.ones(2).storage(); t = copy.deepcopy([s, s]); t[0].data_ptr() == t[1].data_ptr()
+s = torch.ones(2).storage(); t = copy.deepcopy([s, s]); t[0].data_ptr() == s.data_ptr(), t[0]
 s = torch.ones(2).storage(); copy.copy(s).data_ptr() == s.data_ptr()
 s = torch.ones(2).untyped_storage(); s.new()
 s = torch.ones(2).untyped_storage(); s.byteswap(torch.float32); s
@@ -64,7 +72,8 @@ torch.FloatStorage.from_buffer(b'abcdefgh', 'native')
 torch.FloatStorage.from_buffer(b'abcdefgh', byte_order='big')
 torch.FloatStorage.from_buffer(b'abcdefgh', byte_order='little', count=1, offset=4)
 torch.ByteStorage.from_buffer(b'abcd', offset=2)
-s = torch.ones(2).storage(); s.pickle_storage_type(), s._size(), s._nbytes(), s._element_size(), s._data_ptr() == s.data_ptr(), s._cdata == s.untyped()._cdata
+s = torch.ones(2).storage(); s.pickle_storage_type(), s._size(), s._nbytes(), s._element_size()
+s = torch.ones(2).storage(); s._data_ptr() == s.data_ptr(), s._cdata == s.untyped()._cdata
 s = torch.ones(2).storage(); s._resize_(3); s.size()
 s = torch.ones(2).storage(); s._setitem(0, 5.0); s._getitem(0)
 """
@@ -134,7 +143,8 @@ def test_a_file_is_written_to_as_long_as_a_tensor_shows_it(tmp_path):
 
 
 def test_all_methods_are_there():
-    theirs, ours = ({name: set(dir(getattr(module, name))) for name in ("UntypedStorage", "TypedStorage")} for module in MODULES)
+    names = "UntypedStorage", "TypedStorage"
+    theirs, ours = ({name: set(dir(getattr(module, name))) for name in names} for module in MODULES)
     missing = {name for cls in theirs for name in theirs[cls] - ours[cls] if not name.startswith("_")}
     assert missing == {
         "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "from_buffer", "hpu", "mps", "pin_memory",

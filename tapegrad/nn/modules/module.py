@@ -39,7 +39,34 @@ from tapegrad.tape.showing import shown_in_html
 from tapegrad.tensor.paths import note_module, owners
 from tapegrad.tensor.tensor import Tensor
 
-__getattr__, _ = on_demand(__name__, {"tapegrad.compiler.step": "compile"})
+_found, _ = on_demand(__name__, {"tapegrad.compiler.step": "compile"})
+
+_global_backward_hooks, _global_backward_pre_hooks = hooks.backward, hooks.backward_pre
+_global_forward_hooks, _global_forward_pre_hooks = hooks.forward, hooks.forward_pre
+_global_forward_hooks_always_called = hooks.forward_always_called
+_global_forward_hooks_with_kwargs = hooks.forward_with_kwargs
+_global_buffer_registration_hooks = hooks.buffer_registration
+_global_module_registration_hooks = hooks.module_registration
+_global_parameter_registration_hooks = hooks.parameter_registration
+_EXTRA_STATE_KEY_SUFFIX = states.EXTRA_STATE
+_WrappedHook = hooks.WrappedHook
+
+
+def _addindent(s_: str, numSpaces: int) -> str:
+    """A text, all lines of which but the first are indented."""
+    return s_.replace("\n", "\n" + numSpaces * " ")
+
+
+def __getattr__(name: str) -> Any:
+    """Whether the backward hooks of all modules are full ones, under PyTorch's name, and what is found elsewhere."""
+    return hooks.Kind.is_full if name == "_global_is_full_backward_hook" else _found(name)
+
+
+def _has_any_global_hook() -> bool:
+    """Whether there are hooks of all modules that are called when one is."""
+    kinds = _global_backward_pre_hooks, _global_backward_hooks, _global_forward_hooks, _global_forward_pre_hooks
+    return any(map(bool, kinds))
+
 
 __all__ = [
     "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
