@@ -42,13 +42,14 @@ def test_a_post_hook_sees_the_memory_of_grad_where_it_is_kept(source):
         def hook(grad_inputs, grad_outputs):
             (grad,) = grad_outputs
             seen.append([len(grad_inputs), grad.detach().clone(), x.grad.detach().clone(), grad is x.grad])
-            grad.mul_(-2)
-            seen.append(x.grad.detach().clone())
+            seen.append([attempt(lambda: grad.mul_(-2).detach().clone()), x.grad.detach().clone()])
 
-        torch.autograd.graph.get_gradient_edge(x).node.register_hook(hook)
+        node = torch.autograd.graph.get_gradient_edge(x).node
+        node.register_hook(hook)
         for _ in range(2):
             SOURCES[source](torch, x, torch.full((2, 3), 3.0))
-            seen.append(x.grad)
+            seen.append(x.grad.detach().clone())
+        assert len(seen) == 6
         return seen
 
     agree(account)
