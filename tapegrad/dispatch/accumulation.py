@@ -13,6 +13,7 @@ from tapegrad.errors import SHOWN_TWICE, warn_once
 from tapegrad.execution.kernel import add_values
 from tapegrad.execution.layouts import lay_out
 from tapegrad.execution.sums import add_into
+from tapegrad.execution.values import is_ready
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import alone, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node
@@ -24,9 +25,11 @@ _accumulating = threading.RLock()
 """Held while a gradient is added to a leaf's ``.grad``: several threads may run backward to the same leaves."""
 
 
-UNSHARED = 6
-"""How often a gradient is referred to that has become a ``.grad`` if it came from a node, and for this leaf alone. Then
-PyTorch's post-hooks see the memory of the ``.grad``; what the user gave, or another leaf gets too, it has copied."""
+UNSHARED = 7
+"""How often, at most, a gradient is referred to that has become a ``.grad`` and that nobody else has.
+
+PyTorch keeps such a gradient as it is, so that the accumulator's post-hooks, which are given it, see the memory of the
+``.grad``; what the user gave, or another leaf gets too, it copies."""
 
 
 class WorkerOfDevice:
@@ -61,7 +64,7 @@ class AccumulateGrad(Node):
                 if present is None:
                     spec = variable._spec.gradient
                     variable._grad = wrap(lay_out(grad, spec.device) if spec.device.spread else grad, spec)
-                    if self.hook_slots is not None and self.hook_slots.post and sys.getrefcount(grad) <= UNSHARED:
+                    if self.hook_slots is not None and self.hook_slots.post and self._is_unshared(grad):
                         grads[0] = sharing_handle(variable._grad, None)  # which its post-hooks see
                 else:
                     write(present, added(present, grad))
@@ -87,6 +90,11 @@ class AccumulateGrad(Node):
         if self.hook_slots is not None:
             self._post_accumulate()
         return ()
+
+    def _is_unshared(self, grad: Any) -> bool:
+        """Whether this gradient, which has become the ``.grad``, came from a node, and for this leaf alone."""
+        held = sys.getrefcount(grad) - (not is_ready(grad))  # a program holds what it computes
+        return held <= UNSHARED
 
     def _is_leaf(self) -> bool:
         """Whether the leaf still requires grad.
