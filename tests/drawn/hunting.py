@@ -148,7 +148,8 @@ class Hunt:
         if len(known) >= 2:
             known[-1].seeds.append(seed)
             return known[-1]
-        program, found = (text, found) if mode == "drawing" else self.shrunk(mode, text, found, 1 + 2 * len(known))
+        hurry = 1 + 2 * len(known) + len(self.groups) // 60
+        program, found = (text, found) if mode == "drawing" else self.shrunk(mode, text, found, hurry)
         key = f"{mode}: {found.key}: {calls_in(program)}"
         left = left_out(program, found) or self.jumps(program, found)
         group = self.groups.setdefault(key, Group(mode, found.key, program, found.what, left=left))

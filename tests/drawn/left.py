@@ -217,6 +217,11 @@ LEFT: list[tuple[str, str, str]] = [
         "log: list for list",
         "one node here, where PyTorch has several; the last has the same name",
     ),
+    (
+        r"(reduce[\s\S]*'prod'|reduce='multiply')[\s\S]*(dual|jvp|jacfwd|hessian)",
+        "numbers",
+        "PyTorch's tangent of a product that scatters is zero where a factor is",
+    ),
     (r"saved_tensors_hooks", "log: length|log: list", "PyTorch packs what it saves before it looks at shapes"),
 ]
 
