@@ -25,8 +25,9 @@ import numpy as np
 from tapegrad.execution.host_tier.forms import FORMS
 from tapegrad.execution.host_tier.writer import evaluated
 
-XLA_CALL, XLA_ARRAY = 4_500.0, 2_000.0
-"""A call of XLA's, whatever it computes, and more for each argument and result."""
+XLA_CALL, XLA_ARRAY = 10_000.0, 2_000.0
+"""A call of XLA's, whatever it computes, and more for each argument and result. Twice as much as where nothing else is
+called: between other calls, XLA's threads have to be woken, and caches are cold."""
 
 XLA_RESULT, XLA_UNCACHED = 0.15, 0.2
 """An element that XLA writes to memory, which is new: of results, and of what products are made of; how much more one
@@ -118,7 +119,7 @@ MOVING = frozenset(
 )
 """Primitives that compute with no element, besides those that are ``FREE``."""
 
-PRODUCT = Figures(0.021, 0.019)
+PRODUCT = Figures(0.02, 0.02)
 """For each multiplication of a ``dot_general``, and of a ``conv_general_dilated``."""
 
 WINDOW, WINDOW_UNCACHED = Figures(0.3, 0.8), Figures(0.45, 1.1)
@@ -294,6 +295,8 @@ def _on_host(
         makes = count = max(has)
     elif name in ELEMENTWISE and any(1 < size < written for size in has):
         rows = written / max(_count(equation.outvars[0].aval.shape[-1:], lengths), 1)
+    elif name == "reshape" and 1 < has[0] < written:  # of what is repeated: a copy
+        rows = written / max(_count(equation.invars[0].aval.shape[-1:], lengths), 1)
     elif name in ("dynamic_slice", "pad") and written <= sizes[0]:  # a view, if it is no small part
         count = 0.0 if 2 * written > sizes[0] else written
     if name == "concatenate" or (name in MOVED and known.get(id(equation.invars[0])) == JOINED):
