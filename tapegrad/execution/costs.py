@@ -188,8 +188,11 @@ def equations_of(jaxpr: Any, lengths: dict[Any, int]) -> Cost:
     host = xla = compiling = 0.0
     known: dict[int, float] = {}
     platforms: dict[int, Any] = {}
+    same: dict[Any, Any] = {}
     for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
         name = equation.primitive.name
+        if _is_repeated(equation, same):
+            continue
         if name == "platform_index":
             platforms[id(equation.outvars[0])] = equation.params["platforms"]
             continue
@@ -199,6 +202,20 @@ def equations_of(jaxpr: Any, lengths: dict[Any, int]) -> Cost:
             cost = _equation(equation, lengths, known)
         host, xla, compiling = host + cost.host, xla + cost.xla, compiling + cost.compile
     return Cost(host, xla, compiling)
+
+
+def _is_repeated(equation: Any, same: dict[Any, Any]) -> bool:
+    """Whether an equation before computes the same: neither tier does so twice. ``same``: which results are others."""
+    read = [getattr(one, "val", None) if hasattr(one, "val") else same.get(id(one), id(one)) for one in equation.invars]
+    try:
+        first = same.setdefault((equation.primitive.name, *read, *equation.params.items()), equation)
+    except TypeError:  # what can't be hashed is another one
+        return False
+    if first is equation:
+        return False
+    for one, other in zip(equation.outvars, first.outvars, strict=True):
+        same[id(one)] = id(other)
+    return True
 
 
 def _branch(equation: Any, platforms: Any, lengths: dict[Any, int]) -> Cost:
