@@ -35,7 +35,8 @@ def convolution_backward(
     found: list[Any] = [None, None]
     if any(wants[:2]):
         with enable_grad():
-            output = _convolve(*inputs, stride, padding, dilation, transposed, output_padding, groups)
+            x, y = inputs
+            output = _convolve(x, y, stride, padding, dilation, transposed, output_padding, groups)
         targets = [x for x, wanted in zip(inputs, wants, strict=False) if wanted]
         gradients = iter(grad(output, targets, grad_output, create_graph=recorded, materialize_grads=True))
         found = [(next(gradients) if wanted else None) for wanted in wants[:2]]

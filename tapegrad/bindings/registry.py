@@ -446,7 +446,8 @@ class Signature:
         variadic = parameters_of(function).variadic
         single = tuple(given[name] for name in names if name in given and name != variadic)
         others = [] if self.called.startswith("__") else overriders(args, kwargs)
-        return (*single, *given.get(variadic, ()), *[one for one in others if not isinstance(one, Tensor)])
+        several = given.get(variadic, ()) if variadic else ()
+        return (*single, *several, *[one for one in others if not isinstance(one, Tensor)])
 
     def handed_over(self, function: Callable, args: tuple, kwargs: dict[str, Any], classes: bool = True) -> Any:
         """Give a call to modes, and to classes if they are asked, as PyTorch hands it over.
