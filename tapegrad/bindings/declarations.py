@@ -28,8 +28,8 @@ FOUND = "Found dtype {O} but expected {R}"
 RESIZED = (
     "An output with one or more elements was resized since it had shape {old}, which does not match the required "
     "output shape {new}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
-    "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
-    "with t.resize_(0)."
+    "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero "
+    "elements with t.resize_(0)."
 )
 
 
@@ -51,6 +51,7 @@ class Out(NamedTuple):
         resized: what is warned of where a target that is not empty gets another shape; nothing if that is empty.
         counts: whether a target with as many elements keeps its shape.
         fills: whether the target's elements are written at all.
+        single: what is said if it gives several results there; an error about the argument, if that is empty.
         converts: whether the result is converted to the target's dtype, whatever that is.
     """
 
@@ -69,6 +70,7 @@ class Out(NamedTuple):
     resized: str = RESIZED
     counts: bool = False
     fills: bool = True
+    single: str = ""
     converts: bool = False
 
 

@@ -21,6 +21,7 @@ from tapegrad.bindings.scalars import (
     refuse_unfitting,
     unsupported,
 )
+from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
 from tapegrad.functions.arithmetic import pair
 from tapegrad.functions.unary import declare
@@ -193,6 +194,12 @@ def _select(condition: Tensor, x: Any, y: Any) -> Tensor:
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
             + condition.dtype.scalar_name
+        )
+    if condition.dtype.name == "uint8":
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+            "version of PyTorch. Use a boolean condition instead.",
+            stacklevel=5,
         )
     beside = next((value.dtype for value in (x, y) if isinstance(value, Tensor)), condition.dtype)
     x, y = [value if isinstance(value, Tensor) else element_of(value, beside) for value in (x, y)]

@@ -193,7 +193,10 @@ def for_each_example(function: Callable[[np.ndarray], np.ndarray], tensor: Tenso
 
 @public(
     "torch", "Tensor",
-    out=Out("nonzero: Expected out tensor to have scalar type {R} but got scalar type{O}", derivative=False),
+    out=Out(
+        "nonzero: Expected out tensor to have scalar type {R} but got scalar type{O}", derivative=False,
+        single="nonzero does not support the out kwarg when as_tuple is True",
+    ),
 )  # fmt: skip
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero: int64 of shape (number, ndim), or a tuple with one tensor for each
