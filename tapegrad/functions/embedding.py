@@ -5,6 +5,7 @@ from __future__ import annotations
 from tapegrad.bindings.bounds import outside, refuse_elements
 from tapegrad.bindings.parser import check_given
 from tapegrad.bindings.registry import public
+from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops import embedding as ops
 from tapegrad.tape.modes import switched
 from tapegrad.tensor.spec import legacy_type_name
@@ -88,6 +89,9 @@ def torch_embedding(
 
 def renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Scale down the rows in use, in place and unrecorded."""
+    if weight.dtype.category < FLOATING and indices._spec.numel:
+        name = weight.dtype.scalar_name
+        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {name} instead.")
     with switched(grad=False):
         write(
             weight,

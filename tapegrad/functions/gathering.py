@@ -403,6 +403,8 @@ def index_reduce(
     if input.dtype.category in ((BOOL, COMPLEX) if input.ndim < 2 else _NOT_REDUCED.get(reduce, ())):
         kernel = {"mean": "div_floor_cpu", "amax": "maximum_cpu", "amin": "minimum_cpu"}
         raise unsupported("index_func_" if input.ndim < 2 else kernel[reduce], input.dtype)
+    if input.ndim > 1 and not include_self and input.dtype.category in (BOOL, COMPLEX):
+        raise unsupported("index_reduce_func_exclude_input_init", input.dtype)
     what = "index out of range in self"
     refuse_elements(index, outside, 0, _length(input, axis), complaint=lambda _: IndexError(what))
     column = reshaped(index, tuple(-1 if d == axis else 1 for d in range(input.ndim)))

@@ -283,7 +283,7 @@ def searchsorted(
         sorted_sequence = gathering.gather(sorted_sequence, sorter, axis=sorted_sequence.ndim - 1)
     values = _scalar(input, sorted_sequence) if is_scalar(input) else input
     for given in (sorted_sequence, values):
-        if given.dtype.is_complex:
+        if given.dtype.is_complex or given.dtype is dtypes.bool:
             raise unsupported("searchsorted_out_cpu", given.dtype)
     return sorting.searchsorted(
         sorted_sequence, values, right=right, dtype=dtypes.int32 if out_int32 else dtypes.int64
