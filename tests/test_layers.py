@@ -66,8 +66,8 @@ ORDERS = {
     ],
     "dispatch": [
         "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "keys", "structures", "pieces",
-        "kernels", "plan", "looping", "moulds", "operator_node", "backward_code", "jvp", "lost_gradients",
-        "forward_code", "views",
+        "kernels", "plan", "looping", "moulds", "constant_gradients", "operator_node", "backward_code", "jvp",
+        "lost_gradients", "forward_code", "views",
     ],
     "ops": OPS,
     "bindings": [

@@ -107,6 +107,7 @@ def constructed(
     shape = _shape(data)
     inferred = None if wanted is not None else _infer(data)
     made = target(function, options, default or inferred, on)
+    made.room(*shape)
     elements: list = []
     if 0 not in shape:
         _flatten(data, shape, 0, elements)
