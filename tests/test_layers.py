@@ -59,7 +59,7 @@ OPS = [
 ]  # fmt: skip
 
 ORDERS = {
-    "engine": ["currency", "graph_task", "inbox", "threads", "workers", "engine"],
+    "engine": ["currency", "graph_task", "inbox", "threads", "workers", "turns", "engine"],
     "tensor": [
         "geometry", "layout", "storage", "shared", "spec", "paths", "trees", "printing", "tensor",
         "exposing", "placing", "dual", "level_messages", "lifted", "refusals",
@@ -73,7 +73,7 @@ ORDERS = {
     "bindings": [
         "arguments", "bounds", "matrix_checks", "casting", "layouts", "naming", "return_types", "viewing",  # checks
         "parser_table", "parser", "declarations", "handing", "shortcuts", "registry",  # how a function is declared
-        "scalars", "dunders", "factory", "windows", "together",  # what families are declared with
+        "scalars", "dunders", "factory", "capsules", "windows", "together",  # what families are declared with
         "attributes", "memory", "storages", "storage_methods", "generator", "settings",  # state that users see and set
         "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "inplace_out", "placement",
         "function_modes", "overriding", "subclass", "protocols", "kinds", "scripting", "accelerator", "cpu", "cuda",

@@ -48,6 +48,8 @@ class TensorMethods:
         """A leaf of the same class that shares the data, with the same attributes."""
     def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor:
         """A leaf with data, gradient and attributes of its own; tensors that share data still do in the copy."""
+    def __delitem__(self, index: Any) -> None:
+        """Raise TypeError: a tensor has all of its elements."""
     def __dir__(self) -> list[_str]:
         """The names of attributes, without those that only warn, and those that only other tensors have."""
     def __div__(self, other: Any) -> Any:
