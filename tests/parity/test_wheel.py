@@ -39,7 +39,7 @@ class Tally:
     def add(self, name: str, complaint: str) -> None:
         self.of += 1
         self.passed += not complaint
-        if complaint and not known(self.part, name, complaint):
+        if complaint and not known(self.part, name):
             self.complaints.append(f"{name}: {complaint}"[:400].replace("\n", " "))
 
     def close(self, record_property) -> None:
@@ -104,7 +104,7 @@ def test_out(slice_, record_property):
                 one = samples[position]
                 given = one.input, tuple(one.args), dict(one.kwargs)
                 for target in wheel.TARGETS:
-                    tally.add(f"{name}, {target}", written(name, given, target))
+                    tally.add(f"{name}/{target}", written(name, given, target))
     tally.close(record_property)
 
 
@@ -135,7 +135,7 @@ def test_methods_and_aliases(slice_, record_property):
                 one = samples[position]
                 if isinstance(one.input, pytorch.Tensor):
                     for label, theirs, ours in wheel.methods(ENTRIES[name]):
-                        tally.add(f"{name}, {label}", called(name, one, theirs, ours))
+                        tally.add(f"{name}/{label}", called(name, one, theirs, ours))
     tally.close(record_property)
 
 
@@ -221,7 +221,7 @@ def test_bad_input_of_optimizers(record_property):
     tally = Tally("error inputs of optim_db")
     for name, description, given in wheel.bad_optimizers():
         expected, got = (wheel.refused(torch, name, *given) for torch in (pytorch, tapegrad))
-        tally.add(f"{name}, {description}", "" if got == expected else f"{got}, expected {expected}")
+        tally.add(f"{name}/{description}", "" if got == expected else f"{got}, expected {expected}")
     tally.close(record_property)
 
 
