@@ -84,7 +84,7 @@ ORDERS = {
         "grad_mode", "forward_ad", "edges", "differentiate", "graph_task", "variable", "convolution_backward",
         "function_forward", "function_mapped", "function_call", "function_levels", "function", "saved_tensors",
         "mutation", "multi_grad_hooks", "subgradient", "graph",
-        "backward_hook", "custom_ops",  # from here on: what backward does not share
+        "backward_hook", "custom_op_node", "custom_ops",  # from here on: what backward does not share
         "nonfinite", "anomaly_mode", "tensor_methods", "functional", "gradcheck", "profiling", "profiler",
         "profiler_util",
     ],
