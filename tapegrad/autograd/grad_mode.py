@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self, TypeVar
 
+from tapegrad.bindings.handing import overridden
 from tapegrad.bindings.registry import public
 from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import note_grad_switch
@@ -21,14 +22,18 @@ def is_grad_enabled() -> bool:
     return thread.modes.grad_enabled
 
 
-@public("torch")
+@public("torch", asks="nobody")
 def is_inference_mode_enabled() -> bool:
     """Whether inference mode is on in this thread."""
     return thread.modes.inference
 
 
 def _set_grad_enabled(mode: bool) -> None:
-    thread.modes = thread.modes.with_grad(mode)
+    """Set the grad mode; a function mode, if one is on, is handed the call."""
+    if thread.modes.function_modes:
+        overridden(_set_grad_enabled, (mode,), None, (), "native")
+    else:
+        thread.modes = thread.modes.with_grad(mode)
 
 
 def is_multithreading_enabled() -> bool:
@@ -121,13 +126,17 @@ class _Switch(ModeDecorator):
         self.previous = before.grad_enabled
         note_grad_switch(self.previous, self.enabled)
         self.before, self.inside = before, before.with_grad(self.enabled)
-        thread.modes = self.inside
+        if before.function_modes:
+            _set_grad_enabled(self.enabled)
+        else:
+            thread.modes = self.inside
 
     def __exit__(self, *exception: object) -> None:
-        if thread.modes is self.inside:  # nothing is called first: an interrupt would come with the call
+        modes = thread.modes
+        if modes is self.inside and not modes.function_modes:  # nothing is called first: an interrupt would come then
             thread.modes = self.before
         else:
-            thread.modes = thread.modes.with_grad(self.previous)
+            _set_grad_enabled(self.previous)
         note_grad_switch(self.enabled, self.previous, known=False)
 
 
@@ -164,19 +173,19 @@ class set_grad_enabled(ModeDecorator):
         self.previous = thread.modes.grad_enabled
         self.mode = mode
         note_grad_switch(self.previous, mode)
-        thread.modes = thread.modes.with_grad(mode)
+        _set_grad_enabled(mode)
 
     def __call__(self, function: F) -> F:
-        thread.modes = thread.modes.with_grad(self.previous)
+        _set_grad_enabled(self.previous)
         return super().__call__(function)
 
     def __enter__(self) -> None:
         note_grad_switch(thread.modes.grad_enabled, self.mode)
-        thread.modes = thread.modes.with_grad(self.mode)
+        _set_grad_enabled(self.mode)
 
     def __exit__(self, *exception: object) -> None:
         note_grad_switch(self.mode, self.previous, known=False)
-        thread.modes = thread.modes.with_grad(self.previous)
+        _set_grad_enabled(self.previous)
 
     def clone(self) -> set_grad_enabled:
         return type(self)(self.mode)
@@ -247,7 +256,10 @@ def _set_multithreading_enabled(mode: bool) -> None:
         raise TypeError(
             f"set_multithreading_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
         )
-    thread.modes = thread.modes.replace(multithreading=mode)
+    if thread.modes.function_modes:
+        overridden(_set_multithreading_enabled, (mode,), None, (), "native")
+    else:
+        thread.modes = thread.modes.replace(multithreading=mode)
 
 
 class _force_original_view_tracking(ModeDecorator):

@@ -18,6 +18,7 @@ from tapegrad.bindings.attributes import as_instance, set_flag, sharing
 from tapegrad.bindings.handing import default_torch_function, overrides, overriding
 from tapegrad.bindings.parser import type_name
 from tapegrad.bindings.registry import NAMESPACES, PROPERTIES
+from tapegrad.bindings.viewing import view_of
 from tapegrad.ops.shape import alias
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent
@@ -25,7 +26,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def as_subclass(self: Tensor, cls: type) -> Tensor:
-    """This tensor as an instance of a subclass of Tensor: an alias, through which gradients flow.
+    """This tensor as an instance of a subclass of Tensor: a view of all of it.
 
     Raises:
         TypeError: ``cls`` is no subclass of Tensor.
@@ -33,13 +34,10 @@ def as_subclass(self: Tensor, cls: type) -> Tensor:
     if not isinstance(cls, type):
         raise TypeError(f"cls must be a type (got {type_name(cls)})")
     check_subclass(cls)
-    shared = sharing(self)
-    if self._spec.requires_grad and thread.modes.grad:
-        shared._edge = alias(self)._edge
-        shared._spec = shared._spec.replace(requires_grad=True)
+    shared = view_of(self, alias)
     result = as_instance(cls, shared)
-    if self._spec.dual and thread.modes.forward_grad:
-        set_tangent(result, self._tangent)
+    if shared._spec.dual:
+        set_tangent(result, shared._tangent)
     return result
 
 

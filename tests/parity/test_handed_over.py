@@ -230,10 +230,18 @@ with torch._C.DisableTorchFunctionSubclass(): torch.add(p, d)
 with torch._C.DisableTorchFunctionSubclass(): p + d
 with torch._C.DisableTorchFunction(): F.relu(d)
 """
+MODES = """
+with Spy(), torch.no_grad(): p.add(1);with Spy(), torch.enable_grad(): p.add(1)
+with Spy(): torch.no_grad()(lambda: p.add(1))()
+with Spy(), torch.set_grad_enabled(True): p.add(1);with Spy(): torch.set_grad_enabled(True)
+with Spy(): torch.is_grad_enabled();with Spy(): torch.is_inference_mode_enabled()
+with Spy(), torch.inference_mode(): p.add(1);with Spy(), torch.autograd.set_multithreading_enabled(True): p.add(1)
+"""
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("table", [UNARY, INDEXED, ATTRIBUTES, FUNCTIONS], ids=["unary", "index", "get", "call"])
+@pytest.mark.parametrize("table", [UNARY, INDEXED, ATTRIBUTES, FUNCTIONS, MODES],
+                         ids=["unary", "index", "get", "call", "mode"])  # fmt: skip
 def test_calls(table):
     for line in table.strip().replace("\n", ";").split(";"):
         same_calls(line)

@@ -97,6 +97,14 @@ x = torch.ones(2, requires_grad=True).as_subclass(S); x, x.grad_fn, x.is_leaf
 t = torch.ones(2, requires_grad=True); x = t.as_subclass(S); (x * 3).sum().backward(); t.grad
 t = torch.ones(2); x = t.as_subclass(S); x.add_(1); t, t._version, x._version
 t = torch.ones(2); x = t.as_subclass(S); type(x.as_subclass(torch.Tensor)), type(x.as_subclass(S2))
+t = torch.ones(2); x = t.as_subclass(S); x._base is t, x._is_view()
+t = torch.ones(2, requires_grad=True); x = t.as_subclass(S); x.mul_(2)
+t = torch.ones(2, requires_grad=True) * 1; x = t.as_subclass(S); x *= 2; t, x, x.grad_fn
+t = torch.ones(2, requires_grad=True) * 1; x = t.as_subclass(S); t.mul_(2); x, x.grad_fn
+t = torch.zeros(2); x = t.as_subclass(S); x[0] = torch.ones((), requires_grad=True); t, x
+t = torch.ones(2, requires_grad=True); x = t.as_subclass(S) * 2; x.add_(1); x.grad_fn, x._is_view()
+t = torch.ones(4, requires_grad=True) * 1; x = t.split(2)[0].as_subclass(S); x.mul_(2)
+x = torch.ones(2).as_subclass(S); x.detach_()
 torch.ones(2).as_subclass(int)
 torch.Tensor._make_subclass(S, torch.ones(2))
 torch.Tensor._make_subclass(S, torch.ones(2), True).is_leaf
