@@ -274,7 +274,8 @@ class Tiered(Due):
     """A kernel for arguments of certain types, and the way in which it is run. See Note [Tiers].
 
     Args:
-        kernel: its name, ``function`` (jitted), ``xla`` (the same, in 64-bit mode if that is needed), and ``wide``.
+        kernel: its name, ``function`` (jitted), ``xla`` (the same, in 64-bit mode if that is needed), ``wide``, whether
+            it ``is_new``, and ``forget``.
         examples: for each argument a pair (shape, NumPy dtype), or the type of a Python number.
         known: gives the ``HostFunction`` where it is known already, or None.
         checked: how many of the first arguments may, though seldom, be arrays of another type than their examples.
@@ -286,7 +287,7 @@ class Tiered(Due):
         starts, swaps: after how many of them it is compiled, and is XLA's.
     """
 
-    __slots__ = ("kernel", "examples", "tier", "cost", "calls", "starts", "swaps", "_entry", "_body", "_traced",
+    __slots__ = ("kernel", "examples", "tier", "cost", "calls", "starts", "swaps", "_entry", "_body", "_traced", "_was_new",
                  "_known", "_left", "_checked", "_others", "_results", "_quietly", "__weakref__")  # fmt: skip
 
     def __init__(
@@ -302,6 +303,7 @@ class Tiered(Due):
         self._entry: Callable[[], Any] = lambda: None
         self._body: Callable | None = None
         self._traced: Any = None
+        self._was_new = False
         self._left = False  # to XLA, for good
         self.tier = "new"
 
@@ -456,6 +458,8 @@ class Tiered(Due):
             return "xla"
         host, xla, compiling = self.cost
         if settings.tiers == "host" or host <= xla:
+            if self._traced is not None and self._was_new:
+                self.kernel.forget()
             self._traced = None
             return "host"
         if settings.deterministic or host > compiling or self.compiled:
@@ -488,6 +492,7 @@ class Tiered(Due):
     def _trace(self) -> Any:
         """The kernel, traced for these arguments."""
         with jax.core.eval_context(), jax.enable_x64(True) if self.kernel.wide else nullcontext():
+            self._was_new = self.kernel.is_new
             self._traced = self.kernel.function.trace(*map(_stand_in, self.examples))
         return self._traced
 
