@@ -197,7 +197,7 @@ class Trace(NamedTuple):
 
 
 def has_wide(jaxpr: Any) -> bool:
-    """Whether a jaxpr, or one inside it, has anything of a 64-bit type, Python's numbers and single integers aside.
+    """Whether a jaxpr, or one inside it, has anything of a 64-bit type, Python's numbers and a few integers aside.
 
     >>> has_wide(jax.make_jaxpr(jax.jit(lambda x: x + 1))(np.float32(1)))
     False
@@ -210,11 +210,19 @@ def has_wide(jaxpr: Any) -> bool:
     return any(has_wide(one) for value in parameters for one in jaxprs_in(value))
 
 
+FEW = 1 << 12
+"""How many integers take no longer to compute with if they are twice as wide."""
+
+
 def is_wide(aval: Any) -> bool:
-    """Whether something of this type would be another number in a trace outside jax's 64-bit mode."""
+    """Whether something of this type would be another number in a trace outside jax's 64-bit mode, or more costly.
+
+    Signed integers inside are places and counts, which fit into 32 bits: what is made of them is the same.
+    """
     if getattr(aval, "dtype", None) not in WIDE:
         return False
-    return not (aval.weak_type or (aval.shape == () and aval.dtype.kind in "iu"))
+    few = aval.dtype.kind == "i" and math.prod(aval.shape) <= FEW
+    return not (aval.weak_type or few or (aval.dtype.kind == "u" and aval.shape == ()))
 
 
 class HostFunction(NamedTuple):
