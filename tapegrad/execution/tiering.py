@@ -197,7 +197,7 @@ class Trace(NamedTuple):
 
 
 def has_wide(jaxpr: Any) -> bool:
-    """Whether a jaxpr, or one inside it, has anything of a 64-bit type, Python's numbers and single integers aside.
+    """Whether a jaxpr, or one inside it, has anything of a 64-bit type, Python's numbers and a few integers aside.
 
     >>> has_wide(jax.make_jaxpr(jax.jit(lambda x: x + 1))(np.float32(1)))
     False
@@ -210,11 +210,19 @@ def has_wide(jaxpr: Any) -> bool:
     return any(has_wide(one) for value in parameters for one in jaxprs_in(value))
 
 
+FEW = 1 << 12
+"""How many integers take no longer to compute with if they are twice as wide."""
+
+
 def is_wide(aval: Any) -> bool:
-    """Whether something of this type would be another number in a trace outside jax's 64-bit mode."""
+    """Whether something of this type would be another number in a trace outside jax's 64-bit mode, or more costly.
+
+    Signed integers inside are places and counts, which fit into 32 bits: what is made of them is the same.
+    """
     if getattr(aval, "dtype", None) not in WIDE:
         return False
-    return not (aval.weak_type or (aval.shape == () and aval.dtype.kind in "iu"))
+    few = aval.dtype.kind == "i" and math.prod(aval.shape) <= FEW
+    return not (aval.weak_type or few or (aval.dtype.kind == "u" and aval.shape == ()))
 
 
 class HostFunction(NamedTuple):
@@ -275,7 +283,8 @@ class Tiered(Due):
     """A kernel for arguments of certain types, and the way in which it is run. See Note [Tiers].
 
     Args:
-        kernel: its name, ``function`` (jitted), ``xla`` (the same, in 64-bit mode if that is needed), and ``wide``.
+        kernel: its name, ``function`` (jitted), ``xla`` (the same, in 64-bit mode if that is needed), ``wide``, whether
+            it ``is_new``, and ``forget``.
         examples: for each argument a pair (shape, NumPy dtype), or the type of a Python number.
         known: gives the ``HostFunction`` where it is known already, or None.
         checked: how many of the first arguments may, though seldom, be arrays of another type than their examples.
@@ -287,7 +296,7 @@ class Tiered(Due):
         starts, swaps: after how many of them it is compiled, and is XLA's.
     """
 
-    __slots__ = ("kernel", "examples", "tier", "cost", "calls", "starts", "swaps", "_entry", "_body", "_traced",
+    __slots__ = ("kernel", "examples", "tier", "cost", "calls", "starts", "swaps", "_entry", "_body", "_traced", "_was_new",
                  "_known", "_left", "_checked", "_others", "_results", "_quietly", "__weakref__")  # fmt: skip
 
     def __init__(
@@ -303,6 +312,7 @@ class Tiered(Due):
         self._entry: Callable[[], Any] = lambda: None
         self._body: Callable | None = None
         self._traced: Any = None
+        self._was_new = False
         self._left = False  # to XLA, for good
         self.tier = "new"
 
@@ -457,6 +467,8 @@ class Tiered(Due):
             return "xla"
         host, xla, compiling = self.cost
         if settings.tiers == "host" or host <= xla:
+            if self._traced is not None and self._was_new:
+                self.kernel.forget()
             self._traced = None
             return "host"
         if settings.deterministic or host > compiling or self.compiled:
@@ -489,6 +501,7 @@ class Tiered(Due):
     def _trace(self) -> Any:
         """The kernel, traced for these arguments."""
         with jax.core.eval_context(), jax.enable_x64(True) if self.kernel.wide else nullcontext():
+            self._was_new = self.kernel.is_new
             self._traced = self.kernel.function.trace(*map(_stand_in, self.examples))
         return self._traced
 
