@@ -372,6 +372,14 @@ def pytest_terminal_summary(terminalreporter, config):
         )
 
 
+    parts = {}
+    for entry in recorded(terminalreporter, "wheel"):
+        passed, of = parts.get(entry["part"], (0, 0))
+        parts[entry["part"]] = passed + entry["passed"], of + entry["of"]
+    for part, (passed, of) in parts.items():
+        terminalreporter.write_line(f"PyTorch's wheel, {part}: {passed:,} of {of:,} are the same")
+
+
 def recorded(terminalreporter, key):
     """What tests recorded as a property."""
     reports = [report for reports in terminalreporter.stats.values() for report in reports]

@@ -206,14 +206,35 @@ LongStorage: _type[Tensor]
 LongTensor: _type[Tensor]
 ShortStorage: _type[Tensor]
 ShortTensor: _type[Tensor]
+Storage: _type[Tensor]
 from tapegrad.bindings.storages import TypedStorage as TypedStorage
 from tapegrad.bindings.storages import UntypedStorage as UntypedStorage
 def _amp_foreach_non_finite_check_and_unscale_(self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
     """Multiply tensors by a number, and write 1 into another if one was not finite."""
 def _amp_update_scale_(input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float | Tensor, scale_backoff_factor: _float | Tensor, growth_interval: _int) -> Tensor:
     """Make a scale smaller where something infinite was found; larger after so many times without."""
+def _assert(condition: Any, message: Any) -> Any:
+    """``assert condition, message``, which classes and modes can override."""
 def _assert_async(input: Tensor, assert_msg: _str | None = ...) -> None:
     """Refuse a tensor whose only element is zero."""
+def _check(cond: Any, message: Callable[[], Any] | None = ...) -> None:
+    """Raise RuntimeError if a condition, a bool, does not hold."""
+def _check_index(cond: Any, message: Callable[[], Any] | None = ...) -> None:
+    """Raise IndexError if a condition, a bool, does not hold."""
+def _check_is_size(i: Any, message: Any = ..., *, max: Any = ...) -> None:
+    """Raise RuntimeError if a number is negative, or larger than ``max``. Deprecated: use ``_check``."""
+def _check_not_implemented(cond: Any, message: Callable[[], Any] | None = ...) -> None:
+    """Raise NotImplementedError if a condition, a bool, does not hold."""
+def _check_tensor_all(cond: Any, message: Any = ...) -> None:
+    """``_check`` for a tensor of truth values, which must all be true."""
+def _check_tensor_all_with(error_type: _type[Exception], cond: Any, message: Any = ...) -> None:
+    """``_check_with`` for a tensor of truth values, which must all be true."""
+def _check_type(cond: Any, message: Callable[[], Any] | None = ...) -> None:
+    """Raise TypeError if a condition, a bool, does not hold."""
+def _check_value(cond: Any, message: Callable[[], Any] | None = ...) -> None:
+    """Raise ValueError if a condition, a bool, does not hold."""
+def _check_with(error_type: _type[Exception], cond: Any, message: Any) -> None:
+    """Raise an error if a condition does not hold."""
 def _chunk_cat(tensors: Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
     """Tensors, each padded with zeros at the end of dimension ``dim`` and cut into as many chunks, of which those with"""
 def _conj(input: Tensor | _Number) -> Tensor:
@@ -623,6 +644,10 @@ def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Samples of the gamma distributions of shape ``input`` and scale 1; differentiable once."""
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     """How samples ``output`` of gamma distributions move with their shape ``input``."""
+def _unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ...) -> tuple[Tensor, Tensor]:
+    """``unique`` of all elements, and where each is among them: without ``return_inverse`` an empty tensor."""
+def _unique2(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """``_unique``, and how often each occurs: without ``return_counts`` an empty tensor."""
 def _unpack_dual(dual: Tensor, level: _int) -> tuple[Tensor, Tensor | None]:
     """``unpack_dual`` as classes of the user's see it."""
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor], fill: _Scalar) -> Tensor:
@@ -1265,6 +1290,8 @@ def frexp(input: Tensor, *, out: Sequence[Tensor] | None = ...) -> return_types.
     """``input`` as ``mantissa * 2 ** exponent``: a named tuple. The exponent is int32, and 0 of inf and nan."""
 def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: _bool | None = ...) -> Tensor:
     """The data of another library's array, shared with it unless ``copy`` is True: writes are seen on both sides."""
+def from_file(filename: _str, shared: _bool | None = ..., size: _int | None = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """The 1-dim tensor of the first ``size`` elements of a file."""
 def from_numpy(ndarray: Any) -> Tensor:
     """The tensor on the memory of a NumPy array: writes to one side are seen on the other, and count no version."""
 def frombuffer(buffer: Any, *, dtype: _dtype, count: _int = ..., offset: _int = ..., requires_grad: _bool = ...) -> Tensor:
@@ -1289,6 +1316,8 @@ def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = ...) -> return_types.
     """The QR decomposition as LAPACK leaves it: a named tuple of ``a`` (R, and reflectors below it) and ``tau``."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The product of every element of one vector with every element of another, (n, m)."""
+def get_deterministic_debug_mode() -> _int:
+    """0, 1 or 2: deterministic algorithms are not asked for, a warning is, an error is."""
 def get_device(input: Tensor) -> _int:
     """The index of the tensor's accelerator; -1 on the CPU, and on ``meta``."""
 def get_float32_matmul_precision() -> _str:
@@ -2101,6 +2130,8 @@ def selu_(input: Tensor) -> Tensor:
     """In-place version of ``selu``, with the same arguments."""
 def set_default_tensor_type(t: Any) -> None:
     """Make the dtype of a type class (or its name, ``"torch.DoubleTensor"``) the default dtype."""
+def set_deterministic_debug_mode(debug_mode: _int | _str) -> None:
+    """``use_deterministic_algorithms`` in other words."""
 def set_float32_matmul_precision(precision: _str) -> None:
     """Keep ``"highest"``, ``"high"`` or ``"medium"``. Products are computed as precisely as for ``"highest"``, always."""
 def set_flush_denormal(mode: _bool) -> _bool:

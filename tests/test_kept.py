@@ -128,18 +128,21 @@ def test_what_has_no_name_in_another_process_is_not_kept(place):
     with torch.execution.tiers("xla"):
         assert keys.place_of("forward", TABLE["mul"], (spec, spec), {}) is None
     assert keeping.as_bytes(lambda: 0) is None
-    assert keeping.as_bytes(np.arange(8)[::2]) is None and keeping.as_bytes(np.array([object()])) is None
+    assert keeping.as_bytes(np.zeros(1 << 20)[::2]) is None and keeping.as_bytes(np.array([object()])) is None
 
 
 def test_functions_and_arrays_come_back_as_they_were():
     fixed = np.arange(6.0).reshape(2, 3)
     fixed.flags.writeable = False
     names = {"fixed": fixed, "turned": np.asfortranarray(fixed), "back": fixed[:, ::-1], "single": np.array(2.0),
+             "part": fixed[:, 1], "spread": np.broadcast_to(np.arange(3.0), (2, 3)), "none": np.ones((0, 3)).T,
              "add": np.add, "total": np.add.reduce, "dtype": np.dtype("int8")}  # fmt: skip
-    f = sources.defined(["def f(x):", "    return add(fixed, x) + total(turned) * single, back, dtype"], "f", names)
+    f = sources.defined(
+        ["def f(x):", "    return add(fixed, x) + total(turned) * single, back, dtype, part, spread, none"], "f", names
+    )
     g = keeping.of_bytes(keeping.as_bytes(f))
     assert g(1.0)[0].tolist() == f(1.0)[0].tolist() and g(1.0)[2] is np.dtype("int8")
-    for name in ("fixed", "turned", "back", "single"):
+    for name in ("fixed", "turned", "back", "single", "part", "spread", "none"):
         mine, its = f.__globals__[name], g.__globals__[name]
         assert (mine.dtype, mine.strides, mine.flags.writeable) == (its.dtype, its.strides, its.flags.writeable)
         assert mine.tobytes() == its.tobytes() and mine.dtype is its.dtype

@@ -59,21 +59,21 @@ OPS = [
 ]  # fmt: skip
 
 ORDERS = {
-    "engine": ["currency", "graph_task", "inbox", "threads", "workers", "engine"],
+    "engine": ["currency", "graph_task", "inbox", "threads", "workers", "turns", "engine"],
     "tensor": [
         "geometry", "layout", "storage", "shared", "spec", "paths", "trees", "printing", "tensor",
         "exposing", "placing", "dual", "level_messages", "lifted", "refusals",
     ],
     "dispatch": [
         "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "keys", "structures", "pieces",
-        "kernels", "plan", "looping", "moulds", "operator_node", "backward_code", "jvp", "lost_gradients",
-        "forward_code", "views",
+        "kernels", "plan", "looping", "moulds", "constant_gradients", "operator_node", "backward_code", "jvp",
+        "lost_gradients", "forward_code", "views",
     ],
     "ops": OPS,
     "bindings": [
         "arguments", "bounds", "matrix_checks", "casting", "layouts", "naming", "return_types", "viewing",  # checks
         "parser_table", "parser", "declarations", "handing", "shortcuts", "registry",  # how a function is declared
-        "scalars", "dunders", "factory", "windows", "together",  # what families are declared with
+        "scalars", "dunders", "factory", "capsules", "windows", "together",  # what families are declared with
         "attributes", "memory", "storages", "storage_methods", "generator", "settings",  # state that users see and set
         "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "inplace_out", "placement",
         "function_modes", "overriding", "subclass", "protocols", "kinds", "scripting", "accelerator", "cpu", "cuda",
@@ -84,7 +84,7 @@ ORDERS = {
         "grad_mode", "forward_ad", "edges", "differentiate", "graph_task", "variable", "convolution_backward",
         "function_forward", "function_mapped", "function_call", "function_levels", "function", "saved_tensors",
         "mutation", "multi_grad_hooks", "subgradient", "graph",
-        "backward_hook", "custom_ops",  # from here on: what backward does not share
+        "backward_hook", "custom_op_node", "custom_ops",  # from here on: what backward does not share
         "nonfinite", "anomaly_mode", "tensor_methods", "functional", "gradcheck", "profiling", "profiler",
         "profiler_util",
     ],

@@ -30,12 +30,14 @@ def convolution_backward(
     >>> torch.ops.aten.convolution_backward(g, x, w, [1], [1], [0], [1], False, [0], 1, [True, False, True])
     (tensor([[[1., 2., 1.]]]), None, tensor([2.]))
     """
-    recorded, wants = is_grad_enabled(), [bool(wanted) for wanted in output_mask]
+    recorded = is_grad_enabled() and any(x.requires_grad for x in (grad_output, input, weight))
+    wants = [bool(wanted) for wanted in output_mask]
     inputs = [x if x.requires_grad else x.detach().requires_grad_() for x in (input, weight)]
     found: list[Any] = [None, None]
     if any(wants[:2]):
         with enable_grad():
-            output = _convolve(*inputs, stride, padding, dilation, transposed, output_padding, groups)
+            x, y = inputs
+            output = _convolve(x, y, stride, padding, dilation, transposed, output_padding, groups)
         targets = [x for x, wanted in zip(inputs, wants, strict=False) if wanted]
         gradients = iter(grad(output, targets, grad_output, create_graph=recorded, materialize_grads=True))
         found = [(next(gradients) if wanted else None) for wanted in wants[:2]]

@@ -13,7 +13,7 @@ from tapegrad.functions.joining import stack
 from tapegrad.tensor.trees import TreeSpec, broadcast_prefix, flatten, unflatten
 
 
-class Call:
+class OperatorCall:
     """What is known of one call of an operator: its keyword arguments, and how leaves make arguments and output."""
 
     __slots__ = ("keywords", "given", "output")
@@ -38,7 +38,7 @@ class OperatorContext:
 
     __slots__ = ("_node", "_call")
 
-    def __init__(self, node: Any, call: Call) -> None:
+    def __init__(self, node: Any, call: OperatorCall) -> None:
         object.__setattr__(self, "_node", node)
         object.__setattr__(self, "_call", call)
 
@@ -55,12 +55,12 @@ class OperatorContext:
 
 
 class CustomOpNode(Function):
-    """The function behind an operator, which is ``op`` of a subclass; its arguments are a ``Call`` and leaves."""
+    """The function behind an operator, which is ``op`` of a subclass; its arguments are a call and leaves."""
 
     op: Any
 
     @classmethod
-    def forward(cls, call: Call, *leaves: Any) -> Any:
+    def forward(cls, call: OperatorCall, *leaves: Any) -> Any:
         return call.leaves_of(cls.op._computed(unflatten(leaves, call.given), call.keywords))
 
     @classmethod
@@ -85,7 +85,7 @@ class CustomOpNode(Function):
         return None, *_for_leaves(found if isinstance(found, tuple) else (found,), call.given)
 
     @classmethod
-    def vmap(cls, info: Any, in_dims: tuple, call: Call, *leaves: Any) -> Any:
+    def vmap(cls, info: Any, in_dims: tuple, call: OperatorCall, *leaves: Any) -> Any:
         args, dims = unflatten(leaves, call.given), unflatten(in_dims[1:], call.given)
         output, out_dims = _mapped(cls.op, info, dims, args, call.keywords)
         found = call.leaves_of(output)

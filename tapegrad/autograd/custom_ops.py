@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tapegrad.autograd.custom_op_node import Call, CustomOpNode
+from tapegrad.autograd.custom_op_node import CustomOpNode, OperatorCall
 from tapegrad.autograd.grad_mode import is_grad_enabled, no_grad
 from tapegrad.execution.devices import META, device
 from tapegrad.execution.dtypes import dtype
@@ -210,7 +210,7 @@ class CustomOpDef:
         tensors = _tensors(given)
         if (is_grad_enabled() and any(one.requires_grad for one in tensors)) or any(one._spec.level for one in tensors):
             leaves, spec = flatten(bound.args)
-            call = Call(bound.kwargs, spec)
+            call = OperatorCall(bound.kwargs, spec)
             return call.output_of(self._node.apply(call, *leaves))
         return self._computed(bound.args, bound.kwargs)
 

@@ -56,6 +56,7 @@ class Out(NamedTuple):
         resized: what is warned of where a target that is not empty gets another shape; nothing if that is empty.
         counts: whether a target with as many elements keeps its shape.
         fills: whether the target's elements are written at all.
+        single: what is said if it gives several results there; an error about the argument, if that is empty.
         converts: whether the result is converted to the target's dtype, whatever that is.
         unlisted: whether it takes ``out=`` though PyTorch has no signatures of it that say so.
     """
@@ -80,6 +81,7 @@ class Out(NamedTuple):
     resized: str = RESIZED
     counts: bool = False
     fills: bool = True
+    single: str = ""
     converts: bool = False
     unlisted: bool = False
 

@@ -55,7 +55,11 @@ def dunder(
         foreign: what gets operands that no operator of Python takes.
     """
     method, settles = _declared(name, function, asks, augmented, foreign), getattr(function, "settles", None)
-    NAMESPACES["Tensor"][name] = made = method if settles is None else shown_as(method, settled(settles, method))
+    made = method
+    if settles is not None:
+        made = shown_as(method, named(name, settled(settles, method), function))
+        made.__wrapped__ = method  # type: ignore[attr-defined]
+    NAMESPACES["Tensor"][name] = made
     return made
 
 
@@ -93,9 +97,11 @@ def operator(
             return plain(self, other)
         if strict and not accepts(other):
             return NotImplemented
-        shown, named = method.__dict__.get("shown_by", method), {} if in_python else None
+        shown = method.__dict__.get("shown_by", method)
         try:
-            return overridden(shown, (self, other), named, relevant, "python" if in_python else "native")
+            if in_python:
+                return overridden(shown, (self, other), {}, relevant, "python")
+            return overridden(shown, (self, other), None, relevant, "native")
         except TypeError:
             return NotImplemented
 

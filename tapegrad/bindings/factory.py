@@ -71,10 +71,11 @@ class Target(NamedTuple):
     def full(self, shape: tuple[int, ...], number: Any, like: Tensor | None = None) -> Tensor:
         """A new leaf whose every element is ``number``; if it is to be ``like`` an example of a ``vmap``, another."""
         levels = mapping(like) if like is not None and like._spec.level else ()
+        spec = self.spec(shape)
         if moves(number) and not (self.requires_grad or levels):
             return assignment.fill_number(self.full(shape, 0), number)
         value = filled((*sizes_of(levels), *shape), number, self.dtype, self.device)
-        return fresh_examples(value, self.spec(shape), levels)
+        return fresh_examples(value, spec, levels)
 
 
 def target(
@@ -217,6 +218,8 @@ def is_integer(value: Any) -> bool:
     """Whether a value is an integer that is no truth value: Python's, NumPy's, or a one-element integral tensor."""
     if isinstance(value, Tensor):
         return value.dtype.category == 1 and value._spec.numel == 1
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "iu"
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 

@@ -206,7 +206,7 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
         result = function(before, *args, **kwargs)
         return become(self, _particular(variant, name, self, before, result) if particular else result, name)
 
-    method.__doc__ = f"In-place version of ``{name.rstrip('_')}``."
+    method.__doc__ = f"In-place version of ``{AUGMENTED.get(name) or name.rstrip('_')}``."
     method = wrapped(method, name, kind="method")
     return method if variant.fast is None else shown_as(method, variant.fast[0](method, *variant.fast[1:]))
 

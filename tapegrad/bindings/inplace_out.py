@@ -101,6 +101,8 @@ def _write_result(name: str, out: Out, function: Callable, target: Any, args: tu
     operands = _tensors((*targets, *args, *kwargs.values()))
     with switched(grad=thread.modes.grad and (out.copied or out.unknown)):
         result = function(*args, **_computed_in(out, targets[0].dtype, kwargs))
+        if out.single and isinstance(result, tuple):
+            raise RuntimeError(out.single)
         _check_count(name, target, targets, result)
         results = _placed(result if isinstance(result, tuple) else (result,), targets, operands)
         if out.converts:

@@ -10,6 +10,7 @@ from tapegrad.bindings.factory import (
     Target,
     TensorOptions,
     checked_size,
+    is_integer,
     no_overload,
     size_of_arguments,
     target,
@@ -206,7 +207,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     tensor([0., 1., 2.])
     """
     chosen = checked_format("resize_", memory_format, contiguous_format)
-    if size and not isinstance(size[0], (tuple, list, int)):
+    if size and not (isinstance(size[0], (tuple, list, int)) or is_integer(size[0])):
         raise TypeError(f"resize_(): argument 'size' (position 1) must be tuple of ints, not {type_name(size[0])}")
     given = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     if any(isinstance(length, int) and length < 0 for length in given):

@@ -446,7 +446,10 @@ class Signature:
         return thread.modes.function_modes or not self.is_foreign() or bool(overriders(self.relevant(args, kwargs), {}))
 
     def relevant(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
-        """The arguments whose classes are asked: all of a native function, the tensors of one in Python."""
+        """The arguments whose classes are asked: all of a native function, the tensors of one in Python.
+
+        What is no tensor, and overrides functions, is asked wherever it stands: it may be a number that moves.
+        """
         if not self.is_foreign():
             return (*args, *kwargs.values())
         self.check_names(args, kwargs)
@@ -458,7 +461,9 @@ class Signature:
             names = tuple(tensors) or tuple(given)
         variadic = parameters_of(function).variadic
         single = tuple(given[name] for name in names if name in given and name != variadic)
-        return (*single, *given.get(variadic, ()))
+        others = [] if self.called.startswith("__") else overriders(args, kwargs)
+        several = given.get(variadic, ()) if variadic else ()
+        return (*single, *several, *[one for one in others if not isinstance(one, Tensor)])
 
     def handed_over(self, function: Callable, args: tuple, kwargs: dict[str, Any], classes: bool = True) -> Any:
         """Give a call to modes, and to classes if they are asked, as PyTorch hands it over.

@@ -33,7 +33,7 @@ _shared: weakref.WeakSet[Storage] = weakref.WeakSet()
 """Memory of which ``share_memory_`` was asked."""
 
 
-def _method(*classes: type, name: str | None = None) -> Callable[[Callable], Callable]:
+def _method(*classes: Any, name: str | None = None) -> Callable[[Any], Any]:
     """Put a function on storages as a method."""
 
     def attach(function: Any) -> Any:
@@ -67,8 +67,8 @@ for _legacy, _dtype in LEGACY_DTYPES.items():
     _conversion(_legacy.lower().replace("complex", "complex_"), _dtype)
 
 
-@_method(UntypedStorage)
-def type(self: UntypedStorage, dtype: Any = None, non_blocking: bool = False) -> str:
+@_method(UntypedStorage, name="type")
+def untyped_type(self: UntypedStorage, dtype: Any = None, non_blocking: bool = False) -> str:
     """The name of the class."""
     return "torch.storage.UntypedStorage"
 
@@ -223,8 +223,6 @@ def tensor_of_file(filename: Any, shared: bool, count: int, of: dtype_class) -> 
     return made
 
 
-@_method(UntypedStorage)
-@staticmethod
 def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
     """The first bytes of a file.
 
@@ -266,6 +264,7 @@ def typed_from_buffer(
     return TypedStorage(wrap_storage=made, dtype=cls.dtype)
 
 
+_method(UntypedStorage, name="from_file")(staticmethod(from_file))
 _method(TypedStorage, name="from_file")(classmethod(typed_from_file))
 _method(_Legacy, name="from_file")(typed_from_file)
 _method(_Legacy, name="from_buffer")(typed_from_buffer)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.bindings.factory import is_integer
 from tapegrad.bindings.parser import type_name
 from tapegrad.caches import tabulated
 from tapegrad.ops.resampling import Sampling
@@ -14,8 +16,10 @@ LETTERS = {1: "W", 2: "HW", 3: "THW"}
 
 
 def hashable(value: Any) -> Any:
-    """A list as a tuple; anything else as it is."""
-    return tuple(value) if isinstance(value, list) else value
+    """A list as a tuple, and integers of arrays and tensors as Python's; anything else as it is."""
+    if isinstance(value, (tuple, list)):
+        return tuple(map(hashable, value))
+    return operator.index(value) if type(value) is not int and is_integer(value) else value
 
 
 def several(function: str, name: str, value: Any, dims: int) -> tuple[int, ...]:
@@ -24,6 +28,8 @@ def several(function: str, name: str, value: Any, dims: int) -> tuple[int, ...]:
     """
     if isinstance(value, int):
         return (value,) * dims
+    if is_integer(value):
+        return (operator.index(value),) * dims
     if not isinstance(value, (tuple, list)):
         position = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5}.get(name, 2)
         raise TypeError(

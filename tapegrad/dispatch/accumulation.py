@@ -85,8 +85,9 @@ class AccumulateGrad(Node):
                     variable._grad = present + grad
                 else:  # not recorded: these are tensors for the sake of their tangents
                     present.add_(grad)
-                if present is not None and variable._grad._spec.strides != variable._spec.strides:
-                    warn_of_strides(variable._grad, variable)
+                result = variable._grad
+                if present is not None and result is not None and result._spec.strides != variable._spec.strides:
+                    warn_of_strides(result, variable)
         if self.hook_slots is not None:
             self._post_accumulate()
         return ()

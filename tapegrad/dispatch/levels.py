@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.dispatch.accumulation import gradient_edge
+from tapegrad.dispatch.error_nodes import DelayedError
 from tapegrad.doors import Door
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.dual import set_tangent
@@ -143,6 +144,21 @@ def tracked(tensor: Tensor, modes: Modes) -> bool:
         if not isinstance(value, Lifted):
             return False
         tensor, modes = value.tensor, value.level.modes_outside()
+
+
+def not_further(tensor: Tensor, message: str) -> Tensor:
+    """A tensor that is not to be differentiated: who does so, at its level or further out, gets an error.
+    Raises RuntimeError: at once if it has a tangent.
+    """
+    if tensor._spec.dual:
+        raise RuntimeError(message)
+    value = value_of(tensor) if tensor._spec.level else None
+    if isinstance(value, Lifted):
+        with value.level.reading():
+            below = not_further(value.tensor, message)
+        if below is not value.tensor:
+            tensor = wrap(Lifted(below, value.level, value.batched), tensor._spec.fresh, tensor._edge)
+    return DelayedError(message, 1)(tensor) if tensor._spec.requires_grad else tensor
 
 
 # -- calls -------------------------------------------------------------------------------------------------------------

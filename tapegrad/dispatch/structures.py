@@ -197,7 +197,7 @@ def symbolic_spec(spec: Spec, shape: Sequence[Any]) -> Spec:
     made = object.__new__(SymbolicSpec)
     for name in Spec.__slots__[:-1]:  # without that of weak references
         setattr(made, name, getattr(spec, name))
-    made.shape, made.numel, made.strides = Size(shape), math.prod(shape), None
+    made.shape, made.numel, made.strides = Size.of(shape), math.prod(shape), None
     return made
 
 

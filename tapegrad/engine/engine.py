@@ -182,7 +182,7 @@ class Engine:
             if len(edges) != len(grads):
                 raise ValueError(wrong_number(task.node, grads))
             if in_turn and len(edges) > 1:
-                turns = turns_of(task.node, dependencies, len(ready))  # type: ignore[arg-type]
+                turns = turns_of(task.node, dependencies, len(ready))
                 if turns is not None:
                     edges, grads = [edges[i] for i in turns], [grads[i] for i in turns]
             urgent = -ready[0][0] if ready else -1  # the highest number among the nodes that are ready

@@ -12,8 +12,8 @@ Nobody can tell without hooks, and then nothing of this is done.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
-from tapegrad.caches import remembered
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node
 
 
@@ -45,7 +45,7 @@ def _is_leaf(edge: Edge) -> bool:
     return edge[0].sequence_nr == HIGHEST_SEQUENCE_NR
 
 
-@remembered("specs", nbytes=256)
+@lru_cache(maxsize=256)
 def heap_order(others: int, pushed: tuple[bool, ...]) -> tuple[int, ...]:
     """In which order C++'s heap gives those of what was ``pushed`` that are greater than all the rest, and equal.
 

@@ -25,8 +25,9 @@ import numpy as np
 from tapegrad.execution.host_tier.forms import FORMS
 from tapegrad.execution.host_tier.writer import evaluated
 
-XLA_CALL, XLA_ARRAY = 4_500.0, 2_000.0
-"""A call of XLA's, whatever it computes, and more for each argument and result."""
+XLA_CALL, XLA_ARRAY = 10_000.0, 2_000.0
+"""A call of XLA's, whatever it computes, and more for each argument and result. Twice as much as where nothing else is
+called: between other calls, XLA's threads have to be woken, and caches are cold."""
 
 XLA_RESULT, XLA_UNCACHED = 0.15, 0.2
 """An element that XLA writes to memory, which is new: of results, and of what products are made of; how much more one
@@ -118,7 +119,7 @@ MOVING = frozenset(
 )
 """Primitives that compute with no element, besides those that are ``FREE``."""
 
-PRODUCT = Figures(0.021, 0.019)
+PRODUCT = Figures(0.02, 0.02)
 """For each multiplication of a ``dot_general``, and of a ``conv_general_dilated``."""
 
 WINDOW, WINDOW_UNCACHED = Figures(0.3, 0.8), Figures(0.45, 1.1)
@@ -187,8 +188,11 @@ def equations_of(jaxpr: Any, lengths: dict[Any, int]) -> Cost:
     host = xla = compiling = 0.0
     known: dict[int, float] = {}
     platforms: dict[int, Any] = {}
+    same: dict[Any, Any] = {}
     for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
         name = equation.primitive.name
+        if _is_repeated(equation, same):
+            continue
         if name == "platform_index":
             platforms[id(equation.outvars[0])] = equation.params["platforms"]
             continue
@@ -198,6 +202,20 @@ def equations_of(jaxpr: Any, lengths: dict[Any, int]) -> Cost:
             cost = _equation(equation, lengths, known)
         host, xla, compiling = host + cost.host, xla + cost.xla, compiling + cost.compile
     return Cost(host, xla, compiling)
+
+
+def _is_repeated(equation: Any, same: dict[Any, Any]) -> bool:
+    """Whether an equation before computes the same: neither tier does so twice. ``same``: which results are others."""
+    read = [getattr(one, "val", None) if hasattr(one, "val") else same.get(id(one), id(one)) for one in equation.invars]
+    try:
+        first = same.setdefault((equation.primitive.name, *read, *equation.params.items()), equation)
+    except TypeError:  # what can't be hashed is another one
+        return False
+    if first is equation:
+        return False
+    for one, other in zip(equation.outvars, first.outvars, strict=True):
+        same[id(one)] = id(other)
+    return True
 
 
 def _branch(equation: Any, platforms: Any, lengths: dict[Any, int]) -> Cost:
@@ -294,6 +312,8 @@ def _on_host(
         makes = count = max(has)
     elif name in ELEMENTWISE and any(1 < size < written for size in has):
         rows = written / max(_count(equation.outvars[0].aval.shape[-1:], lengths), 1)
+    elif name == "reshape" and 1 < has[0] < written:  # of what is repeated: a copy
+        rows = written / max(_count(equation.invars[0].aval.shape[-1:], lengths), 1)
     elif name in ("dynamic_slice", "pad") and written <= sizes[0]:  # a view, if it is no small part
         count = 0.0 if 2 * written > sizes[0] else written
     if name == "concatenate" or (name in MOVED and known.get(id(equation.invars[0])) == JOINED):

@@ -350,7 +350,7 @@ class iinfo:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
-def _element_size(dtype: Any) -> int:
+def _element_size(dtype: Any) -> builtins.int:
     """How many bytes an element takes.
 
     Raises:

@@ -1,7 +1,7 @@
 """Functions of the host as bytes, and back: what Note [Kept functions] in ``tape/kept.py`` keeps of kernels.
 
 A written function is its code and the names that it refers to: functions of NumPy's and of this room by their names,
-dtypes, arrays. A function with anything else is not kept. Arrays come back as they were: the order of their elements in
+dtypes, arrays. A function with anything else is not kept. Arrays come back as they were: how their elements lie in
 memory, and whether they may be written to, could decide how NumPy computes with them.
 """
 
@@ -32,7 +32,7 @@ class Pickler(pickle.Pickler):
         """How such a thing is made again.
 
         Raises:
-            PicklingError: a function that is found under no name, or an array that is a window on another.
+            PicklingError: a function that is found under no name, or an array that can't be kept.
         """
         kind = type(obj)
         if kind is FunctionType:
@@ -42,12 +42,10 @@ class Pickler(pickle.Pickler):
             if hasattr(obj, "ufunc"):
                 return along_rows, (obj.ufunc,)
         elif kind is np.ndarray:
-            around = *(slice(None, None, -1 if stride < 0 else 1) for stride in obj.strides), ...
-            lies = obj[around]
-            order = "C" if lies.flags.c_contiguous else "F" if lies.flags.f_contiguous else None
-            if order is None or obj.dtype.hasobject:
-                raise pickle.PicklingError("an array whose elements do not lie in order")
-            return array_of, (lies.tobytes(order), obj.dtype, obj.shape, order, around, obj.flags.writeable)
+            if obj.dtype.hasobject or span_of(obj) > WIDEST:
+                raise pickle.PicklingError("an array of objects, or a window on a large one")
+            strides = None if obj.flags.c_contiguous else obj.strides
+            return array_of, (obj.tobytes(), obj.dtype, obj.shape, strides, obj.flags.writeable)
         elif isinstance(obj, np.dtype):  # there is one of each, with which others are compared
             return np.dtype, (obj.type,)
         elif kind is slice:
@@ -70,11 +68,27 @@ def function_of(code: bytes, names: dict[str, Any]) -> Callable:
     return FunctionType(code_in(code), names)
 
 
-def array_of(
-    data: bytes, kind: np.dtype, shape: tuple[int, ...], order: Any, around: tuple, writeable: bool
-) -> np.ndarray:
-    """An array with these elements, which lie in one order or the other, some dimensions turned around."""
-    array = np.frombuffer(data, kind).reshape(shape, order=order).copy(order)[around]
+WIDEST = 1 << 20
+"""How many bytes an array may lie on."""
+
+
+def span_of(array: np.ndarray) -> int:
+    """On how many bytes an array lies."""
+    reach = zip(array.strides, array.shape, strict=True)
+    return sum([abs(stride) * (length - 1) for stride, length in reach]) + array.itemsize if array.size else 0
+
+
+def array_of(data: bytes, kind: np.dtype, shape: tuple[int, ...], strides: Any, writeable: bool) -> np.ndarray:
+    """An array with these elements, which lie in order, or so many bytes apart."""
+    array = np.frombuffer(data, kind).reshape(shape)
+    if strides is None or not array.size:
+        array = array.copy()
+    else:
+        before = -sum([stride * (length - 1) for stride, length in zip(strides, shape, strict=True) if stride < 0])
+        after = sum([stride * (length - 1) for stride, length in zip(strides, shape, strict=True) if stride > 0])
+        memory = np.zeros(before + after + kind.itemsize, np.uint8)
+        elements, array = array, np.ndarray(shape, kind, memory, before, strides)
+        array[...] = elements
     array.flags.writeable = writeable
     return array
 

@@ -28,17 +28,24 @@ MEMORY_ERRORS = (MemoryError, jax.errors.JaxRuntimeError)
 """What NumPy and XLA raise where there is no memory, and, the latter, for other reasons."""
 
 
+MOST_DIMENSIONS = 64
+"""What NumPy has, too. PyTorch has tensors of more, but no function that reduces one."""
+
+
 def check_size(shape: Sequence[int], itemsize: int, place: str = "cpu", owned: bool = True) -> None:
     """Refuse a shape that is too large; ``owned``: for memory of its own, not for what shows others' memory.
 
     Raises:
-        RuntimeError: PyTorch's messages. More elements or bytes than 63 bits count, or more than this machine has.
+        RuntimeError: PyTorch's messages. More than 64 dimensions. More elements or bytes than 63 bits count, or than
+            this machine has.
 
     >>> check_size((2, 3), 4)
     >>> check_size((1 << 32, 1 << 32), 4)
     Traceback (most recent call last):
     RuntimeError: Storage size calculation overflowed with sizes=[4294967296, 4294967296]
     """
+    if len(shape) > MOST_DIMENSIONS:
+        raise RuntimeError(f"only tensors with up to {MOST_DIMENSIONS} dims are supported")
     size = itemsize if owned else 1
     for length in shape:
         size *= length

@@ -19,6 +19,7 @@ from tapegrad.functions.random import rand_like
 from tapegrad.functions.shape import reshaped
 from tapegrad.functions.unary import check
 from tapegrad.ops import activations, arithmetic, unary
+from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
@@ -196,6 +197,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and {weight.dtype.scalar_name}"
         )
     _check_weights(input, weight)
+    refuse_dtypes("prelu_cpu", input._spec, bool=True, integral=True, complex=True)
     if weight.ndim == 0 or weight.shape == (1,) * input.ndim:
         return activations.prelu(input, weight)
     shape = tuple(weight.shape[0] if axis == 1 else 1 for axis in range(input.ndim))

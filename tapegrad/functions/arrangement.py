@@ -8,7 +8,8 @@ from typing import Any
 from tapegrad.bindings.arguments import refuse_large, shape_of_arguments, wrap_dim, wrap_dims
 from tapegrad.bindings.layouts import in_row_major_order, laid_out
 from tapegrad.bindings.registry import public
-from tapegrad.bindings.scalars import converted
+from tapegrad.bindings.scalars import converted, unsupported
+from tapegrad.execution.dtypes import BOOL
 from tapegrad.functions.shape import expanded, flatten, ravel, unsqueeze
 from tapegrad.ops import arrangement
 from tapegrad.ops import shape as ops
@@ -223,6 +224,9 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     _check_widths(input, widths, mode)
+    if mode != "circular" and input.dtype.category == BOOL:
+        kernel = "reflection_pad" if mode == "reflect" else "replication_pad"
+        raise unsupported(f"{kernel}{len(widths)}d", input.dtype)
     return arrangement.PADS[mode, len(widths)](input, widths=widths)
 
 

@@ -18,6 +18,7 @@ from typing import Any, NoReturn, Unpack
 
 import numpy as np
 
+from tapegrad.bindings.capsules import is_capsule, opened
 from tapegrad.bindings.factory import Target, TensorOptions, cast_array, named_device, target, type_name
 from tapegrad.bindings.layouts import copy_strides, laid_out
 from tapegrad.bindings.registry import public
@@ -31,7 +32,6 @@ from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype, get_default_dtype
 from tapegrad.execution.host import is_immutable
 from tapegrad.execution.promotion import inferred_dtype, promote_types
-from tapegrad.functions.capsules import is_capsule, opened
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.exposing import tensor_on
 from tapegrad.tensor.lifted import Lifted, raised
@@ -107,6 +107,7 @@ def constructed(
     shape = _shape(data)
     inferred = None if wanted is not None else _infer(data)
     made = target(function, options, default or inferred, on)
+    made.room(*shape)
     elements: list = []
     if 0 not in shape:
         _flatten(data, shape, 0, elements)

@@ -7,7 +7,9 @@ from typing import Any
 
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import public
+from tapegrad.bindings.windows import hashable
 from tapegrad.caches import tabulated
+from tapegrad.errors import warn_once
 from tapegrad.functions.shape import squeeze, unsqueeze
 from tapegrad.ops import convolution as conv
 from tapegrad.ops.shape import permute
@@ -15,10 +17,6 @@ from tapegrad.tensor.tensor import Tensor
 
 Sizes = Any
 """An int, or one for each dimension of space."""
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def expanded(value: Any, count: int, name: str) -> tuple[int, ...]:
@@ -186,7 +184,7 @@ def _convolved(
             f"Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {name}, but got input of size: "
             f"{list(input.shape)}"
         )
-    arguments = tuple(map(_hashable, arguments))
+    arguments = tuple(map(hashable, arguments))
     if arguments[1] == "same" or weight.ndim < 3:
         _dimensions(input.shape if input.ndim == count + 2 else (1, *input.shape), weight.shape, same=True)
     if weight.ndim != count + 2:
@@ -196,6 +194,12 @@ def _convolved(
     both = (conv.conv_transpose, conv.complex_conv_transpose) if transposed else CONVOLUTIONS
     operator = both[input.dtype.is_complex]
     settings = find(tuple(x.shape), tuple(weight.shape), None if bias is None else tuple(bias.shape), *arguments)
+    if arguments[1] == "same" and any(low != high for low, high in settings["padding"]):
+        warn_once(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+            "input be created",
+            stacklevel=5,
+        )
     y = operator(x, weight, bias, **settings)
     return y if x is input else squeeze(y, 0)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.capsules import CPU, host_view, is_capsule, opened
 from tapegrad.bindings.factory import named_device
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.viewing import sharing
@@ -26,7 +27,6 @@ from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.host import array_of
 from tapegrad.execution.host import from_dlpack as value_from_dlpack
 from tapegrad.execution.windows import CONJUGATED
-from tapegrad.functions.capsules import CPU, host_view, is_capsule, opened
 from tapegrad.functions.construction import checked_array, copy_of, shared_with
 from tapegrad.functions.conversion import converted_to
 from tapegrad.tensor.exposing import exposed

@@ -6,6 +6,7 @@ from tapegrad.bindings.bounds import outside, refuse_elements
 from tapegrad.bindings.inplace import refuse_in_place
 from tapegrad.bindings.parser import check_given
 from tapegrad.bindings.registry import public
+from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops import embedding as ops
 from tapegrad.tape.modes import switched
 from tapegrad.tensor.refusals import refuse_captured
@@ -90,8 +91,14 @@ def torch_embedding(
 
 def renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Scale down the rows in use, in place and unrecorded.
-    Raises RuntimeError: a function transform has captured the weight, and it or the indices belong to the transform.
+
+    Raises:
+        RuntimeError: a function transform has captured the weight, and it or the indices belong to the transform; the
+            weight has no floating-point or complex dtype.
     """
+    if weight.dtype.category < FLOATING and indices._spec.numel:
+        name = weight.dtype.scalar_name
+        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {name} instead.")
     with switched(grad=False):
         result = ops.embedding_renorm(weight, indices, max_norm=float(max_norm), norm_type=float(norm_type))
         if result._spec.level != weight._spec.level:

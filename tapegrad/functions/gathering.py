@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from tapegrad.bindings.inplace_memory import refuse_shared_parts
 from tapegrad.bindings.naming import NO_DERIVATIVE, renamed, underivable
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import converted, is_number, no_overload, refuse_unfitting, unsupported
+from tapegrad.errors import warn_once
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import BOOL, COMPLEX, int32, int64
 from tapegrad.execution.dtypes import bool as bool_
@@ -156,6 +158,12 @@ def scatter(
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     tensor = src if isinstance(src, Tensor) else None
+    if reduce is not None and tensor is not None:
+        warn_once(
+            "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+            "PyTorch release. Use torch.scatter_reduce instead for more reduction options.",
+            stacklevel=4,
+        )
     axis = _check_scatter(input, dim, index, tensor)
     if reduce is None and tensor is None:
         return gathering.scatter_number(input, converted(src, input.dtype), index, axis=axis)
@@ -308,8 +316,15 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise RuntimeError(
             f"index_select(): Index to scalar can have only 1 value, got {index._spec.numel} value(s)"
         )
+    length = _length(input, axis)
+    if input.ndim > 1 and not input._spec.numel and index._spec.numel:
+        if not length:
+            raise RuntimeError("index_select(): self indexing axis dim should be positive")
+        refuse_elements(index, outside, 0, length, complaint=lambda found: RuntimeError(
+            f"INDICES element is out of DATA bounds, id={found.number} axis_dim={length}"
+        ))  # fmt: skip
     what = "index out of range in self"
-    refuse_elements(index, outside, 0, _length(input, axis), complaint=lambda _: IndexError(what))
+    refuse_elements(index, outside, 0, length, complaint=lambda _: IndexError(what))
     return gathering.index_select(input, index, axis=axis)
 
 
@@ -393,10 +408,13 @@ def index_reduce(
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     axis = wrap_dim(dim, input.ndim)
+    warn_once("index_reduce() is in beta and the API may change at any time.", stacklevel=4)
     _check_slices("index_reduce", input, index, source, axis)
     if input.dtype.category in ((BOOL, COMPLEX) if input.ndim < 2 else _NOT_REDUCED.get(reduce, ())):
         kernel = {"mean": "div_floor_cpu", "amax": "maximum_cpu", "amin": "minimum_cpu"}
         raise unsupported("index_func_" if input.ndim < 2 else kernel[reduce], input.dtype)
+    if input.ndim > 1 and not include_self and input.dtype.category in (BOOL, COMPLEX):
+        raise unsupported("index_reduce_func_exclude_input_init", input.dtype)
     what = "index out of range in self"
     refuse_elements(index, outside, 0, _length(input, axis), complaint=lambda _: IndexError(what))
     column = reshaped(index, tuple(-1 if d == axis else 1 for d in range(input.ndim)))
@@ -621,6 +639,12 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         raise RuntimeError(
             "masked_scatter: expected self and source to have same dtypes but got"
             f"{input.dtype.scalar_name} and {source.dtype.scalar_name}"
+        )
+    if mask.dtype.name == "uint8":
+        warnings.warn(
+            "masked_scatter_ received a mask with dtype torch.uint8, this behavior is now deprecated,please use a mask "
+            "with dtype torch.bool instead.",
+            stacklevel=4,
         )
     if mask.dtype is not bool_:
         raise RuntimeError(

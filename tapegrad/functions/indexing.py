@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -188,10 +189,7 @@ def simplified(item: Any, of: Tensor) -> Any:
             number = tensor.item()
             return bool(number) if dtype in (bool_, uint8) else number
         if dtype is uint8:
-            warn_once(
-                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
-                stacklevel=6,
-            )
+            _warn_of_bytes(6)
         elif dtype not in (int64, int32, bool_):
             raise IndexError(_NOT_AN_INDEX_TENSOR)
         return tensor.to(of.device) if of.device is not tensor.device and tensor.device.is_host else tensor
@@ -253,6 +251,13 @@ def _dimensions(item: Any) -> int:
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
     return item.ndim if isinstance(item, Tensor) and item.dtype in (bool_, uint8) else 1
+
+
+def _warn_of_bytes(stacklevel: int) -> None:
+    warnings.warn(
+        "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+        stacklevel=stacklevel + 1,
+    )
 
 
 def as_places(tensor: Tensor, axis: int, shape: Sequence[int], counted: bool = True) -> list[Tensor]:
@@ -527,6 +532,10 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     for tensor in tensors:
         if tensor.dtype not in (int64, int32, bool_, uint8):
             raise IndexError(_NOT_AN_INDEX_TENSOR)
+        if tensor.dtype is uint8:
+            if not accumulate and values._spec.numel == 1 and len(tensors) == 1:
+                raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+            _warn_of_bytes(4)
     places: list[Tensor] = []
     for tensor in tensors:
         left = input.ndim - len(places)

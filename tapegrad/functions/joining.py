@@ -13,6 +13,7 @@ from tapegrad.bindings.parser import check_inner
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import no_overload
 from tapegrad.bindings.viewing import parts_of, views_of
+from tapegrad.bindings.windows import hashable
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.sizes import check_size
@@ -481,7 +482,13 @@ def _cut(input: Tensor, where: Any, dim: int) -> tuple[Tensor, ...]:
                 "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
                 f"{where.dtype.scalar_name}"
             )
+        if where.ndim > 1:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
+                f"but got a tensor with {where.ndim} dims"
+            )
         where = where.tolist()
+    where = hashable(where)
     _check_cuts("tensor_split", input, where)
     if isinstance(where, (tuple, list)):
         cuts = (None, *shape_of_arguments((where,)), None)

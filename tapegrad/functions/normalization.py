@@ -9,9 +9,10 @@ from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.viewing import geometry_of
 from tapegrad.dispatch.levels import lower
-from tapegrad.execution.dtypes import finfo, float32, float64
+from tapegrad.execution.dtypes import finfo, float32, float64, int64
 from tapegrad.functions.shape import reshaped
 from tapegrad.ops import arithmetic, normalization, reductions, resampling, unary
+from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.kinds import broadcast_to, cast
 from tapegrad.ops.resampling import Sampling
 from tapegrad.ops.shape import view
@@ -411,6 +412,8 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     squares = arithmetic.mul(input, input)
     if not input._spec.numel:
         return input
+    refuse_dtypes("avg_pool2d" if input.ndim == 3 else "avg_pool3d_out_frame", squares._spec, bool=True,
+                  integral=squares.dtype is not int64, complex=True)  # fmt: skip
     flat = view(squares, shape=(input.shape[0], 1, channels, squares._spec.numel // (input.shape[0] * channels)))
     whole = Sampling("window", flat.shape[-1])
     means = view(resampling.AVERAGES[2](flat, samplings=(window, whole)), shape=tuple(input.shape))

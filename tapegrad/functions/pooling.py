@@ -8,9 +8,10 @@ from typing import Any
 from tapegrad.bindings.declarations import EXPECTED, Out
 from tapegrad.bindings.layouts import format_strides, laid_out, suggested_format
 from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import unsupported
 from tapegrad.bindings.viewing import view_of
 from tapegrad.bindings.windows import adaptive, hashable, several, windows
-from tapegrad.execution.dtypes import int64
+from tapegrad.execution.dtypes import FLOATING, int64
 from tapegrad.execution.sizes import check_size
 from tapegrad.ops import activations, arithmetic, pooling, reductions, resampling, shape, unary
 from tapegrad.ops.checks import refuse_dtypes
@@ -306,6 +307,8 @@ def _avg_pool(
     counted = "padded" if count_include_pad else "inside"
     samplings = windows(name, dims, _shape(input), *arguments, 1, ceil_mode, counted, divisor_override)
     refuse_dtypes(_kernel(name), input._spec, bool=True, integral=input.dtype is not int64, complex=True)
+    if dims == 3 and input.dtype.category == FLOATING and input.dtype.itemsize < 4:
+        raise unsupported(_kernel(name), input.dtype)
     return _sampled(resampling.AVERAGES, input, samplings)
 
 
@@ -394,9 +397,15 @@ def avg_pool3d(
 def _adaptive_avg_pool(dims: int, input: Tensor, output_size: Any) -> Tensor:
     name = f"adaptive_avg_pool{dims}d"
     samplings = adaptive(name, dims, _shape(input), hashable(output_size))
-    refuse_dtypes(_kernel(name), input._spec, bool=True, integral=True, complex=True)
+    one = all(sampling.size == 1 for sampling in samplings)
+    if one and input.dtype.category < FLOATING:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"{input.dtype.scalar_name}"
+        )
+    refuse_dtypes(_kernel(name), input._spec, bool=True, integral=True, complex=not one)
     _check_pooled(input, samplings)
-    if all(sampling.size == 1 for sampling in samplings):
+    if one:
         return _mean(input, dims)
     return _sampled(resampling.ADAPTIVE_AVERAGES, input, samplings)
 

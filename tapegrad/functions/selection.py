@@ -22,6 +22,7 @@ from tapegrad.bindings.scalars import (
     refuse_unfitting,
     unsupported,
 )
+from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
 from tapegrad.functions.arithmetic import pair
 from tapegrad.functions.unary import declare
@@ -93,11 +94,15 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if all(isinstance(bound, Tensor) for bound in bounds):
         _refuse_complex_bounds(input, min, max)
-        refuse("clamp_cpu", (input, *bounds), BOOL)
+        if len(bounds) == 2:
+            refuse("clamp_cpu", (input, *bounds), BOOL)
         return selection.clamp_tensor(input, min, max)
     if not all(map(is_number, bounds)):
         raise no_overload("clamp", (input, min, max), _CLAMP)
     _refuse_complex_bounds(input, *[python_number(bound) for bound in bounds])
+    if own.category == BOOL:
+        which = "" if len(bounds) == 2 else "max_" if min is None else "min_"
+        refuse(f"clamp_{which}scalar_cpu", (input, *map(python_number, bounds)), BOOL)
     return selection.clamp(input, _bound(min, input), _bound(max, input))
 
 
@@ -117,6 +122,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     if not is_number(min):
         raise no_overload("clamp_min", (input, min), _with_number("min"))
     _refuse_complex_bounds(input, python_number(min))
+    refuse("clamp_min_scalar_cpu", (input, python_number(min)), BOOL)
     return selection.clamp_min(input, _bound(min, input))
 
 
@@ -136,6 +142,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
     if not is_number(max):
         raise no_overload("clamp_max", (input, max), _with_number("max"))
     _refuse_complex_bounds(input, python_number(max))
+    refuse("clamp_max_scalar_cpu", (input, python_number(max)), BOOL)
     return selection.clamp_max(input, _bound(max, input))
 
 
@@ -194,6 +201,12 @@ def _select(condition: Tensor, x: Any, y: Any) -> Tensor:
         raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
             + condition.dtype.scalar_name
+        )
+    if condition.dtype.name == "uint8":
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+            "version of PyTorch. Use a boolean condition instead.",
+            stacklevel=5,
         )
     beside = next((value.dtype for value in (x, y) if isinstance(value, Tensor)), condition.dtype)
     x, y = [value if isinstance(value, Tensor) else element_of(value, beside) for value in (x, y)]

@@ -197,7 +197,10 @@ def for_each_example(function: Callable[[np.ndarray], np.ndarray], tensor: Tenso
 
 @public(
     "torch", "Tensor",
-    out=Out("nonzero: Expected out tensor to have scalar type {R} but got scalar type{O}", derivative=False),
+    out=Out(
+        "nonzero: Expected out tensor to have scalar type {R} but got scalar type{O}", derivative=False,
+        single="nonzero does not support the out kwarg when as_tuple is True",
+    ),
 )  # fmt: skip
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero: int64 of shape (number, ndim), or a tuple with one tensor for each
@@ -284,7 +287,7 @@ def searchsorted(
         sorted_sequence = gathering.gather(sorted_sequence, sorter, axis=sorted_sequence.ndim - 1)
     values = _scalar(input, sorted_sequence) if is_scalar(input) else input
     for given in (sorted_sequence, values):
-        if given.dtype.is_complex:
+        if given.dtype.is_complex or given.dtype is dtypes.bool:
             raise unsupported("searchsorted_out_cpu", given.dtype)
     return sorting.searchsorted(
         sorted_sequence, values, right=right, dtype=dtypes.int32 if out_int32 else dtypes.int64

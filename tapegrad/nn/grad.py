@@ -23,7 +23,7 @@ def _of_input(convolve: Callable, name: str) -> Callable:
         dilation: Any = 1, groups: int = 1,
     ) -> Tensor:  # fmt: skip
         input = zeros(input_size, dtype=grad_output.dtype, device=grad_output.device, requires_grad=True)
-        return _gradient(convolve, (input, weight), input, grad_output, (stride, padding, dilation, groups))
+        return _gradient(convolve, weight, (input, weight), input, grad_output, (stride, padding, dilation, groups))
 
     return _named(of_input, name, f"The gradient of ``{name.partition('_')[0]}`` for an input of this shape.")
 
@@ -34,13 +34,15 @@ def _of_weight(convolve: Callable, name: str) -> Callable:
         dilation: Any = 1, groups: int = 1,
     ) -> Tensor:  # fmt: skip
         weight = zeros(weight_size, dtype=grad_output.dtype, device=grad_output.device, requires_grad=True)
-        return _gradient(convolve, (input, weight), weight, grad_output, (stride, padding, dilation, groups))
+        return _gradient(convolve, input, (input, weight), weight, grad_output, (stride, padding, dilation, groups))
 
     return _named(of_weight, name, f"The gradient of ``{name.partition('_')[0]}`` for a weight of this shape.")
 
 
-def _gradient(convolve: Callable, given: tuple, wanted: Tensor, grad_output: Tensor, settings: tuple) -> Any:
-    recorded = is_grad_enabled()
+def _gradient(
+    convolve: Callable, other: Tensor, given: tuple, wanted: Tensor, grad_output: Tensor, settings: tuple
+) -> Any:
+    recorded = is_grad_enabled() and (other.requires_grad or grad_output.requires_grad)
     with enable_grad():
         output = convolve(*given, None, *settings)
     (found,) = grad(output, wanted, grad_output, create_graph=recorded, materialize_grads=True)

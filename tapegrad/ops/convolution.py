@@ -78,7 +78,10 @@ def _check_dtypes(specs: Sequence, settings: dict) -> None:
         if x.dtype.category == FLOATING and x.dtype.itemsize == 2:
             raise RuntimeError(f"{names} or input should be a MKLDNN tensor and weight is a dense tensor")
         raise RuntimeError(f"expected scalar type {x.dtype.scalar_name} but found {weight.dtype.scalar_name}")
-    refuse_dtypes(f"slow_conv{x.ndim - 2}d_cpu", x, bool=True)
+    dims = max(x.ndim - 2, 2)
+    if "output_size" in settings:
+        refuse_dtypes(f"slow_conv_transpose{dims}d_out_cpu", x, bool=True, integral=x.dtype.name != "int64")
+    refuse_dtypes("slow_conv2d_cpu" if dims == 2 else "compute_columns3d", x, bool=True)
 
 
 def bias_sizes(plan: Plan) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.dispatch.error_nodes import DelayedError
+from tapegrad.dispatch.levels import not_further, tracked
 from tapegrad.execution.dtypes import as_dtype
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.ops import conventions
@@ -20,6 +20,7 @@ from tapegrad.ops.memory_formats import as_input, gradient_as_input, gradient_ke
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.selection import masked, where
 from tapegrad.ops.shape import Shape, view
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -207,17 +208,16 @@ def _once(found: Any, x: Any, index: Any, src: Any, axis: int, slices: bool) -> 
     """A derivative for ``src``, that has none itself, where several zeros go to one place: it needs all others there.
     Raises RuntimeError: PyTorch's message, at once if it is to be differentiated in forward mode.
     """
-    recorded = isinstance(found, Tensor) and (found._spec.requires_grad or found._spec.dual)
-    if not recorded or not (numbers_of(_zeros_beside(x, index, src, axis)) > 1).any():
+    if not isinstance(found, Tensor) or not tracked(found, thread.modes):
+        return found
+    if not (numbers_of(_zeros_beside(x, index, src, axis)) > 1).any():
         return found
     function, name = ("index_reduce", "source") if slices else ("scatter_reduce", "src")
     message = (
         f"{function}(): Double backward is unsupported for {name} when >1 zeros in {name} are scattered to the same "
         "position in self"
     )
-    if found._spec.dual:
-        raise RuntimeError(message)
-    return DelayedError(message, 1)(found)
+    return not_further(found, message)
 
 
 def _ones(x: Any) -> Any:

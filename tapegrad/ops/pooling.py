@@ -19,7 +19,7 @@ from tapegrad.execution.sizes import at_most
 from tapegrad.ops.kinds import general, linear
 from tapegrad.ops.memory_formats import IMAGES
 from tapegrad.ops.operator import Operator
-from tapegrad.ops.resampling import Sampling, library, on_axis, taken, tapped, taps
+from tapegrad.ops.resampling import Sampling, library, on_axis, refuse_nothing, taken, tapped, taps
 
 
 def _flat(x: Any, dims: int) -> Any:
@@ -81,6 +81,8 @@ def _apart(samplings: tuple[Sampling, ...]) -> bool:
 def _to_places(g_out: Any, x: Any, indices: Any, samplings: tuple[Sampling, ...]) -> Any:
     """The gradient of max pooling: what each window is given, at its index."""
     lengths = tuple(x.shape[x.ndim - len(samplings) :])
+    if samplings[-1].kind == "adaptive":
+        refuse_nothing(f"adaptive_max_pool{max(len(samplings), 2)}d", g_out)
     if _apart(samplings) and all(isinstance(length, int) for length in lengths):
         return window_scatter(g_out, indices, lengths=lengths, samplings=samplings)
     return plane_scatter(g_out, indices, lengths=lengths)
@@ -107,6 +109,10 @@ def _greatest(x: Any, axis: int, sampling: Sampling, places: Any) -> tuple[Any, 
     """
     positions, _ = taps(sampling, x.shape[axis])
     lowest = _lowest(x.dtype)
+    if not positions.size:
+        nothing = (*x.shape[:axis], sampling.size, *x.shape[axis + 1 :])
+        position = jnp.zeros(nothing, jnp.int32)
+        return jnp.zeros(nothing, x.dtype), position, None if places is None else position
     first = library(positions).take_along_axis(positions, (positions >= 0).argmax(0)[None], 0)[0]
     shape = (*x.shape[:axis], sampling.size, *x.shape[axis + 1 :])
     whole = not sampling.low  # no window begins in the padding: its first element is the best so far

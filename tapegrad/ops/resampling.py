@@ -315,6 +315,25 @@ def _by_input(g: Any, x: Any, samplings: tuple[Sampling, ...]) -> Any:
     return _adjoint(g, x.shape, samplings)
 
 
+def refuse_nothing(name: str, g: Any) -> None:
+    """Refuse a gradient of an adaptive pooling to nothing. Raises RuntimeError: PyTorch's message."""
+    if 0 in g.shape[1:]:
+        raise RuntimeError(
+            f"{name}_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output "
+            f"has sizes {list(g.shape)} with dimension {g.shape.index(0, 1)} being empty"
+        )
+
+
+def _of_averages(name: str) -> Callable:
+    """The formula of an adaptive average."""
+
+    def formula(g: Any, x: Any, samplings: tuple[Sampling, ...]) -> Any:
+        refuse_nothing(name, g)
+        return _adjoint(g, x.shape, samplings)
+
+    return formula
+
+
 def sampled(attribute: str) -> Callable[[Any], tuple]:
     """A saved field: an attribute of the samplings, for each dimension."""
     return lambda plan: tuple(getattr(sampling, attribute) for sampling in plan.settings["samplings"])
@@ -338,8 +357,10 @@ AVERAGES = {
 """Average pooling, by the number of dimensions of space: lines are pooled as planes."""
 
 ADAPTIVE_AVERAGES = {
-    2: _declare("adaptive_avg_pool2d", _by_input, aten="_adaptive_avg_pool2d", again="zeros", **IMAGES),
-    3: _declare("adaptive_avg_pool3d", _by_input, aten="_adaptive_avg_pool3d", again="zeros"),
+    2: _declare(
+        "adaptive_avg_pool2d", _of_averages("adaptive_avg_pool2d"), aten="_adaptive_avg_pool2d", again="zeros", **IMAGES
+    ),
+    3: _declare("adaptive_avg_pool3d", _of_averages("adaptive_avg_pool3d"), aten="_adaptive_avg_pool3d", again="zeros"),
 }
 
 

@@ -62,8 +62,9 @@ class ASGD(PerParameter):
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         step, lr, lambd = counted(state, group), scalar(group["lr"]), group["lambd"]
-        read = {"capturable": group["capturable"]}  # though it be differentiable: they depend on no gradient
-        rate, weight, mean = value_of(state["eta"], read), value_of(state["mu"], read), state["ax"]
+        rate, weight, mean = value_of(state["eta"], group), value_of(state["mu"], group), state["ax"]
+        if group["differentiable"] and not group["capturable"]:  # they depend on no gradient, and are written below
+            rate, weight = rate.item(), weight.item()
         p.mul_(1 - lambd * rate)
         add_scaled(p, grad, -rate)
         if isinstance(weight, Tensor) or weight != 1:

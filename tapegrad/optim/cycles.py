@@ -113,7 +113,9 @@ class CyclicLR(_WithMomentum):
     def _choose_scale(self) -> None:
         """Keep the height by the mode under PyTorch's name, if there is no function of the user's."""
         if self._scale_fn_custom is None:
-            heights = {"triangular2": _halved, "exp_range": partial(_power, self.gamma)}
+            heights: dict[str, Callable[[float], float]] = {
+                "triangular2": _halved, "exp_range": partial(_power, self.gamma)
+            }  # fmt: skip
             self._scale_fn_ref = heights.get(self.mode, _constant)
 
     def get_lr(self) -> list[Any]:

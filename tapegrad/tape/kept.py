@@ -96,6 +96,10 @@ def file_name() -> str:
     return f"written-{digest(repr([versions, list(sources())]).encode()).hex()}.bin"
 
 
+Table = dict[bytes, tuple[int, int, bytes]]
+"""Where entries begin, their lengths and digests, by key."""
+
+
 class KeptFile:
     """A file of entries, and its table of contents: for each key where its entry begins, its length, and its digest.
 
@@ -113,7 +117,7 @@ class KeptFile:
         table = self._memory[HEADER : HEADER + length]
         if digest(table) != expected:
             raise ValueError("it is damaged")
-        self.table: dict[bytes, tuple[int, int, bytes]] = marshal.loads(table)
+        self.table: Table = marshal.loads(table)
         self._start = HEADER + length
 
     def find(self, key: bytes) -> bytes | None:
@@ -125,15 +129,20 @@ class KeptFile:
         found = self._memory[self._start + begin : self._start + begin + length]
         return found if digest(found) == expected else None
 
+    @property
+    def entries(self) -> bytes:
+        """All entries, as they are: who reads one compares it with its digest."""
+        return self._memory[self._start :]
 
-def packed(entries: dict[bytes, bytes]) -> bytes:
-    """The bytes of a file."""
-    table, begin = {}, 0
-    for key, entry in entries.items():
+
+def joined(table: Table, before: bytes, new: dict[bytes, bytes]) -> list[bytes]:
+    """The parts of a file: that of a table of contents and its entries, and new ones."""
+    table, begin = dict(table), len(before)
+    for key, entry in new.items():
         table[key] = begin, len(entry), digest(entry)
         begin += len(entry)
     contents = marshal.dumps(table)
-    return b"".join([digest(contents), len(contents).to_bytes(8, "little"), contents, *entries.values()])
+    return [digest(contents), len(contents).to_bytes(8, "little"), contents, before, *new.values()]
 
 
 class Keeper:
@@ -197,23 +206,23 @@ class Keeper:
             return
         with contextlib.suppress(OSError):
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._replace(packed(self._merged()))
+            self._replace(self._with_new())
             self.new = {}
             self._drop_others()
 
-    def _merged(self) -> dict[bytes, bytes]:
+    def _with_new(self) -> list[bytes]:
         there = self._read()
-        before = {} if there is None else {key: there.find(key) for key in there.table}
-        entries = {key: entry for key, entry in before.items() if entry is not None} | self.new
-        if sum(map(len, entries.values())) <= LIMIT:
-            return entries
-        return {key: entry for key, entry in entries.items() if key in self.used or key in self.new}
+        table, before = ({}, b"") if there is None else (there.table, there.entries)
+        if there is None or len(before) + sum(map(len, self.new.values())) <= LIMIT:
+            return joined(table, before, self.new)
+        used = {key: there.find(key) for key in self.used}
+        return joined({}, b"", {key: entry for key, entry in used.items() if entry is not None} | self.new)
 
-    def _replace(self, data: bytes) -> None:
+    def _replace(self, parts: list[bytes]) -> None:
         handle, name = tempfile.mkstemp(dir=self.directory, prefix="written-")  # nobody else may write to it
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(data)
+                file.writelines(parts)
             os.replace(name, self.path)  # type: ignore[arg-type]
         except BaseException:
             os.unlink(name)

@@ -48,8 +48,12 @@ class TensorMethods:
         """A leaf of the same class that shares the data, with the same attributes."""
     def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor:
         """A leaf with data, gradient and attributes of its own; tensors that share data still do in the copy."""
+    def __delitem__(self, index: Any) -> None:
+        """Raise TypeError: a tensor has all of its elements."""
     def __dir__(self) -> list[_str]:
         """The names of attributes, without those that only warn, and those that only other tensors have."""
+    def __div__(self, other: Any) -> Any:
+        """``input / other``, broadcast; either may be a number."""
     def __dlpack__(self, *, stream: Any = ..., max_version: Any = ..., dl_device: Any = ..., copy: _bool | None = ...) -> Any:
         """A DLPack capsule that shares the data with other libraries: on the CPU writes are seen on both sides."""
     def __dlpack_device__(self) -> tuple[_int, _int]:
@@ -69,19 +73,19 @@ class TensorMethods:
     def __gt__(self, other: Any) -> Tensor:
         """``x > y``. Broadcast; ``other`` is a tensor or a number; the result is boolean."""
     def __iadd__(self, other: Any) -> Self:
-        ...
+        """In-place version of ``add``."""
     def __iand__(self, other: Any) -> Self:
-        ...
+        """In-place version of ``__and__``."""
     def __idiv__(self, other: Any) -> Self:
-        ...
+        """In-place version of ``div``."""
     def __ifloordiv__(self, other: Any) -> Self:
-        ...
+        """In-place version of ``floor_divide``."""
     def __ilshift__(self, other: Any) -> Self:
-        ...
+        """In-place version of ``__lshift__``."""
     def __imod__(self, other: Any) -> Self:
-        ...
+        """In-place version of ``remainder``."""
     def __imul__(self, other: Any) -> Self:
-        ...
+        """In-place version of ``mul``."""
     def __index__(self) -> _int:
         """The only element of an integral or boolean tensor, to index sequences with."""
     def __int__(self) -> _int:
@@ -89,31 +93,33 @@ class TensorMethods:
     def __invert__(self) -> Tensor:
         """All bits flipped; of booleans, "not"."""
     def __ior__(self, other: Any) -> Self:
-        ...
+        """In-place version of ``__or__``."""
     def __ipow__(self, other: Any) -> Self:
-        ...
+        """In-place version of ``pow``."""
     def __irshift__(self, other: Any) -> Self:
-        ...
+        """In-place version of ``__rshift__``."""
     def __isub__(self, other: Any) -> Self:
-        ...
+        """In-place version of ``sub``."""
     def __iter__(self) -> Iterator[Tensor]:
         """Over the first dimension. Classes and modes override ``unbind``."""
     def __itruediv__(self, other: Any) -> Self:
-        ...
+        """In-place version of ``div``."""
     def __ixor__(self, other: Any) -> Self:
-        ...
+        """In-place version of ``__xor__``."""
     def __jax_array__(self) -> jax.Array:
         """What jax's functions see of a tensor that is given to them: its array, if no history would be lost."""
     def __le__(self, other: Any) -> Tensor:
         """``x <= y``. Broadcast; ``other`` is a tensor or a number; the result is boolean."""
     def __len__(self) -> _int:
         """The length of the first dimension."""
+    def __long__(self) -> _int:
+        """The only element as an int, cut off towards zero; nan and infinity raise as Python's do."""
     def __lshift__(self, other: Any) -> Tensor:
         """``x << y``; 0 if shifted by more bits than there are, or by a negative number. Broadcast; either may be a number."""
     def __lt__(self, other: Any) -> Tensor:
         """``x < y``. Broadcast; ``other`` is a tensor or a number; the result is boolean."""
     def __matmul__(self, other: Any) -> Tensor:
-        """``torch.matmul(self, other)``."""
+        """The matrix product; a vector is a row on the left and a column on the right, more dimensions are batches."""
     def __mod__(self, other: Any) -> Tensor:
         """``input`` modulo ``other``, with the sign of ``other``; either may be a number."""
     def __mul__(self, other: Any) -> Tensor:
@@ -122,6 +128,8 @@ class TensorMethods:
         """Whether different. Broadcast; ``other`` is a tensor or a number; the result is boolean."""
     def __neg__(self) -> Tensor:
         """``-x``."""
+    def __nonzero__(self) -> _bool:
+        """Whether the only element is not zero."""
     def __or__(self, other: Any) -> Tensor:
         """The bits set in either. Broadcast; either may be a number."""
     def __pos__(self) -> Tensor:
@@ -132,7 +140,7 @@ class TensorMethods:
         """``input + alpha * other``, broadcast; either may be a number."""
     def __rand__(self, other: Any) -> Tensor:
         """The bits set in both. Broadcast; either may be a number."""
-    def __rdiv__(self, other: Any) -> Tensor:
+    def __rdiv__(self, other: Any) -> Any:
         """``other / self``."""
     def __reduce_ex__(self, proto: _int) -> tuple:
         """How a tensor is pickled: data, whether it requires grad, attributes; no gradient and no history."""
@@ -145,7 +153,7 @@ class TensorMethods:
     def __rlshift__(self, other: Any) -> Tensor:
         """``x << y``; 0 if shifted by more bits than there are, or by a negative number. Broadcast; either may be a number."""
     def __rmatmul__(self, other: Any) -> Tensor:
-        """``torch.matmul(other, self)``."""
+        """The matrix product; a vector is a row on the left and a column on the right, more dimensions are batches."""
     def __rmod__(self, other: Any) -> Tensor:
         """``input`` modulo ``other``, with the sign of ``other``; either may be a number."""
     def __rmul__(self, other: Any) -> Tensor:

@@ -16,7 +16,7 @@ is not recorded) and where memory is written to (``refuse_inference``). That not
 
 from __future__ import annotations
 
-from operator import attrgetter
+from operator import attrgetter, index
 from typing import Any, SupportsIndex, overload
 
 from tapegrad.caches import Cache, Interned
@@ -24,7 +24,22 @@ from tapegrad.execution import devices, dtypes
 from tapegrad.execution.sizes import check_size
 from tapegrad.tensor.geometry import contiguous_strides, is_dense
 
-_item = tuple.__getitem__
+_item, _tuple = tuple.__getitem__, tuple.__new__
+
+
+def _length(item: Any, position: int) -> int:
+    """An integer, whatever its type is, as a Python one."""
+    try:
+        length = index(item)
+    except TypeError:
+        module = "numpy." if type(item).__module__ == "numpy" else ""
+        raise TypeError(
+            f"torch.Size() takes an iterable of 'int' (item {position} is '{module}{type(item).__name__}')"
+        ) from None
+    if not -(2**63) <= length < 2**63:
+        raise ValueError("Overflow when unpacking long long")
+    return length
+
 
 
 class Size(tuple[int, ...]):
@@ -36,6 +51,18 @@ class Size(tuple[int, ...]):
 
     __slots__ = ()
 
+    def __new__(cls, *lengths: Any, **keywords: Any) -> Size:
+        """Lengths from something iterable. Raises TypeError, ValueError: PyTorch's messages, for what is no int64."""
+        made = _tuple(cls, *lengths, **keywords)
+        if all(type(length) is int and -(2**63) <= length < 2**63 for length in made):
+            return made
+        return _tuple(cls, map(_length, made, range(len(made))))
+
+    @classmethod
+    def of(cls, lengths: Any) -> Size:
+        """A size of what is known to be lengths: integers, or symbols that stand for some."""
+        return _tuple(cls, lengths)
+
     def numel(self) -> int:
         """How many elements a tensor of this shape has."""
         result = 1
@@ -44,25 +71,25 @@ class Size(tuple[int, ...]):
         return result
 
     @overload
-    def __getitem__(self, index: SupportsIndex) -> int: ...
+    def __getitem__(self, place: SupportsIndex) -> int: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Size: ...
+    def __getitem__(self, place: slice) -> Size: ...
 
-    def __getitem__(self, index: Any) -> Any:
-        if type(index) is int:
-            return _item(self, index)
-        item = _item(self, index)
-        return Size(item) if isinstance(index, slice) else item
+    def __getitem__(self, place: Any) -> Any:
+        if type(place) is int:
+            return _item(self, place)
+        item = _item(self, place)
+        return Size.of(item) if isinstance(place, slice) else item
 
     def __add__(self, other: tuple) -> Size:
-        return Size(tuple(self) + tuple(other))
+        return Size.of(tuple(self) + tuple(other))
 
     def __radd__(self, other: tuple) -> Size:
-        return Size(tuple(other) + tuple(self))
+        return Size.of(tuple(other) + tuple(self))
 
     def __mul__(self, times: Any) -> Size:
-        return Size(tuple(self) * times)
+        return Size.of(tuple(self) * times)
 
     __rmul__ = __mul__
 
@@ -138,7 +165,7 @@ class Spec:
         dtype, device = flags[:2]
         check_size(shape, dtype.itemsize, device.type, owned=strides is None or is_dense(shape, strides))
         spec = object.__new__(cls)
-        spec.shape, spec.strides, spec.flags = Size(shape), strides, flags
+        spec.shape, spec.strides, spec.flags = Size.of(shape), strides, flags
         (
             spec.dtype, spec.device, spec.requires_grad, spec.plain, spec.overrides, spec.inference, spec.dual, _,
             spec.window, spec.level, spec.misfit,

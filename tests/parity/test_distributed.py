@@ -56,3 +56,40 @@ torch.distributed.destroy_process_group()
 @pytest.mark.parametrize("line", ALONE.strip().splitlines())
 def test_without_a_group(line):
     same_transcript(f"import importlib; importlib.import_module(torch.__name__ + '.distributed'); {line}")
+
+
+OF_ONE = """
+import os, sys
+from importlib import import_module
+torch = import_module(sys.argv[1])
+group = import_module(f"{sys.argv[1]}.distributed")
+group.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{sys.argv[2]}", rank=0, world_size=1)
+module = torch.nn.Linear(2, 1)
+with torch.no_grad():
+    module.weight.fill_(0.5), module.bias.fill_(1.0)
+parallel = torch.nn.parallel.DistributedDataParallel(module)
+optimizer = torch.optim.SGD(parallel.parameters(), lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    loss = (parallel(torch.tensor([[1.0, 2.0]])) ** 2).sum()
+    loss.backward()
+    optimizer.step()
+    print(float(loss.detach()))
+with parallel.no_sync():
+    parallel(torch.ones(1, 2)).sum().backward()
+print([p.grad.tolist() for p in parallel.parameters()], sorted(parallel.state_dict()), parallel.module is module)
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+@pytest.mark.once("it computes in processes of its own")
+def test_a_process_alone():
+    path = os.pathsep.join([ROOT, os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": path, "XLA_FLAGS": ""}
+    said = []
+    for name in ("torch", "tapegrad"):
+        command = [sys.executable, "-W", "ignore", "-c", OF_ONE, name, str(free_port("127.0.0.1"))]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
+        said.append(done.stdout)
+    assert said[0] == said[1] != ""

@@ -6,6 +6,7 @@ import operator
 import numpy as np
 import pytest
 import torch as pytorch
+from transcripts import same_transcript
 
 from tapegrad.execution import devices, dtypes, promotion
 from tapegrad.execution.dtypes import ALL_DTYPES
@@ -229,3 +230,96 @@ def test_default_device():
                 assert repr(default()) == "device(type='cpu', index=0)"
             assert repr(default()) == "device(type='meta')" == repr(entered)
         assert repr(default()) == "device(type='cpu')"
+
+
+TAKEN = """
+x=torch.tensor([True,False]); x.add_(True); x
+x=torch.tensor([True,False]); x.add_(torch.tensor([True,True])); x
+x=torch.tensor([True,False]); x.add_(1); x
+x=torch.tensor([True,False]); x.sub_(True); x
+x=torch.tensor([True,False]); x.mul_(True); x
+x=torch.tensor([True,False]); x.add_(True,alpha=True); x
+x=torch.tensor([True,False]); x.add_(torch.tensor(True),alpha=2); x
+x=torch.tensor([True,False]); torch.add(x,x,alpha=True)
+x=torch.tensor([1j,2]); x.add_(1j); x
+x=torch.tensor([1j,2]); x.add_(1,alpha=1j); x
+x=torch.tensor([1.,2]); x.add_(1j); x
+x=torch.tensor([1.,2]); x.add_(1,alpha=1j); x
+x=torch.tensor([1j,2]); x.add_(torch.tensor([1.,2]),alpha=2.5); x
+x=torch.tensor([1j,2]); x.div_(2); x
+x=torch.tensor([True,False]).clamp(0,1)
+torch.tensor([True,False]).clamp(min=True)
+torch.tensor([True,False]).clamp(max=0)
+torch.tensor([True,False]).clamp(False,True)
+x=torch.tensor([True,False]); x.clamp_(0,1); x
+x=torch.tensor([True,False]); x.clamp_(False,True); x
+torch.clamp(torch.tensor([True,False]),torch.tensor([False,False]))
+torch.clamp(torch.tensor([True,False]),torch.tensor([0,0]),torch.tensor([1,1]))
+torch.clamp_min(torch.tensor([True,False]),1)
+torch.clamp_max(torch.tensor([True,False]),0)
+torch.clamp(torch.tensor([1j]),0,1)
+torch.clamp(torch.tensor([True]),0.5,1)
+F.adaptive_avg_pool2d(torch.tensor([[[1j,2.],[3,4]]]),1)
+F.adaptive_avg_pool2d(torch.tensor([[[1j,2.],[3,4]]]),2)
+F.adaptive_avg_pool2d(torch.tensor([[[1,2],[3,4]]]),1)
+F.adaptive_avg_pool1d(torch.tensor([[1j,2.]]),1)
+F.adaptive_avg_pool1d(torch.tensor([[1j,2.]]),2)
+F.adaptive_avg_pool3d(torch.tensor([[[[1j,2.]]]]),1)
+F.adaptive_avg_pool3d(torch.tensor([[[[1j,2.]]]]),(1,1,2))
+F.adaptive_avg_pool2d(torch.tensor([[[True]]]),1)
+F.avg_pool2d(torch.tensor([[[1,2],[3,4]]]),2)
+F.avg_pool3d(torch.tensor([[[[1,2],[3,4]]]]),(1,2,2))
+F.avg_pool3d(torch.ones(1,2,2,2,dtype=torch.float16),2)
+F.avg_pool2d(torch.tensor([[[1j,2],[3,4]]]),2)
+F.max_pool2d(torch.tensor([[[1,2],[3,4]]]),2)
+F.pad(torch.tensor([[True,False]]),(1,0),'reflect')
+F.pad(torch.tensor([[True,False]]),(1,0),'replicate')
+F.pad(torch.tensor([[[True,False]]]),(1,0),'replicate')
+F.pad(torch.tensor([[True,False]]),(1,0),'circular')
+F.pad(torch.tensor([[True,False]]),(1,0))
+F.pad(torch.ones(1,1,2,2).bool(),(1,0,1,0),'reflect')
+F.pad(torch.ones(1,1,2,2).bool(),(1,0,1,0),'replicate')
+F.pad(torch.ones(1,1,2,2,2).bool(),(1,0,1,0,0,0),'reflect')
+F.pad(torch.tensor([[1j,2]]),(1,0),'reflect')
+F.prelu(torch.tensor([1,-2]),torch.tensor([2]))
+F.prelu(torch.tensor([1j]),torch.tensor([1j]))
+F.prelu(torch.tensor([True]),torch.tensor([True]))
+torch.ones(2,2).bool().index_reduce(0,torch.tensor([0]),torch.ones(1,2).bool(),'prod')
+torch.ones(2,2).bool().index_reduce(0,torch.tensor([0]),torch.ones(1,2).bool(),'prod',include_self=False)
+torch.ones(2,2).cfloat().index_reduce(0,torch.tensor([0]),torch.ones(1,2).cfloat(),'prod')
+torch.ones(2,2).cfloat().index_reduce(0,torch.tensor([0]),torch.ones(1,2).cfloat(),'mean',include_self=False)
+torch.ones(2,2).bool().index_reduce(0,torch.tensor([0]),torch.ones(1,2).bool(),'amax')
+torch.ones(2,2).bool().index_reduce(0,torch.tensor([0]),torch.ones(1,2).bool(),'mean')
+torch.ones(2,2).cfloat().index_reduce(0,torch.tensor([0]),torch.ones(1,2).cfloat(),'amin')
+torch.ones(2).bool().index_reduce(0,torch.tensor([0]),torch.ones(1).bool(),'prod')
+F.local_response_norm(torch.ones(1,2,3).long(),2)
+F.local_response_norm(torch.ones(1,2,3).int(),2)
+torch.bucketize(torch.tensor([True]),torch.tensor([False,True]))
+F.embedding(torch.tensor([0]),torch.ones(2,2).long(),max_norm=1.)
+F.conv_transpose1d(torch.ones(1,1,3).int(),torch.ones(1,1,2).int())
+F.conv_transpose1d(torch.ones(1,1,3).long(),torch.ones(1,1,2).long())
+F.conv_transpose2d(torch.ones(1,1,3,3).int(),torch.ones(1,1,2,2).int())
+F.conv_transpose3d(torch.ones(1,1,3,3,3).int(),torch.ones(1,1,2,2,2).int())
+F.conv1d(torch.ones(1,1,3).int(),torch.ones(1,1,2).int())
+F.conv1d(torch.ones(1,1,3).bool(),torch.ones(1,1,2).bool())
+F.conv3d(torch.ones(1,1,3,3,3).bool(),torch.ones(1,1,2,2,2).bool())
+torch.clamp(torch.tensor([True,False]),torch.tensor([False,False]),torch.tensor([True,True]))
+torch.clamp(torch.tensor([True,False]),max=torch.tensor([False,True]))
+torch.clamp_min(torch.tensor([True,False]),True)
+torch.clamp_max(torch.tensor([True,False]),False)
+torch.clamp_min(torch.tensor([True,False]),torch.tensor([False,True]))
+torch.tensor([True,False]).clamp(max=False)
+torch.tensor([True,False]).clamp_min_(True)
+torch.tensor([True]).clamp(0,True)
+torch.tensor([1]).clamp(False,True)
+torch.tensor([True]).clamp(torch.tensor(False),True)
+torch.clip(torch.tensor([True]),False,True)
+torch.tensor([True]).clamp(torch.tensor(0),torch.tensor(1))
+""".strip().splitlines()
+"""Calls with dtypes that PyTorch's kernels take or refuse."""
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_what_kernels_take(which):
+    for line in TAKEN[which::4]:
+        same_transcript(f"F = torch.nn.functional; {line}")

@@ -374,6 +374,18 @@ def test_an_operand_that_shares_memory_with_what_is_written_to():
         assert torch.equal(found, 2 * values(torch) * tangent(torch))
 
 
+def test_what_is_detached_in_place_has_no_tangent():
+    def account(torch):
+        with level(torch):
+            y, dual = make(torch) * 3, make(torch)
+            torch.detach_(y)
+            kept = [dual.detach(), dual.data, (dual * 2).detach().sin(), dual.clone()]
+            refused = attempt(dual.detach_)
+            return [parts(torch, y)[1], y.requires_grad, refused[:2], [parts(torch, one)[1] for one in kept]]
+
+    agree(account)
+
+
 def test_a_level_belongs_to_its_thread():
     """In PyTorch they are of the process. Here other threads compute without tangents, and have levels of their own."""
     import threading

@@ -1,5 +1,7 @@
 """Custom functions inside ``vmap`` on both; and what works with transforms only here."""
 
+import math
+
 import pytest
 from custom import function
 from custom_levels import doubled, everywhere, matrix, product, vector, writer
@@ -185,3 +187,85 @@ def test_backward_inside_a_transform():
     assert torch.equal(gradient(x), (x**3).sum())
     assert torch.equal(torch.func.grad(gradient)(x), 2 * x * x)  # y is a constant
     assert torch.equal(torch.func.vmap(torch.func.grad(gradient))(X), 2 * X * X)
+
+
+# -- what is mapped over -----------------------------------------------------------------------------------------------
+
+
+def telling(torch, told, returns):
+    """A function whose ``vmap`` tells what it is given."""
+
+    class Telling(torch.autograd.Function):
+        @staticmethod
+        def forward(x, y, k):
+            told.append(["forward", tuple(x.shape)])
+            return x * k
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            told.append(["setup", tuple(inputs[0].shape)])
+            ctx.k = inputs[2]
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.k, None, None
+
+        @staticmethod
+        def vmap(info, in_dims, x, y, k):
+            shapes = [tuple(one.shape) if isinstance(one, torch.Tensor) else one for one in (x, y)]
+            told.append([info.batch_size, info.randomness, in_dims, shapes, type(info).__name__])
+            return returns(Telling.apply(x, y, k), in_dims[0])
+
+    return Telling
+
+
+RETURNS = {
+    "as it came": lambda out, dim: (out, dim),
+    "at the end": lambda out, dim: (out, None) if dim is None else (out.movedim(dim, -1), out.ndim - 1),
+    "from the end": lambda out, dim: (out, None) if dim is None else (out.movedim(dim, -1), -1),
+}
+MAPS = {
+    "first": lambda torch, f: torch.vmap(f)(*given(torch, 3, 4)),
+    "second": lambda torch, f: torch.vmap(f, in_dims=1)(*given(torch, 4, 3)),
+    "one and the other": lambda torch, f: torch.vmap(f, in_dims=(1, 0))(*given(torch, 3, 3)),
+    "from the end": lambda torch, f: torch.vmap(f, in_dims=-1, out_dims=-1)(*given(torch, 2, 4, 3)),
+    "one shared": lambda torch, f: torch.vmap(f, in_dims=(None, 1))(*given(torch, 4, 3)),
+    "captured": lambda torch, f: torch.vmap(lambda x: f(x, given(torch, 4)[0]), in_dims=1)(given(torch, 4, 3)[0]),
+    "a number": lambda torch, f: torch.vmap(lambda x: f(x, 5), in_dims=1)(given(torch, 4, 3)[0]),
+    "a tree": lambda torch, f: torch.vmap(lambda d: f(d["x"], d["y"]), in_dims=({"x": 1, "y": 0},))(
+        dict(zip("xy", given(torch, 3, 3), strict=True))
+    ),
+    "a result": lambda torch, f: torch.vmap(lambda x, y: f(x * 2, y), in_dims=1)(*given(torch, 4, 3)),
+    "a view": lambda torch, f: torch.vmap(lambda x, y: f(x.unsqueeze(0), y), in_dims=1)(*given(torch, 4, 3)),
+    "its own result": lambda torch, f: torch.vmap(lambda x, y: f(f(x, y), y), in_dims=1)(*given(torch, 4, 3)),
+    "by chunks": lambda torch, f: torch.vmap(f, in_dims=1, chunk_size=2)(*given(torch, 4, 3)),
+    "randomness": lambda torch, f: torch.vmap(f, in_dims=1, randomness="different")(*given(torch, 4, 3)),
+    "nested": lambda torch, f: torch.vmap(torch.vmap(f, in_dims=1), in_dims=2)(*given(torch, 4, 3, 2)),
+    "nested and shared": lambda torch, f: torch.vmap(torch.vmap(f, in_dims=(1, None)), in_dims=(None, 1))(
+        given(torch, 4, 3)[0], given(torch, 4, 2)[0]
+    ),
+    "grad of it": lambda torch, f: torch.func.grad(
+        lambda x: torch.vmap(f, in_dims=1)(x, given(torch, 4, 3)[0]).sum()
+    )(given(torch, 4, 3)[0]),
+    "of grad": lambda torch, f: torch.vmap(torch.func.grad(lambda x, y: f(x, y).sum()), in_dims=1)(*given(torch, 4, 3)),
+}  # fmt: skip
+
+
+def given(torch, *shape):
+    x = torch.arange(float(math.prod(shape))).reshape(shape)
+    return x, x + 1
+
+
+@pytest.mark.parametrize("returns", RETURNS)
+def test_what_vmap_is_told(returns):
+    """Of what ``vmap`` was given, or another such function has returned: that, and where its examples are."""
+
+    def run(torch):
+        account = []
+        for call in MAPS.values():
+            told = []
+            function = telling(torch, told, RETURNS[returns])
+            account.append([attempt(lambda c=call, f=function: c(torch, lambda x, y: f.apply(x, y, 2))), told])
+        return account
+
+    agree(run)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from case_tables import lines
 from expressions import expression
-from harness import same, same_error
+from harness import agree, attempt, same, same_error
 from test_indexing import A, B, Z
 
 pytestmark = pytest.mark.parity
@@ -229,3 +229,92 @@ x.scatter_add(1, L([[0]]), 1.0)
 """))
 def test_errors_of_some_kind(text):
     same_error(expression(text), A, match="")
+
+
+# -- derivatives of reductions -----------------------------------------------------------------------------------------
+
+MEETING = {
+    "ties": ([2.0, 1.0, 3.0, 0.5], [0, 0, 1, 3, 3], [2.0, 2.0, 5.0, 0.5, -1.0]),
+    "all the same": ([7.0, 2.0, 2.0, 0.0], [1, 1, 1, 1, 1], [2.0, 2.0, 2.0, 1.0, 2.0]),
+    "zeros": ([0.0, 1.0, 3.0, 0.0], [0, 0, 1, 3, 3], [2.0, 0.0, 0.0, 0.0, 0.0]),
+    "a zero": ([3.0, 2.0, 3.0, 5.0], [0, 0, 1, 1, 3], [2.0, 0.0, 5.0, 0.5, 0.0]),
+    "two zeros": ([3.0, 2.0, 3.0, 5.0], [0, 0, 1, 1, 3], [0.0, 0.0, 5.0, 0.5, 0.0]),
+}
+REDUCTIONS = {
+    **{
+        f"{name} {kind}{'' if own else ' alone'}": lambda torch, x, i, s, n=name, k=kind, o=own: getattr(torch, n)(
+            x, 0, i, s, k, include_self=o
+        )
+        for name in ("scatter_reduce", "index_reduce")
+        for kind in ("sum", "mean", "amax", "amin", "prod")[name == "index_reduce":]
+        for own in (True, False)
+    },
+    "scatter_add": lambda torch, x, i, s: torch.scatter_add(x, 0, i, s),
+    "index_add": lambda torch, x, i, s: torch.index_add(x, 0, i, s, alpha=2),
+    "index_put": lambda torch, x, i, s: torch.index_put(x, (i,), s, accumulate=True),
+    "put": lambda torch, x, i, s: torch.put(x, i, s, accumulate=True),
+    "scatter add": lambda torch, x, i, s: torch.scatter(x, 0, i, s, reduce="add"),
+}
+NO_TANGENT = ("index_reduce", "scatter add", "scatter_reduce prod")
+"""Those of which PyTorch has no tangents, or zeros: what is right is held by ``test_tangents_of_products``."""
+
+
+def derivatives(torch, f, x, s):
+    """Gradients, those of their squares, and tangents of ``f(x, s)``."""
+    a, b = x.clone().requires_grad_(), s.clone().requires_grad_()
+    weights = torch.arange(1.0, 1.0 + len(x))
+    first = torch.autograd.grad((f(a, b) * weights).sum(), (a, b), create_graph=True)
+    second = attempt(lambda: torch.autograd.grad(sum((g * g).sum() for g in first), (a, b), allow_unused=True))
+    tangents = weights * 10, torch.arange(1.0, 1.0 + len(s))
+    both, one = attempt(lambda: torch.func.jvp(f, (x, s), tangents)[1]), lambda s: f(x, s)
+    return [g.detach() for g in first], second, both, attempt(lambda: torch.func.jvp(one, (s,), tangents[1:])[1])
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce:UserWarning", "ignore:The reduce argument:UserWarning")
+@pytest.mark.parametrize("numbers", MEETING)
+def test_derivatives_of_reductions(numbers):
+    """Equals share a gradient with what was there before also where it takes no part; tangents leave that out."""
+
+    def run(torch):
+        x, i, s = (torch.tensor(one) for one in MEETING[numbers])
+        account = []
+        for name, reduction in REDUCTIONS.items():
+            found = attempt(lambda r=reduction: derivatives(torch, lambda x, s: r(torch, x, i, s), x, s))
+            account.append([name, found[:2] if name.startswith(NO_TANGENT) else found])
+        return account
+
+    agree(run)
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce:UserWarning")
+@pytest.mark.parametrize("numbers", MEETING)
+@pytest.mark.parametrize("name", [name for name in REDUCTIONS if name.startswith(NO_TANGENT) and name[-3:] != "add"])
+def test_tangents_of_products(name, numbers):
+    """They are what the gradients say, but for extrema alone, whose tangents are those of ``scatter_reduce``."""
+    import tapegrad as torch
+
+    x, i, s = (torch.tensor(one) for one in MEETING[numbers])
+    f = lambda x, s: REDUCTIONS[name](torch, x, i, s)
+    along = torch.arange(1.0, 5.0), torch.arange(2.0, 7.0)
+    found = torch.func.jvp(f, (x, s), along)[1]
+    if name.startswith("index_reduce a"):
+        g = lambda x, s: REDUCTIONS[name.replace("index", "scatter")](torch, x, i, s)
+        expected = torch.func.jvp(g, (x, s), along)[1]
+    else:
+        rows = torch.func.jacrev(f, argnums=(0, 1))(x, s)
+        expected = sum(row @ t for row, t in zip(rows, along, strict=True))
+    assert torch.allclose(found, expected)
+
+
+def test_products_of_several_zeros_have_no_second_derivative_in_any_mode():
+    import tapegrad as torch
+
+    x, i, s = (torch.tensor(one) for one in MEETING["two zeros"])
+    loss = lambda s: torch.scatter_reduce(x, 0, i, s, "prod").sum()
+    for call in (
+        lambda: torch.func.jvp(torch.func.grad(loss), (s,), (s,)), lambda: torch.func.hessian(loss)(s),
+        lambda: torch.func.grad(lambda s: torch.func.jvp(loss, (s,), (s + 1,))[1])(s),
+        lambda: torch.func.jvp(lambda s: torch.func.jvp(loss, (s,), (s + 1,))[1], (s,), (s,)),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="Double backward is unsupported for src when >1 zeros"):
+            call()

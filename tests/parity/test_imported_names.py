@@ -195,9 +195,25 @@ def default_types(lib):
     return told
 
 
+def gradients_of_convolutions_are_recorded(lib):
+    """Only where something requires grad."""
+    told = []
+    for which in range(3):
+        x, weight, grad_output = (lib.ones(shape, requires_grad=i == which) for i, shape in enumerate([
+            (1, 2, 4), (3, 2, 2), (1, 3, 3),
+        ]))  # fmt: skip
+        conv = importlib.import_module(f"{lib.__name__}.nn.grad")
+        plain = lib.ops.aten.convolution_backward(
+            grad_output.detach(), x.detach(), weight.detach(), [3], [1], [0], [1], False, [0], 1, [True] * 3
+        )
+        made = conv.conv1d_input((1, 2, 4), weight, grad_output), conv.conv1d_weight(x, (3, 2, 2), grad_output)
+        told.append([one.requires_grad for one in (*plain, *made)])
+    return told
+
+
 SMALL = [
-    checks, debug_modes, uniques, weak_references, view_replay, hooks_of_all_modules, optimizers_as_text,
-    keys_of_cyclic_schedules, backends, default_types,
+    gradients_of_convolutions_are_recorded, checks, debug_modes, uniques, weak_references, view_replay,
+    hooks_of_all_modules, optimizers_as_text, keys_of_cyclic_schedules, backends, default_types,
 ]  # fmt: skip
 
 

@@ -526,6 +526,18 @@ def what_is_detached_outside_may_be_written_to(torch):
     return seen
 
 
+@program
+def resizing(torch):
+    x, seen = torch.ones(2, 3, requires_grad=True), []
+    seen.append(attempt(lambda: x.resize_(6)))
+    with torch.inference_mode():
+        seen.append(list(x.resize_(6).shape))
+        seen.append(list(x.resize_as_(torch.ones(2, 2)).shape))
+        inside = torch.ones(2, 3)
+        seen.append(inside.resize_(2, 2).tolist())
+    return seen, x.requires_grad, attempt(lambda: inside.resize_(3))
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_program(function):
     agree(function)

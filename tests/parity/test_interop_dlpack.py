@@ -1,9 +1,12 @@
 """Data shared with other libraries through DLPack, against PyTorch and with it. See Note [Shared with others]."""
 
+import importlib
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch as pytorch
+from harness import agree, attempt
 from transcripts import same_transcript
 
 import tapegrad
@@ -125,6 +128,20 @@ def test_a_write_to_what_numpy_has_no_type_for_is_not_seen_on_the_other_side():
     theirs = pytorch.from_dlpack(ours)
     ours.add_(1)
     assert (ours.tolist(), theirs.tolist()) == ([1, 1, 1], [0, 0, 0])
+
+
+def test_a_capsule_is_an_array():
+    def program(torch):
+        to = importlib.import_module(f"{torch.__name__}.utils.dlpack").to_dlpack
+        x = torch.arange(4.0)
+        shared, copied = torch.asarray(to(x)), torch.asarray(to(x), copy=True)
+        shared[0] = 7
+        read = to(x)
+        seen = [shared, copied, x, torch.asarray(read, dtype=torch.int64), torch.asarray(to(x), requires_grad=True)]
+        refused = [lambda: torch.asarray(read), lambda: torch.asarray(to(x), dtype=torch.int64, copy=False)]
+        return seen, list(map(attempt, refused))
+
+    agree(program)
 
 
 def test_what_can_not_be_shared():

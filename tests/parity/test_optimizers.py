@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from harness import agree
 from torch.testing._internal.common_optimizers import optim_db
 
 import tapegrad
@@ -572,3 +573,69 @@ def test_copies_and_states_are_in_pytorchs_order():
         optimizers[2].step()
         said.append([repr(made) == repr(copy.deepcopy(made)) for made in optimizers] + list(optimizers[2].state[p]))
     assert said[1] == said[0]
+
+
+DIFFERENTIABLE = {
+    "ASGD": [{"lr": 0.9}, {"lr": 0.9, "weight_decay": 0.1, "t0": 0}],
+    "Adam": [{"betas": "tensors"}, {"amsgrad": True}],
+    "AdamW": [{"betas": "tensors", "weight_decay": 0.1}],
+    "RMSprop": [{"momentum": 0.9, "centered": True}],
+    "Rprop": [{}],
+    "NAdam": [{"decoupled_weight_decay": True, "weight_decay": 0.1}],
+    "RAdam": [{}],
+}
+
+
+@pytest.mark.parametrize(("name", "options"), [(name, one) for name, all in DIFFERENTIABLE.items() for one in all])
+def test_steps_are_differentiated(name, options):
+    def account(torch):
+        def double(*values):
+            return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+        start, first, second = double(0.1, 0.5, -0.3), double(0.2, -0.4, 0.3), double(0.3, 0.1, 0.2)
+        betas = (double(0.9), double(0.99))
+        given = {**options, "betas": betas} if options.get("betas") else options
+        p = start * 1
+        optimizer = getattr(torch.optim, name)([p], differentiable=True, **given)
+        for grad in (first, second):
+            p.grad = grad * 1
+            optimizer.step()
+            optimizer.state[p] = {key: one.clone() for key, one in optimizer.state[p].items()}
+        return [p.detach(), *torch.autograd.grad(p.sum(), [start, second, *betas], allow_unused=True)]
+
+    agree(account, rtol=1e-5)
+
+
+def test_a_state_that_requires_grad_is_averaged():
+    def account(torch):
+        def double(*values):
+            return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+        start, mean = double(0.1, 0.5), double(0.3, 0.2)
+        p = start * 1
+        p.grad = start.detach()
+        optimizer = torch.optim.ASGD([p], lr=0.9, differentiable=True)
+        numbers = {name: double(value).detach() for name, value in (("step", 0.0), ("eta", 1.0), ("mu", 1.0))}
+        optimizer.state[p].update(numbers, ax=mean * 1)
+        optimizer.step()
+        return [p, *torch.autograd.grad((p * optimizer.state[p]["ax"]).sum(), [start, mean])]
+
+    agree(account)
+
+
+@pytest.mark.parametrize("line_search_fn", [None, "strong_wolfe"])
+def test_lbfgs_where_there_is_no_gradient(line_search_fn):
+    def account(torch):
+        x, calls = torch.zeros(2, requires_grad=True), []
+        optimizer = torch.optim.LBFGS([x], tolerance_grad=-1, line_search_fn=line_search_fn)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = (x * x).sum()
+            loss.backward()
+            calls.append(float(loss.detach()))
+            return loss
+
+        return [float(optimizer.step(closure).detach()) for _ in range(2)], calls, x, optimizer.state[x]["n_iter"]
+
+    agree(account)

@@ -172,13 +172,16 @@ def test_lines_are_pooled_as_planes(name, requires_grad, shape):
 
 
 CONSTANT = {
-    "avg_pool1d": "F.avg_pool1d(x, 2)", "avg_pool2d": "F.avg_pool2d(x, 2)", "avg_pool3d": "F.avg_pool3d(x[None], (1, 2, 2))",
+    "avg_pool1d": "F.avg_pool1d(x, 2)", "avg_pool2d": "F.avg_pool2d(x, 2)",
+    "avg_pool3d": "F.avg_pool3d(x[None], (1, 2, 2))",
     "adaptive_avg_pool1d": "F.adaptive_avg_pool1d(x, 3)", "adaptive_avg_pool2d": "F.adaptive_avg_pool2d(x, 3)",
-    "max_pool1d": "F.max_pool1d(x, 2)", "max_pool2d": "F.max_pool2d(x, 2)", "max_pool3d": "F.max_pool3d(x[None], (1, 2, 2))",
+    "max_pool1d": "F.max_pool1d(x, 2)", "max_pool2d": "F.max_pool2d(x, 2)",
+    "max_pool3d": "F.max_pool3d(x[None], (1, 2, 2))",
     "adaptive_max_pool2d": "F.adaptive_max_pool2d(x, 3)", "area": "F.interpolate(x[None], 3, mode='area')",
     "reflect": "F.pad(x, (1, 2), 'reflect')", "replicate": "F.pad(x, (1, 2), 'replicate')",
     "fractional": "F.fractional_max_pool2d(x, 2, 3, _random_samples=torch.full((1, 2, 2), 0.3, dtype=x.dtype))",
-    "nll_loss": "F.nll_loss(x[0], torch.tensor([0, 1, 2, 3, 4]))", "nll_loss2d": "F.nll_loss(x, torch.ones(2, 5).long())",
+    "nll_loss": "F.nll_loss(x[0], torch.tensor([0, 1, 2, 3, 4]))",
+    "nll_loss2d": "F.nll_loss(x, torch.ones(2, 5).long())",
     "bias": "F.conv1d(x.detach(), torch.ones(3, 5, 2, dtype=x.dtype), x[0, :3, 0])",
     "layer": "F.layer_norm(x.detach(), (5,), None, x[0, 0])",
     "batch": "F.batch_norm(x.detach(), None, None, None, x[0, :, 0], True)",

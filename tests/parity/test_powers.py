@@ -72,7 +72,8 @@ PHASES = np.array([1j, 0.5 + 1j, 2 - 1j, 0.5j - 1])
 @pytest.mark.parametrize(
     "text",
     ["torch.pow(x, z)", "x ** z", "torch.pow(-2.0, z)", "torch.pow(-0.5 + 1j, x + z)", "x ** 1j",
-     "(x + z) ** (0.5 + 0j)", "torch.pow(1 + 0j, z)", "torch.float_power(x, z)", "torch.pow(torch.tensor([-2, 3, -1, 1]), z)"],
+     "(x + z) ** (0.5 + 0j)", "torch.pow(1 + 0j, z)", "torch.float_power(x, z)",
+     "torch.pow(torch.tensor([-2, 3, -1, 1]), z)"],
 )  # fmt: skip
 def test_negative_numbers_to_complex_powers(text):
     count = 4 if "tensor" in text else 3  # what is zero has no second derivative

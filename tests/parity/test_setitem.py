@@ -1,5 +1,7 @@
 """``x[index] = value``: every form of index and of value, on what may be written and on what may not."""
 
+import operator
+
 import numpy as np
 import pytest
 from harness import Programs, agree, attempt, warned
@@ -466,6 +468,16 @@ def in_inference_mode(torch):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_programs(program):
+    agree(program)
+
+
+@pytest.mark.parametrize("index", [0, slice(1), ..., None, "a", (0, 0)], ids=str)
+def test_elements_can_not_be_deleted(index):
+    def program(torch):
+        x = torch.ones(3, 2)
+        tensors = [x, torch.nn.Parameter(x)]
+        return [attempt(lambda one=one: operator.delitem(one, index)) for one in tensors]
+
     agree(program)
 
 

@@ -460,6 +460,51 @@ def detaching_and_using_a_shared_leaf(torch):
     return account
 
 
+SETTINGS = {
+    "anomaly": ("is_anomaly_enabled()", "autograd.set_detect_anomaly({})", True, False),
+    "check_nan": ("is_anomaly_check_nan_enabled()", "set_anomaly_enabled(False, {})", False, True),
+    "grad": ("is_grad_enabled()", "set_grad_enabled({})", False, True),
+    "multithreading": ("autograd.is_multithreading_enabled()", "autograd.set_multithreading_enabled({})", False, True),
+    "view_replay": ("_C._is_view_replay_enabled()", "_C._set_view_replay_enabled({})", True, False),
+    "forward_grad": ("_C._is_fwd_grad_enabled()", "_C._set_fwd_grad_enabled({})", False, True),
+    "dtype": ("get_default_dtype().itemsize", "set_default_dtype(torch.float{})", 64, 32),
+    "device": ("get_default_device().type", "set_default_device({!r})", "meta", None),
+    "deterministic": ("get_deterministic_debug_mode()", "set_deterministic_debug_mode({})", 1, 0),
+    "warnings": ("is_warn_always_enabled()", "set_warn_always({})", True, False),
+    "autocast": ("is_autocast_enabled('cpu')", "set_autocast_enabled('cpu', {})", True, False),
+    "autocast_cache": ("is_autocast_cache_enabled()", "set_autocast_cache_enabled({})", False, True),
+    "precision": ("get_float32_matmul_precision()", "set_float32_matmul_precision({!r})", "high", "highest"),
+    "fastpath": ("backends.mha.get_fastpath_enabled()", "backends.mha.set_fastpath_enabled({})", False, True),
+    "attention": ("backends.cuda.math_sdp_enabled()", "backends.cuda.enable_math_sdp({})", False, True),
+}
+"""How settings are asked for and set, a value, and the one to go back to."""
+
+
+@pytest.mark.once("nothing is computed")
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_are_the_threads_or_the_programs(name):
+    """What another thread sees of what is set here, and the other way round."""
+    ask, put, value, back = SETTINGS[name]
+
+    def program(torch):
+        def asked():
+            return eval(f"torch.{ask}", {"torch": torch})
+
+        def put_and_asked(given):
+            eval(f"torch.{put.format(given)}", {"torch": torch})
+            return asked()
+
+        told = [asked()]
+        try:
+            told += [put_and_asked(value), *together(1, lambda number: asked())]
+            told += [put_and_asked(back), *together(1, lambda number: put_and_asked(value)), asked()]
+        finally:
+            put_and_asked(back)
+        return told
+
+    agree(program)
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_same(program):
     agree(program)

@@ -22,6 +22,7 @@ import numpy as np
 import torch as pytorch
 from harness import flat_outputs, sentence, to_numpy
 from opinfo import lookup, same_type, spread, translated
+from opinfo_exceptions import ROUGH
 
 import tapegrad
 
@@ -56,6 +57,7 @@ def kind(out: Any) -> tuple:
 
 def difference(
     ours: Outcome, theirs: Outcome, values: bool = True, strides: bool = True, text: bool = False, rough: bool = False,
+    precision: tuple[float, float] | None = None,
 ) -> str:  # fmt: skip
     """The first thing in which two outcomes differ; an empty text if they don't."""
     expected, got = theirs.get("raised"), ours.get("raised")
@@ -69,10 +71,22 @@ def difference(
     if kinds[0] != kinds[1]:
         return f"kind {kinds[0]}, expected {kinds[1]}"
     for got, expected, (dtype, *_) in zip(ours["values"], theirs["values"], theirs["kind"], strict=False):
-        rtol, atol = PRECISION["float32"] if rough else PRECISION.get(dtype, (1e-9, 1e-10))
+        rtol, atol = PRECISION["float32"] if rough else PRECISION.get(dtype, precision or (1e-9, 1e-10))
         if values and expected is not None and not alike(got, expected, rtol, atol):
             return f"values {unlike(got, expected, rtol, atol)}"
     return ""
+
+
+def precision_of(name: str) -> tuple[float, float]:
+    """How closely an entry's numbers in double precision are compared."""
+    return ROUGH.get(name, (1e-9, 1e-10))
+
+
+def warned_otherwise(ours: Outcome, theirs: Outcome) -> str:
+    """How warnings differ; PyTorch gives some once for each place of its own that is reached."""
+    texts = [[text for text in seen.get("warned", ()) if "deprecated in favor" not in text] for seen in (theirs, ours)]
+    expected, got = texts
+    return "" if got == expected else f"warned {got}, expected {expected}"[:400]
 
 
 def alike(got: np.ndarray, expected: np.ndarray, rtol: float, atol: float) -> bool:
@@ -178,7 +192,7 @@ def written(torch: Any, op: Callable, given: tuple, results: list[Any], target: 
 
     def call() -> Any:
         found = op(input, *args, **kwargs, out=made[0] if len(made) == 1 else tuple(made))
-        assert all(one is out for one, out in zip(flat_outputs(found), made, strict=True))
+        assert found is None or all(one is out for one, out in zip(flat_outputs(found), made, strict=True))
         return made
 
     return outcome(call)
@@ -193,7 +207,7 @@ def methods(entry: Any) -> Iterator[tuple[str, Callable, Callable]]:
     if name != "<lambda>":
         yield f"operator.{name}", entry.operator_variant, entry.operator_variant
     for alias in entry.aliases:
-        path = alias.name
+        path = alias.name.removeprefix("torch.")
         yield path, alias.op, found(path, tapegrad)
         name = getattr(alias.method_variant, "__name__", "<lambda>")
         if name != "<lambda>" and alias.method_variant is not None:
@@ -213,13 +227,16 @@ def found(path: str, root: Any) -> Any:
 
 # -- modules and functions ---------------------------------------------------------------------------------------------
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    from torch.testing._internal import common_nn, jit_metaprogramming_utils
+def internal(name: str) -> Any:
+    """A module of PyTorch's tests."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module(f"torch.testing._internal.{name}")
 
 
-def tables_of_modules() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """The older tables of modules and losses: names, and what makes the test of PyTorch's that has the arguments."""
+def tables_of_modules() -> Iterator[tuple[str, Any]]:
+    """The older tables of modules and losses: names, and the tests of PyTorch's that have the arguments."""
+    common_nn = internal("common_nn")
     for described in [*common_nn.module_tests, *common_nn.get_new_module_tests()]:
         settings = {key: value for key, value in described.items() if key != "decorator"}
         if "constructor" not in settings:
@@ -252,8 +269,35 @@ def tapegrad_module(function: Callable) -> Any:
     return FunctionalModule()
 
 
+def modules_of(test: Any) -> tuple[Any, Any, tuple[tuple, dict]]:
+    """The module of one of these tests on PyTorch and on tapegrad, in double precision, and what it is called with."""
+    before = pytorch.get_default_dtype()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytorch.default_generator.manual_seed(0)
+        pytorch.set_default_dtype(getattr(test, "default_dtype", None) or before)
+        try:
+            args = tuple(test.constructor_args)
+            theirs, given = test.constructor(*args), test._get_input()
+            given = given if isinstance(given, tuple) else (given,)
+            if isinstance(test, internal("common_nn").CriterionTest):
+                target = test._get_target()
+                given += (*(target if isinstance(target, tuple) else (target,)), *test.extra_args)
+        finally:
+            pytorch.set_default_dtype(before)
+        ours = constructor_of(test)(*translated(args))
+    return theirs.double(), ours.double(), (tuple(map(double_leaf, given)), {})
+
+
+def double_leaf(value: Any) -> Any:
+    """A floating tensor in double precision, which requires grad; anything else as it is."""
+    is_floating = isinstance(value, pytorch.Tensor) and value.is_floating_point()
+    return value.detach().double().requires_grad_() if is_floating else value
+
+
 def functional_calls() -> Iterator[tuple[str, str, tuple, dict]]:
     """The table of functions that scripting tests go by: a name for each, the function's, and its arguments."""
+    jit_metaprogramming_utils = internal("jit_metaprogramming_utils")
     for name, size, args, *more in jit_metaprogramming_utils.get_nn_functional_tests():
         pytorch.default_generator.manual_seed(0)
         (first,), _ = jit_metaprogramming_utils.create_input((size,), dtype=pytorch.float64)
@@ -315,3 +359,73 @@ def mapped(torch: Any, op: Callable, given: tuple, in_dim: int) -> Outcome:
     twice = [torch.stack([one, one + one], in_dim).detach() if isinstance(one, torch.Tensor) else one
              for one in (first, *args)]  # fmt: skip
     return outcome(torch.func.vmap(lambda *tensors: op(*tensors, **kwargs), in_dims=tuple(axes)), *twice)
+
+
+# -- names and errors --------------------------------------------------------------------------------------------------
+
+IN_PLACE_ONLY = ("cauchy", "exponential", "geometric", "log_normal")
+"""References of what PyTorch has as methods that write, alone."""
+
+
+def names_of_references() -> list[str]:
+    """What PyTorch has written again in Python, by the names that it has itself."""
+    names = {entry.name.removeprefix("_refs.") for entry in internal("common_methods_invocations").python_ref_db}
+    names = {name.removeprefix("_conversions.") for name in names}
+    return sorted(f"{name}_" if name in IN_PLACE_ONLY else name for name in names)
+
+
+def is_there(name: str) -> bool:
+    """Whether tapegrad has a function or a method of the name."""
+    return found(name, tapegrad) is not None or found(name, tapegrad.Tensor) is not None
+
+
+def bad_optimizers() -> Iterator[tuple[str, str, tuple[Any, dict]]]:
+    """The bad input of the database of optimizers, but for sparse tensors: names, descriptions, and arguments."""
+    for info in internal("common_optimizers").optim_db:
+        for bad in info.optim_error_inputs_func("cpu", pytorch.float32):
+            given = bad.optimizer_error_input
+            if "dense params" not in given.desc:
+                params = [pytorch.nn.Parameter(pytorch.ones(1, 1))] if given.params is None else given.params
+                yield info.optim_cls.__name__, given.desc, (params, given.kwargs)
+
+
+def refused(torch: Any, name: str, params: Any, settings: dict) -> list:
+    """What making an optimizer, and its step, raises and warns of."""
+    if torch is tapegrad:
+        params, settings = with_parameters((params, settings), {})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            getattr(torch.optim, name)(copied(params), **settings).step()
+            error = None
+        except Exception as raised:  # what it raises is what is compared
+            error = [type(raised).__name__, sentence(raised)]
+    return [error, [(one.category.__name__, str(one.message)) for one in caught]]
+
+
+def copied(params: Any) -> Any:
+    """Groups of parameters in dictionaries of their own: optimizers write to them."""
+    return [dict(group) if isinstance(group, dict) else group for group in params] if type(params) is list else params
+
+
+def with_parameters(value: Any, made: dict[int, Any]) -> Any:
+    """Parameters and their gradients as tapegrad has them; what is given twice is given twice."""
+    if isinstance(value, pytorch.Tensor):
+        if id(value) not in made:
+            own = translated(value.detach())
+            made[id(value)] = tapegrad.nn.Parameter(own) if isinstance(value, pytorch.nn.Parameter) else own
+            if value.is_leaf and value.grad is not None:
+                made[id(value)].grad = translated(value.grad)
+        return made[id(value)]
+    if isinstance(value, dict):
+        return {key: with_parameters(one, made) for key, one in value.items()}
+    return type(value)(with_parameters(one, made) for one in value) if type(value) in (list, tuple) else value
+
+
+def absent_names(part: str) -> list[str]:
+    """What a file of PyTorch's tests has that tapegrad has no counterpart of."""
+    module = internal(part)
+    if part == "hop_db":
+        return sorted({entry.name for entry in module.hop_db})
+    classes = [value for value in vars(module).values() if isinstance(value, type)]
+    return [one.__name__ for one in classes if one.__module__ == module.__name__]

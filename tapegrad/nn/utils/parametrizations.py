@@ -240,8 +240,8 @@ class _SpectralNorm(Module):
     @no_grad()
     def _power_method(self, weight_mat: Any, n_power_iterations: int) -> None:
         for _ in range(n_power_iterations):
-            self._u.copy_(normalize(mv(weight_mat, self._v), dim=0, eps=self.eps))
-            self._v.copy_(normalize(mv(weight_mat.mH, self._u), dim=0, eps=self.eps))
+            normalize(mv(weight_mat, self._v), dim=0, eps=self.eps, out=self._u)
+            normalize(mv(weight_mat.mH, self._u), dim=0, eps=self.eps, out=self._v)
 
     def forward(self, weight: Any) -> Any:
         if weight.ndim == 1:

@@ -71,8 +71,8 @@ class SpectralNorm:
         if do_power_iteration:
             with no_grad():
                 for _ in range(self.n_power_iterations):
-                    v.copy_(normalize(mv(matrix.t(), u), dim=0, eps=self.eps))
-                    u.copy_(normalize(mv(matrix, v), dim=0, eps=self.eps))
+                    normalize(mv(matrix.t(), u), dim=0, eps=self.eps, out=v)
+                    normalize(mv(matrix, v), dim=0, eps=self.eps, out=u)
                 u, v = u.clone(), v.clone()  # later calls write to those that backward needs
         return weight / dot(u, mv(matrix, v))
 

@@ -1,0 +1,316 @@
+"""What is written inside function transforms to what they were given or have captured, on both, and what is refused
+there."""
+
+import math
+
+import pytest
+from harness import agree, attempt
+
+import tapegrad
+
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning"),
+              pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")]  # fmt: skip
+
+
+def numbers(torch, *shape):
+    return torch.arange(float(math.prod(shape)), dtype=torch.float64).reshape(shape).sin()
+
+
+def buffers(torch, *batch):
+    return torch.zeros(*batch, 2, dtype=torch.float64), torch.ones(*batch, 2, dtype=torch.float64)
+
+
+# -- running statistics ------------------------------------------------------------------------------------------------
+
+NORMS = {
+    "batch_norm": lambda torch, x, m, v: torch.nn.functional.batch_norm(x, m, v, training=True),
+    "by statistics": lambda torch, x, m, v: torch.nn.functional.batch_norm(x, m, v),
+    "instance_norm": lambda torch, x, m, v: torch.nn.functional.instance_norm(x[..., None] * torch.arange(3.0), m, v),
+    "legit": lambda torch, x, m, v: torch._native_batch_norm_legit(x, None, None, m, v, True, 0.1, 1e-5)[0],
+    "with update": lambda torch, x, m, v: torch.ops.aten._batch_norm_with_update(
+        x, m.detach() + 1, v.detach() + 1, m, v, 0.1, 1e-5
+    )[0],
+    "twice": lambda torch, x, m, v: NORMS["batch_norm"](torch, x, m, v) * NORMS["batch_norm"](torch, x * 2, m, v) + m,
+    "weights": lambda torch, x, m, v: torch.nn.functional.batch_norm(x, m, v, x[0].detach(), training=True),
+    "views": lambda torch, x, m, v: NORMS["batch_norm"](torch, x, m.view(-1), v[:]),
+    "detached": lambda torch, x, m, v: NORMS["batch_norm"](torch, x, m.detach(), v.detach()),
+    "copies": lambda torch, x, m, v: (c := m.clone(), NORMS["batch_norm"](torch, x, c, v + 0), c)[2] * x,
+}  # fmt: skip
+OVER = {
+    "grad": lambda torch, f, x, m, v: torch.func.grad(lambda x: (f(x, m, v) ** 3).sum())(x),
+    "grad, given": lambda torch, f, x, m, v: torch.func.grad(lambda x, m, v: (f(x, m, v) ** 3).sum())(x, m, v),
+    "of the statistics": lambda torch, f, x, m, v: torch.func.grad(lambda m: f(x, m, v).sum())(m),
+    "vjp": lambda torch, f, x, m, v: torch.func.vjp(lambda x: f(x, m, v), x)[0],
+    "jvp": lambda torch, f, x, m, v: torch.func.jvp(lambda x: f(x, m, v), (x,), (x + 1,)),
+    "jvp, given": lambda torch, f, x, m, v: torch.func.jvp(f, (x, m, v), (x + 1, m * 0, v * 0)),
+    "jacrev": lambda torch, f, x, m, v: torch.func.jacrev(lambda x: f(x, m, v))(x),
+    "jacfwd": lambda torch, f, x, m, v: torch.func.jacfwd(lambda x: f(x, m, v))(x),
+    "hessian": lambda torch, f, x, m, v: torch.func.hessian(lambda x: (f(x, m, v) ** 3).sum())(x),
+    "a constant": lambda torch, f, x, m, v: torch.func.grad(lambda w: (w * f(x, m, v)).sum())(x),
+    "vmap that shares them": lambda torch, f, x, m, v: torch.vmap(lambda x: f(x, m, v))(x.expand(2, 3, 2)),
+    "vmap of a constant": lambda torch, f, x, m, v: torch.vmap(lambda w: w * f(x, m, v))(torch.ones(3)),
+}  # fmt: skip
+MAPPED = {
+    "vmap": lambda torch, f, x, m, v: torch.vmap(f)(x, m, v),
+    "vmap of one input": lambda torch, f, x, m, v: torch.vmap(lambda m, v: f(x[0], m, v))(m, v),
+    "vmap, one shared": lambda torch, f, x, m, v: torch.vmap(f, in_dims=(0, 0, None))(x, m, v[0]),
+    "vmap by chunks": lambda torch, f, x, m, v: torch.vmap(f, chunk_size=2)(x, m, v),
+    "vmap twice": lambda torch, f, x, m, v: torch.vmap(torch.vmap(f))(x[None], m[None], v[None]),
+    "vmap twice, shared": lambda torch, f, x, m, v: torch.vmap(torch.vmap(f), in_dims=(0, None, None))(x[None], m, v),
+    "vmap of grad": lambda torch, f, x, m, v: torch.vmap(torch.func.grad(lambda *a: (f(*a) ** 3).sum()))(x, m, v),
+    "grad of vmap": lambda torch, f, x, m, v: torch.func.grad(lambda x: (torch.vmap(f)(x, m, v) ** 3).sum())(x),
+    "vmap of jvp": lambda torch, f, x, m, v: torch.vmap(
+        lambda x, m, v: torch.func.jvp(lambda x: f(x, m, v), (x,), (x + 1,))
+    )(x, m, v),
+    "jvp of vmap": lambda torch, f, x, m, v: torch.func.jvp(lambda x: torch.vmap(f)(x, m, v), (x,), (x + 1,)),
+}
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_running_statistics(norm):
+    """They are written outside, where nothing counts it but for instances, and are of use there."""
+
+    def account(torch, over, x, m, v):
+        found = attempt(lambda: over(torch, lambda *given: NORMS[norm](torch, *given), x, m, v))
+        after = m.detach().clone(), v.detach().clone(), m._version, v._version, m.requires_grad, (m * v).grad_fn
+        return found, after, attempt(lambda: m.mul_(2).tolist())
+
+    def run(torch):
+        single = [account(torch, over, numbers(torch, 3, 2), *buffers(torch)) for over in OVER.values()]
+        return single, [account(torch, over, numbers(torch, 3, 3, 2), *buffers(torch, 3)) for over in MAPPED.values()]
+
+    agree(run)
+
+
+def test_statistics_that_lie_across_are_written():
+    """PyTorch writes them to copies; so it does to one that is shared, where the other is mapped over."""
+    x, (m, v) = numbers(tapegrad, 4, 3, 2), buffers(tapegrad, 3)
+    across, also = m.t().clone(), v.t().clone()
+    norm = lambda x, m, v: NORMS["batch_norm"](tapegrad, x, m, v)
+    tapegrad.vmap(norm, in_dims=1)(x, across, also)
+    for one in range(3):
+        norm(x[:, one], m[one], v[one])
+    assert tapegrad.allclose(across, m.t()) and tapegrad.allclose(also, v.t())
+    (m, v), (mean, variance) = buffers(tapegrad, 3), buffers(tapegrad)
+    tapegrad.vmap(norm, in_dims=(None, 0, None))(x[:, 0], m, v[0])
+    norm(x[:, 0], mean, variance)
+    assert tapegrad.allclose(m, mean.expand(3, 2)) and tapegrad.allclose(v[0], variance)
+
+
+REQUIRING = {"mean": (True, False), "variance": (False, True), "none": (False, False)}
+
+
+@pytest.mark.parametrize("training", (True, False))
+def test_statistics_that_are_refused(training):
+    """Those that require grad, one without the other, those with tangents where they are used; first of all."""
+
+    def run(torch):
+        x, account, forward_ad = numbers(torch, 4, 2), [], torch.autograd.forward_ad
+        calls = {
+            "functional": lambda x, m, v: torch.nn.functional.batch_norm(x, m, v, training=training),
+            "torch": lambda x, m, v: torch.batch_norm(x, None, None, m, v, training, 0.1, 1e-5, False),
+            "native": lambda x, m, v: torch.native_batch_norm(x, None, None, m, v, training, 0.1, 1e-5)[0],
+            "instance": lambda x, m, v: torch.nn.functional.instance_norm(
+                x.expand(3, 4, 2).mT, m, v, None, None, training
+            ),
+        }
+        for call in calls.values():
+            for flags in REQUIRING.values():
+                given = [one.requires_grad_(flag) for one, flag in zip(buffers(torch), flags, strict=True)]
+                account += [attempt(lambda c=call, g=given: c(x, *g).detach()), [one.detach() for one in given]]
+            m, v = buffers(torch)
+            account += [attempt(lambda c=call, v=v: c(x, None, v)), attempt(lambda c=call, m=m: c(x, m, None)), m, v]
+            with forward_ad.dual_level():
+                dual = forward_ad.make_dual(m, v)
+                account.append(attempt(lambda c=call, d=dual, v=v: forward_ad.unpack_dual(c(x, d, v)).tangent))
+                both = forward_ad.make_dual(x, x + 1), dual, v
+                account.append(attempt(lambda c=call, given=both: forward_ad.unpack_dual(c(*given)).tangent))
+        return account
+
+    agree(run)
+
+
+def module_programs(torch, module):
+    """A module with buffers inside transforms: its statistics, and what counts its batches."""
+    func, x = torch.func, numbers(torch, 4, 2)
+    parameters, state = func.stack_module_state([module] * 3)
+    run = lambda p, b, x: func.functional_call(module, (p, b), (x,))
+    yield lambda: func.grad(lambda x: (module(x) ** 3).sum())(x).detach()
+    yield lambda: [one.detach() for one in func.jvp(module, (x,), (x,))]
+    yield lambda: torch.vmap(module)(x.expand(3, 4, 2)).detach()
+    yield lambda: [torch.vmap(run, in_dims=(0, 0, None))(parameters, state, x).detach(), *held(state.items())]
+    yield lambda: torch.vmap(module.eval())(x.expand(3, 4, 2)).detach()
+
+
+def held(named):
+    return [[name, tensor.detach().clone(), tensor._version] for name, tensor in named]
+
+
+MODULES = {
+    "moving": lambda nn: nn.BatchNorm1d(2),
+    "average": lambda nn: nn.BatchNorm1d(2, momentum=None),
+    "without": lambda nn: nn.BatchNorm1d(2, track_running_stats=False),
+    "spectral": lambda nn: nn.utils.spectral_norm(nn.Linear(2, 2)),
+    "parametrized": lambda nn: nn.utils.parametrizations.spectral_norm(nn.Linear(2, 2)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*spectral_norm. is deprecated")
+@pytest.mark.parametrize("name", MODULES)
+def test_buffers_of_modules(name):
+    def run(torch):
+        module = MODULES[name](torch.nn).double()
+        with torch.no_grad():
+            for tensor in (*module.parameters(), *module.buffers()):
+                tensor.copy_(numbers(torch, *tensor.shape).abs() + 0.5)
+        account = [[attempt(program), *held(module.named_buffers())] for program in module_programs(torch, module)]
+        told = str(account[3][0]).replace("aten::div.out", "aten::normalize.out")  # which operator that is made of
+        return [told if "aten" in told else account[3], account[:3], account[4:]]
+
+    agree(run)
+
+
+# -- other writes ------------------------------------------------------------------------------------------------------
+
+ROWS = (0, 3, 3)
+TABLES = {
+    "embedding": lambda torch, i, w: torch.nn.functional.embedding(i, w, max_norm=1.0),
+    "renorm": lambda torch, i, w: torch.embedding_renorm_(w, i, 1.0, 2.0),
+    "bag": lambda torch, i, w: torch.nn.functional.embedding_bag(i[None], w, max_norm=1.0),
+    "a sine": lambda torch, i, w: torch.sin(torch.ones(5, 2), out=w),
+    "of a view": lambda torch, i, w: w.view(-1).add_(1).sum(),
+    "of a part": lambda torch, i, w: w[1:].mul_(2).sum(),
+    "in place": lambda torch, i, w: w.add_(1),
+}
+CAPTURED = {
+    "plain": lambda torch, f, i, w: f(i, w),
+    "grad": lambda torch, f, i, w: torch.func.grad(lambda x: f(i, w).sum() * x)(torch.tensor(2.0)),
+    "vmap of grad": lambda torch, f, i, w: torch.vmap(torch.func.grad(lambda x: f(i, w).sum() * x))(torch.ones(3)),
+    "grad of vmap": lambda torch, f, i, w: torch.func.grad(lambda x: torch.vmap(lambda y: f(i, w).sum() * y)(x).sum())(
+        torch.ones(3)
+    ),
+    "given": lambda torch, f, i, w: torch.func.grad(lambda x, w: (f(i, w) ** 2).sum() * x)(torch.tensor(2.0), w),
+    "jvp": lambda torch, f, i, w: torch.func.jvp(lambda x: f(i, w).sum() * x, (torch.ones(2),), (torch.ones(2),)),
+    "vmap": lambda torch, f, i, w: torch.vmap(lambda x: f(i, w) * x)(torch.ones(3)),
+    "vmap of rows": lambda torch, f, i, w: torch.vmap(lambda i: f(i, w))(i.expand(2, 3)),
+    "vmap of both": lambda torch, f, i, w: torch.vmap(lambda w: f(i, w) * 1)(w[None]),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_writes_to_what_is_captured(name):
+    def run(torch):
+        account = []
+        for transform in CAPTURED.values():
+            w, i = torch.arange(1.0, 11.0).view(5, 2), torch.tensor(ROWS)
+            call = lambda w=w, i=i, t=transform: t(torch, lambda i, w: TABLES[name](torch, i, w), i, w)
+            account.append([attempt(call), w.detach().clone(), w._version])
+        return account
+
+    agree(run)
+
+
+def test_a_view_in_one_transform_is_not_remembered_for_another():
+    """Levels are told by number: how deep, not of what kind."""
+
+    def run(torch):
+        c, account = torch.zeros(2), []
+        for _ in range(3):
+            account.append(torch.func.grad(lambda x: (c.view(-1) * x).sum())(torch.ones(2)))
+            account.append(torch.vmap(lambda x: (c.view(-1).add_(1), (c * x).sum())[1])(torch.ones(3, 2)))
+        return account, c
+
+    agree(run)
+
+
+# -- what is refused inside --------------------------------------------------------------------------------------------
+
+
+def hooked(torch, run):
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        return run()
+
+
+REFUSED = {
+    "requires_grad_": lambda torch, x, c, w: x.requires_grad_(),
+    "requires_grad_ of a result": lambda torch, x, c, w: (x * 2).requires_grad_(False),
+    "requires_grad_ of a new one": lambda torch, x, c, w: torch.ones(3, dtype=torch.int64).requires_grad_(),
+    "requires_grad_ of a captured one": lambda torch, x, c, w: c.requires_grad_(),
+    "requires_grad": lambda torch, x, c, w: setattr(c, "requires_grad", True),
+    "a parameter": lambda torch, x, c, w: torch.nn.Parameter(torch.ones(3)).requires_grad,
+    "retain_grad": lambda torch, x, c, w: (x * 2).retain_grad(),
+    "retain_grad of a constant": lambda torch, x, c, w: c.retain_grad(),
+    "retain_grad of a leaf": lambda torch, x, c, w: x.retain_grad(),
+    "backward": lambda torch, x, c, w: (x * w).sum().backward(),
+    "backward of a captured one": lambda torch, x, c, w: torch.autograd.backward((w * w).sum()),
+    "gradient": lambda torch, x, c, w: torch.autograd.grad((w * x).sum(), w)[0].sum(),
+    "functional": lambda torch, x, c, w: torch.autograd.functional.vjp(lambda y: (y * y).sum(), x)[1],
+    "jacobian": lambda torch, x, c, w: torch.autograd.functional.jacobian(lambda y: y * y, x),
+    "detach_ of a captured one": lambda torch, x, c, w: c.detach_().sum(),
+    "detach_": lambda torch, x, c, w: x.detach_().requires_grad,
+    "set_ of a captured one": lambda torch, x, c, w: c.set_(torch.zeros(2)).sum(),
+    "data": lambda torch, x, c, w: x.data.sum(),
+    "data is set": lambda torch, x, c, w: setattr(x, "data", torch.zeros(3)),
+    "shared memory": lambda torch, x, c, w: x.share_memory_().sum(),
+    "hooks": lambda torch, x, c, w: hooked(torch, lambda: (x * x).sum()),
+    "on another device": lambda torch, x, c, w: torch.autograd.graph.save_on_cpu().__enter__(),
+    "checkpoint": lambda torch, x, c, w: torch.utils.checkpoint.checkpoint(
+        lambda x: (x * x).sum(), x, use_reentrant=False
+    ),
+}
+INSIDE = {
+    "grad": lambda torch, f, x: torch.func.grad(f)(x),
+    "vjp": lambda torch, f, x: torch.func.vjp(f, x)[0],
+    "jvp": lambda torch, f, x: torch.func.jvp(f, (x,), (x,))[0],
+    "vmap": lambda torch, f, x: torch.vmap(f)(x.expand(2, 3)),
+    "vmap of grad": lambda torch, f, x: torch.vmap(torch.func.grad(f))(x.expand(2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_inside(name):
+    if name == "on another device":
+        return agree(lambda torch: attempt(lambda: torch.func.grad(lambda x: _on_cpu(torch, x))(torch.ones(3))))
+
+    def run(torch):
+        account = []
+        for inside in INSIDE.values():
+            x, c, w = torch.tensor([1.0, 2.0, 3.0]), torch.ones(3), torch.ones(3, requires_grad=True)
+            seen = []
+
+            def f(x, c=c, w=w, seen=seen):
+                found = attempt(lambda: REFUSED[name](torch, x, c, w))
+                seen.append(found if not isinstance(found, torch.Tensor) else "a tensor")
+                return (x * x).sum()
+
+            result = attempt(lambda inside=inside, f=f, x=x: inside(torch, f, x))
+            result = result if isinstance(result, list) else result.detach()
+            account.append([result, seen, c, c.requires_grad, x, w.grad])
+        return account
+
+    agree(run)
+    return None
+
+
+def _on_cpu(torch, x):
+    with torch.autograd.graph.save_on_cpu():
+        return (x * x).sum()
+
+
+def test_hooks_around_transforms():
+    """Those that record refuse to begin; the others don't save anything."""
+
+    def run(torch):
+        loss, x, account = lambda x: (x**3).sum(), torch.ones(2), []
+        for call in (
+            lambda: torch.func.grad(loss)(x), lambda: torch.func.vjp(loss, x)[0], lambda: torch.func.jacrev(loss)(x),
+            lambda: torch.func.jvp(loss, (x,), (x,)), lambda: torch.func.jacfwd(loss)(x),
+            lambda: torch.vmap(loss)(x[None]), lambda: torch.func.hessian(loss)(x),
+            lambda: torch.vmap(torch.func.grad(loss))(x[None]),
+        ):  # fmt: skip
+            packed = []
+            with torch.autograd.graph.saved_tensors_hooks(lambda t, p=packed: (p.append(1), t)[1], lambda t: t):
+                account.append([attempt(call), packed])
+        return account
+
+    agree(run)
