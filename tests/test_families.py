@@ -32,6 +32,7 @@ WITHOUT_OPERATORS = {
     "construction": "made from data on the host",
     "core_losses": "``losses`` as ``torch`` has them",
     "creation": "computed on the host",
+    "incomparable": "an order of numbers on the host, for ``unique``",
     "dlpack": "shared with other libraries",
     "foreach": "other functions, for lists",
     "identities": "finds the functions of all families",

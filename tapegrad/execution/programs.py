@@ -97,7 +97,7 @@ class Meanwhile:
     def __init__(self) -> None:
         self.owed, self._count, self._each = 0.0, 0, 0.0
 
-    def add(self, code: list[tuple]) -> None:
+    def add(self, code: Sequence[tuple]) -> None:
         """Count a run that has ended. What one costs is asked in the first, second, fourth and so on: tiers change."""
         self._count += 1
         if self._count & (self._count - 1) == 0:

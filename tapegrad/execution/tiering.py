@@ -242,7 +242,8 @@ class Due:
     __slots__ = ("compiled", "_error", "_compiling")
 
     def __init__(self) -> None:
-        self.compiled, self._error, self._compiling = False, None, threading.RLock()
+        self.compiled, self._compiling = False, threading.RLock()
+        self._error: Exception | None = None
 
     def compile(self) -> None:
         """Compile it, unless that was tried before: an error is kept for ``finish``."""

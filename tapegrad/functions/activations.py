@@ -385,7 +385,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return _apply(input, inplace, activations.mish)
 
 
-@public("nn.functional", native=True, is_settled=True)
+@public("nn.functional", native=True, is_settled=True, out=Out(FOUND))
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; ``input`` itself where ``beta * input`` is above the threshold.
 

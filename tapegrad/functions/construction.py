@@ -404,6 +404,9 @@ def asarray(
             a buffer that is not copied shares its memory with the tensor.
         requires_grad: of the result; None leaves a tensor as it is.
 
+    Raises:
+        ValueError, RuntimeError: ``copy=False``, and a copy is needed.
+
     >>> torch.asarray([1, 2], dtype=torch.float32)
     tensor([1., 2.])
     """

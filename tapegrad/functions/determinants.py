@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tapegrad.bindings import return_types
-from tapegrad.bindings.declarations import Out
+from tapegrad.bindings.declarations import EXPECTED, Out
 from tapegrad.bindings.matrix_checks import check_floating, check_kernel, check_square
 from tapegrad.bindings.registry import public
 from tapegrad.functions.solving import check_low_precision
@@ -15,7 +15,7 @@ from tapegrad.ops import determinants as ops
 from tapegrad.tensor.tensor import Tensor
 
 
-@public("linalg", "torch", "Tensor", out=Out(called="_linalg_det"))
+@public("linalg", "torch", "Tensor", out=Out(EXPECTED, called="_linalg_det"))
 def det(A: Tensor) -> Tensor:
     """The determinants of square matrices (..., n, n).
 
@@ -58,7 +58,7 @@ def linalg_slogdet(A: Tensor) -> Any:
     return return_types.linalg_slogdet(_signed_logarithm("linalg.slogdet", A))
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", out=Out(called="_linalg_slogdet"))
 def slogdet(input: Tensor) -> Any:
     """The sign of the determinant, and the logarithm of its absolute value: ``linalg.slogdet``."""
     return return_types.slogdet(_signed_logarithm("linalg.slogdet", input))

@@ -16,8 +16,8 @@ _SHORT = 16  # as many as are sorted by insertion
 def order_of_rows(rows: np.ndarray) -> np.ndarray:
     """The numbers of a matrix's rows as they are sorted by their first elements that are less or more.
 
-    >>> order_of_rows(np.array([[2.0], [np.nan], [1.0], [0.0]])).tolist()
-    [0, 3, 2, 1]
+    >>> order_of_rows(np.array([[np.nan], [2.0], [1.0]])).tolist()
+    [0, 2, 1]
     """
     elements = rows.tolist()
 

@@ -30,6 +30,7 @@ PRODUCTS = {(1, 1): ops.dot, (2, 1): ops.mv, (1, 2): ops.vecmat, (2, 2): ops.mm}
 """The operator behind ``matmul`` for these numbers of dimensions; ``ops.matmul`` for all others."""
 
 
+_NOT_TENSORDOT = "tensordot: Expected the output tensor to have dtype {R}, but got an output tensor with dtype {O}"
 _NOT_DOT = "result dtype {O} does not match input dtype {R}"
 
 
@@ -183,10 +184,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return arithmetic.mul(reshaped(input, (input.shape[0], 1)), vec2)
 
 
-@public(
-    "torch", "Tensor",
-    out=Out("tensordot: Expected the output tensor to have dtype {R}, but got an output tensor with dtype {O}"),
-)  # fmt: skip
+@public("torch", "Tensor", out=Out(_NOT_TENSORDOT))
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The sums of products along both last dimensions, for all pairs of the others; of a 0-dim operand, the product.
 
@@ -300,7 +298,7 @@ def _check_groups(mat_a: Tensor, mat_b: Tensor, offs: Tensor | None, bias: Any, 
         ))  # fmt: skip
 
 
-@public("torch", "functional", out=Out(copied=True, unlisted=True))
+@public("torch", "functional", out=Out(_NOT_TENSORDOT, copied=True, unlisted=True))
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sums of products along pairs of dimensions: the last ``dims`` of ``a`` with the first of ``b``, or two lists.
 

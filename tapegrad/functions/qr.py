@@ -46,7 +46,7 @@ QR_IS_OLD = (
 )
 
 
-@public("torch", "Tensor", name="qr")
+@public("torch", "Tensor", name="qr", out=Out(called="linalg_qr"))
 def torch_qr(input: Tensor, some: bool = True) -> Any:
     """``linalg.qr`` under its older name, deprecated: "reduced" if ``some``, else "complete"."""
     warn_once(QR_IS_OLD)

@@ -24,12 +24,14 @@ from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
+_OF_QUANTILES = Out("quantile() out tensor must be same dtype as the input tensor", copied=True, rows=True)
+
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 LARGEST = 2**24
 """The most elements along a dimension that PyTorch sorts for a quantile."""
 
 
-@public("torch", "Tensor", out=Out("quantile() out tensor must be same dtype as the input tensor", copied=True))
+@public("torch", "Tensor", out=_OF_QUANTILES)
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -47,7 +49,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, ignore_nan=False)
 
 
-@public("torch", "Tensor", out=Out("quantile() out tensor must be same dtype as the input tensor", copied=True))
+@public("torch", "Tensor", out=_OF_QUANTILES)
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:

@@ -87,19 +87,13 @@ def from_jax_array(array: jax.Array, *, requires_grad: bool = False) -> Tensor:
             return _spread(array, requires_grad)
         array = transfer(array, device_of(array)) if committed() else array
     tensor = fresh(array, describe(array))
-    return as_leaf(tensor) if requires_grad else tensor
-
-
-def as_leaf(tensor: Tensor) -> Tensor:
-    """A tensor that from here on requires grad, inside function transforms too."""
-    tensor.requires_grad = True
-    return tensor
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def _spread(array: jax.Array, requires_grad: bool) -> Tensor:
     """A tensor of an array that is spread over a mesh, which keeps its layout."""
     tensor = fresh(array, describe(array, on=mesh_device_of(array)))
-    return as_leaf(tensor) if requires_grad else tensor
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def is_tensor(leaf: Any) -> bool:
@@ -134,6 +128,6 @@ def to_tensors(tree: Any, *, requires_grad: bool = False) -> Any:
             tensor = from_jax_array(leaf)
         else:
             return leaf
-        return as_leaf(tensor) if requires_grad and tensor.dtype.category >= 2 else tensor
+        return tensor.requires_grad_() if requires_grad and tensor.dtype.category >= 2 else tensor
 
     return jax.tree.map(convert, tree, is_leaf=is_tensor)

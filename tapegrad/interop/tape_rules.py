@@ -30,7 +30,7 @@ from tapegrad.interop.arrays import from_jax_array
 from tapegrad.ops.foreign import is_flowing
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import tangent_of
-from tapegrad.tensor.lifted import Level
+from tapegrad.tensor.lifted import TOGETHER, Level
 from tapegrad.tensor.tensor import Tensor, value_of
 
 Program = Callable[..., tuple[Tensor, ...]]
@@ -101,7 +101,7 @@ def pushed(program: Program, moves: tuple[bool, ...], *tensors: Tensor) -> tuple
         tensors: the inputs, and the tangents of those that have one.
     """
     given = iter(tensors[len(moves) :])
-    with Level(forward_level=0, forward_grad=True) as level:
+    with Level(None, TOGETHER, forward_level=0, forward_grad=True) as level:
         inputs = [
             make_dual(lift(x, level), lift(next(given), level)) if moving else lift(x, level)
             for x, moving in zip(tensors, moves, strict=False)

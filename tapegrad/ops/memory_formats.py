@@ -31,9 +31,10 @@ def by_rows(shape: Ints, *specs: Any) -> None:
     return
 
 
-def exchanged(shape: Ints, x: Spec, y: Spec, *others: Any) -> Ints:
-    """As the result of an elementwise operator of two tensors that lie so, the second first."""
-    return elementwise_strides(shape, [(tuple(spec.shape), spec.layout) for spec in (y, x)])
+def exchanged(shape: Ints, x: Any, y: Any, *others: Any) -> Ints:
+    """As the result of an elementwise operator of two tensors, or numbers, that lie so, the second first."""
+    operands = [(tuple(spec.shape), spec.layout) if isinstance(spec, Spec) else ((), ()) for spec in (y, x)]
+    return elementwise_strides(shape, operands)
 
 
 def as_images(shape: Ints, *specs: Any) -> Ints | None:

@@ -2,7 +2,7 @@
 
 import pytest
 import torch as pytorch
-from harness import Programs, agree, attempt, warned
+from harness import Programs, agree, attempt, recorded_warnings, warned
 from inplace_calls import OF_ONE, OF_TWO, OF_TWO_INTEGERS
 
 pytestmark = [
@@ -434,4 +434,71 @@ def targets_of_other_dtypes(torch):
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_programs(program):
+    agree(program)
+
+
+TAKEN = {
+    "softmax": "torch.softmax(x, 0, out=o)", "log_softmax": "torch.log_softmax(x, 0, out=o)",
+    "conj_physical": "torch.conj_physical(x, out=o)", "floor_divide": "torch.floor_divide(x, x, out=o)",
+    "heaviside": "torch.heaviside(x, x, out=o)", "expand_copy": "torch.expand_copy(x, (3, 3), out=o)",
+    "norm": "torch.linalg.norm(x, out=o)", "quantile": "torch.quantile(x, 0.5, out=o)",
+    "cond": "torch.linalg.cond(x + torch.eye(3), out=o)",
+    "outer": "torch.outer(x[0], x[0], out=o)", "hstack": "torch.hstack([x], out=o)",
+    "inv": "torch.inverse(x + torch.eye(3), out=o)",
+    "det": "torch.linalg.det(x, out=o)", "matrix_power": "torch.linalg.matrix_power(x, 3, out=o)",
+    "erf": "torch.special.erf(x, out=o)", "cross": "torch.cross(x, x, dim=0, out=o)",
+    "vecdot": "torch.linalg.vecdot(x, x, out=o)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_gradients_through_targets(name):
+    """What is refused, and under whose name; what is recorded of a target, and what backward says of it."""
+
+    def program(torch):
+        def call(x, o):
+            exec(TAKEN[name], {"torch": torch, "x": x, "o": o})
+            return o.requires_grad, list(o.shape)
+
+        def through():
+            x, o = torch.full((3, 3), 0.5, requires_grad=True), torch.zeros(0)
+            call(x, o)
+            return torch.autograd.grad(o.sum(), x)[0].shape
+
+        def dual():
+            with torch.autograd.forward_ad.dual_level():
+                call(torch.autograd.forward_ad.make_dual(torch.full((3, 3), 0.5), torch.ones(3, 3)), torch.zeros(0))
+
+        x, o = torch.full((3, 3), 0.5), torch.zeros(0)
+        return [
+            attempt(lambda: call(x.clone().requires_grad_(), o.clone())),
+            attempt(lambda: call(x, o.clone().requires_grad_())),
+            attempt(through),
+            (attempt(dual) or [None])[-1],
+        ]
+
+    agree(program)
+
+
+def test_targets_that_get_another_shape():
+    """Some without a warning, some row by row whatever the result is."""
+
+    def program(torch):
+        batch, definite = torch.ones(2, 3, 3), torch.eye(3) * 2 + 1
+        calls = [
+            lambda o: torch.addbmm(torch.ones(3, 3), batch, batch, out=o),
+            lambda o: torch.cholesky_inverse(definite, out=o),
+            lambda o: torch.cholesky_solve(torch.ones(3, 2), definite, out=o),
+            lambda o: torch.quantile(torch.arange(12.0).reshape(3, 4), torch.tensor([0.5, 0.25]), 1, out=o),
+            lambda o: torch.narrow_copy(batch, 0, 0, 1, out=o),
+        ]
+        account = []
+        for call in calls:
+            for size in (0, 2):
+                o = torch.zeros(size)
+                with recorded_warnings() as caught:
+                    call(o)
+                account.append([list(o.shape), list(o.stride()), len(caught)])
+        return account
+
     agree(program)

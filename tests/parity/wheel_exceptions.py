@@ -36,16 +36,20 @@ KNOWN: dict[str, dict[str, str]] = {
         FACTORIES: """arange/* linspace* logspace* randn/* ones/* zeros/* full/* empty/* eye/* normal* bernoulli/*
             multinomial/*""",
         DEVICES: "*/meta",
-        NAMES: """diag/* max.binary/* min.binary/* scatter/* diff/* ldexp/* logsumexp/* searchsorted/* bucketize/*
-            mvlgamma.* unbind_copy/* split*_copy/* _chunk_cat/* _batch_norm_with_update/*""",
+        NAMES: """inner/* tensordot/* diag/* max.binary/* min.binary/* scatter/* diff/* ldexp/* logsumexp/* searchsorted/* bucketize/*
+            mvlgamma.* fft.* kron/* special.polygamma* linalg.ldl_factor* _native_batch_norm_legit/*
+            linalg.householder_product/* linalg.matrix_rank*
+            unbind_copy/* split*_copy/* _chunk_cat/* _batch_norm_with_update/*""",
         WRITTEN_WRONG: """nn.functional.gelu/* nn.functional.avg_pool3d/* narrow_copy/* nn.functional.linear/*""",
         "signs of vectors": "svd/*",
+        "what is cast to bool": "all/narrower",
         "a function in Python, which copies its results": "lu/*",
         "targets are resized in another order": "histogram/*",
     },
     "methods and aliases": {
         "variances of complex numbers warn for each of two parts": "std* var*",
         "PyTorch warns once in a process": "softmax.with_dtype/* to/* index_reduce.*",
+        "signs of vectors": "svd/*",
         "refused for integers, though ``torch.round`` isn't": "round/special.round",
     },
     "module_tests, get_new_module_tests, criterion_tests": {
