@@ -88,6 +88,22 @@ def test_arguments_that_are_not_differentiated_are_written(transform, write):
     agree(run)
 
 
+@pytest.mark.parametrize("transform", ["grad", "grad_and_value", "jacrev", "jacfwd", "hessian"])
+def test_out_may_be_a_view_of_what_is_captured(transform):
+    def run(torch):
+        c = torch.ones(3)
+
+        def f(x):
+            torch.add(c[1:], 1, out=c[1:])
+            part = c[0]
+            torch.mul(part, 3.0, out=part)
+            return (x.sin() * c).sum()
+
+        return getattr(torch.func, transform)(f)(leaf(torch).detach()), c
+
+    agree(run)
+
+
 def test_tensors_that_are_made_inside_are_written():
     """Also where the tangents come by the batch."""
 
