@@ -1,17 +1,17 @@
 """``python -m benchmarks.tiers``: what kernels cost on the host and by XLA, beside what the cost model says.
 
-The kernels are those of the workloads and operators of the other benchmarks, on one core. A row says how long a call
-takes, at least, in microseconds, what the model says, and how many times as long the tier that the model chooses takes
-as the other. Where that is more than a little above one, the figures in ``tapegrad/execution/costs.py`` are to be
-mended: see Note [Costs] there. ``--only TEXT`` takes what has TEXT in its name, ``--all`` shows all rows and not only
-those of wrong choices, and ``--cores`` all cores instead of one.
+The kernels are those of the workloads and operators of the other benchmarks. A row says how long a call takes, at
+least, in microseconds, what the model says, and how many times as long the tier that the model chooses takes as the
+other. Where that is more than a little above one, the figures in ``tapegrad/execution/costs.py`` are to be mended: see
+Note [Costs] there. They are for one core: ``taskset -c 0 python -m benchmarks.tiers``. ``--only TEXT`` takes what has
+TEXT in its name, and ``--all`` shows all rows and not only those of wrong choices.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -47,7 +47,8 @@ class Measured(NamedTuple):
 def least(run: Callable[[], object]) -> float:
     """The microseconds of the quickest call."""
     run()
-    found, end = [], perf_counter() + SECONDS
+    found: list[float] = []
+    end = perf_counter() + SECONDS
     while len(found) < 5 or perf_counter() < end:
         start = perf_counter()
         run()
@@ -94,19 +95,29 @@ def kernels(run: Callable[[], object]) -> Iterator[Any]:
     del kept, known
 
 
+def run_workload(workload: Any) -> object:
+    """A step, operators computed at once."""
+    return MODES[IMMEDIATE](workload, IMMEDIATE).run()
+
+
+def run_operator(*of: Any) -> object:
+    """An operator."""
+    return operators.torch_run(*of)()
+
+
 def programs(only: str) -> Iterator[tuple[str, Callable[[], object]]]:
     """What makes the kernels."""
     import tapegrad as torch
 
     for name, workload in workloads.workloads().items():
         if only in name:
-            yield name, lambda workload=workload: MODES[IMMEDIATE](workload, IMMEDIATE).run()
+            yield name, partial(run_workload, workload)
     for family in operators.PROGRAMS.values():
         for name, program in family.items():
             for floats in operators.SIZES if only in name else ():
                 for backward in (False, True)[: 1 + program.differentiable]:
                     title = f"{name}, {operators.SIZES[floats]}"
-                    yield title, lambda of=(torch, program, floats, backward): operators.torch_run(*of)()
+                    yield title, partial(run_operator, torch, program, floats, backward)
 
 
 def main() -> None:
@@ -114,10 +125,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="")
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--cores", action="store_true")
     options = parser.parse_args()
-    if not options.cores:
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     seen: set[tuple] = set()
     count = wrong = 0
     print("kernel | shapes | of | host (estimate) | XLA (estimate) | loss")

@@ -19,8 +19,9 @@ A program that pays gives credit: the next ``CREDIT`` that are new are recorded,
 a program is *cut*, and run, when it has ``VAIN`` results, and what follows is computed as it comes: so the first step
 of a long loop is not recorded, nor the second; in the third its beginning has come back, and that gives credit.
 
-Nobody can tell but by the clock, or the last digit where XLA has compiled programs. None of this is done where kernels wait for XLA, that is on other devices than one
-CPU, of several processes, where all is to be deterministic, and in captures (Note [Tiers] in ``tiering.py``).
+Nobody can tell but by the clock, or by the last digit where XLA has compiled programs. None of this is done where
+kernels wait for XLA, that is on other devices than one CPU, of several processes, where all is to be deterministic, and
+in captures (Note [Tiers] in ``tiering.py``).
 """
 
 from __future__ import annotations

@@ -522,7 +522,8 @@ def results_that_lie_otherwise(torch):
     q = torch.tensor([0.5, 0.25])
     return layouts(
         torch.rsub(expanded, plain), torch.rsub(plain, expanded), torch.rsub(plain, expanded, alpha=2),
-        2 - expanded, torch.rsub(expanded, 2), torch.rsub(expanded, 2, alpha=3), whole.__rand__(other), other.__rand__(whole), other.__ror__(whole), whole.__rxor__(other),
+        2 - expanded, torch.rsub(expanded, 2), torch.rsub(expanded, 2, alpha=3),
+        whole.__rand__(other), other.__rand__(whole), other.__ror__(whole), whole.__rxor__(other),
         torch.fill(expanded, 3.0), torch.fill(expanded, torch.tensor(3.0)), torch.fill(plain.mT, 1),
         torch.mvlgamma(expanded + 5, 1), torch.mvlgamma(expanded + 5, 3),
         torch.nn.functional.rrelu(expanded), torch.nn.functional.rrelu(expanded, training=True),

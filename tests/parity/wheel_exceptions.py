@@ -30,13 +30,16 @@ KNOWN: dict[str, dict[str, str]] = {
     },
     "reference inputs": {
         POSITIONS: "nn.functional.interpolate.* nn.functional.upsample_* _upsample_*",
+        "exponents of integers are rounded": "logspace*",
+        "rows or columns of one equation": "linalg.solve_ex linalg.lu_solve",
         HALVES: "matrix_exp grid_sampler_* nn.functional.grid_sample",
     },
     "out=": {
         FACTORIES: """arange/* linspace* logspace* randn/* ones/* zeros/* full/* empty/* eye/* normal* bernoulli/*
             multinomial/*""",
         DEVICES: "*/meta",
-        NAMES: """inner/* tensordot/* diag/* max.binary/* min.binary/* scatter/* diff/* ldexp/* logsumexp/* searchsorted/* bucketize/*
+        NAMES: """inner/* tensordot/*
+            diag/* max.binary/* min.binary/* scatter/* diff/* ldexp/* logsumexp/* searchsorted/* bucketize/*
             mvlgamma.* fft.* kron/* special.polygamma* linalg.ldl_factor* _native_batch_norm_legit/*
             linalg.householder_product/* linalg.matrix_rank*
             unbind_copy/* split*_copy/* _chunk_cat/* _batch_norm_with_update/*""",
