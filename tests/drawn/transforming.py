@@ -85,7 +85,7 @@ def over_a_write(w: Writer) -> str | None:
 
 NORMS = templates("""
     F.batch_norm({v}, {r}, {s}, training=True) | F.batch_norm({v}, {r}, {s}, training=True, momentum=0.5)
-    F.batch_norm({v}, {r}, {s}, {s}, {s}, True) | F.batch_norm({v}, {r}, {s})
+    F.batch_norm({v}, {r}, {s}, {s} * 2, {s} + 1, True) | F.batch_norm({v}, {r}, {s})
     F.instance_norm({v}, {r}, {s}, use_input_stats=True)
     F.instance_norm({v}, {r}, {s}, momentum=0.5) | torch.batch_norm({v}, None, None, {r}, {s}, True, 0.1, 1e-5, False)
     F.instance_norm({v}, {r}, {s}, use_input_stats=False) | F.batch_norm({v}, {r}, {s}, training=True, momentum=0.0)
