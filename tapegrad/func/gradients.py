@@ -53,7 +53,7 @@ def differentiable(tree: Any, level: Level) -> Any:
     def leaf_of(given: Any) -> Tensor:
         if not isinstance(given, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(given)}")
-        if given.dtype.category < FLOATING:
+        if given._spec.dtype.category < FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         return lift(given, level, requires_grad=True)
 
