@@ -20,7 +20,7 @@ from tapegrad.bindings.parser_table import FUNCTIONS
 from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, shown_as, wrapped
 from tapegrad.bindings.scalars import cast_number, element, is_number, no_overload, wrong_type
 from tapegrad.bindings.tangents import take_tangent, unwritten_tangent, written_tangent
-from tapegrad.dispatch.levels import handle, unreached
+from tapegrad.dispatch.levels import handle, unreached, untransformed
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import SHOWN_TWICE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING, dtype
@@ -112,6 +112,8 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
             transform, in which ``name`` writes to it.
     """
     base = tensor if tensor._view is None else tensor._view.base
+    if result._spec.level != base._spec.level:
+        result = untransformed(result, base._spec.level)
     if result._spec.level != base._spec.level:
         refuse_captured(name, tensor, result, _particulars_of(name).captured)
     check_result(tensor, result)

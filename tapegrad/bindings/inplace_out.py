@@ -20,6 +20,7 @@ from tapegrad.bindings.naming import NO_DERIVATIVE, renamed
 from tapegrad.bindings.parser_table import FUNCTIONS
 from tapegrad.bindings.registry import out_writer, unprefixed
 from tapegrad.bindings.scalars import unsupported
+from tapegrad.bindings.viewing import geometry_of
 from tapegrad.dispatch import DelayedError
 from tapegrad.dispatch.levels import lower
 from tapegrad.errors import NotDifferentiableError
@@ -27,6 +28,7 @@ from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype
 from tapegrad.execution.promotion import can_cast
 from tapegrad.tape.modes import switched, thread
+from tapegrad.tensor.placing import window_on
 from tapegrad.tensor.refusals import refuse_examples
 from tapegrad.tensor.tensor import Tensor
 
@@ -188,6 +190,10 @@ def _check_count(name: str, target: Any, targets: Sequence[Tensor], result: Any)
 def _write_from(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
     """Write a result to a target, further out if that was captured by a transform."""
     level = thread.levels[-1] if thread.levels else None
+    if level is not None and not level.maps and target._view is not None and target.shape == result.shape:
+        base = target._view.base
+        if base._spec.level < target._spec.level == level.depth and base.dtype is target.dtype:
+            target = window_on(base, geometry_of(target))  # what was captured is written where it lies
     if level is None or target._spec.level == level.depth or (level.maps and result._spec.level == level.depth):
         _write(out, result, target, operands)
         return

@@ -14,6 +14,7 @@ from tapegrad.bindings.memory import window_settings
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.viewing import geometry_of
 from tapegrad.dispatch.forward_code import replay
+from tapegrad.dispatch.levels import untransformed
 from tapegrad.dispatch.views import take_history
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import to_host
@@ -54,6 +55,8 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
             write(base, base._storage.value)  # type: ignore[union-attr]
             return
         result = _with_part(base, place, value)
+        if result._spec.level != base._spec.level:
+            result = untransformed(result, base._spec.level)
         if result._spec.level != base._spec.level:
             refuse_captured("copy_", base, result, ARITHMETIC)
         write(base, value_of(result))

@@ -438,6 +438,8 @@ class Signature:
     def is_handed(self, args: tuple, kwargs: dict[str, Any], classes: bool) -> bool:
         """Whether a call with arguments of new types is handed over before anybody looks at them."""
         if classes and thread.modes.torch_function and overriders(args, kwargs):
+            if self.method and args and not isinstance(args[0], Tensor) and not self.is_foreign():
+                raise self.no_method_of(args[0])
             return self.concerns(args, kwargs)
         return thread.modes.function_modes and self.is_foreign()
 
@@ -511,11 +513,17 @@ class Signature:
             (i, arg) for i, (arg, is_tensor) in enumerate(flags) if is_tensor and not isinstance(arg, Tensor)
         )
         if self.method and not position:
-            return TypeError(f"descriptor '{self.called}' for 'torch._C.TensorBase' objects doesn't apply to a "
-                             f"'{type(given).__name__}' object")  # fmt: skip
+            return self.no_method_of(given)
         return TypeError(
             f"{self.called}(): argument '{parameters_of(self.function).names[position]}' (position "
             f"{position + 1 - self.method}) must be Tensor, not {type_name(given)}"
+        )
+
+    def no_method_of(self, given: Any) -> TypeError:
+        """Python's message about a method of tensors that is called on something else."""
+        return TypeError(
+            f"descriptor '{self.called}' for 'torch._C.TensorBase' objects doesn't apply to a "
+            f"'{type(given).__name__}' object"
         )
 
     def checked(self, kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from tapegrad.bindings.factory import is_integer, type_name
 from tapegrad.bindings.handing import overrides
 from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.bindings.viewing import geometry_of
-from tapegrad.errors import warn_once
+from tapegrad.errors import WarnOnce
 from tapegrad.execution.devices import META, device, device_of, get_default_device
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.dtypes import get_default_dtype, uint8
@@ -270,6 +270,7 @@ _LEAVING = (
     "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
     "tensor.untyped_storage() instead of tensor.storage()"
 )
+_warn_once = WarnOnce()  # PyTorch warns of this in Python, where set_warn_always does not count
 
 
 def _misused(why: str) -> str:
@@ -445,7 +446,7 @@ def typed_storage(tensor: Tensor) -> TypedStorage:
 @public("Tensor")
 def storage(self: Tensor) -> TypedStorage:
     """The memory of this tensor, as elements of its dtype. Deprecated in favour of ``untyped_storage()``."""
-    warn_once(_LEAVING)
+    _warn_once(_LEAVING)
     return typed_storage(self)
 
 
@@ -471,7 +472,7 @@ class _Legacy(type):
 
     def __call__(cls, *args: Any, wrap_storage: UntypedStorage | None = None, **others: Any) -> TypedStorage:
         """A storage of so many elements, of these elements, or of these bytes."""
-        warn_once(_LEAVING)
+        _warn_once(_LEAVING)
         for name in ("dtype", "device"):
             if name in others:
                 raise cls._misuse(f"Keyword argument '{name}' cannot be specified")

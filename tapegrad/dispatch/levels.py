@@ -109,6 +109,21 @@ def lower(tensor: Tensor, level: Level) -> tuple[Tensor, bool]:
         return tensor if tensor._view is not None else handle(tensor), batched
 
 
+def untransformed(result: Tensor, depth: int) -> Tensor:
+    """A result as it is ``depth`` levels in, if the levels further in are no transforms, and it owes them nothing.
+
+    What is still further in then has a tangent, or is a batch, or belongs to a transform.
+    """
+    level = thread.levels[result._spec.level - 1] if result._spec.level > depth else None
+    if level is None or level.transforms or result._spec.dual:
+        return result
+    below, batched = lower(result, level)
+    if batched:
+        return result
+    with level.outside():
+        return untransformed(below, depth)
+
+
 def as_placed(tensor: Tensor, level: Level) -> tuple[Tensor, int | None]:
     """What a tensor is outside a level, and which of its dimensions is the mapped one: that of what was given."""
     tensor = live(tensor)

@@ -128,10 +128,11 @@ class SavedTensor:
         if tensor._spec.inference:
             raise RuntimeError(INFERENCE_SAVED)
         saved = cls.empty(NOTHING)
-        saved.is_leaf = edge_of(tensor) is None
+        of = edge_of(tensor)
+        saved.is_leaf = of is None
         saved.is_output = is_output and not saved.is_leaf
         saved.edge = None if saved.is_output else edge
-        saved.output_nr, saved.version = tensor.output_nr, version_of(tensor)
+        saved.output_nr, saved.version = 0 if of is None else of[1], version_of(tensor)
         saved.spec = tensor._spec.fresh.replace(dual=False) if saved.is_output else tensor._spec
         if tensor._spec.dual and (saved.is_output or thread.modes.saved_hooks):
             saved.tangent = holder_of(tensor)

@@ -121,9 +121,9 @@ class Reinterpretation(NamedTuple):
 
 def part_of(base: Tensor, view: Tensor) -> tuple[ViewRegion, int, int]:
     """Which part of the base a view shows, and where view and base begin."""
-    place, whole = (Geometry(tuple(x.shape), x._spec.layout, x._offset) for x in (view, base))
-    base_split = base.dtype.is_complex and not view.dtype.is_complex
-    part_split = view.dtype.is_complex and not base.dtype.is_complex
+    place, whole = (Geometry(tuple(x._spec.shape), x._spec.layout, x._offset) for x in (view, base))
+    complex_base, complex_view = base._spec.dtype.is_complex, view._spec.dtype.is_complex
+    base_split, part_split = complex_base and not complex_view, complex_view and not complex_base
     whole, place = (whole if not base_split else in_reals(whole)), (place if not part_split else in_reals(place))
     first = min(place.offset, whole.offset)
     size = max(extent(place), extent(whole), first) - first
@@ -363,7 +363,7 @@ def place_written_views(base: Tensor) -> None:
 def tell_views(base: Tensor) -> None:
     """Let the views of a base require grad if it does, or if the user said so."""
     for member in views_of(base):
-        if member.dtype.category >= FLOATING or base.dtype.category < FLOATING:
+        if member._spec.dtype.category >= FLOATING or base._spec.dtype.category < FLOATING:
             leaf = member._view.leaf  # type: ignore[union-attr]
             needs = base._spec.requires_grad or leaf or member._edge is not None
             if member._spec.requires_grad is not needs:
@@ -397,7 +397,8 @@ def remake(tensor: Tensor, view: View) -> None:
         edge[0].sequence_nr = view.turn[0]
     rebase(tensor, edge)
     view.version, view.turn = version_of(tensor), None
-    if view.reinterpretation is None and tensor.dtype is not view.base.dtype:  # it was given data of another dtype
+    dtype = view.base._spec.dtype
+    if view.reinterpretation is None and tensor._spec.dtype is not dtype:  # it was given data of another dtype
         tensor._spec = tensor._spec.replace(misfit=True)
 
 

@@ -53,7 +53,7 @@ def differentiable(tree: Any, level: Level) -> Any:
     def leaf_of(given: Any) -> Tensor:
         if not isinstance(given, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(given)}")
-        if given.dtype.category < FLOATING:
+        if given._spec.dtype.category < FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         return lift(given, level, requires_grad=True)
 
@@ -157,7 +157,6 @@ def grad(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
     return wrapper
 
 
-@out_of_inference
 def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """The value of ``func`` at ``primals``, and a function that gives the vector-Jacobian product of cotangents.
 
@@ -178,10 +177,17 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     >>> vjp_fn(torch.ones(2))
     (tensor([1., 1.]),)
     """
+    return vjp_at(func, primals, None, has_aux)
+
+
+@out_of_inference
+def vjp_at(func: Callable, primals: tuple, argnums: Any, has_aux: bool = False) -> tuple:
+    """``vjp`` with respect to the primals that ``argnums`` names, or all."""
     api = "vjp(f, *primals)"
     with Level() as level:
-        inputs = differentiable(primals, level)
-        output, aux = with_aux(func(*inputs), has_aux, api)
+        inputs = differentiable(primals if argnums is None else picked(primals, argnums), level)
+        given = inputs if argnums is None else put_back(lifted(primals, level), inputs, argnums)
+        output, aux = with_aux(func(*given), has_aux, api)
         outputs, spec = flatten(output)
         check_outputs(outputs, api)
         for out in outputs:

@@ -7,8 +7,8 @@ from functools import wraps
 from typing import Any
 
 from tapegrad.autograd.functional.rows import basis_of
-from tapegrad.func.checks import all_picked, picked, put_back, refuse_complex
-from tapegrad.func.gradients import jvp_at, out_of_inference, vjp
+from tapegrad.func.checks import all_picked, picked, refuse_complex
+from tapegrad.func.gradients import jvp_at, out_of_inference, vjp_at
 from tapegrad.func.mapping import vmap
 from tapegrad.functions.joining import cat
 from tapegrad.tensor.tensor import Tensor
@@ -55,27 +55,20 @@ def jacrev(
     @wraps(func)
     def wrapper(*args: Any) -> Any:
         refuse_complex("jacrev", args, "inputs")
-        chosen = picked(args, argnums)
-
-        def of_chosen(*given: Any) -> Any:
-            return func(*put_back(args, given[0] if isinstance(argnums, int) else given, argnums))
-
-        primals = (chosen,) if isinstance(argnums, int) else chosen
-        output, pull, *aux = vjp(of_chosen, *primals, has_aux=has_aux)
+        output, pull, *aux = vjp_at(func, args, argnums, has_aux)
         refuse_complex("jacrev", output, "outputs")
         outputs, spec = flatten(output)
         sizes = [out.numel() for out in outputs]
         basis = unit_vectors(outputs)
         rows = pulled_back(lambda *vectors: pull(unflatten(vectors, spec)), basis, chunk_size)
-        inputs, structure = flatten(primals)
+        inputs, structure = flatten(picked(args, argnums))
         blocks = [row.split(sizes, dim=0) for row in flatten(rows)[0]]
         results = []
         for index, out in enumerate(outputs):
             parts = [
                 column[index].reshape((*out.shape, *x.shape)) for column, x in zip(blocks, inputs, strict=True)
             ]
-            tree = unflatten(parts, structure)
-            results.append(tree[0] if isinstance(argnums, int) else tree)
+            results.append(unflatten(parts, structure))
         jacobian = unflatten(results, spec)
         return (jacobian, aux[0]) if has_aux else jacobian
 

@@ -27,7 +27,6 @@ from tapegrad.bindings.scalars import (
 )
 from tapegrad.execution.capturing import moves
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
-from tapegrad.functions import unary
 from tapegrad.functions.unary import declare, said_of
 from tapegrad.ops import arithmetic, comparison
 from tapegrad.ops import unary as unary_ops
@@ -352,7 +351,7 @@ dunder("__pow__", pow, asks="python", augmented=("__ipow__",)).__name__ = "pow" 
 dunder("__rpow__", reverse(pow), asks="python")
 NAMESPACES["Tensor"]["__div__"] = NAMESPACES["Tensor"]["__truediv__"]
 NAMESPACES["Tensor"]["__neg__"] = NAMESPACES["Tensor"]["neg"]
-NAMESPACES["Tensor"]["__pos__"] = unary.positive
+NAMESPACES["Tensor"]["__pos__"] = NAMESPACES["Tensor"]["positive"]
 NAMESPACES["Tensor"]["__abs__"] = NAMESPACES["Tensor"]["abs"]
 
 

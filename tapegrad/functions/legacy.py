@@ -98,8 +98,14 @@ def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """The legacy constructor for this tensor's dtype and device.
 
     Args:
-        args: lengths, or data, as for ``torch.Tensor``.
+        args: lengths, or data, or a tensor of the same type, as for ``torch.Tensor``.
+
+    Raises:
+        TypeError: a tensor of another type.
     """
+    if len(args) == 1 and isinstance(args[0], Tensor) and not options:
+        _check_same_type(self.dtype, self.device.type, args[0])
+        return args[0].as_subclass(Tensor)
     return _made(self.dtype, args, options, self.device)
 
 
@@ -122,7 +128,7 @@ class tensortype(type):
 
     def __call__(cls, *args: Any, **options: Any) -> Tensor:
         if len(args) == 1 and isinstance(args[0], Tensor) and not options:
-            _check_same_type(cls, args[0])
+            _check_same_type(cls.dtype, cls.kind, args[0])
             return args[0].as_subclass(Tensor)
         return _made(cls.dtype, args, options, None if cls.kind == "cpu" else cls.kind)
 
@@ -130,9 +136,9 @@ class tensortype(type):
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.kind
 
 
-def _check_same_type(cls: tensortype, other: Tensor) -> None:
-    if not isinstance(other, cls):
-        expected, got = (_options_text(*pair) for pair in ((cls.dtype, cls.kind), (other.dtype, other.device.type)))
+def _check_same_type(d: dtype, kind: str, other: Tensor) -> None:
+    if (other.dtype, other.device.type) != (d, kind):
+        expected, got = (_options_text(*pair) for pair in ((d, kind), (other.dtype, other.device.type)))
         raise TypeError(f"expected {expected} (got {got})")
 
 

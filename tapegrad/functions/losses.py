@@ -552,6 +552,8 @@ def cross_entropy(
     axis = 0 if input.ndim == 1 else 1
     if input.shape == target.shape:
         _check_probabilities(target, ignore_index, label_smoothing)
+        if not input.ndim:
+            raise IndexError("Dimension specified as 1 but tensor has no dimensions")
         return _probabilities_loss(input, target, weight, axis, reduction, label_smoothing)
     if label_smoothing < 0 or label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")

@@ -514,7 +514,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
     """The product of matrices in the order that multiplies least; of one matrix, that matrix.
 
     Raises:
-        RuntimeError: none; shapes that don't fit.
+        RuntimeError: none; one that has not two dimensions; shapes that don't fit.
     """
     check_given("chain_matmul", matrices)
     if not matrices:
@@ -523,6 +523,9 @@ def chain_matmul(*matrices: Any) -> Tensor:
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
         "instead, which accepts a list of two or more tensors rather than multiple parameters."
     )
+    for matrix in matrices:
+        if matrix.ndim != 2:
+            raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 

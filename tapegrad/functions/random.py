@@ -238,7 +238,10 @@ _NORMAL_SIGNATURES = (
 )
 
 
-@public("torch", out=Out(random=True, resizes=True, converts=True, computes=FLOATING, kernel="normal_kernel_cpu"))
+@public(
+    "torch",
+    out=Out(random=True, resizes=True, resized="", converts=True, computes=FLOATING, kernel="normal_kernel_cpu"),
+)
 def normal(
     mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Unpack[TensorOptions]
 ) -> Tensor:

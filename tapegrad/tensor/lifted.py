@@ -330,7 +330,7 @@ def fresh(value: Any, spec: Spec) -> Tensor:
 
 def fresh_at(level: Level, value: Any, spec: Spec) -> Tensor:
     """``fresh`` where transforms are running."""
-    if level.leaves_out and not spec.requires_grad:
+    if level.maps and not spec.requires_grad:
         with level.outside():
             return fresh(value, spec)
     with level.outside():

@@ -117,9 +117,10 @@ def is_nest(item: Any) -> bool:
 
 def kinds_of(ours: Any, theirs: Any) -> str:
     """What two accounts are, or, of lists of plain things, what differs first in them."""
-    if isinstance(ours, (list, tuple)) and isinstance(theirs, (list, tuple)) and "raised" not in (*ours, *theirs):
+    lists = isinstance(ours, (list, tuple)) and isinstance(theirs, (list, tuple))
+    if lists and ours[:1] != ("raised",) != theirs[:1]:
         pairs = zip_longest(ours, theirs)
-        return next((kinds_of(*pair) for pair in pairs if pair[0] != pair[1]), "list for list")
+        return next((kinds_of(*pair) for pair in pairs if repr(pair[0]) != repr(pair[1])), "list for list")
     return f"{kind_of(ours)} for {kind_of(theirs)}"
 
 

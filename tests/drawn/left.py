@@ -222,6 +222,25 @@ LEFT: list[tuple[str, str, str]] = [
         "numbers",
         "PyTorch's tangent of a product that scatters is zero where a factor is",
     ),
+    (r"symeig", "AttributeError.* for RuntimeError: This function was", "what PyTorch has removed is absent"),
+    (r"vmap", r"mutate a captured Tensor[\s\S]*mutate a captured", "both refuse it, one by another operator's name"),
+    (r"rand|normal", "version: int for int", "PyTorch counts a write that it then refuses"),
+    (r"(eq|ne|lt|gt)\(.*out=", "'UserWarning'", "PyTorch casts a complex number to a real target by way of another"),
+    (
+        r"TransformerEncoderLayer|Linear",
+        "must have the same dtype|expected m1 and m2",
+        "both refuse it, in other words",
+    ),
+    (
+        r"relu6|hardtanh|threshold|clamp",
+        "nothing for RuntimeError: Trying to backward through the graph a second time",
+        "nodes of derivatives that are constant save nothing here",
+    ),
+    (
+        r"log_normal_|cauchy_",
+        "not implemented for 'Complex.*no error",
+        "PyTorch does not look at the dtype of no elements",
+    ),
     (r"saved_tensors_hooks", "log: length|log: list", "PyTorch packs what it saves before it looks at shapes"),
 ]
 

@@ -98,7 +98,7 @@ def noted(w: Writer, call: str) -> str:
 
 def tried(text: str) -> str:
     """A statement that may fail: the next ones are run all the same."""
-    return f"try:\n    {text}\nexcept Exception as error:\n    log('error', type(error).__name__, str(error)[:90])"
+    return f"try:\n    {text}\nexcept Exception as error:\n    log('error', type(error).__name__, error)"
 
 
 @step(5, "overrides")

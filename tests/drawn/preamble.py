@@ -10,7 +10,12 @@ seen = []
 
 def log(tag, *values):
     """Note what a hook was given, as it is now."""
-    seen.append([tag, *[v.detach().clone() if isinstance(v, torch.Tensor) else v for v in values]])
+    seen.append([tag, *[v.detach().clone() if isinstance(v, torch.Tensor) else said(v) for v in values]])
+
+
+def said(value):
+    """An error as PyTorch says it, without what tapegrad adds; anything else as it is."""
+    return str(value).partition("\nWhere:\n")[0][:90] if isinstance(value, Exception) else value
 
 
 def named(tag, answer=None):
@@ -272,8 +277,8 @@ def warned(call):
             return call()
         finally:
             torch.set_warn_always(always)
-            told = [str(w.message).partition(" (Triggered internally")[0] for w in caught]
-            seen.append(["warned", [w.category.__name__ for w in caught], told])
+            told = {str(w.message).partition(" (Triggered internally")[0]: w.category.__name__ for w in caught}
+            seen.append(["warned", list(told.values()), list(told)])
 
 
 def modes():

@@ -77,7 +77,7 @@ LARGE = templates("""
     {b}.cumsum(1) | {b}.var(1)
     F.layer_norm({b}, {b}.shape[-1:]) | {b}.logsumexp(0) | ({b} @ {b}.mT).tanh() | {b}.exp().mean(1) | F.gelu({b})
     torch.einsum('ij,kj->ik', {b}, {b})
-    F.batch_norm({b}, None, None, training=True) | F.avg_pool1d({b}[None], 3) | torch.cdist({b}, {b})
+    F.batch_norm({b}, None, None, training=True) | F.avg_pool1d({b}[None], 3) | torch.cdist({b}, {b} + 1)
     {b}.prod(0) | F.cross_entropy({b}, {b}.softmax(-1))
     F.scaled_dot_product_attention({b}[None], {b}[None], {b}[None])
     F.interpolate({b}[None, None], scale_factor=2, mode='bicubic') | {b}.std()

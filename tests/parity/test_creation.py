@@ -463,6 +463,9 @@ issubclass(torch.FloatTensor, torch.Tensor)
 torch.Tensor([1, 2]).new([3, 4])
 torch.ones(2, dtype=torch.int64).new(2, 3).shape
 torch.ones(2).new()
+torch.ones(2).new(torch.ones(3)).shape
+t = torch.ones(2, requires_grad=True); torch.ones(3).new(t).grad_fn
+torch.ones(2).new(torch.ones(2, dtype=torch.float64))
 """
 
 

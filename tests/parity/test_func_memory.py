@@ -75,6 +75,51 @@ def test_what_is_captured_is_written():
     agree(run)
 
 
+@pytest.mark.parametrize("write", [
+    lambda x, y: y.mul_(2), lambda x, y: y[1].mul_(x[1]), lambda x, y: y[:2].copy_(x[:2]), lambda x, y: y.fill_(2),
+], ids=["all", "a part", "copied", "filled"])  # fmt: skip
+@pytest.mark.parametrize("transform", ["jacrev", "hessian"])
+def test_arguments_that_are_not_differentiated_are_written(transform, write):
+    def run(torch):
+        x, y = leaf(torch).detach(), torch.tensor([0.5, 0.25, 2.0])
+        f = lambda x, y: (x.sin() * write(x, y).sum()).sum()
+        return getattr(torch.func, transform)(f)(x, y), y
+
+    agree(run)
+
+
+@pytest.mark.parametrize("transform", ["grad", "grad_and_value", "jacrev", "jacfwd", "hessian"])
+def test_out_may_be_a_view_of_what_is_captured(transform):
+    def run(torch):
+        c = torch.ones(3)
+
+        def f(x):
+            torch.add(c[1:], 1, out=c[1:])
+            part = c[0]
+            torch.mul(part, 3.0, out=part)
+            return (x.sin() * c).sum()
+
+        return getattr(torch.func, transform)(f)(leaf(torch).detach()), c
+
+    agree(run)
+
+
+def test_tensors_that_are_made_inside_are_written():
+    """Also where the tangents come by the batch."""
+
+    def run(torch):
+        def filled(x):
+            out = torch.zeros(3)
+            out[0], out[1:] = x[1] * x[2], x[:2].sin()
+            return out.mul_(x)
+
+        x, c, forward = leaf(torch).detach(), torch.ones(3), {"vectorize": True, "strategy": "forward-mode"}
+        found = torch.autograd.functional.jacobian(filled, x, **forward)
+        return found, torch.autograd.functional.jacobian(lambda x: c.mul_(torch.full((3,), 2.0)) * x, x, **forward), c
+
+    agree(run)
+
+
 MATRICES = {
     "transposed": lambda torch: torch.arange(6.0).view(2, 3).t(),
     "of a batch": lambda torch: torch.arange(24.0).view(2, 3, 4).transpose(1, 2),

@@ -230,6 +230,11 @@ with torch._C.DisableTorchFunctionSubclass(): torch.add(p, d)
 with torch._C.DisableTorchFunctionSubclass(): p + d
 with torch._C.DisableTorchFunction(): F.relu(d)
 """
+WITHIN = """
+p.sum().add(1);torch.Tensor.add(d, 1);torch.Tensor.sum(d);torch.Tensor.relu_(dn);torch.Tensor.mul(d, x);+x
+x.requires_grad_(True);torch.func.grad(lambda t: (t.as_subclass(torch.Tensor) * 1).sum())(x)
+v = torch.ones(2, 2, requires_grad=True); w = v.as_subclass(Log); v.requires_grad_(False)
+"""
 MODES = """
 with Spy(), torch.no_grad(): p.add(1);with Spy(), torch.enable_grad(): p.add(1)
 with Spy(): torch.no_grad()(lambda: p.add(1))()
@@ -240,8 +245,8 @@ with Spy(), torch.inference_mode(): p.add(1);with Spy(), torch.autograd.set_mult
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("table", [UNARY, INDEXED, ATTRIBUTES, FUNCTIONS, MODES],
-                         ids=["unary", "index", "get", "call", "mode"])  # fmt: skip
+@pytest.mark.parametrize("table", [UNARY, INDEXED, ATTRIBUTES, FUNCTIONS, WITHIN, MODES],
+                         ids=["unary", "index", "get", "call", "within", "mode"])  # fmt: skip
 def test_calls(table):
     for line in table.strip().replace("\n", ";").split(";"):
         same_calls(line)

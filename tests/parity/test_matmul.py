@@ -378,3 +378,9 @@ def test_a_layer_of_another_kind(shape, bias, kinds):
         return attempt(lambda: torch.nn.functional.linear(x, weight, addend if bias else None))
 
     agree(program)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("shapes", [[()], [(1,), (1, 1)], [(1, 1, 1)], [(2, 2), (1, 1, 1)]])
+def test_chains_are_of_matrices(shapes):
+    same_error(lambda torch: torch.chain_matmul(*map(torch.ones, shapes)))
