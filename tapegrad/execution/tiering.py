@@ -295,8 +295,8 @@ class Tiered(Due):
         starts, swaps: after how many of them it is compiled, and is XLA's.
     """
 
-    __slots__ = ("kernel", "examples", "tier", "cost", "calls", "starts", "swaps", "_entry", "_body", "_traced", "_was_new",
-                 "_known", "_left", "_checked", "_others", "_results", "_quietly", "__weakref__")  # fmt: skip
+    __slots__ = ("kernel", "examples", "tier", "cost", "calls", "starts", "swaps", "_entry", "_body", "_traced",
+                 "_was_new", "_known", "_left", "_checked", "_others", "_results", "_quietly", "__weakref__")  # fmt: skip
 
     def __init__(
         self, kernel: Any, examples: Sequence[Any], known: Callable | None = None, checked: int = 0
