@@ -66,13 +66,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from queue import SimpleQueue
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from tapegrad.caches import EXECUTABLE, weigh
+from tapegrad.caches import EXECUTABLE, tabulated, weigh
 from tapegrad.errors import message
 from tapegrad.execution.allocating import ALIGNED, HUGE, align_in
 from tapegrad.execution.costs import NOTHING, Cost, cost_of, jaxprs_in
@@ -80,7 +80,7 @@ from tapegrad.execution.devices import only_device
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import numbers_in, written_jaxpr
 from tapegrad.tape.showing import shown_in_html
-from tapegrad.tape.sources import defined
+from tapegrad.tape.sources import code_of, defined, function_of
 
 NAMES = ("auto", "host", "xla")
 
@@ -296,8 +296,9 @@ class Tiered(Due):
         starts, swaps: after how many of them it is compiled, and is XLA's.
     """
 
-    __slots__ = ("kernel", "examples", "tier", "cost", "calls", "starts", "swaps", "_entry", "_body", "_traced", "_was_new",
-                 "_known", "_left", "_checked", "_others", "_results", "_quietly", "__weakref__")  # fmt: skip
+    __slots__ = ("kernel", "examples", "tier", "cost", "calls", "starts", "swaps", "_entry", "_body", "_traced",
+                 "_was_new", "_known", "_left", "_checked", "_others", "_results", "_quietly",
+                 "__weakref__")  # fmt: skip
 
     def __init__(
         self, kernel: Any, examples: Sequence[Any], known: Callable | None = None, checked: int = 0
@@ -321,7 +322,8 @@ class Tiered(Due):
         names: dict[str, Any] = {"failed": self._failed}
         for i, (shape, dtype) in enumerate(self._checked):
             names |= {f"shape{i}": shape, f"dtype{i}": dtype}
-        run = defined(entry_lines(self.examples, len(self._checked)), "run", names)
+        kinds = tuple([one if isinstance(one, type) else None for one in self.examples])
+        run = function_of(_entry_code(kinds, len(self._checked)), "run", names)
         self._entry = weakref.ref(run)
         self.reset()
         awaiting_decisions.add(self)
@@ -607,6 +609,12 @@ def entry_lines(examples: Sequence[Any], checked: int = 0) -> list[str]:
         f"            return failed({', '.join(['error', *arguments])})",
         f"    return other({passed})",
     ]
+
+
+@tabulated(1 << 10)
+def _entry_code(kinds: tuple, checked: int) -> CodeType:
+    """The code of an entry for arguments of these types, None for arrays."""
+    return code_of("\n".join(entry_lines(kinds, checked)))
 
 
 def _stand_in(example: Any) -> Any:
