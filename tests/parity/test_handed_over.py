@@ -233,6 +233,7 @@ with torch._C.DisableTorchFunction(): F.relu(d)
 """
 WITHIN = """
 p.sum().add(1);torch.Tensor.add(d, 1);torch.Tensor.sum(d);torch.Tensor.relu_(dn);torch.Tensor.mul(d, x);+x
+i = torch.ones(2, dtype=torch.long); w = i.as_subclass(Log); i.ge_(torch.ones(2, requires_grad=True))
 x.requires_grad_(True);torch.func.grad(lambda t: (t.as_subclass(torch.Tensor) * 1).sum())(x)
 v = torch.ones(2, 2, requires_grad=True); w = v.as_subclass(Log); v.requires_grad_(False)
 """
