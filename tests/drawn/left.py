@@ -248,6 +248,8 @@ LEFT: list[tuple[str, str, str]] = [
         "whether PyTorch keeps a gradient as the .grad, or copies it, depends on who refers to it and how it lies",
     ),
     (r"logsigmoid", r"expected '\? log_sigmoid'", "PyTorch's function has a name under which nobody finds it"),
+    (r"LBFGS", "numbers", "differences of gradients cancel in float32, and are divided by"),
+    (r"scatter_reduce", "for RuntimeError: .*for outputs with complex", "both refuse it, one for another reason"),
     (r"symeig", "AttributeError.* for RuntimeError: This function was", "what PyTorch has removed is absent"),
     (r"vmap", r"mutate a captured Tensor[\s\S]*mutate a captured", "both refuse it, one by another operator's name"),
     (r"rand|normal", "version: int for int", "PyTorch counts a write that it then refuses"),
