@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.bindings.declarations import EXPECTED, Out, said
-from tapegrad.bindings.inplace import become, copy_, refuse_in_place
+from tapegrad.bindings.inplace import become, check_castable, copy_, refuse_in_place
 from tapegrad.bindings.inplace_memory import refuse_shared_parts, resize_for
 from tapegrad.bindings.naming import NO_DERIVATIVE, renamed
 from tapegrad.bindings.parser_table import FUNCTIONS
@@ -210,6 +210,8 @@ def _write(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
     if out.counts and result._spec.numel == target._spec.numel:
         result = result.view(target.shape)
     elif result.shape != target.shape:
+        if out.fills and not out.copied:
+            check_castable(result.dtype, target.dtype)  # before anything is changed
         _warn_of_shape(out.resized, target, result)
         by_rows = target._spec.numel if out.rows == "elements" else out.rows
         resize_for(result.contiguous() if by_rows else result, target)

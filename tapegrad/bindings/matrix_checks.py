@@ -8,7 +8,8 @@ from tapegrad.errors import LinAlgError
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.late import Finding
 from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.lifted import Lifted
+from tapegrad.tensor.tensor import Tensor, value_of
 
 
 def check_matrices(name: str, input: Tensor, argument: str = "A") -> None:
@@ -40,8 +41,11 @@ def check_kernel(kernel: str, input: Tensor) -> None:
 
 
 def is_differentiated(input: Tensor) -> bool:
-    """Whether anybody may ask for a derivative of what is computed from a tensor."""
-    return (input._spec.requires_grad and thread.modes.grad) or bool(input._spec.dual)
+    """Whether anybody may ask for a derivative of what is computed from a tensor, here or where it was lifted from."""
+    if (input._spec.requires_grad and thread.modes.grad) or input._spec.dual:
+        return True
+    value = value_of(input) if input._spec.level else None
+    return isinstance(value, Lifted) and is_differentiated(value.tensor)
 
 
 def failure(name: str, found: Finding, what: str) -> LinAlgError:

@@ -226,7 +226,8 @@ def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None) -> Tenso
         raise RuntimeError("cannot resize variables that require grad")
     if tensor._spec.dual and thread.modes.forward_grad:
         raise RuntimeError("cannot resize variables that has a forward grad")
-    refuse_inference(tensor)
+    if shape != tuple(tensor._spec.shape):
+        refuse_inference(tensor)
     if chosen is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
     strides = format_strides(chosen or contiguous_format, shape)

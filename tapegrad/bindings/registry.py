@@ -353,6 +353,8 @@ class Signature:
         lasting = True
         if self.in_python():
             self.check_names(args, kwargs)
+        if self.method and args and not isinstance(args[0], Tensor) and not self.is_foreign():
+            raise self.no_method_of(args[0])
         if self.native and not (self.method and (not args or not isinstance(args[0], Tensor))):
             lasting = check_call(self.called, self.method, args[self.method :], kwargs)
         if not fits and not (self.native and is_outdated(self.called, self.method, args[self.method :], kwargs)):

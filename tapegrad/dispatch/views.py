@@ -347,7 +347,7 @@ def _own_edge(view: Tensor, node: Node) -> int | None:
 def require_grad(base: Tensor) -> None:
     """Let a tensor and its views require grad."""
     if not base._spec.requires_grad:
-        misfit = base._spec.misfit or base.dtype.category < FLOATING
+        misfit = base._spec.misfit or base._spec.dtype.category < FLOATING
         base._spec = base._spec.replace(requires_grad=True, misfit=misfit)
         tell_views(base)
 
@@ -367,7 +367,7 @@ def tell_views(base: Tensor) -> None:
             leaf = member._view.leaf  # type: ignore[union-attr]
             needs = base._spec.requires_grad or leaf or member._edge is not None
             if member._spec.requires_grad is not needs:
-                misfit = member._spec.misfit or member.dtype.category < FLOATING
+                misfit = member._spec.misfit or member._spec.dtype.category < FLOATING
                 member._spec = member._spec.replace(requires_grad=needs, misfit=misfit)
 
 

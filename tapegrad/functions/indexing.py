@@ -45,7 +45,7 @@ from tapegrad.tensor import geometry
 from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.refusals import is_example, refuse_examples, refuse_meta
-from tapegrad.tensor.spec import Spec, legacy_type_name
+from tapegrad.tensor.spec import Spec, core_type_name, legacy_type_name
 from tapegrad.tensor.tensor import Tensor
 
 Step = tuple[Any, ...]
@@ -437,9 +437,8 @@ def _put(part: Tensor, chosen: Selection, value: Any) -> None:
     if masked:
         _check_fill(chosen, value, part)
     places = chosen.places(counted=not masked)
-    target = indexed_shape(places, chosen.shape, check_places(places, chosen.shape))
-    if isinstance(value, Tensor) and not masked:
-        check_put(value, part, target)
+    put = value if isinstance(value, Tensor) and not masked else None
+    check_written(put, part, places, chosen.shape)
     before = before_write(part)
     result = ops.index_put(before, value, *places, accumulate=False)
     become(part, last_written("masked_fill_" if masked else "index_put_", part, before, result), "index_put_")
@@ -478,7 +477,7 @@ def _check_expandable(value: Tensor, target: Sequence[int]) -> None:
     target = list(target)
     if value.ndim > len(target):
         raise RuntimeError(
-            f"expand({legacy_type_name(value._spec)}{{{list(value.shape)}}}, size={target}): the number of sizes "
+            f"expand({core_type_name(value._spec)}{{{list(value.shape)}}}, size={target}): the number of sizes "
             f"provided ({len(target)}) must be greater or equal to the number of dimensions in the tensor "
             f"({value.ndim})"
         )
@@ -489,6 +488,21 @@ def _check_expandable(value: Tensor, target: Sequence[int]) -> None:
                 f"at non-singleton dimension {len(target) + axis}.  Target sizes: {target}.  "
                 f"Tensor sizes: {list(value.shape)}"
             )
+
+
+def check_written(value: Tensor | None, x: Tensor, places: Sequence[Tensor | None], shape: Sequence[int]) -> None:
+    """Refuse places that are none of an ``x`` of this shape, and a value that can't be put there: that first.
+    Raises RuntimeError, IndexError: PyTorch's messages.
+    """
+    given = [place._spec.shape for place in places if place is not None]
+    try:
+        common = check_places(places, shape)
+    except IndexError:
+        if value is not None and len(set(given)) == 1 and 0 not in shape:
+            check_put(value, x, indexed_shape(places, shape, given[0]))
+        raise
+    if value is not None:
+        check_put(value, x, indexed_shape(places, shape, common))
 
 
 def check_put(value: Tensor, x: Tensor, target: Sequence[int]) -> None:
@@ -543,7 +557,6 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
             count = sum(map(_dimensions, tensors))
             raise IndexError(f"too many indices for tensor of dimension {input.ndim} (got {count})")
         places.extend(as_places(tensor, len(places), input.shape))
-    common = check_places(places, input.shape)
-    if accumulate or len(tensors) > 1 or tensors[0].dtype is not bool_ or values._spec.numel != 1:
-        check_put(values, input, indexed_shape(places, input.shape, common))
+    put = values if accumulate or len(tensors) > 1 or tensors[0].dtype is not bool_ or values._spec.numel != 1 else None
+    check_written(put, input, places, input.shape)
     return ops.index_put(input, values, *places, accumulate=bool(accumulate))

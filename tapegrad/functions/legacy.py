@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import copyreg
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from tapegrad.bindings.attributes import LEGACY_DTYPES, as_instance
 from tapegrad.bindings.cuda import is_available as is_cuda_available
 from tapegrad.bindings.factory import is_integer, size_of_arguments, target, type_name
+from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.bindings.scalars import CPP_NAMES
 from tapegrad.errors import warn_once
@@ -107,6 +109,37 @@ def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
         _check_same_type(self.dtype, self.device.type, args[0])
         return args[0].as_subclass(Tensor)
     return _made(self.dtype, args, options, self.device)
+
+
+@public("Tensor")
+def resize(self: Tensor, *sizes: Any) -> Tensor:
+    """The elements of this tensor in another shape, which has as many. Deprecated in favour of ``reshape``.
+
+    Raises:
+        RuntimeError: it has not as many.
+    """
+    warnings.warn("non-inplace resize is deprecated", stacklevel=3)
+    return _of_sizes(self, sizes)
+
+
+@public("Tensor")
+def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """``resize`` to the shape of another tensor. Deprecated in favour of ``reshape``."""
+    warnings.warn("non-inplace resize_as is deprecated", stacklevel=3)
+    return _of_sizes(self, tuple(tensor.shape))
+
+
+def _of_sizes(tensor: Tensor, sizes: tuple) -> Tensor:
+    count: Any = 1
+    for size in sizes:
+        count = count * size
+    if tensor._spec.numel != count:
+        raise RuntimeError(
+            f"requested resize to {'x'.join(map(str, sizes))} ({count} elements in total), but the given tensor has a "
+            f"size of {'x'.join(map(str, tensor.shape))} ({tensor._spec.numel} elements). autograd's resize can only "
+            "change the shape of a given tensor, while preserving the number of elements. "
+        )
+    return renamed(tensor.contiguous().view(*sizes), "ResizeBackward")
 
 
 class tensortype(type):

@@ -225,10 +225,16 @@ def logsigmoid(x):
     return -_softplus(-x)
 
 
-@elementwise(x=lambda g, x: where((x > -3) & (x < 3), g / 6, 0), real=True)
+@elementwise(x=lambda g, x: hardsigmoid_backward(g, x), real=True)
 def hardsigmoid(x):
     """``x / 6 + 1/2``, limited to ``[0, 1]``."""
     return jnp.clip(x + 3, 0, 6) / 6
+
+
+@elementwise(grad=lambda g, x: hardsigmoid_backward(g, x), x=_flat, real=True)
+def hardsigmoid_backward(grad, x):
+    """A sixth of ``grad`` where ``x`` is within 3 of 0, else 0."""
+    return jnp.where((x > -3) & (x < 3), grad / 6, 0)
 
 
 @elementwise(x=lambda g, x: where(x <= -3, 0, where(x < 3, g * (x / 3 + 0.5), g)), real=True, rounds_once=True)

@@ -219,7 +219,7 @@ def _signatures(home: str, name: str, function: Callable) -> Iterator[str]:
         yield from BY_HAND[name]
         return
     called, method = PREFIXES.get(home, "") + name, home == "Tensor"
-    overloads = () if kind_of(home, name) == "python" else overloads_of(called, method)
+    overloads = () if kind_of(home, name) in ("python", "masked") else overloads_of(called, method)
     returned = str(inspect.signature(function).return_annotation)
     shown = [overload for overload in overloads if not overload.hidden]
     for overload in shown:

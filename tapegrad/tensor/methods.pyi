@@ -313,7 +313,7 @@ class TensorMethods:
     def as_strided_scatter(self, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | Tensor | None = ...) -> Tensor:
         """A copy of ``input`` with ``src`` in place of what ``as_strided`` shows."""
     def as_subclass(self, cls: Any) -> Tensor:
-        """This tensor as an instance of a subclass of Tensor: an alias, through which gradients flow."""
+        """This tensor as an instance of a subclass of Tensor: a view of all of it."""
     def asin(self) -> Tensor:
         """The inverse sine."""
     def asin_(self) -> Self:
@@ -1492,12 +1492,16 @@ class TensorMethods:
         """The elements, in row-major order, in another shape (one length may be -1)."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """``reshape`` to the shape of ``other``."""
+    def resize(self, *sizes: Any) -> Tensor:
+        """The elements of this tensor in another shape, which has as many. Deprecated in favour of ``reshape``."""
     @overload
     def resize_(self, size: Sequence[_int], *, memory_format: _memory_format | None = ...) -> Self:
         """Give this tensor another shape, in place: its memory is read in row-major order from where it begins."""
     @overload
     def resize_(self, *size: _int, memory_format: _memory_format | None = ...) -> Self:
         """Give this tensor another shape, in place: its memory is read in row-major order from where it begins."""
+    def resize_as(self, tensor: Tensor) -> Tensor:
+        """``resize`` to the shape of another tensor. Deprecated in favour of ``reshape``."""
     def resize_as_(self, the_template: Tensor, *, memory_format: _memory_format | None = ...) -> Self:
         """``resize_`` to the shape of another tensor; with ``torch.preserve_format``, also to its order in memory."""
     def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any:

@@ -54,6 +54,10 @@ QUICK = ("at once", "deferred")
 """Modes that compile nothing but kernels; in the others fewer smaller programs are tried."""
 
 
+ENDLESS = re.compile(r"(\w)\.register_hook\(.*\b\1\b(?!\.detach|\.grad\b).*backward\(")
+"""A hook that runs backward through its own tensor: PyTorch starts threads for that until none are left."""
+
+
 @dataclass
 class Group:
     """Programs that differ for one reason, as far as can be told.
@@ -169,6 +173,8 @@ class Hunt:
         last = [found]
 
         def still(candidate: str) -> bool:
+            if ENDLESS.search(candidate):
+                return False
             other = run(self.module, candidate)
             same = other is not None and other.key == found.key
             if same and other is not None:

@@ -181,6 +181,15 @@ def test_twins(name):
     same(lambda torch, x: getattr(torch.nn.functional, f"{name}_")(x + 0), A, names=False, second=False)
 
 
+def test_what_cannot_be_differentiated_twice_has_a_history():
+    def program(torch):
+        x = torch.tensor([-4.0, 0.5, 1.0, 4.0], requires_grad=True)
+        (g,) = torch.autograd.grad(torch.nn.functional.hardsigmoid(x).sum(), x, create_graph=True)
+        return g.tolist(), g.requires_grad
+
+    agree(program)
+
+
 def test_what_nodes_have_saved():
     def saved(torch, x):
         F = torch.nn.functional

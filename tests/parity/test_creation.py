@@ -464,6 +464,11 @@ torch.Tensor([1, 2]).new([3, 4])
 torch.ones(2, dtype=torch.int64).new(2, 3).shape
 torch.ones(2).new()
 torch.ones(2).new(torch.ones(3)).shape
+torch.arange(6.0).resize(2, 3), torch.arange(6.0).resize_as(torch.ones(3, 2))
+t = torch.arange(6.0, requires_grad=True).resize(2, 3); t.grad_fn.name()
+t = torch.arange(6.0); x = t.resize(2, 3); x[0, 0] = 9; t
+torch.arange(6.0).resize(2, 2)
+torch.arange(6.0).resize_as(torch.ones(7))
 t = torch.ones(2, requires_grad=True); torch.ones(3).new(t).grad_fn
 torch.ones(2).new(torch.ones(2, dtype=torch.float64))
 """

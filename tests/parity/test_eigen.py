@@ -21,6 +21,9 @@ SPECTRA = {
     "eigvalsh": ("torch.linalg.eigvalsh(x)", POSITIVE_Z), "eigvalsh of nothing": ("torch.linalg.eigvalsh(x)", NOTHING),
     "eig": ("torch.linalg.eig(x)[1].abs().sum(1)", A), "eig of complex": ("torch.linalg.eig(x)[1].abs().sum(1)", Z),
     "eigvals": ("torch.linalg.eigvals(x).abs().sort()[0]", A),
+    "eigvalsh, mapped": ("torch.vmap(lambda y: torch.linalg.eigvalsh(y.mT @ y))(x)", BATCH),
+    "eigvals, mapped": ("torch.vmap(lambda y: torch.linalg.eigvals(y.mT @ y).real.sort()[0])(x)", BATCH),
+    "svdvals, mapped twice": ("torch.vmap(torch.vmap(torch.linalg.svdvals))(x[None])", BATCH),
 }
 
 

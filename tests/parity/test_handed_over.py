@@ -222,6 +222,7 @@ x.tolist();torch.autograd.backward(x.sum());x.new_zeros(2);torch.zeros_like(x);t
 torch.allclose(x, p);torch.linalg.norm(x);torch.fft.fft(x);torch.special.erf(x);x.view(4);x.reshape((2, 2))
 x.unflatten(0, (1, 2));with Spy(): torch.ones(2);with Spy(): F.relu(p);with Spy(): p.add(1);with Spy(): p.add_(1)
 with Spy(): torch.cat([p, p]);with Spy(): F.softmax(p, dim=0);with Spy(): p.sum().backward();with Spy(): p.dim()
+torch.nn.Sigmoid()(x);torch.nn.Tanh()(x)
 with NoMode(): p.add(1);with NoMode(): torch.add(p, 1);with NoMode(): F.relu(p);with NoMode(): x.add(1);F.relu(no)
 no.add(1);no.add_(1);torch.linalg.norm(no);torch.fft.fft(no);torch.special.erf(no);torch.split(no, 1);no.split(1)
 F.linear(no, no);F.gelu(no);F.conv1d(no, no);no.backward();torch.autograd.grad(no, no);torch.norm(no)
@@ -232,6 +233,7 @@ with torch._C.DisableTorchFunction(): F.relu(d)
 """
 WITHIN = """
 p.sum().add(1);torch.Tensor.add(d, 1);torch.Tensor.sum(d);torch.Tensor.relu_(dn);torch.Tensor.mul(d, x);+x
+i = torch.ones(2, dtype=torch.long); w = i.as_subclass(Log); i.ge_(torch.ones(2, requires_grad=True))
 x.requires_grad_(True);torch.func.grad(lambda t: (t.as_subclass(torch.Tensor) * 1).sum())(x)
 v = torch.ones(2, 2, requires_grad=True); w = v.as_subclass(Log); v.requires_grad_(False)
 """

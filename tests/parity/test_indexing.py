@@ -416,6 +416,10 @@ x[L([0])] = L(2)
 L([1, 2])[0] = float('nan')
 L([1, 2])[L([0])] = float('inf')
 L([1], dtype=torch.uint8)[0] = 300
+x[L([5])] = torch.ones(2, 2, 2, dtype=x.dtype)
+x.index_put_((L([5, 1]),), torch.ones(3, dtype=x.dtype))
+L([0j, 1j])[1] = L([0j, 1j])
+L([0, 1], dtype=torch.bfloat16)[1] = L([0, 1], dtype=torch.bfloat16)
 L(3.0)[0] = 5
 """))  # fmt: skip
 def test_errors_of_writing(text):

@@ -535,6 +535,7 @@ def resizing(torch):
         seen.append(list(x.resize_as_(torch.ones(2, 2)).shape))
         inside = torch.ones(2, 3)
         seen.append(inside.resize_(2, 2).tolist())
+    seen.append(list(inside.resize_(2, 2).shape))
     return seen, x.requires_grad, attempt(lambda: inside.resize_(3))
 
 

@@ -502,3 +502,15 @@ def test_targets_that_get_another_shape():
         return account
 
     agree(program)
+
+
+@pytest.mark.parametrize("call", [
+    lambda torch, o: torch.sin(torch.ones(3), out=o), lambda torch, o: torch.add(torch.ones(3), 1, out=o),
+    lambda torch, o: torch.pow(torch.ones(3), 2, out=o), lambda torch, o: torch.abs(torch.ones(3) * 1j, out=o),
+])  # fmt: skip
+def test_targets_that_are_refused_keep_their_shape(call):
+    def program(torch):
+        o = torch.empty(0, dtype=torch.long)
+        return attempt(lambda: call(torch, o)), list(o.shape)
+
+    agree(program)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tapegrad.functions.activations import sigmoid, tanh
+from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.functions.creation import empty
 from tapegrad.nn import functional as F
 from tapegrad.nn.init import constant_
@@ -299,7 +299,7 @@ class Sigmoid(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return sigmoid(input)
+        return NAMESPACES["torch"]["sigmoid"](input)
 
 
 class LogSigmoid(Module):
@@ -335,7 +335,7 @@ class Tanh(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return tanh(input)
+        return NAMESPACES["torch"]["tanh"](input)
 
 
 class Tanhshrink(Module):
