@@ -93,7 +93,13 @@ class AccumulateGrad(Node):
         return ()
 
     def _is_unshared(self, grad: Any) -> bool:
-        """Whether this gradient, which has become the ``.grad``, came from a node, and for this leaf alone."""
+        """Whether this gradient, which has become the ``.grad``, came from a node, and for this leaf alone.
+
+        What hooks have seen before counts as what somebody else may have.
+        """
+        slots = self.hook_slots
+        if slots is not None and (slots.pre or slots.tensor_pre):
+            return False
         held = sys.getrefcount(grad) - (not is_ready(grad))  # a program holds what it computes
         return held <= UNSHARED
 

@@ -212,7 +212,7 @@ class Conv2d(_Convolution):
 class Conv3d(_Convolution):
     """A convolution of volumes: (N, in_channels, D, H, W) to (N, out_channels, D', H', W').
 
-    >>> torch.nn.Conv3d(2, 3, 2, padding="same")(torch.ones(1, 2, 4, 4, 4)).shape
+    >>> torch.nn.Conv3d(2, 3, 3, padding="same")(torch.ones(1, 2, 4, 4, 4)).shape
     torch.Size([1, 3, 4, 4, 4])
     """
 
