@@ -93,7 +93,8 @@ def test_structures_are_kept_and_those_that_cannot_be_traced(place, traces):
         rows = [torch.ones(n, 3, requires_grad=True) for n in (4, 5, 6, 7)]
         for x in rows:
             (x * 2.0).softmax(0).sum().backward()
-        products = torch.ones(3, 1) * torch.ones(1, 4), torch.ones(2, 2) * torch.ones(2, 2)
+        shapes = [((3, 1, 2, 2), (1, 4, 2, 2)), ((2, 2, 2, 2), (2, 2, 2, 2))]
+        products = [torch.ones(left) @ torch.ones(right) for left, right in shapes]
         return [x.grad.tolist() for x in rows] + [product.tolist() for product in products]
 
     before = run()

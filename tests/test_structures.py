@@ -107,6 +107,18 @@ def test_a_length_that_is_new_is_not_traced(traced):
     assert len(traced) == before
 
 
+@pytest.mark.parametrize("right", ["full", "row", "column", "bias"])
+def test_elementwise_operators_have_one_structure_for_all_lengths(right):
+    forget_plans()
+    given = []
+    for rows, columns in ((4, 6), (5, 6), (5, 7), (8, 9), (3, 3), (6, 4)):
+        shape = {"full": (rows, columns), "row": (1, columns), "column": (rows, 1), "bias": (columns,)}[right]
+        x, y = torch.rand(rows, columns), torch.rand(shape)
+        assert np.array_equal((x * y).numpy(), x.numpy() * y.numpy())
+        given.append((x._spec, y._spec))
+    assert len(structures.Sought.of(TABLE["mul"], given[-1], {}).family.structures) == 1
+
+
 def test_a_length_that_is_new_writes_no_function(monkeypatch):
     forget_plans()
     made, casting = [], moulds.Casting.made

@@ -51,6 +51,31 @@ def pattern_of(
     return tuple(pattern) if any(isinstance(number, str) for number in pattern) else None
 
 
+def aligned(pattern: Pattern, shapes: Sequence[Sequence[int]]) -> Pattern | None:
+    """The same for arguments that broadcast, of these shapes: all lengths but 1 are symbols, one for each dimension.
+
+    None if settings follow from lengths, there are arrays without elements, or no length changed.
+
+    >>> aligned(("n0", 6, 6, 6, 0.5), [(4, 6), (6, 6)])
+    ('n0', 'n1', 'n0', 'n1', 0.5)
+    >>> aligned(("n0", 1, "n0"), [(8, 1), (8,)])
+    ('n0', 1, 'n1')
+    """
+    names: dict[int, str] = {}
+    count = sum(map(len, shapes))
+    lengths = pattern[:count]
+    depends = any(isinstance(number, str) and number[0] != "p" for number in pattern[count:])
+    if depends or not any(isinstance(number, str) for number in lengths):
+        return None
+    found: list[Any] = []
+    for shape in shapes:
+        for place, length in enumerate(shape, -len(shape)):
+            if length == 0:
+                return None
+            found.append(1 if length == 1 else names.setdefault(place, f"n{len(names)}"))
+    return (*found, *pattern[count:])
+
+
 def expression_of(pair: tuple[int, int], lengths: dict[tuple[int, int], str]) -> str | None:
     """A setting that changed with the lengths of arguments: one of them, a multiple, one more or less; None for others.
 

@@ -15,8 +15,9 @@ if that doesn't help there is no structure, and each shape is traced as it comes
 nobody knows to be equal count as different. So symbols of one structure, and what is computed from them, stand for
 lengths that differ from each other, and from its other lengths. Of operators that are ``uniform``, elementwise ones
 among them, it is known that neither matters: what is traced with lengths that are two or more, and differ, is right for
-all but 0. Floats at which another formula holds (``special``: a norm's 0, 1 and 2) are no symbols either, nor is which
-dimension is meant.
+all but 0. Those that broadcast have symbols for all lengths but 1 at once, one for each dimension of the result, so
+that there is one structure for all shapes of as many dimensions, with ones in the same places. Floats at which another
+formula holds (``special``: a norm's 0, 1 and 2) are no symbols either, nor is which dimension is meant.
 
 Traced anew at each length are still: adaptive pooling and antialiased resampling (how many elements a window has
 follows from the lengths); convolutions and recurrent layers of other widths (the lengths choose the algorithm); the
@@ -37,7 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.dispatch.keys import place_of
-from tapegrad.dispatch.patterns import Pattern, names_in, order_of, pattern_of, reader, symbols_in
+from tapegrad.dispatch.patterns import Pattern, aligned, names_in, order_of, pattern_of, reader, symbols_in
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host_tier.writer import evaluated, symbolic
 from tapegrad.execution.keeping import KeptEntry
@@ -213,25 +214,35 @@ class Family:
 
     def fit(self, op: Any, specs: tuple, settings: dict, numbers: Pattern) -> Fit | None:
         """The structure that some numbers fit, made now if a call before gives reason to."""
-        count = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
+        shapes = [tuple(spec.shape) for spec in specs if isinstance(spec, Spec)]
+        count = sum(map(len, shapes))
         for example in self.examples:
             pattern = pattern_of(example, numbers, count, 1 if op.uniform else 2, op.special)
             if pattern is None or self._is_full:
                 continue
-            order = order_of(pattern, example, numbers)
-            if (pattern, *order) in self.tried:
-                continue
-            if reader(pattern, symbols_in(pattern), (), op.uniform, op.special)(*numbers) is None:
-                continue
-            self.tried.add((pattern, *order))
-            made = self._made(op, specs, settings, pattern, order)
-            if made is not None:
-                self.structures.append(made)
-                found = made.read(*numbers)
-                if found is not None:
-                    return Fit(made, found)
+            wider = aligned(pattern, shapes) if op.uniform and op.broadcasts else None
+            found = None if wider is None else self._found(op, specs, settings, wider, [], numbers)
+            found = found or self._found(op, specs, settings, pattern, order_of(pattern, example, numbers), numbers)
+            if found is not None:
+                return found
         self.examples = [numbers, *self.examples][:MOST_EXAMPLES]
         return None
+
+    def _found(
+        self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: list[str], numbers: Pattern
+    ) -> Fit | None:
+        """The structure of a pattern that some numbers fit, made now unless that was tried before."""
+        if (pattern, *order) in self.tried or self._is_full:
+            return None
+        if reader(pattern, symbols_in(pattern), (), op.uniform, op.special)(*numbers) is None:
+            return None
+        self.tried.add((pattern, *order))
+        made = self._made(op, specs, settings, pattern, order)
+        if made is None:
+            return None
+        self.structures.append(made)
+        found = made.read(*numbers)
+        return None if found is None else Fit(made, found)
 
     @property
     def _is_full(self) -> bool:
