@@ -97,7 +97,7 @@ def test_out_may_be_a_view_of_what_is_captured(transform):
             torch.add(c[1:], 1, out=c[1:])
             part = c[0]
             torch.mul(part, 3.0, out=part)
-            return (x.sin() * c).sum()
+            return (x.sin() * c).sum() + part.detach()
 
         return getattr(torch.func, transform)(f)(leaf(torch).detach()), c
 
