@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from tapegrad.dispatch.accumulation import AccumulateGrad, WorkerOfDevice, gradient_edge
@@ -323,9 +323,17 @@ def saved_properties(op: Any) -> dict[str, Any]:
 
     These are properties of the class, for a class that has ``__getattr__`` pays for it at every attribute of its nodes.
     """
-    fields = op.readable_fields()
-    shown = {f"_saved_{field}": property(partial(_read_saved, field)) for field in fields}
-    return shown | {f"_raw_saved_{field}": property(partial(_read_raw_saved, field)) for field in fields}
+    shown: dict[str, Any] = {}
+    for field in op.readable_fields():
+        shown |= _properties_of(field)
+    return shown
+
+
+@cache
+def _properties_of(field: str) -> dict[str, Any]:
+    """Those of a field; they are the same for all operators that have it."""
+    raw = property(partial(_read_raw_saved, field))
+    return {f"_saved_{field}": property(partial(_read_saved, field)), f"_raw_saved_{field}": raw}
 
 
 def _read_saved(field: str, node: OperatorNode) -> Any:

@@ -359,9 +359,9 @@ class Structure:
         return found
 
     def _made_outline(self, place: KeptEntry | None) -> Outline:
-        arguments = [_example(spec) for spec in self.specs if spec is not None]
         prepare = self._op.prepare
         try:
+            arguments = [_example(spec) for spec in self.specs if spec is not None]
             closed, tree = self._traced(lambda specs, settings: prepare(specs, settings), arguments)
             single = not isinstance(tree, (tuple, list))
             results = [tree] if single else list(tree)

@@ -189,9 +189,10 @@ def equations_of(jaxpr: Any, lengths: dict[Any, int]) -> Cost:
     known: dict[int, float] = {}
     platforms: dict[int, Any] = {}
     same: dict[Any, Any] = {}
-    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+    equations = getattr(jaxpr, "jaxpr", jaxpr).eqns
+    for equation in equations:
         name = equation.primitive.name
-        if _is_repeated(equation, same):
+        if len(equations) > 1 and _is_repeated(equation, same):
             continue
         if name == "platform_index":
             platforms[id(equation.outvars[0])] = equation.params["platforms"]
@@ -343,6 +344,8 @@ def _size(aval: Any, lengths: dict[Any, int]) -> float:
 
 def _count(shape: Any, lengths: dict[Any, int]) -> float:
     """How many elements an array has, where lengths may be symbols."""
+    if not lengths:
+        return math.prod(shape)
     return math.prod(size if isinstance(size, int) else _evaluated(size, lengths) for size in shape)
 
 

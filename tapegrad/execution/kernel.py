@@ -117,6 +117,15 @@ class Jitted:
         return self._function
 
     @property
+    def is_new(self) -> bool:
+        """Whether nobody has asked for that yet."""
+        return self._function is None
+
+    def forget(self) -> None:
+        """Free what jax remembers of it: the jaxpr, above all. It is jitted anew for who asks later."""
+        self._function = self._xla = None
+
+    @property
     def xla(self) -> Callable:
         if self._xla is None:
             self._xla = scoped(self.function) if self.wide else self.function
@@ -352,8 +361,8 @@ def abstract(function: Callable, arguments: Sequence[Any]) -> Trace:
     ([((), dtype('float64'))], True)
     """
     stand_ins = [arg(1) if isinstance(arg, type) else jax.ShapeDtypeStruct(*arg) for arg in arguments]
-    with jax.core.eval_context(), jax.enable_x64(True):
-        found = jax.jit(function).trace(*stand_ins)
+    with jax.core.eval_context(), jax.enable_x64(True):  # jax remembers a jaxpr as long as there is the function
+        found = jax.jit(lambda *values: function(*values)).trace(*stand_ins)
     return Trace(found.jaxpr, found.out_info)
 
 

@@ -71,8 +71,8 @@ def _symbols(names: tuple[str, ...], constraints: tuple[str, ...]) -> Sequence[A
 def traced(function: Callable, arguments: Sequence[Any]) -> tuple[Any, Any]:
     """The jaxpr of a function, and shapes and dtypes of what it gives, for arguments as ``Kernel`` describes them."""
     examples = [one(1) if isinstance(one, type) else jax.ShapeDtypeStruct(*one) for one in arguments]
-    with jax.enable_x64(True):
-        found = jax.jit(function).trace(*examples)
+    with jax.enable_x64(True):  # jax remembers a jaxpr as long as there is the function
+        found = jax.jit(lambda *values: function(*values)).trace(*examples)
     return found.jaxpr, found.out_info
 
 

@@ -66,13 +66,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from queue import SimpleQueue
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from tapegrad.caches import EXECUTABLE, weigh
+from tapegrad.caches import EXECUTABLE, tabulated, weigh
 from tapegrad.errors import message
 from tapegrad.execution.allocating import ALIGNED, HUGE, align_in
 from tapegrad.execution.costs import NOTHING, Cost, cost_of, jaxprs_in
@@ -80,7 +80,7 @@ from tapegrad.execution.devices import only_device
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import numbers_in, written_jaxpr
 from tapegrad.tape.showing import shown_in_html
-from tapegrad.tape.sources import defined
+from tapegrad.tape.sources import code_of, defined, function_of
 
 NAMES = ("auto", "host", "xla")
 
@@ -197,7 +197,7 @@ class Trace(NamedTuple):
 
 
 def has_wide(jaxpr: Any) -> bool:
-    """Whether a jaxpr, or one inside it, has anything of a 64-bit type, Python's numbers and single integers aside.
+    """Whether a jaxpr, or one inside it, has anything of a 64-bit type, Python's numbers and a few integers aside.
 
     >>> has_wide(jax.make_jaxpr(jax.jit(lambda x: x + 1))(np.float32(1)))
     False
@@ -210,11 +210,19 @@ def has_wide(jaxpr: Any) -> bool:
     return any(has_wide(one) for value in parameters for one in jaxprs_in(value))
 
 
+FEW = 1 << 12
+"""How many integers take no longer to compute with if they are twice as wide."""
+
+
 def is_wide(aval: Any) -> bool:
-    """Whether something of this type would be another number in a trace outside jax's 64-bit mode."""
+    """Whether something of this type would be another number in a trace outside jax's 64-bit mode, or more costly.
+
+    Signed integers inside are places and counts, which fit into 32 bits: what is made of them is the same.
+    """
     if getattr(aval, "dtype", None) not in WIDE:
         return False
-    return not (aval.weak_type or (aval.shape == () and aval.dtype.kind in "iu"))
+    few = aval.dtype.kind == "i" and math.prod(aval.shape) <= FEW
+    return not (aval.weak_type or few or (aval.dtype.kind == "u" and aval.shape == ()))
 
 
 class HostFunction(NamedTuple):
@@ -275,7 +283,8 @@ class Tiered(Due):
     """A kernel for arguments of certain types, and the way in which it is run. See Note [Tiers].
 
     Args:
-        kernel: its name, ``function`` (jitted), ``xla`` (the same, in 64-bit mode if that is needed), and ``wide``.
+        kernel: its name, ``function`` (jitted), ``xla`` (the same, in 64-bit mode if that is needed), ``wide``, whether
+            it ``is_new``, and ``forget``.
         examples: for each argument a pair (shape, NumPy dtype), or the type of a Python number.
         known: gives the ``HostFunction`` where it is known already, or None.
         checked: how many of the first arguments may, though seldom, be arrays of another type than their examples.
@@ -288,7 +297,8 @@ class Tiered(Due):
     """
 
     __slots__ = ("kernel", "examples", "tier", "cost", "calls", "starts", "swaps", "_entry", "_body", "_traced",
-                 "_known", "_left", "_checked", "_others", "_results", "_quietly", "__weakref__")  # fmt: skip
+                 "_was_new", "_known", "_left", "_checked", "_others", "_results", "_quietly",
+                 "__weakref__")  # fmt: skip
 
     def __init__(
         self, kernel: Any, examples: Sequence[Any], known: Callable | None = None, checked: int = 0
@@ -303,6 +313,7 @@ class Tiered(Due):
         self._entry: Callable[[], Any] = lambda: None
         self._body: Callable | None = None
         self._traced: Any = None
+        self._was_new = False
         self._left = False  # to XLA, for good
         self.tier = "new"
 
@@ -311,7 +322,8 @@ class Tiered(Due):
         names: dict[str, Any] = {"failed": self._failed}
         for i, (shape, dtype) in enumerate(self._checked):
             names |= {f"shape{i}": shape, f"dtype{i}": dtype}
-        run = defined(entry_lines(self.examples, len(self._checked)), "run", names)
+        kinds = tuple([one if isinstance(one, type) else None for one in self.examples])
+        run = function_of(_entry_code(kinds, len(self._checked)), "run", names)
         self._entry = weakref.ref(run)
         self.reset()
         awaiting_decisions.add(self)
@@ -457,6 +469,8 @@ class Tiered(Due):
             return "xla"
         host, xla, compiling = self.cost
         if settings.tiers == "host" or host <= xla:
+            if self._traced is not None and self._was_new:
+                self.kernel.forget()
             self._traced = None
             return "host"
         if settings.deterministic or host > compiling or self.compiled:
@@ -489,6 +503,7 @@ class Tiered(Due):
     def _trace(self) -> Any:
         """The kernel, traced for these arguments."""
         with jax.core.eval_context(), jax.enable_x64(True) if self.kernel.wide else nullcontext():
+            self._was_new = self.kernel.is_new
             self._traced = self.kernel.function.trace(*map(_stand_in, self.examples))
         return self._traced
 
@@ -594,6 +609,12 @@ def entry_lines(examples: Sequence[Any], checked: int = 0) -> list[str]:
         f"            return failed({', '.join(['error', *arguments])})",
         f"    return other({passed})",
     ]
+
+
+@tabulated(1 << 10)
+def _entry_code(kinds: tuple, checked: int) -> CodeType:
+    """The code of an entry for arguments of these types, None for arrays."""
+    return code_of("\n".join(entry_lines(kinds, checked)))
 
 
 def _stand_in(example: Any) -> Any:

@@ -537,7 +537,9 @@ def distinct(equations: Sequence[JaxprEqn]) -> tuple[list[JaxprEqn], dict[Var, V
     """Equations without those that compute what one before them does; and whose variables stand for theirs."""
     first: dict[Any, JaxprEqn] = {}
     same: dict[Var, Var] = {}
-    kept = []
+    kept: list[JaxprEqn] = []
+    if len(equations) < 2:
+        return list(equations), same
     for equation in equations:
         atoms = tuple(
             same.get(atom, atom) if isinstance(atom, Var) else (np.asarray(atom.val).tobytes(), str(atom.aval))
