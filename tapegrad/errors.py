@@ -119,16 +119,21 @@ def out_of_storage(shape: Any, strides: Any, offset: int, itemsize: int, availab
 
 
 class WarnOnce:
-    """Which of the once-per-process warnings have been given, and whether to give them each time."""
+    """Which of the once-per-process warnings have been given, and whether to give them each time.
+
+    Attributes:
+        calls: how often there was a reason for one.
+    """
 
     def __init__(self) -> None:
-        self.always = False
+        self.always, self.calls = False, 0
         self.given: set[str] = set()
 
     def __call__(
         self, text: str, category: type[Warning] = UserWarning, stacklevel: int = 3, about: str | None = None
     ) -> None:
         """Warn with ``text``, once per process or once ``about`` something, unless ``set_warn_always`` is on."""
+        self.calls += 1
         if self.always or (about or text) not in self.given:
             self.given.add(about or text)
             warnings.warn(text, category, stacklevel=stacklevel)

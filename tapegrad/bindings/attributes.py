@@ -24,7 +24,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.dual import set_tangent
-from tapegrad.tensor.lifted import as_leaf_here, level_of
+from tapegrad.tensor.lifted import Lifted, as_leaf_here, level_of
 from tapegrad.tensor.refusals import (
     is_example_here,
     refuse_memory,
@@ -63,7 +63,9 @@ def without_history(tensor: Tensor, how: str) -> Tensor:
 def sever(tensor: Tensor) -> None:
     """Let a tensor have no history further out. See Note [Histories further out] in ``tensor/lifted.py``."""
     value = value_of(tensor)
-    tensor._severed, tensor._value = True, value.severed()
+    tensor._severed = True
+    if isinstance(value, Lifted):  # a part of what was captured, and written since, is read where it lies
+        tensor._value = value.severed()
     if not tensor._spec.plain:
         tensor._spec, tensor._seen = tensor._spec.replace(window=True), data_version_of(tensor)
 

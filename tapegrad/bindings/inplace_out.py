@@ -192,7 +192,8 @@ def _write_from(out: Out, result: Tensor, target: Tensor, operands: tuple) -> No
     level = thread.levels[-1] if thread.levels else None
     if level is not None and not level.maps and target._view is not None and target.shape == result.shape:
         base = target._view.base
-        if base._spec.level < target._spec.level == level.depth and base.dtype is target.dtype:
+        inside = base._spec.level < target._spec.level == level.depth
+        if inside and base.dtype is target.dtype and not base._spec.requires_grad:
             target = window_on(base, geometry_of(target))  # what was captured is written where it lies
     if level is None or target._spec.level == level.depth or (level.maps and result._spec.level == level.depth):
         _write(out, result, target, operands)

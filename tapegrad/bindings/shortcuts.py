@@ -24,6 +24,7 @@ from typing import Any
 from tapegrad.bindings.viewing import view_again, views_again
 from tapegrad.caches import memory
 from tapegrad.dispatch.forward_code import spec_of
+from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import dtype
 from tapegrad.ops.operator import shortcuts
 from tapegrad.tape.modes import Modes, thread
@@ -149,7 +150,7 @@ def watched(whole: Callable, kind: tuple, args: tuple, kwargs: dict[str, Any]) -
         seen.append((thread.modes, op, operands, settings, made, kind_of_node(made)))
         return made
 
-    modes, interceptors = thread.modes, thread.interceptors
+    modes, interceptors, warned = thread.modes, thread.interceptors, warn_once.calls
     told, watchers = modes.replace(intercepted=True), (*interceptors, watcher)
     try:
         thread.interceptors, thread.modes = watchers, told
@@ -158,7 +159,7 @@ def watched(whole: Callable, kind: tuple, args: tuple, kwargs: dict[str, Any]) -
         thread.interceptors, thread.modes = interceptors, modes
     for _, op, operands, settings, _, _ in seen:  # what gives calls to watchers need not be kept
         op.plans.pop((told, *map(spec_of, operands), *settings.items()), None)
-    if len(seen) == 1:
+    if len(seen) == 1 and warned == warn_once.calls:
         made_in, op, operands, settings, made, node = seen[0]
         unmoved = kind_of_call(kind[0], args, kwargs) == kind  # a trace may have changed what a tensor is
         if made_in is modes and made is result and node is kind_of_node(result) and unmoved:

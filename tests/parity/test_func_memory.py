@@ -97,9 +97,20 @@ def test_out_may_be_a_view_of_what_is_captured(transform):
             torch.add(c[1:], 1, out=c[1:])
             part = c[0]
             torch.mul(part, 3.0, out=part)
-            return (x.sin() * c).sum()
+            return (x.sin() * c).sum() + part.detach()
 
         return getattr(torch.func, transform)(f)(leaf(torch).detach()), c
+
+    agree(run)
+
+
+@pytest.mark.parametrize("name", ["add_", "multiply_", "floor_divide_", "xlogy_", "relu_", "zero_"])
+def test_what_is_captured_is_not_written_by(name):
+    def run(torch):
+        c = torch.ones(3)
+        arguments = [] if name in ("relu_", "zero_") else [torch.ones(3)]
+        found = attempt(lambda: torch.func.grad(lambda x: (getattr(c, name)(*arguments), x.sum())[1])(leaf(torch)))
+        return found, c
 
     agree(run)
 

@@ -4,7 +4,7 @@ Every program makes calls of one kind several times, for only the first go the l
 """
 
 import pytest
-from harness import Programs, agree, attempt
+from harness import Programs, agree, attempt, warned
 
 import tapegrad
 from tapegrad.execution import clear_caches
@@ -221,6 +221,21 @@ def results_in_given_tensors_and_in_place(torch):
     held = torch.ones(2)
     seen += [torch.nn.functional.relu(held, True) is held for _ in range(5)]
     return seen, target.tolist(), held._version
+
+
+@program
+def calls_that_warn_each_time(torch):
+    x, signal = torch.tensor([0.25, 0.5]), torch.ones(1, 2, 4)
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        return [
+            warned(lambda: torch.where(x.byte(), x, x))
+            + warned(lambda: torch.nn.functional.conv1d(signal, torch.ones(1, 2, 2), padding="same"))
+            for _ in range(6)
+        ]
+    finally:
+        torch.set_warn_always(always)
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
