@@ -13,6 +13,7 @@ import pytest
 from fake_nodes import Floats, Leaf, Scale, chain, run
 
 from tapegrad.engine import GraphTask, InputBuffer
+from tapegrad.tape.hooks import NodeHooks
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, name_of
 
 pytestmark = pytest.mark.once("fake nodes, no operators")
@@ -222,13 +223,17 @@ def test_leaves_accumulate_as_soon_as_they_can():
     assert [label for label, _ in log] == ["top", "leaf", "below"]
 
 
-@pytest.mark.parametrize("count", range(2, 6))
-def test_equals_run_in_the_order_of_arrival(count):
-    log = []
-    leaves = [Leaf(log, label) for label in "abcde"[:count]]
-    below = Scale("below", leaves, None, log)
-    run(Scale("top", [below, *leaves], None, log))
-    assert "".join(label for label, _ in log) == "topbelow" + "abcde"[:count]
+@pytest.mark.parametrize("hooked, leaves", [(False, text) for text in ("ab", "abc", "abcd", "abcde")]
+                         + [(True, text) for text in ("ab", "abc", "acbd", "acebd")])  # fmt: skip
+def test_equals_run_in_the_order_of_arrival_and_in_that_of_a_heap_where_hooks_see_it(hooked, leaves, monkeypatch):
+    """See Note [Turns]."""
+    monkeypatch.setattr(NodeHooks, "made", hooked)
+    monkeypatch.setattr(NodeHooks, "of_leaves", False)
+    log, labels = [], sorted(leaves)
+    ends = [Leaf(log, label) for label in labels]
+    below = Scale("below", ends, None, log)
+    run(Scale("top", [below, *ends], None, log))
+    assert "".join(label for label, _ in log) == "topbelow" + leaves
 
 
 def test_set_sequence_nr_drives_the_order():

@@ -239,7 +239,16 @@ def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedSt
 
 
 def typed_from_file(cls: Any, filename: Any, shared: bool, size: int = 0) -> TypedStorage:
-    """The first ``size`` elements of a file; see ``UntypedStorage.from_file``. Only classes of one dtype have it."""
+    """The first elements of a file, of a class of one dtype.
+
+    Args:
+        filename: its path.
+        shared: whether what is written to the storage is written to the file; see ``UntypedStorage.from_file``.
+        size: how many elements.
+
+    Raises:
+        RuntimeError: the class is that of all dtypes; there is no such file, or it is too short.
+    """
     if cls is TypedStorage:
         raise RuntimeError("from_file can only be called on derived classes")
     return typed_storage(tensor_of_file(filename, shared, size, cls.dtype))

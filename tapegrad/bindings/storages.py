@@ -55,7 +55,11 @@ class UntypedStorage:
     ``UntypedStorage(8)`` is new memory; that of a tensor is ``x.untyped_storage()``.
 
     Args:
-        size: how many bytes.
+        size: how many bytes, or a sequence of them.
+        device: where it is.
+
+    Raises:
+        RuntimeError: an item of the sequence is no integer.
 
     >>> x = torch.zeros(2)
     >>> x.untyped_storage().nbytes(), x[1:].untyped_storage() is x.untyped_storage()
@@ -313,6 +317,9 @@ class TypedStorage:
 
     Raises:
         TypeError, RuntimeError: PyTorch's message about other arguments.
+
+    >>> torch.TypedStorage([1, 2], dtype=torch.float64).tolist()
+    [1.0, 2.0]
     """
 
     __slots__ = ("_untyped_storage", "dtype")

@@ -518,6 +518,13 @@ def from_file(
         TypeError: ``filename`` is no string.
         RuntimeError: there is no such file, or it is too short.
         NotImplementedError: on ``meta``.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "numbers")
+    ...     _ = path.write_bytes(bytes([1, 2, 3]))
+    ...     torch.from_file(str(path), size=2, dtype=torch.uint8)
+    tensor([1, 2], dtype=torch.uint8)
     """
     if not isinstance(filename, str):
         raise TypeError(f"from_file(): argument 'filename' (position 1) must be str, not {type_name(filename)}")
