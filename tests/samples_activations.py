@@ -34,6 +34,7 @@ SAMPLES = [
     *(Sample(op, (A,), {"lambd": 0.5}) for op in ("hardshrink", "softshrink")),
     Sample("threshold", (A,), {"threshold": 0.3, "value": 2.0}),
     *(Sample("threshold_backward", (x, y), {"threshold": 0.0}) for x, y in ((A, -A), (A, V), (POINT, POINT))),
+    Sample("hardsigmoid_backward", (V, A)),
     Sample("hardtanh_backward", (V, A), {"min_val": -1.0, "max_val": 1.0}),
     Sample("leaky_relu_backward", (V, A), {"negative_slope": 0.1}),
     *(Sample("prelu_backward", (A, -A, weight)) for weight in (V, POINT)),
