@@ -4,5 +4,5 @@ from tapegrad.declaring import on_demand
 from tapegrad.utils import _python_dispatch, _pytree, checkpoint, dlpack, hooks
 from tapegrad.utils.swapping import set_module, swap_tensors
 
-__getattr__, __dir__ = on_demand(__name__, {"tapegrad.utils": "data model_zoo"})
+__getattr__, __dir__ = on_demand(__name__, {"tapegrad.utils": "data deterministic model_zoo"})
 del on_demand
