@@ -28,7 +28,7 @@ from tapegrad.execution.values import known_array
 from tapegrad.ops.kinds import cast, zeros_of
 from tapegrad.ops.levels import whole
 from tapegrad.tape.hooks import NodeHooks
-from tapegrad.tape.modes import thread, up_to_date
+from tapegrad.tape.modes import everywhere, thread, up_to_date
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import here
 from tapegrad.tensor.geometry import preserved_strides
@@ -361,7 +361,9 @@ def run_backward(
             results.append(value)
         return results
     finally:  # not ``switched``: an interrupt could come when its ``__exit__`` begins
-        thread.modes, thread.saved_hooks = up_to_date(previous), hooks
+        thread.modes, thread.saved_hooks = previous, hooks
+        if previous.anomaly is not everywhere.anomaly:
+            thread.modes = up_to_date(previous)
 
 
 def made_spec(root: Tensor, edge: Edge, index: int) -> Spec:

@@ -199,6 +199,8 @@ def settle(module: Any) -> None:
         module.set_default_dtype(module.float32)
     if not module.is_grad_enabled():
         module.set_grad_enabled(True)
+    if not module.autograd.is_multithreading_enabled():
+        module.autograd.set_multithreading_enabled(True)
     if module.is_anomaly_enabled():
         module.set_anomaly_enabled(False)
     if module.is_autocast_enabled("cpu"):
