@@ -105,9 +105,7 @@ def refuse_memory(tensor: Tensor) -> None:
         raise NotImplementedError(f"Cannot access storage of {kind}")
 
 
-WITH_TENSOR = frozenset((
-    "add_", "sub_", "mul_", "div_", "subtract_", "multiply_", "divide_", "true_divide_", "floor_divide_", "xlogy_",
-))  # fmt: skip
+WITH_TENSOR = frozenset(("add_", "sub_", "mul_", "div_"))
 """In-place functions that PyTorch's messages name by their overload for tensors."""
 
 

@@ -256,7 +256,7 @@ LEFT: list[tuple[str, str, str]] = [
         "gradients of sums are expanded here, and no tangent fits these",
     ),
     (r"symeig", "AttributeError.* for RuntimeError: This function was", "what PyTorch has removed is absent"),
-    (r"", r"mutate a captured Tensor[\s\S]*mutate a captured", "both refuse it, one by another overload's name"),
+    (r"vmap", r"mutate a captured Tensor[\s\S]*mutate a captured", "both refuse it, one by another operator's name"),
     (r"rand|normal", "version: int for int", "PyTorch counts a write that it then refuses"),
     (r"(eq|ne|lt|gt)\(.*out=", "'UserWarning'", "PyTorch casts a complex number to a real target by way of another"),
     (
