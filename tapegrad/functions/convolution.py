@@ -266,7 +266,7 @@ def conv3d(
     Raises:
         RuntimeError: shapes, dtypes or settings that don't fit.
 
-    >>> torch.nn.functional.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(2, 1, 2, 2, 2), padding="same").shape
+    >>> torch.nn.functional.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(2, 1, 3, 3, 3), padding="same").shape
     torch.Size([1, 2, 3, 3, 3])
     """
     return _convolved("conv3d", 3, input, weight, bias, (stride, padding, dilation, groups), transposed=False)
