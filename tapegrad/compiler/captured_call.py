@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tapegrad.compiler.cache_entry import CacheEntry
 from tapegrad.compiler.cache_keys import Widths, ambient, has_more
 from tapegrad.compiler.capture import Capture, captured, hooks_of
+from tapegrad.compiler.compiled_function import Histories
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.histories import begins, without_own
 from tapegrad.compiler.moving import Numbers, plain_tree
@@ -75,6 +76,8 @@ class CapturedCall:
         self.reached = self._reached() if not entry.resting or entry.guards is None else entry.guards
         self.why_not = entry.reason if entry.resting else self.reached.unsure or ""
         self.modes = ambient()
+        self.histories: Histories | None = None
+        self.obstacle: Unaccounted | None = None
         self.numbers = Numbers()
         self.capture = Capture(shared.splits)
         self.capture.numbers = self.numbers
@@ -125,6 +128,8 @@ class CapturedCall:
         capture = self.capture
         for tensor in (*(leaf for leaf in self.leaves if isinstance(leaf, Tensor)), *self.reached.tensors):
             capture.note(tensor, before=True)
+        if any(seen.edge is not None for seen in capture.seen.values()):
+            thread.backward_watchers = (*thread.backward_watchers, capture.watch_nodes)
         try:
             with standing_in(self.reached, self.moving, self.numbers, self._roots):
                 args, kwargs = self.arguments
@@ -132,11 +137,28 @@ class CapturedCall:
             if capture.refused is not None:
                 raise capture.refused
             if capture.split is None:
+                self._take_down(result)
                 capture.join_checks()
             return result
         except BaseException:
             self._failed()
             raise
+        finally:
+            thread.backward_watchers = tuple(one for one in thread.backward_watchers if one != capture.watch_nodes)
+
+    def _take_down(self, result: Any) -> None:
+        """Take down the histories that leave the call, as long as all is recorded: Note [Histories that leave a call].
+
+        What prevents it is raised when the call is accounted for.
+        """
+        capture, given = self.capture, flatten(result)[0]
+        for leaf in given:
+            if isinstance(leaf, Tensor) and leaf._edge is not None and leaf._view is None:
+                leaf._edge = without_own(leaf._edge, capture)
+        try:
+            self.histories = Histories.of(capture, given)
+        except Unaccounted as error:
+            self.obstacle = error
 
     def _failed(self) -> None:
         """Leave what eager execution would, after an error; nothing, if it is that elements were read."""
@@ -167,27 +189,39 @@ class CapturedCall:
         capture, reached, leaves = self.capture, self.reached, self.leaves
         given, tree = flatten(result)
         kept = ["it returns a container that was there before"] if reached.holds(containers_of(result)) else []
-        for leaf in given:
-            if isinstance(leaf, Tensor) and leaf._edge is not None and leaf._view is None:
-                leaf._edge = without_own(leaf._edge, capture)
+        histories = self.histories
+        nodes = [] if histories is None else histories.take_over(capture, given)
         capture.forget_handles()
         found, checks = capture.found
         rebound, why = rebound_by(capture, reached, leaves)
-        kept += [why] if why else histories(given, rebound)
+        kept += [why] if why else histories_lost(given, rebound)
         try:
             sources = TensorSources(capture, leaves, reached.tensors, rebound)
-            inputs, effects = inputs_of(capture, sources), side_effects_of(capture, sources, given, rebound, found)
+            if self.obstacle is not None:
+                raise self.obstacle
+            inputs = inputs_of(capture, sources)
+            effects = side_effects_of(capture, sources, given, rebound, found, histories)
+            if capture.leads_out:
+                raise Unaccounted("its backward pass goes on through a history that was there before")
             if ambient() != self.modes:
                 raise Unaccounted("it changes the modes of its caller")
             check_accounts(capture, effects, wanted_of(capture))
         except Unaccounted as error:
             self.entry.accounted, self.entry.reason, self.entry.last = False, self.why_not or why or str(error), None
+            if histories is not None:
+                histories.give_back(capture, nodes, given)
             finish(capture)
             self._expect_found()
             return
-        executable = self.shared.programs.of(capture, inputs, effects, sources, leaves)
+        held = () if histories is None else histories.held
+        executable = self.shared.programs.of(capture, inputs, effects, sources, leaves, held)
+        if histories is not None:
+            histories.settle(sources.of)
+            histories = self.shared.programs.histories(executable, histories)
+            for node, backward in zip(nodes, histories.backwards, strict=True):
+                node.backward = backward
         numbers = self.numbers if self.numbers.origins else None
-        new = RecordedCall(capture.code, inputs, effects, tree, executable, checks, numbers)
+        new = RecordedCall(capture.code, inputs, effects, tree, executable, checks, numbers, histories)
         changes = next((seen.change() for seen in capture.seen.values() if seen.change()), None)
         fixed = [one for one in capture.seen.values() if one.before and sources.of(one.tensor).fixed]
         guards = TensorGuards(fixed, capture.looked_at)
@@ -263,7 +297,7 @@ def containers_of(tree: Any) -> list[Any]:
     return []
 
 
-def histories(given: list, rebound: list[Rebound]) -> list[str]:
+def histories_lost(given: list, rebound: list[Rebound]) -> list[str]:
     """Why a call can't be replayed that returns the history of a tensor of which another one takes the place."""
     olds = {id(one.old) for one in rebound}
     edges = (leaf._edge for leaf in given if isinstance(leaf, Tensor) and leaf._edge is not None)
