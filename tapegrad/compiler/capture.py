@@ -31,7 +31,14 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def hooks_of(tensor: Tensor) -> Iterator[Callable]:
-    """The functions that are called when the gradient of a leaf is computed or has been accumulated."""
+    """The functions that are called when the gradient of a leaf is computed or has been accumulated, each once."""
+    inside = tensor.__dict__
+    if "_accumulator" in inside or "_hooks" in inside or "_leaf_hooks" in inside:
+        yield from {id(hook): hook for hook in _hooks_of(tensor)}.values()
+
+
+def _hooks_of(tensor: Tensor) -> Iterator[Callable]:
+    """The same, some of them several times: a leaf and its accumulator share them."""
     if tensor._hooks is not None:
         yield from tensor._hooks.values()
     node = None if tensor._accumulator is None else tensor._accumulator()
@@ -138,12 +145,13 @@ class Capture(Program):
         withholds: whether memory that NumPy sees may be written to when the program has been run.
         running: held while it is run, which uses up its inputs: other threads wait that want a result.
         started: the nodes that it makes have higher numbers; ``leads_out``: whether others were run.
+        reads_grad: whether Python has asked for the gradient of a tensor.
     """
 
     __slots__ = (
         "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "before",
-        "steady", "looked_at", "numbers", "moving", "running", "constants", "withholds", "started", "leads_out", "_withheld",
-        "_kept",
+        "steady", "looked_at", "numbers", "moving", "running", "constants", "withholds", "started", "leads_out", "reads_grad",
+        "_withheld", "_kept",
     )  # fmt: skip
 
     def __init__(self, splits: bool) -> None:
@@ -166,6 +174,7 @@ class Capture(Program):
         self.looked_at: list[Seen] = []
         self.withholds = False
         self.started, self.leads_out = next_sequence_nr(), False
+        self.reads_grad = False
         self._withheld: list[tuple[Any, Any]] = []
         self._kept: list[Any] = []
 

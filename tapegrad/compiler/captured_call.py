@@ -152,6 +152,9 @@ class CapturedCall:
         What prevents it is raised when the call is accounted for.
         """
         capture, given = self.capture, flatten(result)[0]
+        if thread.autocast is not None:  # the next call casts its weights anew
+            kept = thread.autocast.cache
+            thread.autocast.cache = {key: one for key, one in kept.items() if one[1] is not capture}
         for leaf in given:
             if isinstance(leaf, Tensor) and leaf._edge is not None and leaf._view is None:
                 leaf._edge = without_own(leaf._edge, capture)
@@ -205,6 +208,8 @@ class CapturedCall:
                 raise Unaccounted("its backward pass goes on through a history that was there before")
             if ambient() != self.modes:
                 raise Unaccounted("it changes the modes of its caller")
+            if histories is not None:
+                histories.let_go()
             check_accounts(capture, effects, wanted_of(capture))
         except Unaccounted as error:
             self.entry.accounted, self.entry.reason, self.entry.last = False, self.why_not or why or str(error), None
@@ -224,7 +229,8 @@ class CapturedCall:
         new = RecordedCall(capture.code, inputs, effects, tree, executable, checks, numbers, histories)
         changes = next((seen.change() for seen in capture.seen.values() if seen.change()), None)
         fixed = [one for one in capture.seen.values() if one.before and sources.of(one.tensor).fixed]
-        guards = TensorGuards(fixed, capture.looked_at)
+        graded = capture.reads_grad or effects.grades or any(one.grades for one in inputs)
+        guards = TensorGuards(fixed, capture.looked_at, graded)
         if {id(one.old) for one in rebound} & {id(one.tensor) for one in capture.looked_at}:
             kept.append("it reads elements of a tensor in a place that it rebinds")
         kept += [f"it changes a tensor: {changes}"] if changes else []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from sys import getrefcount
 from typing import Any
 
 from tapegrad.autograd.differentiate import run_backward
@@ -166,10 +167,11 @@ class Histories:
     def take_over(self, capture: Capture, given: Sequence[Any]) -> list[CompiledFunctionBackward]:
         """Give the outputs of the captured call their nodes, in place of the histories that they have."""
         nodes = self.nodes(capture.values.__getitem__, capture.inputs, self._inputs)
-        for leaf in given:
-            if isinstance(leaf, Tensor) and id(leaf) in self.joint.place:
-                stage, number = self.joint.place[id(leaf)]
-                _place(leaf, (nodes[stage], number))
+        outputs = {id(leaf): leaf for leaf in given if id(leaf) in self.joint.place}.values()
+        for leaf in outputs:
+            stage, number = self.joint.place[id(leaf)]
+            _place(leaf, (nodes[stage], number))
+        self._taken_apart = taken_apart(outputs)
         return nodes
 
     def give_back(
@@ -187,15 +189,45 @@ class Histories:
                 for end, edge in zip(node.backward.stage.ends, node.next_edges, strict=True)
             )
             made[number] = node.graph(value)[0]
+        for view, spec, inside in self._taken_apart:
+            view._spec = spec
+            view.__dict__.update(inside)
         for leaf in given:
             if isinstance(leaf, Tensor) and id(leaf) in self.joint.place:
                 stage, number = self.joint.place[id(leaf)]
                 _place(leaf, made[stage][number])
 
+    def let_go(self) -> None:
+        """Forget what outputs were views of, which would count as somebody who holds it."""
+        self._taken_apart = []
+
     def settle(self, sources: Any) -> None:
         """Note how the inputs are found in other calls: ``sources(tensor)`` says it."""
         self.joint.settle(sources)
         self._inputs = []
+
+
+def taken_apart(outputs: Iterable[Tensor]) -> list[tuple[Tensor, Spec, dict[str, Any]]]:
+    """Make outputs that are views of what nobody else has no views any more; gives what they were.
+
+    Several views of one tensor stay views, unless they were made as its parts.
+    """
+    by_base: dict[int, list[Tensor]] = {}
+    for leaf in outputs:
+        if leaf._view is not None:
+            by_base.setdefault(id(leaf._view.base), []).append(leaf)
+    before = []
+    for views in by_base.values():
+        alone = len(views) == 1 or all(view._view.creation == "multi_output" for view in views)  # type: ignore[union-attr]
+        held = getrefcount(views[0]._view.base) - len(views)  # type: ignore[union-attr]
+        written = views[0]._storage is not None and views[0]._storage.written
+        if alone and held == 1 and not written:  # getrefcount's
+            before += [(view, view._spec, dict(view.__dict__)) for view in views]
+    for view, spec, _ in before:
+        view._value = value_of(view)
+        view._spec = spec.fresh
+        view.__dict__.clear()
+    return before
 
 
 def _place(leaf: Tensor, edge: Edge) -> None:

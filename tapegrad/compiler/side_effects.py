@@ -146,6 +146,11 @@ class SideEffects(NamedTuple):
     kept: tuple[int, ...] = ()
     """The results that are kept for a backward pass."""
 
+    @property
+    def grades(self) -> bool:
+        """Whether gradients of leaves were replaced or written to."""
+        return bool(self.graded) or any(one.source.grad for one in (*self.written, *self.counted))
+
     def same(self, other: SideEffects) -> bool:
         """Whether the same is left behind, in the same places."""
         mine = (*self.written, *self.counted, *self.graded, *self.flagged)
