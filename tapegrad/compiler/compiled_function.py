@@ -12,7 +12,7 @@ from tapegrad.compiler.backward_programs import Backward
 from tapegrad.compiler.capture import Capture
 from tapegrad.compiler.joint_graph import Joint, leaving
 from tapegrad.dispatch.accumulation import WorkerOfDevice, gradient_edge
-from tapegrad.dispatch.saved import check_version, modified_output, second_backward, was_written
+from tapegrad.dispatch.saved import check_version, modified, second_backward, was_written
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.values import materialized
@@ -63,7 +63,9 @@ class CompiledFunctionBackward(Node):
         if self.output_storages is not None:
             for number in self.backward.stage.checked:
                 if was_written(self, number):
-                    raise RuntimeError(modified_output(self._input_metadata[number], self, number))
+                    _, counter, expected, _ = self.output_storages[number]
+                    spec = self._input_metadata[number]
+                    raise RuntimeError(modified(spec, None, counter.version, expected, self, counter.writes))
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         self._check()
@@ -96,11 +98,11 @@ class CompiledFunctionBackward(Node):
         found = iter(run_backward(roots, seeds, True, thread.modes.grad, targets, accumulate_grad=False))
         return [next(found) if want else None for want in wanted]
 
-    def graph(self, values: Callable[[int], Any]) -> tuple[list[Edge], list[Edge]]:
+    def graph(self, values: Callable[[int], Any], direct: bool = False) -> tuple[list[Edge], list[Edge]]:
         """The graph of operators that it stands for: the edges of its outputs, and those where gradients leave it."""
         backward = self.backward
         inputs = dict(zip(backward.stage.inputs, self.tensors, strict=True))
-        return backward.joint.rebuilt(backward.number, values, inputs, self.next_edges)
+        return backward.joint.rebuilt(backward.number, values, inputs, self.next_edges, direct)
 
     def release_variables(self) -> None:
         self.kept, self.tensors = thread.backward_call, ()
@@ -188,7 +190,7 @@ class Histories:
                 made[end[0]][end[1]] if isinstance(end, tuple) else edge
                 for end, edge in zip(node.backward.stage.ends, node.next_edges, strict=True)
             )
-            made[number] = node.graph(value)[0]
+            made[number] = node.graph(value, True)[0]
         for view, spec, inside in self._taken_apart:
             view._spec = spec
             view.__dict__.update(inside)

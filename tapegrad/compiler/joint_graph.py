@@ -18,14 +18,16 @@ what comes from both. So outputs are put in *stages*: the nodes of one stage lea
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from sys import getrefcount
 from typing import Any, NamedTuple
 
 from tapegrad.autograd.backward_cache import is_usual
 from tapegrad.compiler.capture import Capture
 from tapegrad.compiler.histories import is_used_up
 from tapegrad.compiler.sources import TensorSource, Unaccounted
-from tapegrad.dispatch.accumulation import AccumulateGrad, gradient_edge
+from tapegrad.dispatch.accumulation import AccumulateGrad, gradient_edge, leaf_edge
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.saved import SavedTensor, Saves
@@ -142,14 +144,16 @@ class Joint:
             for one in reversed(capture.seen.values())
             if one.before and one.edge is not None
         }
+        self._outputs = frozenset(map(id, leaves))
         made = sorted(self._nodes(leaves), key=lambda node: node.sequence_nr)
+        self._own = self._own_leaves(made)
         self._places: dict[int, int] = {id(node): number for number, node in enumerate(made)}
         self._found_ends: dict[tuple[int, int], int] = {}
         self.nodes = [self._taken_down(node) for node in made]
         self._put_in_stages(leaves)
         self.sources: list[TensorSource] = []
         self.specs = [tensor._spec for tensor in self.inputs]
-        del self._capture, self._numbers, self._edges, self._places, self._found_ends
+        del self._capture, self._numbers, self._edges, self._places, self._found_ends, self._own, self._outputs
 
     def settle(self, sources: Callable[[Tensor], TensorSource]) -> None:
         """Note how the inputs are found in other calls, and forget those of this one."""
@@ -202,10 +206,26 @@ class Joint:
         edges = tuple(None if edge is None else self._place(edge) for edge in node.next_edges)
         return NodeTemplate(type(node), node.plan, edges, tuple(map(self._item, node.saved)))  # type: ignore[arg-type]
 
-    def _place(self, edge: Edge) -> Place:
+    def _place(self, edge: Edge) -> Place | None:
+        """Where an edge leads; None if no gradient can ever be asked for there."""
         node, output_nr = edge
         number = self._places.get(id(node))
-        return (number, output_nr) if number is not None else (~self._end(edge), 0)
+        if number is not None:
+            return number, output_nr
+        return None if id(node) in self._own else (~self._end(edge), 0)
+
+    def _own_leaves(self, made: Sequence[OperatorNode]) -> set[int]:
+        """The accumulators of leaves that the call has made and that only the history holds."""
+        kept = Counter(id(item) for node in made for item in node.saved if isinstance(item, Tensor))  # type: ignore
+        ends = {id(edge[0]): edge[0] for node in made for edge in node.next_edges if edge is not None}
+        return {key for key, node in ends.items() if type(node) is AccumulateGrad and self._is_own(node, kept)}
+
+    def _is_own(self, node: AccumulateGrad, kept: Counter[int]) -> bool:
+        leaf = node.variable
+        if self._was_there(leaf) or node.hook_slots is not None or "_hooks" in leaf.__dict__:
+            return False
+        known = 3 + kept[id(leaf)] + (id(leaf) in self._capture.seen)  # ours, the node's, getrefcount's
+        return id(leaf) not in self._outputs and getrefcount(leaf) == known
 
     def _end(self, edge: Edge) -> int:
         """Which of the ends an edge is that leads out of the call."""
@@ -232,10 +252,11 @@ class Joint:
     def _saved_tensor(self, tensor: Tensor) -> Item:
         if self._was_there(tensor):
             return Item("input", self._input(tensor), tensor._spec)
-        edge = edge_of(tensor)
-        spec = tensor._spec.fresh
+        edge, spec = edge_of(tensor), tensor._spec.fresh
         if edge is None and spec.requires_grad:
-            raise Unaccounted(f"{MAY_BE_ASKED}, and begins at a leaf that the call has made")
+            if self._place(leaf_edge(tensor)) is not None:  # type: ignore[arg-type]
+                raise Unaccounted(f"{MAY_BE_ASKED}, and begins at a leaf that the call has made")
+            spec = spec.replace(requires_grad=False)
         if type(tensor) is not Tensor or spec.inference:
             raise Unaccounted(MAY_BE_ASKED)
         return Item("tensor", self._slot(value_of(tensor)), spec, None if edge is None else self._place(edge))
@@ -249,7 +270,7 @@ class Joint:
     # -- stages --------------------------------------------------------------------------------------------------------
 
     def _put_in_stages(self, leaves: Sequence[Tensor]) -> None:
-        roots = [self._place(edge_of(leaf)) for leaf in leaves]  # type: ignore[arg-type]
+        roots: list[Place] = [self._place(edge_of(leaf)) for leaf in leaves]  # type: ignore[arg-type, misc]
         if any(number < 0 for number, _ in roots):
             raise Unaccounted(MAY_BE_ASKED)
         depths = self._depths({number for number, _ in roots})
@@ -317,8 +338,9 @@ class Joint:
     # -- making again --------------------------------------------------------------------------------------------------
 
     def rebuilt(
-        self, stage: int, values: Callable[[int], Any], inputs: dict[int, Any], ends: Sequence[Edge | None]
-    ) -> tuple[list[Edge], list[Edge]]:
+        self, stage: int, values: Callable[[int], Any], inputs: dict[int, Any], ends: Sequence[Edge | None],
+        direct: bool = False,
+    ) -> tuple[list[Edge], list[Edge]]:  # fmt: skip
         """The graph of a stage again: the edges of its outputs, and those of its ends.
 
         Args:
@@ -326,8 +348,9 @@ class Joint:
             values: gives the value of a slot.
             inputs: by number, the inputs that were saved: tensors, or values if the pass is not recorded.
             ends: where gradients go from there, if the pass is recorded; else None each.
+            direct: whether the graph leads there itself; else there is a node between that shows what arrives.
         """
-        return Rebuilding(self, self.stages[stage], values, inputs, ends).edges()
+        return Rebuilding(self, self.stages[stage], values, inputs, ends, direct).edges()
 
 
 class Rebuilding:
@@ -335,17 +358,20 @@ class Rebuilding:
 
     def __init__(
         self, joint: Joint, stage: Stage, values: Callable[[int], Any], inputs: dict[int, Any],
-        ends: Sequence[Edge | None],
+        ends: Sequence[Edge | None], direct: bool,
     ) -> None:  # fmt: skip
         self.joint, self.stage, self.values, self.inputs = joint, stage, values, inputs
         self.recorded = any(edge is not None for edge in ends)
-        specs = [self._spec_of(end) for end in stage.ends]
-        self.ends = [Boundary(edge, spec) for edge, spec in zip(ends, specs, strict=True)]
-        self.by_input = {end: node for end, node in zip(stage.ends, self.ends, strict=True)}
+        specs = map(self._spec_of, stage.ends)
+        self.ends: list[Edge] = [
+            edge if direct and edge is not None else (Boundary(edge, spec), 0)
+            for edge, spec in zip(ends, specs, strict=True)
+        ]
+        self.by_input = dict(zip(stage.ends, self.ends, strict=True))
         self.earlier = {
-            joint.stages[end[0]].outputs[end[1]]: node
-            for end, node in zip(stage.ends, self.ends, strict=True)
-            if type(end) is tuple
+            joint.stages[end[0]].outputs[end[1]]: edge
+            for end, edge in self.by_input.items()
+            if isinstance(end, tuple)
         }
         self.made = {number: self._bare(joint.nodes[number]) for number in stage.nodes}
 
@@ -369,14 +395,14 @@ class Rebuilding:
                 node.saved = Saves(self._saved(item, i - inputs, record.plan) for i, item in enumerate(record.saved))
             else:
                 node.saved = tuple(map(self._kept, record.saved))
-        return [(self.made[number], nr) for number, nr in self.stage.outputs], [(node, 0) for node in self.ends]
+        return [(self.made[number], nr) for number, nr in self.stage.outputs], self.ends
 
     def _edge(self, place: Place) -> Edge:
         number, output_nr = place
         if place in self.earlier:
-            return self.earlier[place], 0
+            return self.earlier[place]
         if number < 0:
-            return self.by_input[self.joint.ends[~number]], 0
+            return self.by_input[self.joint.ends[~number]]
         return self.made[number], output_nr
 
     def _kept(self, item: Item) -> Any:
@@ -388,11 +414,7 @@ class Rebuilding:
             return self.values(of)
         if kind == "tensor":
             return wrap(self.values(of), spec, None if edge is None else self._edge(edge))  # type: ignore[arg-type]
-        return wrap(self.inputs[of], spec.fresh, self._any_edge if spec.requires_grad else None)  # type: ignore
-
-    @property
-    def _any_edge(self) -> Edge:
-        return self.ends[0], 0
+        return wrap(self.inputs[of], spec.fresh, self.ends[0] if spec.requires_grad else None)
 
     def _saved(self, item: Item, output: int, plan: Plan) -> Any:
         """What was saved, for a pass that is recorded: tensors with the histories that they had."""
