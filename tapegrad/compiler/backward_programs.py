@@ -82,7 +82,8 @@ class Backward:
         inputs = capture.inputs
 
         def may_hold(position: int) -> bool:
-            return position not in capture.moving and (inputs[position].nbytes <= SMALL or id(inputs[position]) in saved)
+            value = inputs[position]
+            return position not in capture.moving and (value.nbytes <= SMALL or id(value) in saved)
 
         self.kept = residuals(capture.code, inputs, self.stage.slots, may_hold)
         self._programs: dict[Pattern, BackwardProgram | None] = {}

@@ -150,8 +150,8 @@ class Capture(Program):
 
     __slots__ = (
         "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "before",
-        "steady", "looked_at", "numbers", "moving", "running", "constants", "withholds", "started", "leads_out", "reads_grad",
-        "_withheld", "_kept",
+        "steady", "looked_at", "numbers", "moving", "running", "constants", "withholds",
+        "started", "leads_out", "reads_grad", "_withheld", "_kept",
     )  # fmt: skip
 
     def __init__(self, splits: bool) -> None:

@@ -3,8 +3,8 @@
 Note [Histories that leave a call]
 A captured call may return tensors with a history: the outputs of a model, whose backward pass is asked for later, or
 never. What it has recorded is taken down by plans, slots of the captured program and numbers (``Joint``); the outputs
-get one node instead, ``CompiledFunctionBackward`` (``compiled_function.py``), whose edges lead to where the gradients of
-parameters and inputs go. From what is taken down the graph can be made again whenever it is needed (``rebuilt``): on
+get one node instead, ``CompiledFunctionBackward`` (``compiled_function.py``), whose edges lead to where the gradients
+of parameters and inputs go. From what is taken down the graph can be made again whenever it is needed (``rebuilt``): on
 values of a program, to record a backward pass that XLA compiles (``backward_programs.py``), or on tensors, for
 ``create_graph=True``.
 
@@ -127,7 +127,8 @@ class Joint:
         Unaccounted: there is something in them that belongs to this call alone.
 
     Attributes:
-        inputs: tensors from before: those that nodes have saved, and those where gradients go; ``specs``: what they are.
+        inputs: tensors from before: those that nodes have saved, and those where gradients go; ``specs``: what these
+            are.
         ends: of which of them a gradient is computed, in the order in which places count them.
         nodes: the nodes, in the order in which they were made.
         stages: the outputs in stages, and ``place``: by the identity of an output, its stage and number there.

@@ -84,9 +84,8 @@ def a_convolutional_net_with_statistics(wrap):
         nn.Linear(16, 3),
     )  # fmt: skip
     targets = torch.tensor([0, 1, 2])
-    return trained(
-        model, wrap(model), lambda number: ramp(3, 2, 4, 4, scale=number + 0.3), lambda out: F.cross_entropy(out, targets)
-    )
+    pictures = lambda number: ramp(3, 2, 4, 4, scale=number + 0.3)
+    return trained(model, wrap(model), pictures, lambda out: F.cross_entropy(out, targets))
 
 
 @program
@@ -152,7 +151,8 @@ def compiled_functions_in_series(wrap):
 
 @program
 def a_discriminator(wrap):
-    generator, critic = net(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 3)), net(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+    generator = net(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 3))
+    critic = net(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
     compiled = wrap(critic)
 
     def call(number):
@@ -240,8 +240,9 @@ def an_output_without_a_gradient_where_that_would_be_nan(wrap):
     x = torch.tensor([0.0, 1.0, 2.0], requires_grad=True)
 
     def call(number):
-        compiled(x)[0].backward()
-        return None
+        loss = compiled(x)[0]
+        loss.backward()
+        return loss
 
     return call, [x]
 
@@ -787,6 +788,7 @@ def test_inside_a_step_that_is_compiled_as_a_whole():
 
 def test_a_pass_through_a_captured_history_inside_a_capture():
     """A compiled step that runs backward through what another compiled function has returned before."""
+
     def told(wrap):
         model = mlp()
         forward, finish = wrap(model), wrap(lambda out: square(out).backward())
