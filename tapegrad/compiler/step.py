@@ -8,9 +8,9 @@ call left them (``side_effects.py``), in new tensors if it gave new ones to its 
 of what is written anew is given to the program to write into (``reading.py``). When two calls one after the other turn
 out the same, inputs and effects and all that Python could have read (``guards.py``), the next ones are *replayed*
 (``replay.py``): nothing of the function is run but its program, as long as what it reaches in Python
-(``reachable.py``), and what its tensors are (``tensor_guards.py``), stays what it was. Numbers that change become inputs
-of the program. Until XLA has compiled it (Note [Compiled in the background], ``execution/step_executable.py``), and where
-calls can't be replayed, after a few of them the function is called as it stands, and ``report()`` says why.
+(``reachable.py``), and what its tensors are (``tensor_guards.py``), stays what it was. Numbers that change become
+inputs of the program. Until XLA has compiled it (Note [Compiled in the background], ``execution/step_executable.py``),
+and where calls can't be replayed, after a few of them the function is called as it stands; ``report()`` says why.
 """
 
 from __future__ import annotations

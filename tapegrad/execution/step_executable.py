@@ -8,9 +8,9 @@ come first, in the order of the results that replace them, and these results com
 
 Note [Compiled in the background]
 On a CPU no call waits for XLA. The first calls of a step, whose instructions are recorded, run its kernels one by one,
-as at once. When it is known that the step will come back (``compile_later``), it is compiled on the compiler's thread, and
-calls go on at once, in Python, until these have cost what compiling is likely to take (``SECONDS_PER_STEP`` and so on),
-``PATIENCE`` times (``waits``). So who computes a call depends on the calls before it, as with tiers (Note [Tiers] in
+as at once. When it is known that the step will come back (``compile_later``), it is compiled on the compiler's thread,
+and calls go on at once, in Python, until these have cost what compiling is likely to take (``SECONDS_PER_STEP`` and so
+on), ``PATIENCE`` times (``waits``). So who computes a call depends on the calls before it, as with tiers (Note [Tiers] in
 ``tiering.py``), and not on the time; a call waits only where the compiler takes longer than it was likely to.
 ``wait_for_compiler`` has all of it compiled now.
 """
@@ -36,8 +36,6 @@ from tapegrad.execution.partition import run_through
 from tapegrad.execution.processes import processes
 from tapegrad.execution.programs import (
     COMPILED_INSTRUCTION,
-    PROGRAM_ON_XLA,
-    XLA_ARGUMENT,
     CachedProgram,
     counters,
     first_call,
