@@ -10,8 +10,8 @@ Note [Compiled in the background]
 On a CPU no call waits for XLA. The first calls of a step, whose instructions are recorded, run its kernels one by one,
 as at once. When it is known that the step will come back (``compile_later``), it is compiled on the compiler's thread,
 and calls go on at once, in Python, until these have cost what compiling is likely to take (``SECONDS_PER_STEP`` and so
-on), ``PATIENCE`` times (``waits``). So who computes a call depends on the calls before it, as with tiers (Note [Tiers] in
-``tiering.py``), and not on the time; a call waits only where the compiler takes longer than it was likely to.
+on), ``PATIENCE`` times (``waits``). So who computes a call depends on the calls before it, not on the time, as with
+tiers (Note [Tiers] in ``tiering.py``); a call waits only where the compiler takes longer than it was likely to.
 ``wait_for_compiler`` has all of it compiled now.
 """
 
