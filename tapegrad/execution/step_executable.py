@@ -31,7 +31,7 @@ from tapegrad.caches import EXECUTABLE, weigh
 from tapegrad.execution.calls import Call
 from tapegrad.execution.devices import jitted
 from tapegrad.execution.kernel import call_into
-from tapegrad.execution.loop_carry import extra_outputs
+from tapegrad.execution.loop_carry import extra_outputs, loop_carry
 from tapegrad.execution.partition import run_through
 from tapegrad.execution.processes import processes
 from tapegrad.execution.programs import (
@@ -46,11 +46,15 @@ from tapegrad.execution.tiering import Due, compiler, in_background
 from tapegrad.execution.values import NUMBERS, quiet_numbers
 from tapegrad.progress import waiting
 
-AT_ONCE = 1024
-"""Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once."""
+AT_ONCE, AT_ONCE_IN_LOOPS = 4096, 1024
+"""Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once. Where values
+go through loops, what XLA takes to compile grows faster than the length, and pieces are equal."""
 
 SECONDS_PER_STEP, SECONDS_PER_INSTRUCTION, SECONDS_PER_CONVOLUTION = 0.25, 0.0025, 0.4
 """About what XLA takes to compile a step, for each of its instructions, and for each convolution, forward or back."""
+
+SECONDS_IN_LOOPS = 0.0003
+"""About what it takes for each pair of instructions, where values go through loops (``loop_carry.py``)."""
 
 PATIENCE = 1.5
 """How many times what compiling is likely to take calls take before the program takes their place."""
@@ -101,7 +105,8 @@ class StepExecutable(Due):
         for slot in results:
             wanted[slot] = 1
         self._wanted = bytes(wanted)
-        cached = len(code) > AT_ONCE
+        in_loops = AT_ONCE_IN_LOOPS < len(code) <= AT_ONCE and bool(loop_carry(code, lambda _: True))
+        cached = len(code) > AT_ONCE or in_loops
         self._cached = CachedProgram(code, self._wanted, asked=not in_background()) if cached else None
         self.donated = () if self._cached else tuple(replaced)
         self._code = code
@@ -112,6 +117,7 @@ class StepExecutable(Due):
         self._program: Any = None
         self._examples: list[Any] = []
         self._debt = self._each = 0.0
+        self._in_loops = False
 
     def prepare(self, inputs: Sequence[Any]) -> None:
         """Have XLA compile it, for inputs such as these, where that is not done in the background.
@@ -135,11 +141,11 @@ class StepExecutable(Due):
         if self._jitted is not None or self._cached is not None or self._program is not None or not in_background():
             return
         convolutions = sum("onvolution" in instruction[0].kernel.name for instruction in self._code)
-        count = len(self._code)
+        count, self._program = len(self._code), self._jit(self._examples)
         seconds = SECONDS_PER_STEP + SECONDS_PER_INSTRUCTION * count + SECONDS_PER_CONVOLUTION * convolutions
+        seconds += SECONDS_IN_LOOPS * count**2 if self._in_loops else 0.0
         self._debt, self._each = PATIENCE * seconds, 1e-9 * kernels_cost(self._code, Call.present_cost)
         self._each += CALL_AT_ONCE * count
-        self._program = self._jit(self._examples)
         steps = ceil(self._debt / self._each)
         for call, times in Counter(instruction[0] for instruction in self._code).items():
             call.kernel.postpone(steps * times)
@@ -224,6 +230,7 @@ class StepExecutable(Due):
     def _jit(self, inputs: Sequence[Any]) -> Any:
         code, constants = self._code, self.constants
         wanted = (*self.results, *extra_outputs(code, self._wanted, inputs))
+        self._in_loops = len(wanted) > len(self.results)
         rest = (i for i in range(len(inputs)) if i not in constants and i not in self.donated)
         order = self._order = (*self.donated, *rest)
 
