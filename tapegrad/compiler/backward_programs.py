@@ -10,7 +10,7 @@ recorded so, for its formulas read elements, draw random numbers, or have someth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tapegrad.autograd.currencies import RecordedValues
 from tapegrad.autograd.running import engine
@@ -36,31 +36,36 @@ class GivenValues:
         self.avals, self.count = tuple(avals), len(avals)
 
 
-class BackwardProgram(NamedTuple):
+class BackwardProgram:
     """A recorded pass.
 
-    Attributes:
+    Args:
         executable: what XLA compiles.
         constants: the inputs behind those that are given.
         results: for each end which slot its gradient is; below 0 which of what is given or constant; None: there is
             none.
     """
 
-    executable: StepExecutable
-    constants: list[Any]
-    results: list[int | None]
+    def __init__(self, executable: StepExecutable, constants: list[Any], results: list[int | None]) -> None:
+        self.executable, self._constants, self._results = executable, constants, results
+        self._comes_back = False
 
     def run(self, given: list[Any]) -> list[Any]:
-        """The gradients at the ends."""
-        inputs, results = [*given, *self.constants], []  # type: ignore[var-annotated]
-        fixed = [inputs[~slot] if slot is not None and slot < 0 else None for slot in self.results]
-        if not self.executable.results:
+        """The gradients at the ends. From the second time on it is compiled, on a CPU in the background."""
+        inputs, results = [*given, *self._constants], []  # type: ignore[var-annotated]
+        fixed = [inputs[~slot] if slot is not None and slot < 0 else None for slot in self._results]
+        executable = self.executable
+        if not executable.results:
             return fixed
-        self.executable.compile(inputs)
-        self.executable.run(inputs, results)
-        found = self.executable.by_slot(results)
+        if not executable.compiled:
+            executable.prepare(inputs)
+            if self._comes_back:
+                executable.compile_later()
+            self._comes_back = True
+        executable.run(inputs, results)
+        found = executable.by_slot(results)
         return [
-            one if slot is None or slot < 0 else found[slot] for one, slot in zip(fixed, self.results, strict=True)
+            one if slot is None or slot < 0 else found[slot] for one, slot in zip(fixed, self._results, strict=True)
         ]
 
 
@@ -98,6 +103,11 @@ class Backward:
         for first, (call, *slots) in self.kept.remade:
             found.update(enumerate(call.run(*[materialized(found[slot]) for slot in slots]), first))
         return found
+
+    @property
+    def programs(self) -> list[StepExecutable]:
+        """What XLA has compiled of it, or is going to."""
+        return [one.executable for one in self._programs.values() if one is not None]
 
     def program(self, pattern: Pattern, given: Sequence[Any]) -> BackwardProgram | None:
         """What runs a pass of a pattern, given values such as these; None if it has to be walked."""

@@ -73,8 +73,8 @@ class CapturedCall:
         self, shared: Shared, entry: CacheEntry, args: tuple, kwargs: dict[str, Any], leaves: list, tree: TreeSpec
     ) -> None:
         self.shared, self.entry, self.leaves, self.tree = shared, entry, leaves, tree
-        self.reached = self._reached() if not entry.resting or entry.guards is None else entry.guards
-        self.why_not = entry.reason if entry.resting else self.reached.unsure or ""
+        self.reached = self._reached()
+        self.why_not = self.reached.unsure or ""
         self.modes = ambient()
         self.histories: Histories | None = None
         self.obstacle: Unaccounted | None = None
@@ -173,7 +173,7 @@ class CapturedCall:
 
     def _run_split(self) -> None:
         """Run what was captured after elements were read, or in a trace of jax's."""
-        split, self.entry.accounted = self.capture.split, False
+        split, self.entry.accounted, self.entry.unlike = self.capture.split, False, False
         self.entry.reason = f"it is split where elements are read at {split}" if split else "jax traces it"
         finish(self.capture)
         self._expect_found()
@@ -213,6 +213,7 @@ class CapturedCall:
             check_accounts(capture, effects, wanted_of(capture))
         except Unaccounted as error:
             self.entry.accounted, self.entry.reason, self.entry.last = False, self.why_not or why or str(error), None
+            self.entry.unlike = False
             if histories is not None:
                 histories.give_back(capture, nodes, given)
             finish(capture)
@@ -247,7 +248,7 @@ class CapturedCall:
     def _run_program(self, new: RecordedCall, sources: TensorSources) -> None:
         """Run the program; what the call left behind gets its arrays."""
         capture, executable = self.capture, new.executable
-        executable.compile(capture.inputs)
+        executable.prepare(capture.inputs)
         for seen in capture.seen.values():
             seen.own = seen.value = None
         capture.slots.clear()
@@ -267,13 +268,14 @@ class CapturedCall:
         unlike = entry.known(new)
         if changed and not reached.unsure:
             changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"
-        entry.reason = why_not or changed or unlike or ""
+        entry.reason, entry.unlike = why_not or changed or unlike or "", not self.why_not
         entry.last, entry.guards, entry.tensor_guards, entry.accounted = new, reached, guards, True
         if entry.reason:
             entry.replay = None
         else:
             known = {i: leaf for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and reached.holds([leaf])}
             entry.replay, entry.runs = Replay(new, leaves, guards.ids, known), 0
+            new.executable.compile_later()
 
     def _let_numbers_stay(self) -> str:
         """Let numbers that Python has read be what they are: each is part of what calls have in common."""
@@ -324,7 +326,7 @@ def finish(capture: Capture) -> None:
 def use_up(capture: Capture, executable: StepExecutable) -> None:
     """Run the program of a capture. An interrupt that comes before leaves it its inputs: it can be evaluated."""
     inputs = capture.inputs
-    for position in executable.donated:
+    for position in executable.donated if executable.compiled else ():
         if sys.getrefcount(inputs[position]) > 2 or not alone():  # inputs', getrefcount's
             inputs[position] = copied(inputs[position])
     results: list[Any] = []

@@ -134,6 +134,16 @@ class Histories:
         """The results of the program that are kept."""
         return self._all
 
+    @property
+    def waits(self) -> bool:
+        """Whether a backward pass that has been asked for several times is still being compiled."""
+        return any(one.waits for backward in self.backwards for one in backward.programs)
+
+    @property
+    def calls_left(self) -> float:
+        """How many calls are still made at once because of that."""
+        return sum(one.calls_left for backward in self.backwards for one in backward.programs)
+
     @classmethod
     def of(cls, capture: Capture, given: Sequence[Any]) -> Histories | None:
         """The histories of what a call returns, if there are some that are not used up.

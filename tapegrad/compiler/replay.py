@@ -64,7 +64,7 @@ class Replay:
     ) -> None:
         executable, effects, self._tree = recorded.executable, recorded.effects, recorded.tree
         self._known = known
-        self._executable = executable
+        self.executable = executable
         self._reading = Reading(recorded.inputs, executable, effects)
         self._leaving = Leaving(effects, arguments)
         self._streams = [one.stream for one in effects.drawn]
@@ -88,6 +88,16 @@ class Replay:
         self._fixed = {id(source.find(arguments)._storage) for source in sources if not source.moves}
         plain = all(source.find(arguments)._spec.plain for source in self._moving if not source.grad)
         self._looks = bool(self._unshared or known) or not plain or any(source.grad for source in self._moving)
+
+    @property
+    def waits(self) -> bool:
+        """Whether this call is still made at once: its program, or one of a backward pass, is being compiled."""
+        return self.executable.waits or (self._histories is not None and self._histories.waits)
+
+    @property
+    def calls_left(self) -> float:
+        """How many calls are still made at once."""
+        return self.executable.calls_left + (0 if self._histories is None else self._histories.calls_left)
 
     def unobstructed(self, arguments: Sequence[Any]) -> bool:
         """Whether there is no obstacle, where arguments are of the same kinds, and different tensors."""
@@ -145,12 +155,12 @@ class Replay:
         kept = None if self._histories is None else self._keep(inputs, arguments)
         results: list[Any] = []
         try:
-            self._executable.run(inputs, results)
-            found = self._executable.by_slot(results)
+            self.executable.run(inputs, results)
+            found = self.executable.by_slot(results)
             given = self._leave(found, arguments, kept)
         except BaseException:
             if results:  # an interrupt came with them; what is left behind twice is counted twice
-                self._leave(self._executable.by_slot(results), arguments, kept)
+                self._leave(self.executable.by_slot(results), arguments, kept)
             raise
         if self._found is not None:
             self._findings.expect(found[self._found])
