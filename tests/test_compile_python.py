@@ -177,12 +177,12 @@ REFUSED = {
     "an iterator": (lambda: next(ITERATOR), "list_iterator"),
     "the time": (lambda: CLOCK.time() * 0 + 1.0, "time"),
     "a stream of numpy": (lambda: STREAM.random(), "numpy.random"),
-    "a stream of random": (lambda: RANDOM.random(), "random.Random"),
+    "a stream of random": (lambda: RANDOM.random(), "Random.random"),
     "random": (lambda: random.random(), "random"),
     "np.random": (lambda: np.random.rand(), "rand"),
     "what is remembered": (remembered, "lru_cache"),
-    "a function that numpy holds": (lambda: float(SCALED(2.0)), "numpy.vectorize"),
-    "an object of numpy": (lambda: POLYNOMIAL(2.0), "numpy.poly1d"),
+    "a function that numpy holds": (lambda: float(SCALED(2.0)), "vectorize.__call__"),
+    "an object of numpy": (lambda: POLYNOMIAL(2.0), "poly1d.__call__"),
 }
 
 

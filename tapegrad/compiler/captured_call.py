@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from threading import RLock
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from tapegrad.compiler.sources import TensorSources, Unaccounted, inputs_of
 from tapegrad.compiler.stand_ins import can_tell, moved_numbers, standing_in
 from tapegrad.compiler.tensor_guards import TensorGuards
 from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.compiler.what_ran import WhatRan, watching
 from tapegrad.execution.copies import copied
 from tapegrad.execution.deferred import recording, run, wanted_of
 from tapegrad.execution.late import Findings
@@ -72,8 +74,10 @@ class CapturedCall:
         self, shared: Shared, entry: CacheEntry, args: tuple, kwargs: dict[str, Any], leaves: list, tree: TreeSpec
     ) -> None:
         self.shared, self.entry, self.leaves, self.tree = shared, entry, leaves, tree
-        self.reached = self._reached() if not entry.resting or entry.guards is None else entry.guards
-        self.why_not = entry.reason if entry.resting else self.reached.unsure or ""
+        self.ran = WhatRan()
+        self.looks = not entry.resting or entry.guards is None
+        self.reached = self._reached() if self.looks else entry.guards
+        self.why_not = entry.reason if entry.resting else ""
         self.modes = ambient()
         self.numbers = Numbers()
         self.capture = Capture(shared.splits)
@@ -115,6 +119,7 @@ class CapturedCall:
                 self._run_split()
             else:
                 self._check_arguments()
+                self._narrow()
                 self._account(result)
             return plain_tree(result)
         finally:
@@ -128,7 +133,8 @@ class CapturedCall:
         try:
             with standing_in(self.reached, self.moving, self.numbers, self._roots):
                 args, kwargs = self.arguments
-                result = self.shared.function(*args, **kwargs)
+                with watching(self.ran) if self.looks else nullcontext():
+                    result = self.shared.function(*args, **kwargs)
             if capture.refused is not None:
                 raise capture.refused
             if capture.split is None:
@@ -152,6 +158,16 @@ class CapturedCall:
         self.entry.reason = f"it is split where elements are read at {split}" if split else "jax traces it"
         finish(self.capture)
         self._expect_found()
+
+    def _narrow(self) -> None:
+        """Leave out of what is reached what has nothing to do with what ran."""
+        if not self.looks:
+            return
+        if self.ran.known:
+            self.reached = self.reached.narrowed(self.ran)
+            self.why_not = self.why_not or self.reached.unsure or ""
+        else:
+            self.why_not = self.why_not or "somebody else traces Python, so that it is not known what it runs"
 
     def _check_arguments(self) -> None:
         """See whether there is more to the arguments than can be compared at the next call."""
