@@ -89,8 +89,8 @@ ORDERS = {
         "profiler_util",
     ],
     "compiler": [
-        "trace_rules", "code", "places", "reachable", "written_guard", "guards", "moving",  # what Python reaches
-        "stand_ins",
+        "trace_rules", "places", "code", "allowed", "what_ran", "reachable",  # what Python runs, and reaches
+        "written_guard", "guards", "moving", "stand_ins", "kept_numbers",
         "capture", "histories", "sources", "side_effects", "rebinding",  # what a call does
         "leaving", "reading", "programs", "replay",  # how it is done again
         "tensor_guards", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step", "marks",

@@ -30,13 +30,11 @@ import numpy as np
 
 from tapegrad.compiler.trace_rules import is_standard, is_trusted
 
-FUNCTIONS = frozenset(
-    id(getattr(builtins, name))
-    for name in """
+_BUILTINS = """
     abs all any ascii bin callable chr delattr dir divmod format getattr hasattr hash hex isinstance issubclass iter len
     max min next oct ord pow repr round setattr sorted sum vars __build_class__
-    """.split()
-)
+""".split()  # noqa: SIM905 - a table is easier to read without the quotes
+FUNCTIONS = frozenset(id(getattr(builtins, name)) for name in _BUILTINS)
 """Builtins that have no state and ask nobody. (What they call of the user's is seen.)"""
 
 OF_C = frozenset({
@@ -79,24 +77,25 @@ _REACHING_CODE = frozenset({
 _NUMPY = """
     abs absolute all allclose amax amin angle any append apply_along_axis arange argmax argmin argpartition argsort
     argwhere around array array_equal array_equiv array_split asanyarray asarray ascontiguousarray asfortranarray
-    astype atleast_1d atleast_2d atleast_3d average bartlett base_repr binary_repr bincount blackman block broadcast_arrays
-    broadcast_shapes broadcast_to can_cast choose clip column_stack common_type compress concat concatenate convolve copy
-    copyto corrcoef correlate count_nonzero cov cross cumprod cumsum cumulative_prod cumulative_sum delete diag
-    diag_indices diag_indices_from diagflat diagonal diff digitize dot dsplit dstack ediff1d einsum einsum_path empty
-    empty_like expand_dims extract eye fill_diagonal fix flatnonzero flip fliplr flipud frombuffer fromfunction
-    fromiter fromstring full full_like geomspace get_printoptions gradient hamming hanning histogram histogram2d
-    histogram_bin_edges histogramdd hsplit hstack i0 identity imag in1d indices inner insert interp intersect1d
-    iscomplex iscomplexobj isclose isdtype isfortran isin isneginf isposinf isreal isrealobj isscalar issubdtype iterable
-    ix_ kaiser kron lexsort linspace logspace mask_indices matrix_transpose max may_share_memory mean median meshgrid min
-    min_scalar_type moveaxis nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin
-    nanpercentile nanprod nanquantile nanstd nansum nanvar ndim nonzero ones ones_like outer packbits pad partition
-    percentile permute_dims piecewise place poly polyadd polyder polydiv polyfit polyint polymul polysub polyval prod
-    promote_types ptp put put_along_axis putmask quantile ravel ravel_multi_index real real_if_close repeat require
-    reshape resize result_type roll rollaxis roots rot90 round searchsorted select setdiff1d setxor1d shape shares_memory
-    sinc size sort sort_complex split squeeze stack std sum swapaxes take take_along_axis tensordot tile trace transpose
-    trapezoid tri tril tril_indices tril_indices_from trim_zeros triu triu_indices triu_indices_from union1d unique
-    unique_all unique_counts unique_inverse unique_values unpackbits unravel_index unstack unwrap vander var vdot vecdot
-    vsplit vstack where zeros zeros_like
+    astype atleast_1d atleast_2d atleast_3d average bartlett base_repr binary_repr bincount blackman block
+    broadcast_arrays broadcast_shapes broadcast_to can_cast choose clip column_stack common_type compress concat
+    concatenate convolve copy copyto corrcoef correlate count_nonzero cov cross cumprod cumsum cumulative_prod
+    cumulative_sum delete diag diag_indices diag_indices_from diagflat diagonal diff digitize dot dsplit dstack
+    ediff1d einsum einsum_path empty empty_like expand_dims extract eye fill_diagonal fix flatnonzero flip fliplr
+    flipud frombuffer fromfunction fromiter fromstring full full_like geomspace get_printoptions gradient hamming
+    hanning histogram histogram2d histogram_bin_edges histogramdd hsplit hstack i0 identity imag in1d indices inner
+    insert interp intersect1d iscomplex iscomplexobj isclose isdtype isfortran isin isneginf isposinf isreal
+    isrealobj isscalar issubdtype iterable ix_ kaiser kron lexsort linspace logspace mask_indices matrix_transpose
+    max may_share_memory mean median meshgrid min min_scalar_type moveaxis nan_to_num nanargmax nanargmin nancumprod
+    nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar ndim nonzero
+    ones ones_like outer packbits pad partition percentile permute_dims piecewise place poly polyadd polyder polydiv
+    polyfit polyint polymul polysub polyval prod promote_types ptp put put_along_axis putmask quantile ravel
+    ravel_multi_index real real_if_close repeat require reshape resize result_type roll rollaxis roots rot90 round
+    searchsorted select setdiff1d setxor1d shape shares_memory sinc size sort sort_complex split squeeze stack std
+    sum swapaxes take take_along_axis tensordot tile trace transpose trapezoid tri tril tril_indices
+    tril_indices_from trim_zeros triu triu_indices triu_indices_from union1d unique unique_all unique_counts
+    unique_inverse unique_values unpackbits unravel_index unstack unwrap vander var vdot vecdot vsplit vstack where
+    zeros zeros_like
 """.split()  # noqa: SIM905 - a table is easier to read without the quotes
 _NUMPY_MODULES = frozenset({
     "numpy._core._methods", "numpy._core.numerictypes", "numpy._core._internal", "numpy._core._dtype",
@@ -118,18 +117,14 @@ def _numpy() -> tuple[frozenset[int], frozenset[CodeType]]:
 NUMPY, _NUMPY_CODE = _numpy()
 """The functions of NumPy that are allowed, and the code that runs for them."""
 
-_JAX = tuple(
-    f"jax.{name}."
-    for name in """
+_JAX_ROOMS = """
     numpy lax nn random scipy image tree_util tree _src.numpy _src.lax _src.nn _src.random _src.scipy _src.image
-    _src.tree_util _src.tree _src.api _src.pjit _src.custom_derivatives _src.core _src.array _src.basearray _src.prng _src.util
-    _src.traceback_util _src.api_util _src.dtypes _src.ops _src.sharding_impls _src.third_party
-    """.split()
-)
+    _src.tree_util _src.tree _src.api _src.pjit _src.custom_derivatives _src.core _src.array _src.basearray
+    _src.prng _src.util _src.traceback_util _src.api_util _src.dtypes _src.ops _src.sharding_impls _src.third_party
+""".split()  # noqa: SIM905 - the same
+_JAX = tuple(f"jax.{name}." for name in _JAX_ROOMS)
 
-_OURS = tuple(
-    f"tapegrad.{name}."
-    for name in """
+_ROOMS = """
     functions ops dispatch tape engine linalg fft special functional masked signal nn optim amp func distributions
     interop overrides types _C _ops jit declaring errors storage torch_version version library __future__
     absent doors
@@ -139,23 +134,27 @@ _OURS = tuple(
     autograd bindings.arguments bindings.attach bindings.attributes bindings.bounds bindings.casting bindings.checking
     bindings.declarations bindings.dunders bindings.factory bindings.function_modes bindings.handing bindings.inplace
     bindings.inplace_fast_path bindings.inplace_memory bindings.inplace_out bindings.inplace_parts bindings.kinds
-    bindings.layouts bindings.memory bindings.matrix_checks bindings.naming bindings.overriding bindings.parser bindings.placement
+    bindings.layouts bindings.memory bindings.matrix_checks bindings.naming bindings.overriding bindings.parser
+    bindings.placement
     bindings.protocols bindings.registry bindings.return_types bindings.scalars bindings.shortcuts
     bindings.storage_methods bindings.storages bindings.subclass bindings.symbolic bindings.tangents bindings.together
     bindings.viewing bindings.windows bindings.asked
     utils.checkpoint utils._pytree utils._foreach_utils utils.hooks utils.dlpack
     compiler.step compiler.moving compiler.stand_ins
-    """.split()
-)
+""".split()  # noqa: SIM905 - the same
+_OURS = tuple(f"tapegrad.{name}." for name in _ROOMS)
 """The rooms of tapegrad whose functions have to do with tensors only: no file, no seed, no setting, no clock."""
 
 _OURS_NOT = ("tapegrad.autograd.profil", "tapegrad.autograd.graph_log.", "tapegrad.interop.arrays.")
 
+_CUDA = """
+    current_device is_available device_count synchronize is_bf16_supported empty_cache ipc_collect is_initialized
+"""
 _OURS_TOO = frozenset(
     ("tapegrad." + module, name)
     for module, names in {
-        "bindings.cuda": "current_device is_available device_count synchronize is_bf16_supported empty_cache ipc_collect is_initialized",
-        "cuda": "is_available device_count synchronize is_bf16_supported empty_cache ipc_collect is_initialized",
+        "bindings.cuda": _CUDA,
+        "cuda": _CUDA,
         "bindings.accelerator": "is_available device_count synchronize",
         "mps": "is_available is_built",
         "backends.mps": "is_available is_built",

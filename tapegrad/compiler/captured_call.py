@@ -13,6 +13,7 @@ from tapegrad.compiler.cache_keys import Widths, ambient, has_more
 from tapegrad.compiler.capture import Capture, captured, hooks_of
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.histories import begins, without_own
+from tapegrad.compiler.kept_numbers import put_numbers
 from tapegrad.compiler.moving import Numbers, plain_tree
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.programs import Programs
@@ -89,7 +90,8 @@ class CapturedCall:
             self.capture.steady = frozenset(map(id, self.reached.tensors)) - frozenset(map(id, leaves))
         if entry.guards is not None:
             entry.moving |= moved_numbers(entry.guards) - entry.rigid
-        stay = self.reached.unsure or can_tell(self.reached)
+        moving = shared.widths.seen and (entry.moving or entry.arguments)  # a call with numbers has shown what it runs
+        stay = not moving or self.reached.unsure or can_tell(self.reached)
         self.moving = set() if stay else entry.moving - entry.rigid
         moves = () if stay else entry.arguments
         self.given = [self.numbers.begin(i, leaf) if i in moves else leaf for i, leaf in enumerate(leaves)]
@@ -121,9 +123,24 @@ class CapturedCall:
                 self._check_arguments()
                 self._narrow()
                 self._account(result)
-            return plain_tree(result)
+            found = [plain_tree(result)]
+            del result
+            self._put_numbers(found)
+            return found[0]
+        except BaseException:
+            self._put_numbers([])
+            raise
         finally:
             self.capture.give_back()
+
+    def _put_numbers(self, found: list) -> None:
+        """Put numbers where stand-ins are kept, in a list among others; the next calls have none of these."""
+        if self.numbers.made:
+            self.given, self.arguments = self.leaves, ((), {})
+            kept = put_numbers(self.numbers.made, found)
+            self.numbers.read.update((one, "a place where the number is kept") for one in kept)
+            if kept:
+                self._let_numbers_stay()
 
     def _call(self) -> Any:
         """Call the function while all that is computed is captured."""
@@ -131,7 +148,7 @@ class CapturedCall:
         for tensor in (*(leaf for leaf in self.leaves if isinstance(leaf, Tensor)), *self.reached.tensors):
             capture.note(tensor, before=True)
         try:
-            with standing_in(self.reached, self.moving, self.numbers, self._roots):
+            with standing_in(self.reached, self.moving, self.numbers):
                 args, kwargs = self.arguments
                 with watching(self.ran) if self.looks else nullcontext():
                     result = self.shared.function(*args, **kwargs)
@@ -245,6 +262,7 @@ class CapturedCall:
             changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"
         entry.reason = why_not or changed or unlike or ""
         entry.last, entry.guards, entry.tensor_guards, entry.accounted = new, reached, guards, True
+        self.shared.widths.seen = self.shared.widths.seen or not reached.unsure
         if entry.reason:
             entry.replay = None
         else:

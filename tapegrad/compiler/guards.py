@@ -25,7 +25,7 @@ from tapegrad.compiler.places import (
     identity_of,
 )
 from tapegrad.compiler.reachable import DEFAULTS, Reachable, Reached, contents_of
-from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.compiler.trace_rules import PLAIN, TELLING
 from tapegrad.compiler.what_ran import WhatRan
 from tapegrad.compiler.written_guard import WrittenGuard, alike
 from tapegrad.tensor.tensor import Tensor
@@ -73,6 +73,11 @@ class Guards:
             self._add(container, name, items)
         self._same: Callable[[], bool] | None = None
 
+    @property
+    def telling(self) -> bool:
+        """Whether something could be called that tells a stand-in from a number."""
+        return self._reachable is None or self._reachable.telling or not self.names.isdisjoint(TELLING)
+
     def narrowed(self, ran: WhatRan) -> Guards:
         """What of it has to do with what has run."""
         assert self._reachable is not None
@@ -110,10 +115,10 @@ class Guards:
         found: dict[tuple, Rebound] = {}
         stay = set(self._pinned)
         for container, key, old, name in self.all_places():
-            if isinstance(old, Tensor):
+            if issubclass(type(old), Tensor):
                 binding = Binding(container, key, name)
                 new = binding.find()
-                if new is not old and isinstance(new, Tensor) and can_be_rebound(container):
+                if new is not old and issubclass(type(new), Tensor) and can_be_rebound(container):
                     found[binding.identity] = Rebound(binding, old, new)
                 else:
                     stay.add(id(old))

@@ -15,8 +15,8 @@ MISSING: Any = object()
 class Need(NamedTuple):
     """What must have been executed for a place to matter.
 
-    ``kind`` is ``"chain"`` or ``"module"`` (``what`` is named in ``code``), ``"name"`` (in any code), or ``"any"``
-    (something was asked for by a name that is not known).
+    ``kind`` is ``"run"`` (``code``), ``"chain"`` or ``"module"`` (``what`` is named in ``code``), ``"name"`` (in any
+    code), or ``"any"`` (something was asked for by a name that is not known).
     """
 
     kind: str

@@ -23,6 +23,7 @@ import math
 import re
 import sys
 import threading
+import time
 import types
 import weakref
 from collections.abc import Iterable, Iterator
@@ -31,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.compiler.allowed import REACHING, class_is_allowed, function_is_allowed, thing_is_allowed
+from tapegrad.compiler.allowed import REACHING, class_is_allowed, code_is_allowed, function_is_allowed, thing_is_allowed
 from tapegrad.compiler.code import Mentions, imported, mentions, resolved
 from tapegrad.compiler.places import MISSING, Absent, AttributeSlot, Bases, Called, Cell, ClassOf, Code, Need, Place
 from tapegrad.compiler.trace_rules import (
@@ -60,14 +61,19 @@ def home_of(function: types.FunctionType) -> Any:
     return function.__globals__.get("__name__") if written else None  # not ``__module__``, which decorators change
 
 
+def is_a(thing: Any, kinds: Any) -> bool:
+    """``isinstance`` that does not ask the object."""
+    return issubclass(type(thing), kinds)
+
+
 def is_users(thing: Any) -> bool:
     """Whether something that a library's function holds was written by the user: a function that it decorates."""
-    if isinstance(thing, types.MethodType):
+    if is_a(thing, types.MethodType):
         thing = thing.__func__
-    if isinstance(thing, types.FunctionType):
+    if is_a(thing, types.FunctionType):
         module = home_of(thing)
     else:
-        module = (thing if isinstance(thing, type) else type(thing)).__module__
+        module = (thing if is_a(thing, type) else type(thing)).__module__
     return not (is_trusted(module) or is_standard(module))
 
 
@@ -75,7 +81,7 @@ def is_pythons(cls: type) -> bool:
     """Whether a class was made by a ``class`` statement: it has no state in C but what it has from others."""
     inside = vars(cls)
     made = inside.get("__new__")
-    if isinstance(made, types.BuiltinFunctionType) and made.__self__ is cls:
+    if is_a(made, types.BuiltinFunctionType) and made.__self__ is cls:
         return False
     return not any(type(one) in _OF_C and key not in ("__dict__", "__weakref__") for key, one in inside.items())
 
@@ -98,7 +104,7 @@ def inside_of(thing: Any) -> Any:
 
 def is_plain(thing: Any) -> bool:
     """Whether a value is compared where it is found."""
-    return isinstance(thing, PLAIN) and type(thing) in PLAIN
+    return type(thing) in PLAIN
 
 
 class Unsure(Exception):
@@ -196,7 +202,7 @@ class Reached:
         thing, places = found.thing, list(places)
         self.kept[id(thing)] = thing
         self.unsure = self.unsure or found.unsure
-        if isinstance(thing, Tensor):
+        if is_a(thing, Tensor):
             self.tensors.append(thing)
         elif type(thing) is np.ndarray:
             self.arrays += [(thing, found.name, contents) for _, _, contents in found.containers]
@@ -205,7 +211,7 @@ class Reached:
         for place in places:
             if place.container is not None:
                 self.places.append(place)
-            elif isinstance(place.value, Tensor):
+            elif is_a(place.value, Tensor):
                 self.pinned.add(id(place.value))
         return places
 
@@ -217,6 +223,7 @@ class Reachable:
         found: by identity, what was found of each object.
         names: the attributes that are named.
         most: why not all was found, or None.
+        telling: whether there is a function that may tell a stand-in from a number: Note [Numbers that move].
     """
 
     def __init__(self, roots: list[tuple[Any, str]]) -> None:
@@ -235,6 +242,7 @@ class Reachable:
     def _begin(self) -> None:
         self.found: dict[int, Found] = {}
         self.most: str | None = None
+        self.telling = False
         self._inside: dict[type, Any] = {}  # what classes have: ``__dict__`` of one is another object each time
         self._containers: list[tuple[Any, str, tuple]] = []
 
@@ -253,10 +261,11 @@ class Reachable:
         places: list[Place] = []
         unsure, code = None, None
         self._containers = []
+        self.telling = self.telling or id(thing) in _TELLING or not tolerates(thing)
         if id(thing) in _ASKING:
             self._asking.add(_ASKING[id(thing)])
         try:
-            if isinstance(thing, types.FunctionType):
+            if is_a(thing, types.FunctionType):
                 code = _searched(thing)
             places.extend(self._places(thing, name))
         except Unsure as error:
@@ -289,17 +298,14 @@ class Reachable:
         part = Reached()
         part.unsure, part.names = self.most or ran.refused, executed.names
         waiting = [Place(None, None, *root) for root in reversed(self.roots)]
-        codes: set[CodeType] = set()
+        codes: set[CodeType | None] = set()
         while waiting and not part.unsure:
             place = waiting.pop()
             found = self.found.get(id(place.value))
             if found is None or not place.follow or id(found.thing) in part.kept:
                 continue
-            if found.code is None or ran.has_run(found.code):
-                codes |= set() if found.code is None else {found.code}
-                waiting += part.add(found, filter(executed.needs, found.places))
-            else:
-                part.kept[id(found.thing)] = found.thing
+            codes.add(found.code)
+            waiting += part.add(found, filter(executed.needs, found.places))
         part.unsure = part.unsure or executed.unknown(codes)
         return part
 
@@ -308,28 +314,28 @@ class Reachable:
     def _places(self, thing: Any, name: str) -> Iterator[Place]:
         """The places in an object where it keeps others, as far as they matter."""
         kind = type(thing)
-        if isinstance(thing, Tensor):
+        if is_a(thing, Tensor):
             yield from self._attributes(thing, name)
         elif kind in (dict, list, tuple, set, frozenset, collections.deque, collections.OrderedDict,
                       collections.defaultdict, collections.Counter, types.MappingProxyType):  # fmt: skip
             yield from self._items(thing, name)
-        elif isinstance(thing, types.FunctionType):
+        elif is_a(thing, types.FunctionType):
             yield from self._of_function(thing, name)
-        elif isinstance(thing, types.ModuleType):
+        elif is_a(thing, types.ModuleType):
             yield from self._of_module(thing, name)
-        elif isinstance(thing, type):
+        elif is_a(thing, type):
             yield from self._of_class(thing, name)
         elif kind is Instances:
             makes = "type" in self._asking or "__class__" in self.names
             yield from self._of_class(thing.cls, name, made=makes)
         elif kind is np.ndarray:
             self._note_array(thing, name)
-        elif isinstance(thing, weakref.ref):
+        elif is_a(thing, weakref.ref):
             yield Place(Called(thing), None, thing(), name)
-        elif isinstance(thing, (types.BuiltinFunctionType, types.MethodWrapperType)):
-            if isinstance(thing, types.BuiltinFunctionType) and not function_is_allowed(thing):
+        elif is_a(thing, (types.BuiltinFunctionType, types.MethodWrapperType)):
+            if is_a(thing, types.BuiltinFunctionType) and not function_is_allowed(thing):
                 raise Unsure(f"it can call {name}, of which nobody knows whether it does the same each time")
-            if not isinstance(thing.__self__, types.ModuleType):
+            if not is_a(thing.__self__, types.ModuleType):
                 yield Place(None, None, thing.__self__, name)
         else:
             yield from self._of_instance(thing, name)
@@ -341,16 +347,16 @@ class Reachable:
     # -- containers
 
     def _items(self, thing: Any, name: str) -> Iterator[Place]:
-        fixed = None if isinstance(thing, (tuple, frozenset)) else thing
+        fixed = None if is_a(thing, (tuple, frozenset)) else thing
         if fixed is not None:
             self._keep(thing, name)
-        if isinstance(thing, (set, frozenset)):
+        if is_a(thing, (set, frozenset)):
             yield from (Place(None, None, value, f"an element of {name}") for value in thing)
-        elif isinstance(thing, (dict, types.MappingProxyType)):
+        elif is_a(thing, (dict, types.MappingProxyType)):
             for key, value in list(thing.items()):
-                yield Place(fixed, key, value, f"{name}[{key!r}]" if isinstance(key, PLAIN) else f"an item of {name}")
+                yield Place(fixed, key, value, f"{name}[{key!r}]" if is_a(key, PLAIN) else f"an item of {name}")
                 yield Place(None, None, key, f"a key of {name}")
-            if isinstance(thing, collections.defaultdict):
+            if is_a(thing, collections.defaultdict):
                 yield Place(None, None, thing.default_factory, name)
         else:
             for index, value in enumerate(thing):
@@ -377,13 +383,15 @@ class Reachable:
             yield from self._of_machinery(function, said)
             return
         self._mention(said, function.__globals__, ours=is_searched(module))
-        yield Place(Code(function), None, code, name)
-        yield from self._of_closure(function)
-        for descriptor in DEFAULTS:
-            yield Place(AttributeSlot(function), descriptor, descriptor.__get__(function), f"a default of {name}")
         if not is_searched(module):
             self._keep(function.__dict__, f"the attributes of {name}")
         yield from self._named(function.__dict__, name)
+        run = Need("run", code, None)
+        yield Place(Code(function), None, code, name, run)
+        yield from (place._replace(need=run) for place in self._of_closure(function))
+        for descriptor in DEFAULTS:
+            there = descriptor.__get__(function)
+            yield Place(AttributeSlot(function), descriptor, there, f"a default of {name}", run)
         yield from self._of_chains(function, said, known=is_searched(module))
         for one in said.modules:
             for found in imported(one, function.__globals__):
@@ -391,7 +399,7 @@ class Reachable:
 
     def _mention(self, said: Mentions, names: dict, ours: bool) -> None:
         """Note what attributes code names, and whether it may ask for others."""
-        self.names |= said.names
+        self.names |= said.names | ({"__match_args__"} if said.patterns else set())
         for chain in said.chains:
             self.names.update(resolved(chain, names).rest)
         words = {word for chain in said.chains for word in chain} | said.names
@@ -407,7 +415,7 @@ class Reachable:
             steps, value, rest = resolved(chain, function.__globals__)
             used = chain in said.globals or bool(rest) or type(value) is not types.ModuleType
             for inside, key, there in steps:
-                follow = used and there is value and not (known and isinstance(value, types.BuiltinFunctionType))
+                follow = used and there is value and not (known and is_a(value, types.BuiltinFunctionType))
                 box = Absent(inside) if there is MISSING else inside
                 yield Place(box, key, there, ".".join(chain), Need("chain", code, chain), follow)
 
@@ -415,12 +423,13 @@ class Reachable:
         """What a function of machinery names; of its globals, only hooks, what more machinery keeps, and ``math``."""
         named = said.names | {name for chain in said.chains for name in chain[1:]}
         self.names |= names_of_machinery(named | said.texts)
-        yield from (place for place in self._of_closure(function) if is_users(place.value))
+        run = Need("run", function.__code__, None)
+        yield from (place._replace(need=run) for place in self._of_closure(function) if is_users(place.value))
         for variable in sorted({chain[0] for chain in said.chains} & function.__globals__.keys()):
             value = function.__globals__[variable]
-            more = isinstance(value, types.ModuleType) and is_machinery(value.__name__)
+            more = is_a(value, types.ModuleType) and is_machinery(value.__name__)
             if more or value is math or type(value) is collections.OrderedDict:
-                yield Place(function.__globals__, variable, value, variable)
+                yield Place(function.__globals__, variable, value, variable, run)
 
     @staticmethod
     def _of_closure(function: types.FunctionType) -> Iterator[Place]:
@@ -432,14 +441,12 @@ class Reachable:
         """What is named of a module that is used as a whole: not only to take something from it."""
         inside, library = vars(module), is_trusted(module.__name__) or is_standard(module.__name__)
         ours = is_searched(module.__name__) or is_machinery(module.__name__)
-        if self._dynamic and not ours:
-            self._keep(inside, f"the attributes of {name}")
-        elif not (library or ours):
+        if (self._dynamic and not ours) or not (library or ours):
             self._keep(inside, f"the attributes of {name}")
         kept = (dict, type) if is_machinery(module.__name__) else object
         for key, value in list(inside.items()):
             named = key in self.names and not ((ours or library) and key.startswith("__"))
-            if isinstance(value, kept) and (named or key == "__getattr__"):
+            if is_a(value, kept) and (named or key == "__getattr__"):
                 yield Place(inside, key, value, f"{name}.{key}", Need("name", None, key))
             elif self._dynamic and not (ours or key.startswith("__")):
                 yield Place(inside, key, value, f"{name}.{key}", Need("any", None, key), not library)
@@ -458,14 +465,15 @@ class Reachable:
     def _attributes(self, thing: Any, name: str) -> Iterator[Place]:
         """The attributes of an object that are named, its class among them."""
         inside = inside_of(thing)
-        if isinstance(inside, dict):
-            if isinstance(thing, Tensor):
+        if is_a(inside, dict):
+            if is_a(thing, Tensor):
                 for key in inside:
                     if key not in KEPT and key in self.names:
                         yield Place(inside, key, inside[key], f"{name}.{key}", Need("name", None, key))
             else:
                 self._keep(inside, f"the attributes of {name}")
-                every = isinstance(thing, enum.Enum) or getattr(type(thing), "_items_are_attributes", False)
+                every = any("_items_are_attributes" in vars(base) for base in type(thing).__mro__)
+                every = every or is_a(thing, enum.Enum)
                 yield from self._named(inside, name, every)
         cls = type(thing)
         if cls is not Tensor:
@@ -503,7 +511,7 @@ class Reachable:
             inside = self._inside[base] = base.__dict__
         self._keep(inside, f"the attributes of {name}")
         for key, value in list(inside.items()):
-            code = isinstance(value, (types.FunctionType, staticmethod, classmethod, property))
+            code = is_a(value, (types.FunctionType, staticmethod, classmethod, property))
             unasked = (key in _MAKING and not made) or (key in _TOLD and is_machinery(base.__module__))
             named, special = key in self.names, key.startswith("__")
             if code and unasked and not named:
@@ -521,21 +529,21 @@ class Reachable:
 
     def _of_instance(self, thing: Any, name: str) -> Iterator[Place]:
         for kinds, parts in _WRAPPERS:
-            if isinstance(thing, kinds):
+            if is_a(thing, kinds):
                 yield from (Place(None, None, getattr(thing, part, None), name) for part in parts)
                 return
         kind = type(thing)
-        if isinstance(thing, enum.Enum):
+        if is_a(thing, enum.Enum):
             yield from self._attributes(thing, name)
             return
-        if isinstance(thing, (np.ufunc, type(np.mean))) and not thing_is_allowed(thing):
+        if is_a(thing, (np.ufunc, type(np.mean))) and not thing_is_allowed(thing):
             raise Unsure(f"it can call {name}, of which nobody knows whether it does the same each time")
-        if kind in _ATOMS or isinstance(thing, np.generic | np.dtype | datetime.tzinfo):
+        if kind in _ATOMS or is_a(thing, (np.generic, np.dtype, datetime.tzinfo)):
             return
         module = kind.__module__
         if is_trusted(module) and not module.startswith("numpy"):
             yield from self._of_ours(thing, name)
-            if isinstance(thing, _CONTAINERS):
+            if is_a(thing, _CONTAINERS):
                 yield from self._items(thing, name)
         elif is_namespace(kind):
             yield from self._attributes(thing, name)
@@ -551,7 +559,7 @@ class Reachable:
         """An object of tapegrad's or jax's: it may keep a function of the user's."""
         inside = inside_of(thing)
         for part in ("function", "__wrapped__"):
-            if isinstance(inside, dict) and part in inside:
+            if is_a(inside, dict) and part in inside:
                 yield Place(None, None, inside[part], name)
 
     def _of_users(self, thing: Any, name: str) -> Iterator[Place]:
@@ -562,11 +570,11 @@ class Reachable:
                 raise Unsure(f"{name} is an instance of {base.__module__}.{base.__qualname__}, "
                              "whose state can't be compared")  # fmt: skip
             for descriptor in vars(base).values():
-                if isinstance(descriptor, types.MemberDescriptorType) and not library:
+                if is_a(descriptor, types.MemberDescriptorType) and not library:
                     box = AttributeSlot(thing)
                     yield Place(box, descriptor, box[descriptor], f"{name}.{descriptor.__name__}")
         yield from self._attributes(thing, name)
-        if isinstance(thing, _CONTAINERS):
+        if is_a(thing, _CONTAINERS):
             yield from self._items(thing, name)
 
 
@@ -580,6 +588,30 @@ def is_held(thing: Any) -> bool:
     """Whether something that a function of the standard library holds is the user's, or may have what is."""
     return is_users(thing) or type(thing) in (dict, list)
 
+
+_TELLING = {id(one) for one in (type, id, pow, time.sleep)}
+"""What tells a number by its class, or takes none that only claims to be one."""
+
+
+def tolerates(thing: Any) -> bool:
+    """Whether a function or a class, of a library or of C, takes what only claims to be a number for one."""
+    if is_a(thing, types.FunctionType):
+        module = home_of(thing)
+        return not is_standard(module) or code_is_allowed(thing.__code__, module) or _root(module) in TOLERANT
+    if is_a(thing, types.BuiltinFunctionType):
+        return function_is_allowed(thing) or _root(thing.__module__) in TOLERANT or id(thing) == id(print)
+    if is_a(thing, type) and is_standard(thing.__module__):
+        dates = issubclass(thing, (datetime.date, datetime.time, datetime.timedelta))
+        return (class_is_allowed(thing) or _root(thing.__module__) in TOLERANT) and not dates
+    return _root(getattr(thing, "__name__", None)) not in ("jax", "jaxlib") if is_a(thing, types.ModuleType) else True
+
+
+def _root(module: Any) -> str:
+    return str(module or "").partition(".")[0]
+
+
+TOLERANT = frozenset({"time", "logging", "sys", "os", "warnings", "random", "contextlib"})
+"""Modules of the standard library that do with a stand-in what they do with a number."""
 
 _ASKING = {id(getattr(builtins, name)): name for name in (*REACHING, "type")}
 """Builtins that take names of attributes, or by which instances are made of classes that nobody names."""

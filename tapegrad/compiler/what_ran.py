@@ -2,9 +2,9 @@
 
 Note [What ran]
 Whether a call can be replayed is decided by what it has run, not by what its code could have run. While a call is
-captured, Python tells of each instruction of code that is searched (the user's, and that of libraries nobody knows) that
-it is executed; of each Python function that begins, and of each function of C that such code calls. So what counts are
-the names of instructions that were executed (``code.py``), in functions that ran; and what was called is judged
+captured, Python tells of each instruction of code that is searched (the user's, and that of libraries nobody knows)
+that it is executed; of each Python function that begins, and of each function of C that such code calls. So what counts
+are the names of instructions that were executed (``code.py``), in functions that ran; and what was called is judged
 (``allowed.py``). The next call does the same as long as all that it reads is the same: it takes another way only where
 it finds something else.
 """
@@ -208,7 +208,7 @@ class Executed:
             named = said.names | {word for chain in said.chains for word in chain[1:]}
             self.names |= names_of_machinery(named | said.texts)  # it reads ``self.__dict__["_hooks"]``, too
             return
-        self.names |= said.names
+        self.names |= said.names | ({"__match_args__"} if said.patterns else set())
         for chain in said.chains:
             self.names.update(resolved(chain, names).rest)
         self.reaches = self.reaches or bool(said.patterns) or not REACHING_NAMES.isdisjoint(words | said.names)
@@ -225,6 +225,8 @@ class Executed:
             return what in self.names or (self.reaches and not what.startswith("__"))
         if kind == "any":
             return self.reaches
+        if kind == "run":
+            return self._ran.has_run(code)
         said = self._said.get(code)
         if said is None:
             said = self._said[code] = self._ran.said_with_inner(code)

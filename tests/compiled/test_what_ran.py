@@ -1,8 +1,9 @@
-"""What Python does besides computing with tensors is done at each call, or known to be the same: nothing is left out."""
+"""What Python does besides computing with tensors is done at each call, or known to be the same."""
 
 from __future__ import annotations
 
 import pytest
+
 import tapegrad as torch
 from tests.compiled.what_ran_programs import PROGRAMS, observed
 
