@@ -181,8 +181,8 @@ REFUSED = {
     "random": (lambda: random.random(), "random"),
     "np.random": (lambda: np.random.rand(), "rand"),
     "what is remembered": (remembered, "lru_cache"),
-    "a function that numpy holds": (lambda: float(SCALED(2.0)), "vectorize.__call__"),
-    "an object of numpy": (lambda: POLYNOMIAL(2.0), "poly1d.__call__"),
+    "a function that numpy holds": (lambda: float(SCALED(2.0)), "numpy.vectorize"),
+    "an object of numpy": (lambda: POLYNOMIAL(2.0), "numpy.poly1d"),
 }
 
 

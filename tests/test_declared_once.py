@@ -25,7 +25,6 @@ TABLES = {
     "bindings.parser_table.FUNCTIONS": "PyTorch's signatures, collected from it: declarations are derived from them",
     "bindings.parser_table.METHODS": "the same, of methods that are no functions",
     "bindings.parser_table.NUMBERS_AS_TENSORS": "where numbers pass for tensors: a list of PyTorch's own",
-    "compiler.allowed._NUMPY": "functions of NumPy's that a compiled step may leave out; some have the same names",
     "compiler.moving.BY_NUMBERS": "a compiled step's knowledge of Python code above the operators, and of nothing else",
     "compiler.moving.CHECKED": "the same",
     "nn.init.GAINS": "facts of initial values, by the names that PyTorch gives to kinds of layers",

@@ -369,7 +369,7 @@ def test_threads_may_call_one_compiled_function():
     scaled = torch.compile(lambda x: (count * 0 + x).sum())
 
     def work(number):
-        for index in range(6):
+        for index in range(40):
             count.add_(1)  # what it reads changes meanwhile
             assert scaled(torch.full((2,), float(index))).item() == 2 * index
 

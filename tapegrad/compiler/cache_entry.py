@@ -10,8 +10,12 @@ from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.replay import RecordedCall, Replay
 from tapegrad.compiler.tensor_guards import TensorGuards
 
-PATIENCE = 4
-"""After so many calls of one entry in a row that can't be replayed, it is tried again only now and then."""
+PATIENCE, PATIENCE_IF_UNLIKE = 2, 6
+"""So many calls of one entry in a row that can't be replayed are captured, and so many where that may be so because the
+first calls are unlike the others. Those that follow are made at once, but for ``TRIALS``."""
+
+TRIALS = 3, {2**7, 2**12, 2**17, 2**22}
+"""So many calls in a row are captured anew after these numbers of calls: they cost ten times what others do."""
 
 
 MOST_COURSES = 8
@@ -41,6 +45,7 @@ class CacheEntry:
         courses: what is known of calls that went another way by the numbers, as ``last`` to ``replay``.
         runs: how many calls in a row Python was run for.
         accounted: whether the last call could be accounted for.
+        unlike: whether all that has prevented the last call from being replayed may have been of the first calls.
         steady: whether tensors that it reaches have kept the elements that it has read.
     """
 
@@ -53,6 +58,7 @@ class CacheEntry:
         self.reason = "it is the first call of its kind"
         self.runs = 0
         self.accounted = self.steady = True
+        self.unlike = False
         self.moving: set[tuple] = set()
         self.rigid: set[tuple] = set()
         self.read = ""
@@ -121,6 +127,29 @@ class CacheEntry:
         self.courses = [*self.courses[-MOST_COURSES + 1 :], self.course]
 
     @property
+    def state(self) -> str:
+        """How such calls are made, and why, in words."""
+        if self.replay is None:
+            return f"Python is run: {self.reason}"
+        left = self.replay.executable.calls_left
+        return f"compiled in the background, until then at once: {left} calls" if left else "replayed"
+
+    def goes_at_once(self, splits: bool) -> bool:
+        """Whether this call is made as it stands: its program is being compiled, or there is none.
+
+        ``splits``: whether elements may be read; if not, calls that can't be replayed are captured, to refuse that.
+        """
+        if self.replay is not None:
+            return self.replay.executable.waits
+        if not (splits and self.resting):
+            return False
+        self.runs += 1  # this call may be the last one before a trial
+        return True
+
+    @property
     def resting(self) -> bool:
         """Whether it has not been possible for so long that this call does not try."""
-        return self.runs > PATIENCE and bool(self.runs & (self.runs - 1))
+        count, numbers = TRIALS
+        if self.runs < (PATIENCE_IF_UNLIKE if self.unlike else PATIENCE):
+            return False
+        return not any(self.runs - back in numbers for back in range(count))

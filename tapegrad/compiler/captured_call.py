@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from threading import RLock
 from typing import Any, NamedTuple
 
@@ -76,9 +75,8 @@ class CapturedCall:
     ) -> None:
         self.shared, self.entry, self.leaves, self.tree = shared, entry, leaves, tree
         self.ran = WhatRan()
-        self.looks = not entry.resting or entry.guards is None
-        self.reached = self._reached() if self.looks else entry.guards
-        self.why_not = entry.reason if entry.resting else ""
+        self.reached = self._reached()
+        self.why_not = ""
         self.modes = ambient()
         self.numbers = Numbers()
         self.capture = Capture(shared.splits)
@@ -150,7 +148,7 @@ class CapturedCall:
         try:
             with standing_in(self.reached, self.moving, self.numbers):
                 args, kwargs = self.arguments
-                with watching(self.ran) if self.looks else nullcontext():
+                with watching(self.ran):
                     result = self.shared.function(*args, **kwargs)
             if capture.refused is not None:
                 raise capture.refused
@@ -171,15 +169,13 @@ class CapturedCall:
 
     def _run_split(self) -> None:
         """Run what was captured after elements were read, or in a trace of jax's."""
-        split, self.entry.accounted = self.capture.split, False
+        split, self.entry.accounted, self.entry.unlike = self.capture.split, False, False
         self.entry.reason = f"it is split where elements are read at {split}" if split else "jax traces it"
         finish(self.capture)
         self._expect_found()
 
     def _narrow(self) -> None:
         """Leave out of what is reached what has nothing to do with what ran."""
-        if not self.looks:
-            return
         if self.ran.known:
             self.reached = self.reached.narrowed(self.ran)
             self.why_not = self.why_not or self.reached.unsure or ""
@@ -215,6 +211,7 @@ class CapturedCall:
             check_accounts(capture, effects, wanted_of(capture))
         except Unaccounted as error:
             self.entry.accounted, self.entry.reason, self.entry.last = False, self.why_not or why or str(error), None
+            self.entry.unlike = False
             finish(capture)
             self._expect_found()
             return
@@ -240,7 +237,7 @@ class CapturedCall:
     def _run_program(self, new: RecordedCall, sources: TensorSources) -> None:
         """Run the program; what the call left behind gets its arrays."""
         capture, executable = self.capture, new.executable
-        executable.compile(capture.inputs)
+        executable.prepare(capture.inputs)
         for seen in capture.seen.values():
             seen.own = seen.value = None
         capture.slots.clear()
@@ -260,7 +257,7 @@ class CapturedCall:
         unlike = entry.known(new)
         if changed and not reached.unsure:
             changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"
-        entry.reason = why_not or changed or unlike or ""
+        entry.reason, entry.unlike = why_not or changed or unlike or "", not self.why_not
         entry.last, entry.guards, entry.tensor_guards, entry.accounted = new, reached, guards, True
         self.shared.widths.seen = self.shared.widths.seen or not reached.unsure
         if entry.reason:
@@ -268,6 +265,7 @@ class CapturedCall:
         else:
             known = {i: leaf for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and reached.holds([leaf])}
             entry.replay, entry.runs = Replay(new, leaves, guards.ids, known), 0
+            new.executable.compile_later()
 
     def _let_numbers_stay(self) -> str:
         """Let numbers that Python has read be what they are: each is part of what calls have in common."""
@@ -318,7 +316,7 @@ def finish(capture: Capture) -> None:
 def use_up(capture: Capture, executable: StepExecutable) -> None:
     """Run the program of a capture. An interrupt that comes before leaves it its inputs: it can be evaluated."""
     inputs = capture.inputs
-    for position in executable.donated:
+    for position in executable.donated if executable.compiled else ():
         if sys.getrefcount(inputs[position]) > 2 or not alone():  # inputs', getrefcount's
             inputs[position] = copied(inputs[position])
     results: list[Any] = []

@@ -59,7 +59,7 @@ class Replay:
     ) -> None:
         executable, effects, self._tree = recorded.executable, recorded.effects, recorded.tree
         self._known = known
-        self._executable = executable
+        self.executable = executable
         self._reading = Reading(recorded.inputs, executable, effects)
         self._leaving = Leaving(effects, arguments)
         self._streams = [one.stream for one in effects.drawn]
@@ -138,12 +138,12 @@ class Replay:
             source.find(arguments)._grad = None
         results: list[Any] = []
         try:
-            self._executable.run(inputs, results)
-            found = self._executable.by_slot(results)
+            self.executable.run(inputs, results)
+            found = self.executable.by_slot(results)
             given = self._leave(found, arguments)
         except BaseException:
             if results:  # an interrupt came with them; what is left behind twice is counted twice
-                self._leave(self._executable.by_slot(results), arguments)
+                self._leave(self.executable.by_slot(results), arguments)
             raise
         if self._found is not None:
             self._findings.expect(found[self._found])

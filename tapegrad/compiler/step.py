@@ -8,16 +8,15 @@ call left them (``side_effects.py``), in new tensors if it gave new ones to its 
 of what is written anew is given to the program to write into (``reading.py``). When two calls one after the other turn
 out the same, inputs and effects and all that Python could have read (``guards.py``), the next ones are *replayed*
 (``replay.py``): nothing of the function is run but its program, as long as what it reaches in Python
-(``reachable.py``), and what its tensors are (``tensor_guards.py``), stays what it was. Where that can't be known,
-Python is run at each call, and ``report()`` says why; the program is still one, and compiled once: numbers that change
-become inputs of it.
+(``reachable.py``), and what its tensors are (``tensor_guards.py``), stays what it was. Numbers that change become
+inputs of the program. Until XLA has compiled it (Note [Compiled in the background], ``execution/step_executable.py``),
+and where calls can't be replayed, after a few of them the function is called as it stands; ``report()`` says why.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from functools import partial
 from threading import RLock
 from typing import Any
 
@@ -101,10 +100,13 @@ class Compiled:
         leaves = None if last is None else last.likeness.leaves(args, kwargs)
         if leaves is not None:
             with inside["_shared"].lock:
-                replay = last.ready(leaves)
+                at_once = last.goes_at_once(inside["_shared"].splits)
+                replay = None if at_once else last.ready(leaves)
                 if replay is not None:
                     inside["replayed"] += 1
                     return replay.run(leaves)
+            if at_once:
+                return inside["function"](*args, **kwargs)
         return self._look_closely(args, kwargs)
 
     def _look_closely(self, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -114,30 +116,33 @@ class Compiled:
             return self.function(*args, **kwargs)
         with self._shared.lock:
             entry = self._entry(leaves, tree)
-            obstacle = entry.turn(leaves)
-            if obstacle is None:
-                self.replayed += 1
-                self._last = None if entry.likeness is None else entry
-                return entry.replay.run(leaves)  # type: ignore[union-attr]
-            entry.reason, entry.replay = obstacle, None
-            entry.runs += 1
-        if entry.resting and not entry.accounted:
-            return deferred(partial(self.function, *args, **kwargs))
+            self._last = None if entry.likeness is None else entry
+            at_once = entry.goes_at_once(self._shared.splits)
+            if not at_once:
+                obstacle = entry.turn(leaves)
+                if obstacle is None:
+                    self.replayed += 1
+                    return entry.replay.run(leaves)  # type: ignore[union-attr]
+                entry.reason, entry.replay = obstacle, None
+                entry.runs += 1
+        if at_once:
+            return self.function(*args, **kwargs)
         return CapturedCall(self._shared, entry, args, kwargs, leaves, tree).run()
 
     def report(self) -> str:
         """How often Python was run, and why, for each kind of call.
 
         >>> double = torch.compile(lambda x: x * 2)
-        >>> for _ in range(4):
-        ...     y = double(torch.ones(2))
+        >>> y = double(torch.ones(2)), double(torch.ones(2))
+        >>> torch.execution.wait_for_compiler()
+        >>> y = double(torch.ones(2)), double(torch.ones(2))
         >>> print(double.report())
         4 calls, 2 of them replayed
         kind 1: replayed
         """
         lines = [f"{self.calls} calls, {self.replayed} of them replayed"]
         for number, entry in enumerate(self.known_entries(), 1):
-            lines.append(f"kind {number}: {'replayed' if entry.replay else 'Python is run: ' + entry.reason}")
+            lines.append(f"kind {number}: {entry.state}")
         if self.aside:
             lines.append(f"{self.aside} more ran as they stand: {WATCHED}")
         return "\n".join(lines)
@@ -163,17 +168,6 @@ class Compiled:
         return entry
 
 
-def deferred(call: Callable[[], Any]) -> Any:
-    """What ``call`` returns, with kernels recorded meanwhile; other modes that it changes are left changed."""
-    modes = thread.modes
-    try:
-        thread.modes = modes.replace(deferred=True)
-        return call()
-    finally:  # an interrupt that comes with ``replace`` finds the caller's
-        left, thread.modes = thread.modes, modes
-        thread.modes = left.replace(deferred=modes.deferred_enabled)
-
-
 def compile(
     model: Callable | None = None, *, fullgraph: bool = False, dynamic: bool | None = None,
     backend: str | Callable | None = None, mode: str | None = None, options: dict[str, Any] | None = None,
@@ -197,7 +191,9 @@ def compile(
 
     Calls do what they would without ``compile``: where Python has to be run for that, it is. A function is replayed if
     it does nothing but compute with tensors, and what it reads besides its arguments has not changed: ``report()`` of
-    what is returned says how often that was so, and what has prevented it. An interrupt (ctrl-C) loses nothing: a step
+    what is returned says how often that was so, and what has prevented it. On a CPU no call waits for the compiler: the
+    program takes over after a number of calls that should take as long as to compile it
+    (``torch.execution.wait_for_compiler()`` has it do so at once). An interrupt (ctrl-C) loses nothing: a step
     that was replayed has then been made, or not; where Python was run, all is as far as that had come.
 
     Raises:
@@ -213,8 +209,11 @@ def compile(
     ...     with torch.no_grad():
     ...         w.sub_(w.grad, alpha=0.1)
     ...     return loss
-    >>> [round(step(torch.ones(2)).item(), 4) for _ in range(5)]
-    [1.0, 0.64, 0.4096, 0.2621, 0.1678]
+    >>> [round(step(torch.ones(2)).item(), 4) for _ in range(3)]
+    [1.0, 0.64, 0.4096]
+    >>> torch.execution.wait_for_compiler()
+    >>> [round(step(torch.ones(2)).item(), 4) for _ in range(2)]
+    [0.2621, 0.1678]
     >>> step.replayed > 0
     True
     """

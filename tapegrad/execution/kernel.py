@@ -205,6 +205,11 @@ class Kernel:
         call.__wrapped__ = self._jitted.array_function  # type: ignore[attr-defined]
         return call
 
+    def postpone(self, calls: int) -> None:
+        """Have XLA compile it by itself so many calls later, if that has not begun."""
+        if self._tiered is not None:
+            self._tiered.postpone(calls)
+
     def cost_on_host(self) -> float | None:
         """The nanoseconds that a call takes which NumPy computes; None if it does not, or this is not known."""
         tiered = self._tiered

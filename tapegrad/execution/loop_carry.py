@@ -11,6 +11,7 @@ drop it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
@@ -60,7 +61,11 @@ def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[A
     if found:
         found = [slot for slot in loop_carry(code, is_cheap) if not wanted[slot]]
     total = sum(known[slot].nbytes for slot in found)
-    return found if total <= max(KEPT_BYTES, sum(getattr(value, "nbytes", 0) for value in arguments) // 2) else []
+    return found if total <= max(KEPT_BYTES, sum(map(_nbytes, arguments)) // 2) else []
+
+
+def _nbytes(value: Any) -> int:
+    return 0 if isinstance(value, NUMBERS) else math.prod(value.shape) * value.dtype.itemsize
 
 
 @remembered("looked through", nbytes=512)

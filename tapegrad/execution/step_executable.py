@@ -5,13 +5,25 @@ What a step writes anew it may write into the old memory, if nobody else holds i
 are donated, and jax pairs them with results of their shape in the order of both. So that each result gets the memory
 of what it replaces, and not that of another of the same shape (which XLA would have to copy first), the donated inputs
 come first, in the order of the results that replace them, and these results come first, too.
+
+Note [Compiled in the background]
+On a CPU no call waits for XLA. The first calls of a step, whose instructions are recorded, run its kernels one by one,
+as at once. When it is known that the step will come back (``compile_later``), it is compiled on the compiler's thread,
+and calls go on at once, in Python, until these have cost what compiling is likely to take (``SECONDS_PER_STEP`` and so
+on), ``PATIENCE`` times (``waits``). So who computes a call depends on the calls before it, not on the time, as with
+tiers (Note [Tiers] in ``tiering.py``); a call waits only where the compiler takes longer than it was likely to.
+``wait_for_compiler`` has all of it compiled now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import Any
+from math import ceil, inf
+from time import perf_counter
+from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import jax
 
@@ -19,16 +31,55 @@ from tapegrad.caches import EXECUTABLE, weigh
 from tapegrad.execution.calls import Call
 from tapegrad.execution.devices import jitted
 from tapegrad.execution.kernel import call_into
-from tapegrad.execution.loop_carry import extra_outputs
+from tapegrad.execution.loop_carry import extra_outputs, loop_carry
 from tapegrad.execution.partition import run_through
 from tapegrad.execution.processes import processes
-from tapegrad.execution.programs import COMPILED_INSTRUCTION, CachedProgram, first_call, shown
+from tapegrad.execution.programs import (
+    COMPILED_INSTRUCTION,
+    CachedProgram,
+    counters,
+    first_call,
+    kernels_cost,
+    shown,
+)
+from tapegrad.execution.tiering import Due, compiler, in_background
+from tapegrad.execution.values import NUMBERS, quiet_numbers
+from tapegrad.progress import waiting
 
-AT_ONCE = 1024
-"""Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once."""
+AT_ONCE, AT_ONCE_IN_LOOPS = 4096, 1024
+"""Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once. Where values
+go through loops, what XLA takes to compile grows faster than the length, and pieces are equal."""
+
+SECONDS_PER_STEP, SECONDS_PER_INSTRUCTION, SECONDS_PER_CONVOLUTION = 0.25, 0.0025, 0.4
+"""About what XLA takes to compile a step, for each of its instructions, and for each convolution, forward or back."""
+
+SECONDS_IN_LOOPS = 0.0003
+"""About what it takes for each pair of instructions, where values go through loops (``loop_carry.py``)."""
+
+PATIENCE = 1.5
+"""How many times what compiling is likely to take calls take before the program takes their place."""
+
+CALL_AT_ONCE = 4e-6
+"""Seconds that a kernel takes at once, besides what it computes: Python, and the tape."""
 
 
-class StepExecutable:
+class InstructionStep(NamedTuple):
+    """One instruction of a step that is run kernel by kernel.
+
+    Attributes:
+        call: what is called.
+        operands: where its arguments are.
+        results: where its results belong: a range of slots.
+        done: the slots that nothing reads any more.
+    """
+
+    call: Call
+    operands: tuple[int, ...]
+    results: slice
+    done: tuple[int, ...]
+
+
+class StepExecutable(Due):
     """A program whose inputs come in the same way each time: one XLA program, if it is not long.
 
     Args:
@@ -37,11 +88,16 @@ class StepExecutable:
         size: how many results there are in all.
         constants: the inputs that always are the same Python numbers.
         replaced: for inputs whose memory may be used, which result is put there.
+
+    Attributes:
+        results: the slots that are wanted, in the order in which they are given.
+        donated: the inputs whose memory is used.
     """
 
     def __init__(
         self, code: list[tuple], results: Sequence[int], size: int, constants: dict[int, Any], replaced: dict[int, int]
     ) -> None:
+        super().__init__()
         first = dict.fromkeys(replaced.values())
         self.results = (*first, *(slot for slot in results if slot not in first))
         self.constants = constants
@@ -49,23 +105,88 @@ class StepExecutable:
         for slot in results:
             wanted[slot] = 1
         self._wanted = bytes(wanted)
-        self._cached = None if len(code) <= AT_ONCE else CachedProgram(code, self._wanted, asked=True)
+        in_loops = AT_ONCE_IN_LOOPS < len(code) <= AT_ONCE and bool(loop_carry(code, lambda _: True))
+        cached = len(code) > AT_ONCE or in_loops
+        self._cached = CachedProgram(code, self._wanted, asked=not in_background()) if cached else None
         self.donated = () if self._cached else tuple(replaced)
         self._code = code
         self._wide = any(instruction[0].kernel.wide for instruction in code)
         self._jitted: Any = None
         self._order: tuple[int, ...] = ()
+        self._steps: list[InstructionStep] | None = None
+        self._program: Any = None
+        self._examples: list[Any] = []
+        self._debt = self._each = 0.0
+        self._in_loops = False
 
-    def compile(self, inputs: Sequence[Any]) -> None:
-        """Have XLA compile it, for inputs such as these, if it has not. That takes long: nothing is lost meanwhile."""
+    def prepare(self, inputs: Sequence[Any]) -> None:
+        """Have XLA compile it, for inputs such as these, where that is not done in the background.
+
+        That takes long: nothing is lost meanwhile.
+        """
         if self._jitted is not None or self._cached is not None:
+            return
+        if in_background():
+            self._examples = self._examples or list(map(described, inputs))
             return
         with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
             program, operations = self._jit(inputs), len(self._code)
             processes.agree("a compiled step", inputs, lambda: [shown(one, inputs) for one in self._code])
             given = [inputs[i] for i in self._order]
             first_call(lambda *given: program.lower(*given).compile(), given, f"a step of {operations} operations")
-        self._jitted = program
+        self._use(program)
+
+    def compile_later(self) -> None:
+        """Have XLA compile it in the background: it will come back."""
+        if self._jitted is not None or self._cached is not None or self._program is not None or not in_background():
+            return
+        convolutions = sum("onvolution" in instruction[0].kernel.name for instruction in self._code)
+        count, self._program = len(self._code), self._jit(self._examples)
+        seconds = SECONDS_PER_STEP + SECONDS_PER_INSTRUCTION * count + SECONDS_PER_CONVOLUTION * convolutions
+        seconds += SECONDS_IN_LOOPS * count**2 if self._in_loops else 0.0
+        self._debt, self._each = PATIENCE * seconds, 1e-9 * kernels_cost(self._code, Call.present_cost)
+        self._each += CALL_AT_ONCE * count
+        steps = ceil(self._debt / self._each)
+        for call, times in Counter(instruction[0] for instruction in self._code).items():
+            call.kernel.postpone(steps * times)
+        _waiting.add(self)
+        compiler.add(self)
+
+    @property
+    def waits(self) -> bool:
+        """Whether this call is still made at once. See Note [Compiled in the background]."""
+        if self._program is None:
+            return False
+        self._debt -= self._each
+        return self._debt > 0 or not self._finished()
+
+    @property
+    def calls_left(self) -> float:
+        """How many calls are still made at once; infinite, if XLA can't compile it."""
+        if self._program is None:
+            return 0
+        return self._debt if self._debt == inf else max(1, ceil(self._debt / self._each))
+
+    def _finished(self) -> bool:
+        """Use what was compiled, if it could be, as soon as it is there."""
+        with waiting(f"compiling a step of {len(self._code)} operations"):
+            done = self.finish(f"a step of {len(self._code)} operations")
+        if done:
+            self._use(self._program)
+            self._program = None
+        self._debt = inf
+        _waiting.discard(self)
+        return done
+
+    def _compile(self) -> None:
+        start = perf_counter()
+        with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
+            self._program.lower(*[self._examples[i] for i in self._order]).compile()
+        counters.compile_seconds += perf_counter() - start
+        counters.compiled += 1
+
+    def _use(self, program: Any) -> None:
+        self._jitted, self._steps, self.compiled = program, None, True
         weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(self._code))
 
     def run(self, inputs: list[Any], results: list[Any]) -> None:
@@ -75,12 +196,32 @@ class StepExecutable:
         """
         with jax.core.eval_context():  # where jax traces: what is run is no part of that
             if self._cached is not None:
-                found = self._cached.run([self.constants.get(i, value) for i, value in enumerate(inputs)])
+                found = self._cached.run(self._with_constants(inputs))
                 results.append([found[slot] for slot in self.results])
+                return
+            if self._jitted is None and not in_background():
+                self.prepare(inputs)
+            if self._jitted is None:
+                results.append(self._run_by_kernels(self._with_constants(inputs)))
                 return
             given = [inputs[i] for i in self._order]
             inputs.clear()  # what is donated nobody may hold
             call_into(results, self._jitted, self._wide, given)
+
+    def _with_constants(self, inputs: list[Any]) -> list[Any]:
+        return [self.constants.get(i, value) for i, value in enumerate(inputs)] if self.constants else inputs
+
+    def _run_by_kernels(self, inputs: Sequence[Any]) -> list[Any]:
+        """The results, computed one kernel after the other; what nothing reads any more is let go."""
+        found: list[Any] = [None] * len(self._wanted)
+        if self._steps is None:
+            self._steps = list(steps_of(self._code, self._wanted))
+        with quiet_numbers():
+            for call, operands, places, done in self._steps:
+                found[places] = call.run(*[found[slot] if slot >= 0 else inputs[~slot] for slot in operands])
+                for slot in done:
+                    found[slot] = None
+        return [found[slot] for slot in self.results]
 
     def by_slot(self, results: list[Any]) -> dict[int, Any]:
         """What ``run`` has put into a list, by slot."""
@@ -89,6 +230,7 @@ class StepExecutable:
     def _jit(self, inputs: Sequence[Any]) -> Any:
         code, constants = self._code, self.constants
         wanted = (*self.results, *extra_outputs(code, self._wanted, inputs))
+        self._in_loops = len(wanted) > len(self.results)
         rest = (i for i in range(len(inputs)) if i not in constants and i not in self.donated)
         order = self._order = (*self.donated, *rest)
 
@@ -99,3 +241,38 @@ class StepExecutable:
             return [results[slot] for slot in wanted]
 
         return jitted(program, donate_argnums=tuple(range(len(self.donated))))
+
+
+_waiting: WeakSet[StepExecutable] = WeakSet()
+"""Those that are being compiled, while calls are made at once."""
+
+
+def wait_for_compiler() -> None:
+    """Return when all compiled steps that have been captured are compiled, and use them from the next call on.
+
+    Without it they take over after a fixed number of calls: see Note [Compiled in the background].
+
+    >>> wait_for_compiler()
+    """
+    for executable in list(_waiting):
+        executable._finished()
+
+
+def steps_of(code: Sequence[tuple], wanted: Sequence) -> Iterator[InstructionStep]:
+    """The instructions of a program, with what can be let go after each."""
+    last = {slot: number for number, (_, *operands) in enumerate(code) for slot in operands if slot >= 0}
+    first = 0
+    for number, (call, *operands) in enumerate(code):
+        results = range(first, first + call.count)
+        read = {slot for slot in operands if slot >= 0 and last[slot] == number}
+        unread = {slot for slot in results if slot not in last}
+        done = tuple(slot for slot in sorted(read | unread) if not wanted[slot])
+        yield InstructionStep(call, tuple(operands), slice(first, first + call.count), done)
+        first += call.count
+
+
+def described(value: Any) -> Any:
+    """What a program is compiled for in place of a value: its shape and dtype; a number as it is."""
+    if isinstance(value, NUMBERS):
+        return value
+    return jax.ShapeDtypeStruct(value.shape, value.dtype, weak_type=getattr(value, "weak_type", False))

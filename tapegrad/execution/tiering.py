@@ -79,6 +79,7 @@ from tapegrad.execution.costs import NOTHING, Cost, cost_of, jaxprs_in
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import numbers_in, written_jaxpr
+from tapegrad.tape.modes import help_only
 from tapegrad.tape.showing import shown_in_html
 from tapegrad.tape.sources import code_of, defined, function_of
 
@@ -414,6 +415,12 @@ class Tiered(Due):
             if self.tier == "cold":
                 self._compile_later()
         return self._quietly(body, *arrays)
+
+    def postpone(self, calls: int) -> None:
+        """Compile it so many calls later, if that has not begun: meanwhile what has them is compiled as a whole."""
+        with _changing:
+            if self.tier == "cold":
+                self.starts, self.swaps = self.starts + calls, self.swaps + calls
 
     def _compile_later(self) -> None:
         with _changing:
@@ -767,6 +774,7 @@ class Compiler:
                 self._thread.start()
 
     def _run(self) -> None:
+        help_only()
         while not self._ended:
             due = self._due.get()
             if due is not None and not self._ended:

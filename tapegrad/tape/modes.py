@@ -185,6 +185,12 @@ def alone() -> bool:
     return len(_users) == 1 or len(_living()) == 1
 
 
+def help_only() -> None:
+    """Let the calling thread count as none that uses tapegrad: it traces kernels, and holds no tensors."""
+    vars(thread)  # it has joined, if it has not before
+    _change_users(leaves=threading.current_thread())
+
+
 class Everywhere:
     """What is switched on in all threads. See Note [Modes of all threads].
 

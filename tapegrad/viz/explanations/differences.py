@@ -256,7 +256,7 @@ def kinds_of(step: Compiled) -> KindsReport:
         unlike = [list(unlike_in(one.key, entry.key, names)) for one in entries[: number - 1]]
         best = min(unlike, key=len, default=None)
         told = "" if best is None else "; ".join(best) or "its arguments are tied otherwise"
-        rows.append(KindOfCalls(number, told, "replayed" if entry.replay else f"Python is run: {entry.reason}"))
+        rows.append(KindOfCalls(number, told, entry.state))
     name = getattr(step.function, "__qualname__", type(step.function).__name__)
     kinds = "1 kind" if len(rows) == 1 else f"{len(rows)} kinds"
     return KindsReport(f"{name}: {step.calls} calls of {kinds}, {step.replayed} replayed", rows)

@@ -1,0 +1,145 @@
+"""Compiled steps that XLA compiles in the background, while calls are made at once."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import tapegrad as torch
+from tapegrad.execution import step_executable
+from tapegrad.execution.programs import counters
+from tapegrad.execution.step_executable import StepExecutable
+from tapegrad.execution.tiering import compiler, settings
+from tapegrad.tape.modes import alone
+
+pytestmark = pytest.mark.once("it looks at what is made at once, and says where not")
+
+
+@pytest.fixture(autouse=True)
+def background(monkeypatch):
+    """As in a user's process, but that a step is compiled after few calls."""
+    monkeypatch.setattr(settings, "background", True)
+    monkeypatch.setattr(step_executable, "SECONDS_PER_STEP", 0.002)
+    monkeypatch.setattr(step_executable, "SECONDS_PER_INSTRUCTION", 0.0002)
+
+
+def training(width=8):
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.Tanh(), torch.nn.Linear(width, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    x, y = torch.randn(16, width), torch.randn(16, 1)
+
+    def step():
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(net(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return step
+
+
+def runs_of(step, calls=400):
+    """The losses of calls, and after how many of them the first one was replayed."""
+    losses, first = [], None
+    for number in range(calls):
+        losses.append(step())
+        if first is None and step.replayed:
+            first = number
+    return [loss.item() for loss in losses], first
+
+
+def test_calls_go_on_at_once_until_the_program_takes_over_and_give_the_same():
+    losses, first = runs_of(torch.compile(training()))
+    assert 5 < first < 300
+    plain = training()
+    np.testing.assert_allclose(losses, [plain().item() for _ in range(400)], rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("add", [lambda due: due.compile(), lambda due: None], ids=["at once", "never"])
+def test_how_long_the_compiler_takes_changes_nothing(monkeypatch, add):
+    expected = runs_of(torch.compile(training()))
+    torch.execution.clear_caches()
+    monkeypatch.setattr(compiler, "add", add)
+    assert runs_of(torch.compile(training())) == expected
+
+
+def test_wait_for_compiler_has_the_program_take_over_with_the_next_call(monkeypatch):
+    monkeypatch.setattr(step_executable, "SECONDS_PER_STEP", 1e6)
+    step = torch.compile(training())
+    for _ in range(6):
+        step()
+    assert step.replayed == 0
+    assert "compiled in the background, until then at once" in step.report()
+    torch.execution.wait_for_compiler()
+    for _ in range(3):
+        step()
+    assert step.replayed >= 2
+    assert step.report().endswith("kind 1: replayed")
+
+
+def test_nothing_is_compiled_for_a_step_that_cannot_be_replayed(monkeypatch):
+    compiled, captured, plain = counters.compiled, [], training()
+
+    @torch.compile
+    def step():
+        captured.append(torch.compiler.is_compiling())
+        return plain().item()
+
+    for _ in range(40):
+        step()
+    assert counters.compiled == compiled
+    assert captured.count(True) <= 2 and not any(captured[3:])
+    for _ in range(100):
+        step()
+    assert 1 <= sum(captured[40:]) <= 3  # it is tried anew, seldom
+
+
+def test_a_step_is_compiled_once_whatever_its_first_call_does():
+    compiled = counters.compiled
+    step = torch.compile(training())  # its first call makes the buffers of momentum
+    for _ in range(5):
+        step()
+    torch.execution.wait_for_compiler()
+    for _ in range(5):
+        step()
+    assert step.replayed >= 3
+    assert counters.compiled == compiled + 1
+
+
+def test_what_fails_to_be_compiled_is_made_at_once(monkeypatch):
+    def fail(self):
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(StepExecutable, "_compile", fail)
+    step, plain = torch.compile(training()), training()
+    with pytest.warns(RuntimeWarning, match="a step of .* operations could not be compiled"):
+        losses, first = runs_of(step)
+    assert first is None
+    assert losses == [plain().item() for _ in range(400)]
+
+
+def test_fullgraph_goes_on_to_refuse():
+    step = torch.compile(lambda x: x.sum().item(), fullgraph=True)
+    for _ in range(6):
+        with pytest.raises(RuntimeError, match="reads the elements of a tensor"):
+            step(torch.ones(3))
+
+
+def test_kinds_of_calls_wait_each_by_itself(monkeypatch):
+    step = torch.compile(lambda x: (x * 2).sum())
+    found = []
+    for length in (3, 5) * 400:
+        found.append(step(torch.ones(length)).item())
+    assert found == [6.0, 10.0] * 400
+    assert step.report().count(": replayed") == 2
+
+
+def test_the_compilers_thread_counts_as_no_user():
+    step = torch.compile(training())
+    for _ in range(4):
+        step()
+    torch.execution.wait_for_compiler()
+    compiler.wait()
+    assert any(one.name == "tapegrad-compiler" for one in threading.enumerate())
+    assert alone()
