@@ -89,8 +89,8 @@ ORDERS = {
         "profiler_util",
     ],
     "compiler": [
-        "trace_rules", "code", "places", "reachable", "written_guard", "guards", "moving",  # what Python reaches
-        "stand_ins",
+        "trace_rules", "places", "code", "allowed", "what_ran", "reachable",  # what Python runs, and reaches
+        "written_guard", "guards", "moving", "stand_ins", "kept_numbers",
         "capture", "histories", "sources",
         "residuals", "joint_graph", "backward_programs", "compiled_function",  # histories that leave it
         "side_effects", "rebinding",  # what a call does

@@ -76,9 +76,13 @@ class Widths:
 
     Calls whose numbers differ have different keys, at first; but as soon as one number has had two values, it
     moves, unless Python has to know it.
+
+    Attributes:
+        seen: whether a call has shown that it runs nothing that is not known.
     """
 
     def __init__(self) -> None:
+        self.seen = False
         self._known = Cache("kinds of compiled calls")
         self._rigid = Cache("kinds of compiled calls")
 

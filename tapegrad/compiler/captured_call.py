@@ -13,6 +13,7 @@ from tapegrad.compiler.capture import Capture, captured, hooks_of
 from tapegrad.compiler.compiled_function import Histories
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.histories import begins, without_own
+from tapegrad.compiler.kept_numbers import put_numbers
 from tapegrad.compiler.moving import Numbers, plain_tree
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.programs import Programs
@@ -23,6 +24,7 @@ from tapegrad.compiler.sources import TensorSources, Unaccounted, inputs_of
 from tapegrad.compiler.stand_ins import can_tell, moved_numbers, standing_in
 from tapegrad.compiler.tensor_guards import TensorGuards
 from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.compiler.what_ran import WhatRan, watching
 from tapegrad.execution.copies import copied
 from tapegrad.execution.deferred import recording, run, wanted_of
 from tapegrad.execution.late import Findings
@@ -73,8 +75,9 @@ class CapturedCall:
         self, shared: Shared, entry: CacheEntry, args: tuple, kwargs: dict[str, Any], leaves: list, tree: TreeSpec
     ) -> None:
         self.shared, self.entry, self.leaves, self.tree = shared, entry, leaves, tree
+        self.ran = WhatRan()
         self.reached = self._reached()
-        self.why_not = self.reached.unsure or ""
+        self.why_not = ""
         self.modes = ambient()
         self.histories: Histories | None = None
         self.obstacle: Unaccounted | None = None
@@ -88,7 +91,8 @@ class CapturedCall:
             self.capture.steady = frozenset(map(id, self.reached.tensors)) - frozenset(map(id, leaves))
         if entry.guards is not None:
             entry.moving |= moved_numbers(entry.guards) - entry.rigid
-        stay = self.reached.unsure or can_tell(self.reached)
+        moving = shared.widths.seen and (entry.moving or entry.arguments)  # a call with numbers has shown what it runs
+        stay = not moving or self.reached.unsure or can_tell(self.reached)
         self.moving = set() if stay else entry.moving - entry.rigid
         moves = () if stay else entry.arguments
         self.given = [self.numbers.begin(i, leaf) if i in moves else leaf for i, leaf in enumerate(leaves)]
@@ -118,10 +122,26 @@ class CapturedCall:
                 self._run_split()
             else:
                 self._check_arguments()
+                self._narrow()
                 self._account(result)
-            return plain_tree(result)
+            found = [plain_tree(result)]
+            del result
+            self._put_numbers(found)
+            return found[0]
+        except BaseException:
+            self._put_numbers([])
+            raise
         finally:
             self.capture.give_back()
+
+    def _put_numbers(self, found: list) -> None:
+        """Put numbers where stand-ins are kept, in a list among others; the next calls have none of these."""
+        if self.numbers.made:
+            self.given, self.arguments = self.leaves, ((), {})
+            kept = put_numbers(self.numbers.made, found)
+            self.numbers.read.update((one, "a place where the number is kept") for one in kept)
+            if kept:
+                self._let_numbers_stay()
 
     def _call(self) -> Any:
         """Call the function while all that is computed is captured."""
@@ -131,9 +151,10 @@ class CapturedCall:
         if any(seen.edge is not None for seen in capture.seen.values()):
             thread.backward_watchers = (*thread.backward_watchers, capture.watch_nodes)
         try:
-            with standing_in(self.reached, self.moving, self.numbers, self._roots):
+            with standing_in(self.reached, self.moving, self.numbers):
                 args, kwargs = self.arguments
-                result = self.shared.function(*args, **kwargs)
+                with watching(self.ran):
+                    result = self.shared.function(*args, **kwargs)
             if capture.refused is not None:
                 raise capture.refused
             if capture.split is None:
@@ -177,6 +198,14 @@ class CapturedCall:
         self.entry.reason = f"it is split where elements are read at {split}" if split else "jax traces it"
         finish(self.capture)
         self._expect_found()
+
+    def _narrow(self) -> None:
+        """Leave out of what is reached what has nothing to do with what ran."""
+        if self.ran.known:
+            self.reached = self.reached.narrowed(self.ran)
+            self.why_not = self.why_not or self.reached.unsure or ""
+        else:
+            self.why_not = self.why_not or "somebody else traces Python, so that it is not known what it runs"
 
     def _check_arguments(self) -> None:
         """See whether there is more to the arguments than can be compared at the next call."""
@@ -270,6 +299,7 @@ class CapturedCall:
             changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"
         entry.reason, entry.unlike = why_not or changed or unlike or "", not self.why_not
         entry.last, entry.guards, entry.tensor_guards, entry.accounted = new, reached, guards, True
+        self.shared.widths.seen = self.shared.widths.seen or not reached.unsure
         if entry.reason:
             entry.replay = None
         else:

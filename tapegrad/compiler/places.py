@@ -12,13 +12,31 @@ MISSING: Any = object()
 """Stands for what is not there."""
 
 
+class Need(NamedTuple):
+    """What must have been executed for a place to matter.
+
+    ``kind`` is ``"run"`` (``code``), ``"chain"`` or ``"module"`` (``what`` is named in ``code``), ``"name"`` (in any
+    code), or ``"any"`` (something was asked for by a name that is not known).
+    """
+
+    kind: str
+    code: Any
+    what: Any
+
+
 class Place(NamedTuple):
-    """Where an object was found: ``container[key]``, and what it is called; no container if it can't change."""
+    """Where an object was found: ``container[key]``, and what it is called; no container if it can't change.
+
+    ``need`` is what must have been executed for it to matter: a ``Need``, or None; ``follow``: whether what is there
+    matters, besides which object it is.
+    """
 
     container: Any
     key: Any
     value: Any
     name: str
+    need: Any = None
+    follow: bool = True
 
 
 class Cell:
@@ -91,6 +109,18 @@ class Code:
 
     def __getitem__(self, key: Any) -> Any:
         return self.function.__code__
+
+
+class Bases:
+    """What a class derives from, as a container."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.cls.__mro__
 
 
 class ClassOf:
