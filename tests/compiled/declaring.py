@@ -1,4 +1,4 @@
-"""How an entry of the table is declared, and what programs share: data, small nets, and what is watched for its life."""
+"""How an entry of the table is declared, and what programs share: data, small nets, what is watched for its life."""
 
 from __future__ import annotations
 

@@ -34,12 +34,13 @@ Calls = list[tuple]
 def entries(kind: str = "") -> dict[str, Entry]:
     """The table, by names; of the files that begin so."""
     found: dict[str, Entry] = {}
-    for file in sorted([*HERE.glob("steps_*.py"), *HERE.glob("attacks_*.py")]):
-        module = importlib.import_module(f"tests.compiled.{file.stem}")
-        mine = [value.entry for value in vars(module).values() if hasattr(value, "entry")]
-        assert not (again := found.keys() & {one.name for one in mine}), again
-        found |= {one.name: one for one in mine if file.stem.startswith(kind)}
-    return found
+    for file in sorted(HERE.glob("*_*.py")):
+        if file.stem.startswith(("steps_", "attacks_")):
+            module = importlib.import_module(f"tests.compiled.{file.stem}")
+            mine = [value.entry for value in list(vars(module).values()) if hasattr(value, "entry")]
+            assert not (again := found.keys() & {one.name for one in mine}), again
+            found |= {one.name: one for one in mine}
+    return {name: one for name, one in found.items() if Path(one.file).stem.startswith(kind)}
 
 
 @cache

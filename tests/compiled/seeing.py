@@ -174,8 +174,12 @@ def alike_texts(mine: str, its: str, rtol: float) -> bool:
     """Whether texts differ in the last digits of numbers only."""
     if DECIMAL.split(mine) != DECIMAL.split(its):
         return False
-    pairs = zip(DECIMAL.findall(mine), DECIMAL.findall(its), strict=True)
-    return all(abs(float(a) - float(b)) <= rtol * abs(float(b)) + 1.5 * unit(b) for a, b in pairs)
+    for a, b in zip(DECIMAL.findall(mine), DECIMAL.findall(its), strict=True):
+        if unit(a) != unit(b) and max(unit(a), unit(b)) > 1e-5:  # rounded to so many places, which are others
+            return False
+        if abs(float(a) - float(b)) > rtol * abs(float(b)) + 1.5 * unit(b):
+            return False
+    return True
 
 
 def unit(number: str) -> float:
