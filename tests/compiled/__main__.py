@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+if "--torch" in sys.argv:
+    from tests.compiled import on_torch  # noqa: F401 - from here on tapegrad is PyTorch
+
 from tests.compiled.running import Compile, calls_of, entries
 
 
@@ -33,6 +36,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if "--torch" in sys.argv:
-        from tests.compiled import on_torch  # noqa: F401 - from here on tapegrad is PyTorch
     main()

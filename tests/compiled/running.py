@@ -71,10 +71,21 @@ class Compile:
 
     Attributes:
         made: what has been compiled.
+        counts: after each call of the program, how many calls were made of these, and how many of them replayed.
     """
 
     def __init__(self, by: Callable | None) -> None:
-        self.by, self.made = by, []  # type: ignore[var-annotated]
+        self.by, self.made, self.counts = by, [], []  # type: ignore[var-annotated]
+
+    def count(self) -> None:
+        """Note how many calls were made until now, and how many of them replayed."""
+        known = self.known()
+        self.counts.append((sum(one.calls for one in known), sum(one.replayed for one in known)))
+
+    def known(self) -> list:
+        """What has been compiled, as far as it can say how it went."""
+        called = [getattr(one, "__dict__", {}).get("_compiled_call_impl") or one for one in self.made]
+        return [one for one in called if hasattr(one, "replayed")]
 
     def __call__(self, function: Any = None, **options: Any) -> Any:
         if function is None:
@@ -92,11 +103,6 @@ class Compile:
             self.made.append(net)
         elif self.by is not None:
             net._compiled_call_impl = self(net._call_impl, **options)
-
-
-def compiled_with(by: Callable = torch.compile) -> Compile:
-    """What a program is given that is to be compiled."""
-    return Compile(by)
 
 
 @contextlib.contextmanager
@@ -145,6 +151,7 @@ def calls_of(entry: Entry, compile: Compile, calls: int | None = None) -> Calls:
         call, state = make(compile)
         for number in range(calls or entry.calls):
             result = attempt(entry, call, number)
+            compile.count()
             found.append(seen({
                 "result": result, "state": state, "printed": printed.getvalue(),
                 "warned": [str(one.message) for one in warned], **surroundings(),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from time import process_time, sleep
 from typing import Any
 
+import tapegrad as torch
 from tests.compiled.declaring import Entry
-from tests.compiled.running import Compile, attempt, compiled_with, difference, fresh, surrounded
+from tests.compiled.running import Compile, attempt, difference, fresh, surrounded
 
 WARMING, ROUNDS = 10, 15
 
@@ -44,33 +46,19 @@ class Status:
         return f"{self.entry.name:26}{self.kind:9}{cost}  {told[:240]}".rstrip()
 
 
-def replays(made: list) -> tuple[int, int]:
-    """How many calls of compiled functions were made, and how many of them replayed."""
-    known = [getattr(one, "_compiled_call_impl", None) or one for one in made]
-    return sum(one.calls for one in known), sum(one.replayed for one in known)
+def reasons(compile: Compile) -> str:
+    """What the reports say of what isn't replayed, in one line."""
+    lines = [line.partition(": ")[2] for one in compile.known() for line in one.report().splitlines()[1:]]
+    return "; ".join(line for line in lines if not line.startswith("replayed"))
 
 
-def reasons(made: list) -> str:
-    """What the reports say, in one line."""
-    known = [getattr(one, "_compiled_call_impl", None) or one for one in made]
-    lines = [line for one in known for line in one.report().splitlines()[1:]]
-    return "; ".join(line.partition(": ")[2] for line in lines if "replayed" not in line.partition(": ")[2][:8])
-
-
-def kind_of(entry: Entry, calls: int = WARMING) -> tuple[str, str]:
-    """Whether the last calls of an entry are replayed, and what its reports say."""
-    with fresh(entry) as make, surrounded():
-        compile = compiled_with()
-        call, _ = make(compile)
-        found = []
-        for number in range(calls):
-            before = replays(compile.made)
-            attempt(entry, call, number)
-            after = replays(compile.made)
-            found.append((after[0] - before[0], after[1] - before[1]))
-    last = [pair for pair in found[calls // 2 :] if pair[0]]
-    kind = "replayed" if all(a == b for a, b in last) else "partly" if any(b for _, b in last) else "python"
-    return kind, reasons(compile.made)
+def kind_of(compile: Compile) -> str:
+    """Whether the calls in the second half were replayed."""
+    pairs = pairwise(compile.counts[len(compile.counts) // 2 :])
+    made = [(after[0] - before[0], after[1] - before[1]) for before, after in pairs if after[0] > before[0]]
+    if made and all(calls == replayed for calls, replayed in made):
+        return "replayed"
+    return "partly" if any(replayed for _, replayed in made) else "python"
 
 
 def costs(entry: Entry, rounds: int = ROUNDS) -> tuple[float, float]:
@@ -78,7 +66,7 @@ def costs(entry: Entry, rounds: int = ROUNDS) -> tuple[float, float]:
     with ExitStack() as stack:
         stack.enter_context(surrounded())
         running: list[Callable[[int], Any]] = []
-        for compile in (Compile(None), compiled_with()):
+        for compile in (Compile(None), Compile(torch.compile)):
             make = stack.enter_context(fresh(entry))
             running.append(make(compile)[0])
         for call in running:
@@ -106,9 +94,8 @@ def wait_until_quiet(most: float = 20.0) -> None:
 
 def status(entry: Entry, cost: bool) -> Status:
     """All that is known of an entry."""
-    fault, _ = difference(entry, calls=max(entry.calls, WARMING))
-    kind, reason = kind_of(entry)
-    return Status(entry, kind, reason, fault, *(costs(entry) if cost else ()))
+    fault, compile = difference(entry, calls=max(entry.calls, WARMING))
+    return Status(entry, kind_of(compile), reasons(compile), fault, *(costs(entry) if cost else ()))
 
 
 def summary(found: list[Status]) -> Iterator[str]:

@@ -35,7 +35,7 @@ def tutorial(compile):
     net = mlp()
     opt = sgd(net)
     step = compile(plain_step(net, opt))
-    return lambda n: step(*regression(n)).detach(), [net, opt]
+    return lambda n: step(*regression(n)), [net, opt]
 
 
 @program("the tutorial's loop, which reads the loss every third batch and prints")
