@@ -19,6 +19,7 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="entries with TEXT in their names")
     parser.add_argument("--kind", default="", choices=("", "steps", "attacks"), help="one of the two tables")
     parser.add_argument("--torch", action="store_true", help="only run the programs, at once and on PyTorch")
+    parser.add_argument("--scale", type=int, default=1, help="so many times as many rows and hidden units, for costs")
     options = parser.parse_args()
     chosen = [one for name, one in entries(options.kind).items() if options.only in name]
     if options.torch:
@@ -30,7 +31,7 @@ def main() -> None:
 
     found = []
     for entry in chosen:
-        found.append(status(entry, options.cost))
+        found.append(status(entry, options.cost, options.scale))
         print(found[-1], flush=True)
     print(*summary(found), sep="\n")
 

@@ -49,6 +49,9 @@ def program(style: str, **settings: Any) -> Callable[[Callable], Callable]:
     return declare
 
 
+SCALE = [1]
+"""How many times as many rows batches have, and as many hidden units nets: more where costs are measured."""
+
 ALIVE: list[weakref.ref] = []
 """What was watched and may be alive."""
 
@@ -62,30 +65,31 @@ def watched(thing: Any) -> Any:
 def regression(number: int, rows: int = 4, width: int = 3) -> tuple[Any, Any]:
     """The batch of a call: floats of shape (rows, width) and targets of shape (rows, 1)."""
     generator = np.random.RandomState(100 + number)
-    x = generator.randn(rows, width).astype(np.float32)
+    x = generator.randn(rows * SCALE[0], width).astype(np.float32)
     return torch.tensor(x), torch.tensor(x.sum(1, keepdims=True) * 0.5 + 0.25)
 
 
 def classes(number: int, rows: int = 4, width: int = 3, of: int = 3) -> tuple[Any, Any]:
     """The batch of a call: floats of shape (rows, width) and labels of shape (rows,)."""
-    generator = np.random.RandomState(200 + number)
+    generator, rows = np.random.RandomState(200 + number), rows * SCALE[0]
     return torch.tensor(generator.randn(rows, width).astype(np.float32)), torch.tensor(generator.randint(of, size=rows))
 
 
 def images(number: int, rows: int = 2, channels: int = 1, side: int = 6, of: int = 3) -> tuple[Any, Any]:
     """The batch of a call: floats of shape (rows, channels, side, side) and labels of shape (rows,)."""
     generator = np.random.RandomState(300 + number)
-    x = generator.randn(rows, channels, side, side).astype(np.float32)
-    return torch.tensor(x), torch.tensor(generator.randint(of, size=rows))
+    x = generator.randn(rows * SCALE[0], channels, side, side).astype(np.float32)
+    return torch.tensor(x), torch.tensor(generator.randint(of, size=rows * SCALE[0]))
 
 
 def tokens(number: int, rows: int = 2, length: int = 5, of: int = 7) -> Any:
     """The batch of a call: words of shape (rows, length)."""
-    return torch.tensor(np.random.RandomState(400 + number).randint(of, size=(rows, length)))
+    return torch.tensor(np.random.RandomState(400 + number).randint(of, size=(rows * SCALE[0], length)))
 
 
 def mlp(width: int = 3, hidden: int = 5, out: int = 1) -> Any:
     """A small net."""
+    hidden *= SCALE[0]
     return nn.Sequential(nn.Linear(width, hidden), nn.Tanh(), nn.Linear(hidden, out))
 
 

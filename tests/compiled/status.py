@@ -11,7 +11,7 @@ from time import process_time, sleep
 from typing import Any
 
 import tapegrad as torch
-from tests.compiled.declaring import Entry
+from tests.compiled.declaring import SCALE, Entry
 from tests.compiled.running import Compile, attempt, difference, fresh, surrounded
 
 WARMING, ROUNDS = 10, 15
@@ -61,9 +61,11 @@ def kind_of(compile: Compile) -> str:
     return "partly" if any(replayed for _, replayed in made) else "python"
 
 
-def costs(entry: Entry, rounds: int = ROUNDS) -> tuple[float, float]:
+def costs(entry: Entry, scale: int, rounds: int = ROUNDS) -> tuple[float, float]:
     """The CPU seconds of a call, plain and compiled, after ten calls: medians of turns."""
     with ExitStack() as stack:
+        stack.callback(SCALE.__setitem__, 0, SCALE[0])
+        SCALE[0] = scale
         stack.enter_context(surrounded())
         running: list[Callable[[int], Any]] = []
         for compile in (Compile(None), Compile(torch.compile)):
@@ -92,10 +94,10 @@ def wait_until_quiet(most: float = 20.0) -> None:
         most -= 0.02
 
 
-def status(entry: Entry, cost: bool) -> Status:
-    """All that is known of an entry."""
+def status(entry: Entry, cost: bool, scale: int = 1) -> Status:
+    """All that is known of an entry; costs are those of larger batches and nets."""
     fault, compile = difference(entry, calls=max(entry.calls, WARMING))
-    return Status(entry, kind_of(compile), reasons(compile), fault, *(costs(entry) if cost else ()))
+    return Status(entry, kind_of(compile), reasons(compile), fault, *(costs(entry, scale) if cost else ()))
 
 
 def summary(found: list[Status]) -> Iterator[str]:

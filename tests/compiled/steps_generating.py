@@ -380,7 +380,7 @@ def gpt_generates(compile):
 
 @program("a GPT generates one word in each call until a word that ends it", calls=8)
 def gpt_next_word(compile):
-    net = GPT(length=12).eval()
+    net = GPT(length=40).eval()
     words = [tokens(0, rows=1, length=2)]
 
     @compile

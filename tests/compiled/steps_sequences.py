@@ -277,7 +277,7 @@ def kv_cache(compile):
 
 @program("a decoder with a cache of fixed length, filled at a position that counts", calls=6)
 def kv_cache_fixed(compile):
-    k, cache, state = nn.Linear(4, 4), torch.zeros(1, 8, 4), {"position": 0}
+    k, cache, state = nn.Linear(4, 4), torch.zeros(1, 40, 4), {"position": 0}
 
     @compile
     @torch.no_grad()
