@@ -7,7 +7,6 @@ from random import random as draw
 
 import numpy as np
 from numpy.random import random as np_draw
-from scipy import stats
 
 import tapegrad as torch
 from tests.compiled.declaring import program, regression
@@ -139,16 +138,22 @@ def python_shuffle(compile):
 
 @program("SciPy's distributions draw of np.random", calls=12)
 def scipy_draw(compile):
+    from scipy import stats
+
     return by(compile, lambda x: x * float(stats.norm.rvs()))
 
 
 @program("SciPy's bernoulli decides", calls=12)
 def scipy_bernoulli(compile):
+    from scipy import stats
+
     return by(compile, lambda x: x.flip(-1) if stats.bernoulli.rvs(0.5) else x + 0)
 
 
 @program("a frozen distribution of SciPy's with a state of its own", calls=8)
 def scipy_frozen(compile):
+    from scipy import stats
+
     frozen = stats.uniform()
     frozen.random_state = np.random.RandomState(3)
     return by(compile, lambda x: x + float(frozen.rvs()))

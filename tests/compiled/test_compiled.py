@@ -111,6 +111,7 @@ def test_faults_are_found(fault):
     assert found is not None and re.search(where, found), found
 
 
+@pytest.mark.ring("whole")
 @pytest.mark.once("a program is compared with itself at once")
 @pytest.mark.parametrize("name", sorted(entries()))
 def test_program_is_repeatable(name):
