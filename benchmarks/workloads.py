@@ -26,12 +26,14 @@ from benchmarks.models import (
     tensors,
     transformer,
 )
+from benchmarks.pictures import resnet, unet
 
 RATE = 0.01
 """The learning rate."""
 
 FORWARD, SHORT_CHAIN, LONG_CHAIN = "chain, forward", "chain", "long chain"
 ADAMW, HESSIAN = "transformer block with AdamW", "Hessian-vector product"
+RESNET, UNET, GPT = "ResNet", "UNet", "GPT with AdamW"
 GPT2, GPT2_HALF = "GPT-2-small blocks, float32", "GPT-2-small blocks, bfloat16"
 
 FLOOR, TWO_FLOORS = "a bare XLA call each", "two bare XLA calls each"
@@ -127,6 +129,20 @@ def workloads(small: bool = False) -> dict[str, Workload]:
     for name, of, model in ((ADAMW, second_order.with_adamw, TRANSFORMER), (HESSIAN, second_order.with_hessian, MLP)):
         found[name] = of(name if small else TITLES[name], models[model], STEPS[model])
     return found | (gpu_workloads() if on_gpu() and not small else {})
+
+
+def compiled_workloads(small: bool = False) -> dict[str, Workload]:
+    """What is measured compiled only, for its many kernels: deep nets, and blocks of a GPT with AdamW."""
+    if small:
+        deep = resnet((2, 3), 1, 8, 2, 3), unet((2, 3), 4, 2), transformer(2, 8, 4, 3, 2)
+    else:
+        deep = resnet((16, 32, 64), 2, 32, 16), unet((8, 16, 32), 32, 8), transformer(4, 128, 4, 64, 8)
+    titles = "ResNet of 13 convolutions, batch 16", "UNet of three widths, batch 8", "GPT of four blocks with AdamW"
+    return {
+        RESNET: of_model(titles[0], deep[0]),
+        UNET: of_model(titles[1], deep[1]),
+        GPT: second_order.with_adamw(titles[2], deep[2], 4),
+    }
 
 
 def gpu_workloads() -> dict[str, Workload]:

@@ -1,0 +1,128 @@
+"""Every entry of the table gives compiled what it gives at once; and what is compared can tell."""
+
+import contextlib
+import io
+import itertools
+import os
+import random
+import re
+
+import numpy as np
+import pytest
+
+import tapegrad as torch
+from tests.compiled.running import difference, entries
+
+RED = frozenset("""
+alias_of_seed alias_of_load savez_compressed numpy_writes missing_of_function missing_of_module module_getattr
+enum_attribute bases torch_replaced method_replaced numpy_replaced format_attribute format_map custom_op_global
+weak_reference numpy_flip numpy_binomial seeds_by_name count_kept_in_tuple count_in_set count_as_key count_in_deque
+count_in_exception float_kept argument_kept sets_deterministic sets_benchmark sets_threads sets_precision sets_printing
+reads_benchmark reads_deterministic reads_threads reads_precision reads_printing reads_numpy dataclass_batch
+count_in_others bound_next numpy_batch from_numpy_batch as_tensor_batch object_batch global_batch closures_brought
+dict_of_lists
+""".split())  # noqa: SIM905
+"""What is wrong today."""
+
+
+def names(kind):
+    return sorted(entries(kind))
+
+
+@pytest.mark.once("a program is compared with itself at once")
+@pytest.mark.parametrize("name", names("steps"))
+def test_step(name):
+    assert_right(entries()[name])
+
+
+@pytest.mark.once("a program is compared with itself at once")
+@pytest.mark.parametrize("name", names("attacks"))
+def test_attack(name):
+    assert_right(entries()[name])
+
+
+def keeps_first(function, **options):
+    """A compiler that gives what the first call gave."""
+    found = []
+    return lambda *args, **kwargs: found[0] if found else (found.append(function(*args, **kwargs)), found[0])[1]
+
+
+def of(change):
+    """A compiler whose functions do something more after each call: ``change(result, number)`` gives the result."""
+
+    def by(function, **options):
+        numbers = itertools.count()
+        return lambda *args, **kwargs: change(function(*args, **kwargs), next(numbers))
+
+    return by
+
+
+class Odd(int):
+    """A number that isn't the user's own."""
+
+
+def silent(function, **options):
+    """A compiler whose functions print nothing."""
+
+    def call(*args, **kwargs):
+        with contextlib.redirect_stdout(io.StringIO()):
+            return function(*args, **kwargs)
+
+    return call
+
+
+def keeps_arguments(function, **options):
+    """A compiler that never forgets."""
+    kept = []
+    return lambda *args, **kwargs: (kept.append((args, kwargs)), function(*args, **kwargs))[1]
+
+
+def draws(stream):
+    return of(lambda result, number: (stream(), result)[1])
+
+
+FAULTS = {
+    "a result is the former one": ("tutorial", keeps_first, "result"),
+    "a step is left out": ("returns_item", keeps_first, "result"),
+    "an append is left out": ("dict_methods", keeps_first, "state"),
+    "a gradient is dropped": ("accumulation", of(lambda result, n: result if n != 3 else None), "call 3"),
+    "numbers are of another type": ("count_returned", of(lambda result, n: (result[0], Odd(result[1]))), "Odd"),
+    "a dtype is another one": ("tutorial", of(lambda result, n: result.double()), "float64"),
+    "results require no grad": ("tutorial", of(lambda result, n: result.detach()), "marks"),
+    "prints are left out": ("prints", silent, "printed"),
+    "a warning is left out": ("warns", keeps_first, "warned"),
+    "a stream of torch is ahead": ("tutorial", draws(lambda: torch.rand(1)), "torch random"),
+    "a stream of NumPy is ahead": ("tutorial", draws(np.random.rand), "numpy random"),
+    "a stream of Python is ahead": ("tutorial", draws(random.random), "random"),
+    "batches are kept": ("dataclass_batch", keeps_arguments, "is 36, expected 0"),
+    "a file is written": ("tutorial", draws(lambda: open("left.txt", "w").close()), "files"),
+    "a mode is left": ("tutorial", draws(lambda: torch.set_num_threads(1)), "threads"),
+    "a variable is left": ("tutorial", draws(lambda: os.environ.update(STEP_LEFT="1")), "environment"),
+    "it raises": ("tutorial", of(lambda result, n: result / int(1 // (n - 4) < 1)), "raised ZeroDivisionError"),
+}
+"""What a wrong compiler does; an entry that must find it; and where."""
+
+
+@pytest.mark.once("a program is compared with itself at once")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_found(fault):
+    name, by, where = FAULTS[fault]
+    found, _ = difference(entries()[name], by)
+    assert found is not None and re.search(where, found), found
+
+
+@pytest.mark.ring("whole")
+@pytest.mark.once("a program is compared with itself at once")
+@pytest.mark.parametrize("name", sorted(entries()))
+def test_program_is_repeatable(name):
+    """What two plain runs differ in can't be told from what a compiler does wrong."""
+    found, _ = difference(entries()[name], lambda function, **options: function)
+    assert found is None
+
+
+def assert_right(entry):
+    fault, _ = difference(entry)
+    if entry.name in RED:
+        assert fault is not None, f"{entry.name} is right: take it out of RED"
+    else:
+        assert fault is None, fault
