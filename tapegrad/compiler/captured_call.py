@@ -15,6 +15,7 @@ from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.histories import begins, without_own
 from tapegrad.compiler.kept_numbers import put_numbers
 from tapegrad.compiler.moving import Numbers, plain_tree
+from tapegrad.compiler.pieces import Pieces
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.programs import Programs
 from tapegrad.compiler.rebinding import rebound_by
@@ -45,6 +46,7 @@ class Shared(NamedTuple):
         function: the function.
         splits: whether elements may be read.
         programs: their programs.
+        pieces: the modules that they enter, compiled by themselves.
         widths: which arguments are other numbers in each call.
         lock: held while what is known of calls is changed.
     """
@@ -52,6 +54,7 @@ class Shared(NamedTuple):
     function: Callable
     splits: bool
     programs: Programs
+    pieces: Pieces
     widths: Widths
     lock: RLock
 
@@ -75,7 +78,7 @@ class CapturedCall:
         self, shared: Shared, entry: CacheEntry, args: tuple, kwargs: dict[str, Any], leaves: list, tree: TreeSpec
     ) -> None:
         self.shared, self.entry, self.leaves, self.tree = shared, entry, leaves, tree
-        self.ran = WhatRan()
+        self.ran = WhatRan(getattr(shared.function, "__self__", shared.function))
         self.reached = self._reached()
         self.why_not = ""
         self.modes = ambient()
@@ -124,6 +127,7 @@ class CapturedCall:
                 self._check_arguments()
                 self._narrow()
                 self._account(result)
+            self.entry.pieces = () if self.entry.replay is not None else self.shared.pieces.of(self.ran.modules)
             found = [plain_tree(result)]
             del result
             self._put_numbers(found)

@@ -24,6 +24,7 @@ from tapegrad.caches import Cache
 from tapegrad.compiler.cache_entry import CacheEntry
 from tapegrad.compiler.cache_keys import MOVES, Likeness, Widths, are_ordinary, cache_key
 from tapegrad.compiler.captured_call import CapturedCall, Shared
+from tapegrad.compiler.pieces import Pieces, compiled
 from tapegrad.compiler.programs import Programs
 from tapegrad.compiler.settings import check_settings
 from tapegrad.execution.capturing import capturing
@@ -60,7 +61,7 @@ class Compiled:
         self.calls = self.replayed = self.aside = 0
         self._entries = Cache("kinds of compiled calls", ENTRY)
         self._last: CacheEntry | None = None
-        self._shared = Shared(function, not fullgraph, Programs(), Widths(), RLock())
+        self._shared = Shared(function, not fullgraph, Programs(), Pieces(_piece), Widths(), RLock())
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: compiled for each instance, which keeps what was compiled for it."""
@@ -106,7 +107,7 @@ class Compiled:
                     inside["replayed"] += 1
                     return replay.run(leaves)
             if at_once:
-                return inside["function"](*args, **kwargs)
+                return self._at_once(last, args, kwargs)
         return self._look_closely(args, kwargs)
 
     def _look_closely(self, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -126,8 +127,15 @@ class Compiled:
                 entry.reason, entry.replay = obstacle, None
                 entry.runs += 1
         if at_once:
-            return self.function(*args, **kwargs)
+            return self._at_once(entry, args, kwargs)
         return CapturedCall(self._shared, entry, args, kwargs, leaves, tree).run()
+
+    def _at_once(self, entry: CacheEntry, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Make a call as it stands; if it can't be replayed, with its outermost modules compiled: Note [Pieces]."""
+        if entry.replay is not None or not entry.pieces:
+            return self.__dict__["function"](*args, **kwargs)
+        with compiled(entry.pieces):
+            return self.__dict__["function"](*args, **kwargs)
 
     def report(self) -> str:
         """How often Python was run, and why, for each kind of call.
@@ -143,6 +151,9 @@ class Compiled:
         lines = [f"{self.calls} calls, {self.replayed} of them replayed"]
         for number, entry in enumerate(self.known_entries(), 1):
             lines.append(f"kind {number}: {entry.state}")
+            for module, call in entry.pieces if entry.replay is None else ():
+                states = dict.fromkeys(one.state for one in call.known_entries())
+                lines.append(f"  {type(module).__name__}, by itself: {'; '.join(states)}")
         if self.aside:
             lines.append(f"{self.aside} more ran as they stand: {WATCHED}")
         return "\n".join(lines)
@@ -166,6 +177,10 @@ class Compiled:
             entry.arguments = [i for i, one in enumerate(key[0]) if one in MOVES.values()]
             self._entries.keep(key, entry)
         return entry
+
+
+def _piece(function: Callable) -> Compiled:
+    return Compiled(function, False)
 
 
 def compile(
@@ -218,7 +233,7 @@ def compile(
     True
     """
 
-    def compiled(model: Callable) -> Any:
+    def made_of(model: Callable) -> Any:
         if model is None:
             raise RuntimeError("Model can't be None")
         check_settings(model, backend, mode, options, dynamic, disable)
@@ -228,4 +243,4 @@ def compile(
         made = Compiled(model, fullgraph)
         return made if adopt is None else adopt(model, made)
 
-    return compiled if model is None else compiled(model)
+    return made_of if model is None else made_of(model)

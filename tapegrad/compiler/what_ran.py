@@ -66,9 +66,13 @@ class WhatRan:
         ours: code of modules, optimizers and the like that has run.
         refused: the first thing that was called and is not allowed, with the line; None if there is none.
         reaches: whether something was called that reads attributes which nobody names.
+        modules: those that were called by no other module, but for ``root``, the module whose call it is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, root: Any = None) -> None:
+        self._root = root
+        self._base: FrameType | None = None
+        self.modules: list[Any] = []
         self.known = True
         self.instructions: dict[CodeType, set[int]] = {}
         self._watched: dict[int, set[int]] = {}
@@ -81,6 +85,10 @@ class WhatRan:
         self._judged: set[Any] = set()
         self._mentions: dict[CodeType, Mentions] = {}
 
+    def begin(self, frame: FrameType | None) -> None:
+        """Note in which frame the call is made; None: it is over."""
+        self._base = frame
+
     # -- while the call runs
 
     def began(self, frame: FrameType, event: str, argument: Any) -> Callable | None:
@@ -92,6 +100,8 @@ class WhatRan:
             if owner != USERS:
                 if owner == LIBRARY and id(code) not in self._judged:
                     self._judge_code(frame, code)
+                elif owner == OURS and is_module_call(frame):
+                    self._note_module(frame)
                 return None
             offsets = self._watched[id(code)]
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
@@ -103,6 +113,16 @@ class WhatRan:
             return at_instruction
 
         return at_instruction
+
+    def _note_module(self, frame: FrameType) -> None:
+        """Note a module that is called, if it is not called by another one, but for what is compiled itself."""
+        module, outer = frame.f_locals["self"], frame.f_back
+        while outer is not None and outer is not self._base:
+            if is_module_call(outer) and outer.f_locals["self"] is not self._root:
+                return
+            outer = outer.f_back
+        if module is not self._root and all(module is not one for one in self.modules):
+            self.modules.append(module)
 
     def _new(self, code: CodeType, names: dict) -> str:
         """Code that has not run before."""
@@ -248,6 +268,12 @@ class Executed:
         return None if lost is None else f"it runs {lost.co_qualname}, of which nobody knows who keeps it"
 
 
+def is_module_call(frame: FrameType) -> bool:
+    """Whether a frame is that of a module's call."""
+    named = frame.f_code.co_name in ("__call__", "_call_impl")
+    return named and frame.f_globals.get("__name__") == "tapegrad.nn.modules.module"
+
+
 _MODULE = type(sys)
 
 
@@ -259,9 +285,11 @@ def watching(ran: WhatRan) -> Iterator[None]:
         yield
         return
     try:
+        ran.begin(sys._getframe(2))
         sys.setprofile(ran.called)
         sys.settrace(ran.began)
         yield
     finally:
         sys.settrace(None)
         sys.setprofile(None)
+        ran.begin(None)

@@ -6,7 +6,9 @@ import argparse
 import sys
 
 if "--torch" in sys.argv:
-    from tests.compiled import on_torch  # noqa: F401 - from here on tapegrad is PyTorch
+    from tests.compiled.on_torch import mean_pytorch
+
+    mean_pytorch()
 
 from tests.compiled.running import Compile, calls_of, entries
 
