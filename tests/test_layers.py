@@ -94,7 +94,7 @@ ORDERS = {
         "capture", "histories", "sources",
         "residuals", "joint_graph", "backward_programs", "compiled_function",  # histories that leave it
         "side_effects", "rebinding",  # what a call does
-        "pieces", "leaving", "reading", "programs", "replay",  # how it is done again
+        "compiled_modules", "leaving", "reading", "programs", "replay",  # how it is done again
         "tensor_guards", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step", "marks",
     ],
     "nn": [

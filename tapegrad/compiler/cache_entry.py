@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.compiler.cache_keys import Likeness
+from tapegrad.compiler.compiled_modules import CompiledModule
 from tapegrad.compiler.guards import Guards
-from tapegrad.compiler.pieces import Piece
 from tapegrad.compiler.replay import RecordedCall, Replay
 from tapegrad.compiler.tensor_guards import TensorGuards
 
@@ -47,7 +47,7 @@ class CacheEntry:
         runs: how many calls in a row Python was run for.
         accounted: whether the last call could be accounted for.
         unlike: whether all that has prevented the last call from being replayed may have been of the first calls.
-        pieces: what is compiled by itself where calls can't be replayed.
+        compiled_modules: what is compiled by itself where calls can't be replayed.
         steady: whether tensors that it reaches have kept the elements that it has read.
     """
 
@@ -61,7 +61,7 @@ class CacheEntry:
         self.runs = 0
         self.accounted = self.steady = True
         self.unlike = False
-        self.pieces: Sequence[Piece] = ()
+        self.compiled_modules: Sequence[CompiledModule] = ()
         self.moving: set[tuple] = set()
         self.rigid: set[tuple] = set()
         self.read = ""

@@ -11,11 +11,11 @@ from tapegrad.compiler.cache_entry import CacheEntry
 from tapegrad.compiler.cache_keys import Widths, ambient, has_more
 from tapegrad.compiler.capture import Capture, captured, hooks_of
 from tapegrad.compiler.compiled_function import Histories
+from tapegrad.compiler.compiled_modules import CompiledModules
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.histories import begins, without_own
 from tapegrad.compiler.kept_numbers import put_numbers
 from tapegrad.compiler.moving import Numbers, plain_tree
-from tapegrad.compiler.pieces import Pieces
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.programs import Programs
 from tapegrad.compiler.rebinding import rebound_by
@@ -46,7 +46,7 @@ class Shared(NamedTuple):
         function: the function.
         splits: whether elements may be read.
         programs: their programs.
-        pieces: the modules that they enter, compiled by themselves.
+        modules: the modules that they enter, compiled by themselves.
         widths: which arguments are other numbers in each call.
         lock: held while what is known of calls is changed.
     """
@@ -54,7 +54,7 @@ class Shared(NamedTuple):
     function: Callable
     splits: bool
     programs: Programs
-    pieces: Pieces
+    modules: CompiledModules
     widths: Widths
     lock: RLock
 
@@ -127,7 +127,8 @@ class CapturedCall:
                 self._check_arguments()
                 self._narrow()
                 self._account(result)
-            self.entry.pieces = () if self.entry.replay is not None else self.shared.pieces.of(self.ran.modules)
+            modules = [] if self.entry.replay is not None else self.ran.modules
+            self.entry.compiled_modules = self.shared.modules.of(modules)
             found = [plain_tree(result)]
             del result
             self._put_numbers(found)

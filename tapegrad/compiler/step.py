@@ -24,7 +24,7 @@ from tapegrad.caches import Cache
 from tapegrad.compiler.cache_entry import CacheEntry
 from tapegrad.compiler.cache_keys import MOVES, Likeness, Widths, are_ordinary, cache_key
 from tapegrad.compiler.captured_call import CapturedCall, Shared
-from tapegrad.compiler.pieces import Pieces, compiled
+from tapegrad.compiler.compiled_modules import CompiledModules, compiled
 from tapegrad.compiler.programs import Programs
 from tapegrad.compiler.settings import check_settings
 from tapegrad.execution.capturing import capturing
@@ -61,7 +61,7 @@ class Compiled:
         self.calls = self.replayed = self.aside = 0
         self._entries = Cache("kinds of compiled calls", ENTRY)
         self._last: CacheEntry | None = None
-        self._shared = Shared(function, not fullgraph, Programs(), Pieces(_piece), Widths(), RLock())
+        self._shared = Shared(function, not fullgraph, Programs(), CompiledModules(_by_itself), Widths(), RLock())
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: compiled for each instance, which keeps what was compiled for it."""
@@ -131,10 +131,10 @@ class Compiled:
         return CapturedCall(self._shared, entry, args, kwargs, leaves, tree).run()
 
     def _at_once(self, entry: CacheEntry, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Make a call as it stands; if it can't be replayed, with its outermost modules compiled: Note [Pieces]."""
-        if entry.replay is not None or not entry.pieces:
+        """Make a call as it stands; where it can't be replayed, modules are compiled: Note [Compiled modules]."""
+        if entry.replay is not None or not entry.compiled_modules:
             return self.__dict__["function"](*args, **kwargs)
-        with compiled(entry.pieces):
+        with compiled(entry.compiled_modules):
             return self.__dict__["function"](*args, **kwargs)
 
     def report(self) -> str:
@@ -151,7 +151,7 @@ class Compiled:
         lines = [f"{self.calls} calls, {self.replayed} of them replayed"]
         for number, entry in enumerate(self.known_entries(), 1):
             lines.append(f"kind {number}: {entry.state}")
-            for module, call in entry.pieces if entry.replay is None else ():
+            for module, call in entry.compiled_modules if entry.replay is None else ():
                 states = dict.fromkeys(one.state for one in call.known_entries())
                 lines.append(f"  {type(module).__name__}, by itself: {'; '.join(states)}")
         if self.aside:
@@ -179,7 +179,7 @@ class Compiled:
         return entry
 
 
-def _piece(function: Callable) -> Compiled:
+def _by_itself(function: Callable) -> Compiled:
     return Compiled(function, False)
 
 

@@ -1,4 +1,4 @@
-"""Modules that are compiled by themselves, in steps that can't be replayed: Note [Pieces] in ``compiler/pieces.py``."""
+"""Modules compiled by themselves, in steps that can't be replayed: Note [Compiled modules]."""
 
 import copy
 

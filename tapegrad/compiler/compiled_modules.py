@@ -1,6 +1,6 @@
-"""Pieces: the outermost modules that a call enters, each compiled by itself where the call can't be replayed.
+"""CompiledModules: the outermost modules that a call enters, each compiled by itself where the call can't be replayed.
 
-Note [Pieces]
+Note [Compiled modules]
 A step that prints, reads a clock or asks for the loss can't be left out. But most of what it computes is in its models,
 whose calls can: so the modules that it calls, and that no other module has called, are compiled as ``torch.compile``
 does it with a module. While such a step runs at once they have a ``_compiled_call_impl``, which ``Module.__call__``
@@ -23,14 +23,14 @@ MOST = 16
 """So many modules of one step are compiled by themselves."""
 
 
-class Piece(NamedTuple):
+class CompiledModule(NamedTuple):
     """A module, and what calls it: a ``Compiled``."""
 
     module: Any
     call: Any
 
 
-class Pieces:
+class CompiledModules:
     """The modules that the calls of one function enter.
 
     Args:
@@ -39,24 +39,24 @@ class Pieces:
 
     def __init__(self, compile: Callable[[Callable], Any]) -> None:
         self._compile = compile
-        self._known: dict[int, Piece] = {}
+        self._known: dict[int, CompiledModule] = {}
 
-    def of(self, modules: Sequence[Any]) -> tuple[Piece, ...]:
-        """The pieces of a call that enters some modules; none, if they are others in each call."""
+    def of(self, modules: Sequence[Any]) -> tuple[CompiledModule, ...]:
+        """Those of a call that enters some modules; none, if they are others in each call."""
         found = []
         for module in modules:
-            piece = self._known.get(id(module))
-            if piece is None and module.__dict__.get(CALL) is None and len(self._known) < MOST:
-                piece = self._known[id(module)] = Piece(module, self._compile(module._call_impl))
-            if piece is not None:
-                found.append(piece)
+            known = self._known.get(id(module))
+            if known is None and module.__dict__.get(CALL) is None and len(self._known) < MOST:
+                known = self._known[id(module)] = CompiledModule(module, self._compile(module._call_impl))
+            if known is not None:
+                found.append(known)
         return tuple(found)
 
 
 @contextmanager
-def compiled(pieces: Sequence[Piece]) -> Iterator[None]:
+def compiled(modules: Sequence[CompiledModule]) -> Iterator[None]:
     """Have some modules compiled, in a block."""
-    mine = [(module.__dict__, call) for module, call in pieces if module.__dict__.get(CALL) is None]
+    mine = [(module.__dict__, call) for module, call in modules if module.__dict__.get(CALL) is None]
     try:
         for inside, call in mine:
             inside[CALL] = call
