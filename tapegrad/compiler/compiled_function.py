@@ -15,6 +15,7 @@ from tapegrad.dispatch.accumulation import WorkerOfDevice, gradient_edge
 from tapegrad.dispatch.saved import check_version, modified, second_backward, was_written
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.host import is_traced
+from tapegrad.execution.step_executable import StepExecutable
 from tapegrad.execution.values import materialized
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node, next_sequence_nr
@@ -135,14 +136,9 @@ class Histories:
         return self._all
 
     @property
-    def waits(self) -> bool:
-        """Whether a backward pass that has been asked for several times is still being compiled."""
-        return any(one.waits for backward in self.backwards for one in backward.programs)
-
-    @property
-    def calls_left(self) -> float:
-        """How many calls are still made at once because of that."""
-        return sum(one.calls_left for backward in self.backwards for one in backward.programs)
+    def programs(self) -> list[StepExecutable]:
+        """The programs of the backward passes that have been asked for."""
+        return [program for backward in self.backwards for program in backward.programs]
 
     @classmethod
     def of(cls, capture: Capture, given: Sequence[Any]) -> Histories | None:

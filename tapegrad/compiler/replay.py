@@ -92,12 +92,15 @@ class Replay:
     @property
     def waits(self) -> bool:
         """Whether this call is still made at once: its program, or one of a backward pass, is being compiled."""
-        return self.executable.waits or (self._histories is not None and self._histories.waits)
+        if self._histories is None:
+            return self.executable.waits
+        return any([executable.waits for executable in (self.executable, *self._histories.programs)])  # each counts
 
     @property
     def calls_left(self) -> float:
         """How many calls are still made at once."""
-        return self.executable.calls_left + (0 if self._histories is None else self._histories.calls_left)
+        programs = () if self._histories is None else self._histories.programs
+        return max(executable.calls_left for executable in (self.executable, *programs))
 
     def unobstructed(self, arguments: Sequence[Any]) -> bool:
         """Whether there is no obstacle, where arguments are of the same kinds, and different tensors."""

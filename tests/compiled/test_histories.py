@@ -9,6 +9,9 @@ from compiled_programs import agree, compare, seen
 
 import tapegrad as torch
 from tapegrad import nn
+from tapegrad.execution import step_executable
+from tapegrad.execution.programs import counters
+from tapegrad.execution.tiering import settings
 from tapegrad.nn import functional as F
 
 pytestmark = pytest.mark.once("chooses when operators are computed")
@@ -772,6 +775,26 @@ def test_backward_programs_are_compiled_when_they_are_asked_for():
     torch.autograd.grad(compiled(rows(0)).sum(), model[0].weight)
     assert len(out.grad_fn.backward._programs) == 2
     assert x.grad is None
+
+
+def test_both_programs_are_compiled_in_the_background(monkeypatch):
+    """Calls go on at once until both are there; then the model and its backward pass are a program each."""
+    monkeypatch.setattr(settings, "background", True)
+    monkeypatch.setattr(step_executable, "SECONDS_PER_STEP", 0.002)
+    monkeypatch.setattr(step_executable, "SECONDS_PER_INSTRUCTION", 0.0002)
+    models = [mlp(), mlp()]
+    compiled, counted = torch.compile(models[0]), counters.compiled
+    steps = [trained(model, run, rows, square)[0] for model, run in zip(models, (compiled, models[1]), strict=True)]
+    first = None
+    for number in range(400):
+        ours, plain = (step(number % 4) for step in steps)
+        np.testing.assert_allclose(ours.item(), plain.item(), rtol=1e-9)
+        if compiled.replayed and first is None:
+            first = number
+            assert counters.compiled == counted + 2
+    assert 2 < first < 300, compiled.report()
+    assert counters.compiled == counted + 2
+    assert compiled.report().endswith("kind 1: replayed")
 
 
 def test_inside_a_step_that_is_compiled_as_a_whole():
