@@ -187,7 +187,11 @@ _ARANGE = (
 )
 
 
-@public("torch", out=_RANGED._replace(computes=INTEGRAL, kernel="arange_cpu", real=True, resized=_OTHER_COUNT))
+COUNTED = _RANGED._replace(kernel="arange_cpu", real=True, resized=_OTHER_COUNT)
+"""Of functions that count into the target."""
+
+
+@public("torch", out=COUNTED._replace(computes=INTEGRAL))
 def arange(*bounds: Any, **options: Any) -> Tensor:
     """``arange(end)``, ``arange(start, end, step=1)``: the numbers from ``start`` up to, not including, ``end``.
 
