@@ -432,6 +432,8 @@ def _unique(name: str, find: Callable, input: Tensor, dim: int | None, want_inve
     if axis is not None:
         _check_slices(input, axis)
     array = on_host(input)
+    if array.dtype.kind == "V":  # NumPy orders no nans of these
+        array = array.astype(np.float32)
     rows = array.reshape(-1, 1) if axis is None else np.moveaxis(array, axis, 0)
     rows = rows.reshape(rows.shape[0], -1) if rows.size else rows.reshape(len(rows), 0)
     if dim is not None and find is _distinct_rows and rows.dtype.kind not in "biu" and np.isnan(rows).any():
