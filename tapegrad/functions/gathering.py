@@ -247,11 +247,8 @@ def _reduced(
     input: Tensor, index: Tensor, src: Tensor, axis: int, reduce: str, include_self: bool, **prod: bool
 ) -> Tensor:
     """``scatter_reduce`` of arguments that fit; ``prod``: settings of products."""
-    if reduce != "prod":
-        return _REDUCTIONS[reduce](input, index, src, axis=axis, include_self=include_self)
-    if not include_self:
-        input = gathering.scatter_number(input, 1, index, axis=axis)
-    return _REDUCTIONS[reduce](input, index, src, axis=axis, **prod)
+    settings = prod if reduce == "prod" else {}
+    return _REDUCTIONS[reduce](input, index, src, axis=axis, include_self=include_self, **settings)
 
 
 @public("torch", "Tensor", out=Out(EXPECTED, called="gather", apart=True))
