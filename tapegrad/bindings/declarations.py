@@ -11,7 +11,7 @@ In messages stand ``{R}`` for the dtype of the result and ``{O}`` for that of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tapegrad.bindings.parser_table import FUNCTIONS, METHODS
@@ -98,7 +98,10 @@ class InPlace(NamedTuple):
         recorded: whether autograd looks at it: then a leaf that requires grad is refused.
         first: refuses operands before the function does, and before memory that is shown twice is refused.
         composed: whether that comes before a leaf is refused, too, as where PyTorch calls other functions.
-        captured: what ``vmap`` calls it where it writes examples to a tensor that has none; see ``refuse_captured``.
+        captured: what ``vmap`` calls it where it writes examples to a tensor that has none, or what it calls some
+            overloads; see ``refuse_captured``.
+        overloads: what PyTorch calls its overloads for a number and for a tensor, where that are no others; or what
+            says of the arguments of a call which it is; see ``overload_of``.
         fast: what makes it need not go the long way, and with which operators: Note [The fast path].
     """
 
@@ -110,7 +113,8 @@ class InPlace(NamedTuple):
     recorded: bool = True
     first: Callable[..., None] | None = None
     composed: bool = False
-    captured: str | None = None
+    captured: str | Mapping[str, str] | None = None
+    overloads: tuple[str, str] | Callable[..., str] = ("Scalar", "Tensor")
     fast: tuple[Any, ...] | None = None
 
 

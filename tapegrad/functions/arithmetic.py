@@ -11,7 +11,7 @@ from tapegrad.bindings.dunders import dunder, hot_dunder, reverse
 from tapegrad.bindings.inplace import check_castable
 from tapegrad.bindings.inplace_fast_path import one_operand
 from tapegrad.bindings.layouts import in_row_major_order
-from tapegrad.bindings.registry import NAMESPACES, public
+from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public
 from tapegrad.bindings.scalars import (
     common_dtype,
     converted,
@@ -135,6 +135,8 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return op(x, y, _checked_alpha(alpha, x, y))
 
 
+IN_PLACE["subtract"] = IN_PLACE["sub"]._replace(captured=None)
+
 _TIMES = InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.mul))
 
 
@@ -144,7 +146,10 @@ def mul(input: Any, other: Any) -> Tensor:
     return arithmetic.mul(*operands("mul", input, other))
 
 
-_DIVIDED = InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.div))
+_DIVIDED = InPlace(
+    captured=ARITHMETIC, fast=(one_operand, arithmetic.div),
+    overloads=lambda other, **given: "Tensor_mode" if given else "Tensor",
+)  # fmt: skip
 
 
 @public("torch", "Tensor", aliases=("divide",), in_place=_DIVIDED)

@@ -174,7 +174,7 @@ def ndtr(input: Tensor) -> Tensor:
 # -- of two ------------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(overloads=("Scalar_Other", "Tensor")))
 def xlogy(input: Any, other: Any) -> Tensor:
     """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
     x, y = operands("xlogy", input, other, floating_operand)
