@@ -192,7 +192,7 @@ def _check_divisor(x: Any, y: Any) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-@public("torch", "Tensor", in_place=InPlace(underivable=True), out=Out(unknown=True))
+@public("torch", "Tensor", in_place=InPlace(underivable=True), out=Out(history="unknown"))
 def floor_divide(input: Any, other: Any) -> Tensor:
     """``input // other``, broadcast. Not differentiable: ``div(..., rounding_mode="floor")`` is, with gradient 0.
 
@@ -411,7 +411,7 @@ def copysign(input: Tensor, other: Any) -> Tensor:
 
 @public(
     "torch", "Tensor", in_place=InPlace(underivable=True),
-    out=Out("heaviside is not yet implemented for tensors with different dtypes.", unknown=True),
+    out=Out("heaviside is not yet implemented for tensors with different dtypes.", history="unknown"),
 )  # fmt: skip
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where ``input`` is negative, 1 where it is positive, ``values`` where it is 0. Not differentiable.

@@ -51,7 +51,7 @@ def _compare(op: Operator, ordered: bool) -> Callable[[Tensor, Any], Tensor]:
 
 
 def _comparison(op: Operator, *aliases: str, ordered: bool = True, foreign: Callable[..., Any] = refused) -> None:
-    function = public("torch", "Tensor", aliases=aliases, out=Out(derivative=False))(_compare(op, ordered))
+    function = public("torch", "Tensor", aliases=aliases, out=Out(history="none"))(_compare(op, ordered))
     hot_dunder(f"__{op.name}__", op, function, "self" if op is comparison.eq else "function", foreign=foreign)
     for name in (op.name, *aliases):
         public("Tensor")(_in_place(name, NAMESPACES["Tensor"][name], op.name.capitalize()))
@@ -101,7 +101,7 @@ _comparison(comparison.ge, "greater_equal")
 
 
 def _booleans(name: str) -> Out:
-    return Out(f"{name} does not support non-boolean outputs.", derivative=False)
+    return Out(f"{name} does not support non-boolean outputs.", history="none")
 
 
 for _op in (comparison.isnan, comparison.isinf, comparison.isfinite):
@@ -197,12 +197,12 @@ def _logical(op: Operator) -> None:
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f"{op.__doc__} Broadcast; of any dtypes."
-    declare(function, in_place=InPlace(recorded=False, captured=ARITHMETIC), out=Out(derivative=False))
+    declare(function, in_place=InPlace(recorded=False, captured=ARITHMETIC), out=Out(history="none"))
 
 
 for _op in (comparison.logical_and, comparison.logical_or, comparison.logical_xor):
     _logical(_op)
-declare(unary(comparison.logical_not), in_place=InPlace(recorded=False), out=Out(derivative=False))
+declare(unary(comparison.logical_not), in_place=InPlace(recorded=False), out=Out(history="none"))
 
 
 def _bitwise(op: Operator, kernel: str, *refused: int) -> Callable[[Any, Any], Tensor]:

@@ -368,7 +368,7 @@ def _without(x: Tensor, axis: int) -> tuple[int, ...]:
     return shape[:axis] + shape[axis + 1 :]
 
 
-_INDEXED = Out(EXPECTED, apart=True, first=True)
+_INDEXED = Out(EXPECTED, apart="but the first")
 
 
 @public("torch", "Tensor", in_place=InPlace(apart="strictly", captured="index_add_"), out=_INDEXED)

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tapegrad.bindings.bounds import negative, not_in_unit_interval, not_nonnegative, refuse_elements
-from tapegrad.bindings.declarations import MADE, Out
+from tapegrad.bindings.declarations import MADE, Computes, Out
 from tapegrad.bindings.factory import (
     OPTIONS,
     Target,
@@ -339,7 +339,7 @@ _BERNOULLI = "bernoulli_tensor_cpu_self_"
 
 @public(
     "torch", "Tensor",
-    out=Out(random=True, resizes=True, resized="", converts=True, computes=BOOL, kernel=_BERNOULLI, real=True),
+    out=Out(random=True, resizes=True, resized="", computes=Computes(BOOL, _BERNOULLI, real=True, converts=True)),
 )
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     """1 with the probability that ``input`` has there, else 0; with a number ``p``, that probability everywhere.
@@ -373,7 +373,7 @@ def _bernoulli_of_number(input: Tensor, p: Any, generator: Any) -> Tensor:
 
 @public(
     "torch", "Tensor",
-    out=Out("multinomial expects Long tensor out, got: {O}", derivative=False, resized="", random=True),
+    out=Out("multinomial expects Long tensor out, got: {O}", history="none", resized="", random=True),
 )  # fmt: skip
 def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices of the last dimension of ``input`` (1-dim or 2-dim), drawn in proportion to its elements.

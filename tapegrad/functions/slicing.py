@@ -114,7 +114,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return on_copied_memory(slicing.select_scatter(input, src, index, axis=axis), input)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED, unknown=True))
+@public("torch", "Tensor", out=Out(EXPECTED, history="unknown"))
 @not_of_integers
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
@@ -189,7 +189,7 @@ def _of_diag(arguments: tuple, target: dtype) -> str:
     return EXPECTED if fits else "diag: result type {R} can't be cast to the desired out= type {O}"
 
 
-@public("torch", "Tensor", out=Out(_of_diag, unknown=True))
+@public("torch", "Tensor", out=Out(_of_diag, history="unknown"))
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix's diagonal, or the matrix that has a vector on its diagonal; a new tensor.
 

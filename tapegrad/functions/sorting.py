@@ -198,7 +198,7 @@ def for_each_example(function: Callable[[np.ndarray], np.ndarray], tensor: Tenso
 @public(
     "torch", "Tensor",
     out=Out(
-        "nonzero: Expected out tensor to have scalar type {R} but got scalar type{O}", derivative=False,
+        "nonzero: Expected out tensor to have scalar type {R} but got scalar type{O}", history="none",
         single="nonzero does not support the out kwarg when as_tuple is True",
     ),
 )  # fmt: skip
@@ -261,7 +261,7 @@ def _scalar(value: Any, like: Tensor) -> Tensor:
 _FOUND_PLACES = Out(
     "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
     "whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is False",
-    derivative=False,
+    history="none",
 )
 
 
@@ -372,7 +372,7 @@ def _bounds_of_examples(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
 @public(
     "torch", "Tensor", out=Out(
         "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}",
-        derivative=False,
+        history="none",
     ),
 )  # fmt: skip
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:

@@ -44,7 +44,7 @@ def of_input(op: Operator) -> Callable:
 def declare_as_special(function: Callable, op: Operator) -> None:
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = function.__doc__ or op.__doc__
-    public("special", out=Out(derivative=bool(op.formulas)))(function)
+    public("special", out=Out(history="refused" if op.formulas else "none"))(function)
 
 
 declare_as_special(of_input(special.erfcx), special.erfcx)

@@ -238,7 +238,7 @@ def _largest_finite(name: str) -> float:
 # -- complex numbers ---------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", out=Out(FOUND, unknown=True))
+@public("torch", "Tensor", out=Out(FOUND, history="unknown"))
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; of a real tensor, the tensor itself."""
     return ops.conj_physical(input) if input.dtype.is_complex else input
