@@ -266,11 +266,12 @@ def wrapped(
             return function(*args, **named)
         except Exception as error:
             asked_of = takes.asked_first(args, kwargs, classes) if late and overridable else None
-            if asked_of is None:
-                again = takes.explain(error, args, kwargs)
-                if again is None:
-                    raise
-        return wrapper(*again[0], **again[1]) if asked_of is None else takes.handed_over(shown, args, kwargs, asked_of)
+            again = takes.explain(error, args, kwargs) if asked_of is None else (args, kwargs)
+            if again is None:
+                raise
+        if asked_of is not None:
+            return takes.handed_over(shown, args, kwargs, asked_of)
+        return wrapper(*again[0], **again[1])
 
     shown = settled(function, wrapper) if is_settled else wrapper
     shown.__name__ = shown.__qualname__ = takes.called
