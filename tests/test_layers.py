@@ -72,7 +72,7 @@ ORDERS = {
     "ops": OPS,
     "bindings": [
         "arguments", "bounds", "matrix_checks", "casting", "layouts", "naming", "return_types", "viewing",  # checks
-        "parser_table", "parser", "declarations", "handing", "shortcuts", "registry",  # how a function is declared
+        "handing", "parser_table", "parser", "declarations", "shortcuts", "registry",  # how a function is declared
         "scalars", "dunders", "factory", "capsules", "windows", "together",  # what families are declared with
         "attributes", "memory", "storages", "storage_methods", "generator", "settings",  # state that users see and set
         "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "inplace_out", "placement",

@@ -16,7 +16,8 @@ from tapegrad.bindings.dunders import AUGMENTED, Asks, named, operator
 from tapegrad.bindings.inplace_fast_path import fast_method, no_operand, one_operand
 from tapegrad.bindings.inplace_memory import last_written, refuse_shared_parts, shows_the_same
 from tapegrad.bindings.naming import renamed, underivable
-from tapegrad.bindings.parser_table import FUNCTIONS
+from tapegrad.bindings.parser import chosen, overloads_of
+from tapegrad.bindings.parser_table import FUNCTIONS, NUMBERS_AS_TENSORS
 from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, shown_as, wrapped
 from tapegrad.bindings.scalars import cast_number, element, is_number, no_overload, wrong_type
 from tapegrad.bindings.tangents import take_tangent, unwritten_tangent, written_tangent
@@ -109,13 +110,13 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     Raises:
         RuntimeError: the result has another shape or device, or a dtype that can't be cast to the tensor's; or it is
             recorded and the tensor is a view whose creation forbids that; or the tensor was captured by a function
-            transform, in which ``name`` writes to it.
+            transform, in which ``name``, with its overload if it has one, writes to it.
     """
     base = tensor if tensor._view is None else tensor._view.base
     if result._spec.level != base._spec.level:
         result = untransformed(result, base._spec.level)
     if result._spec.level != base._spec.level:
-        refuse_captured(name, tensor, result, _particulars_of(name).captured)
+        refuse_captured(name, tensor, result, _called_by_vmap(name))
     check_result(tensor, result)
     if result.dtype is not tensor.dtype:
         edge, result = result._edge, cast(result, dtype=tensor.dtype)
@@ -150,6 +151,30 @@ def _particulars_of(name: str) -> InPlace:
     """What was declared of an in-place method: with it, or with the function whose variant it is."""
     name = AUGMENTED.get(name, name)
     return IN_PLACE.get(name) or IN_PLACE.get(name.removesuffix("_"), ORDINARY_IN_PLACE)
+
+
+def _called_by_vmap(name: str) -> str | None:
+    method, _, overload = name.partition(".")
+    captured = _particulars_of(method).captured
+    return captured if captured is None or isinstance(captured, str) else captured.get(overload)
+
+
+def overload_of(name: str, variant: InPlace, args: tuple, kwargs: dict[str, Any]) -> str:
+    """The name of an in-place variant with that of PyTorch's overload which takes these arguments.
+
+    >>> overload_of("pow_", InPlace(), (2,), {}), overload_of("atan2_", InPlace(), (2,), {})
+    ('pow_.Scalar', 'atan2_')
+    """
+    if callable(variant.overloads):
+        overload = variant.overloads(*args, **kwargs)
+    else:
+        overloads = overloads_of(name, True)
+        if sum(not one.hidden for one in overloads) < 2 and name not in NUMBERS_AS_TENSORS:
+            return name
+        kinds = {given.type for given in chosen(overloads, args, kwargs)[0].parameters if not given.by_name}
+        of_number, of_tensor = variant.overloads
+        overload = of_number if "Number" in kinds else of_tensor if "Tensor" in kinds else ""
+    return f"{name}.{overload}" if overload else name
 
 
 def _become_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
@@ -204,7 +229,8 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
         before = before_write(self)
         result = function(before, *args, **kwargs)
-        return become(self, _particular(variant, name, self, before, result) if particular else result, name)
+        called = overload_of(name, variant, args, kwargs) if thread.modes.level else name
+        return become(self, _particular(variant, name, self, before, result) if particular else result, called)
 
     method.__doc__ = f"In-place version of ``{AUGMENTED.get(name) or name.rstrip('_')}``."
     method = wrapped(method, name, kind="method")
@@ -298,10 +324,10 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
         value = element(value, self.dtype, self.shape)
         refuse_in_place(self, overlapping=True)
-        return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"), "fill_")
+        return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"), "fill_.Scalar")
     refuse_in_place(self)
     _check_filling(value)
-    return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"), "fill_")
+    return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"), "fill_.Tensor")
 
 
 @fast_method(no_operand, assignment.zero)

@@ -266,7 +266,8 @@ def become_view(self: Tensor, name: str, op: Any, *numbers: int, **settings: Any
     """
     result = op(before_write(self), *numbers, **settings)
     if result._spec.level != self._spec.level:
-        refuse_captured(f"{op.name}_", self, result)
+        called, _, overload = op.aten.partition(".")
+        refuse_captured(f"{called}_.{overload}" if overload.startswith("dim") else f"{called}_", self, result)
     spot = MOVES[op](geometry_of(self), *numbers, **settings)
     assert spot is not None
     turned(self, result, spot, name)

@@ -39,7 +39,7 @@ def _of_matmul(arguments: tuple, target: dtype) -> str:
     return _NOT_DOT if all(tensor.ndim == 1 for tensor in arguments) else EXPECTED
 
 
-@public("torch", "Tensor", "linalg", out=Out(_of_matmul, called="mm", named="matmul"), is_settled=True)
+@public("torch", "Tensor", "linalg", out=Out(_of_matmul, called=("mm", "matmul")), is_settled=True)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product; a vector is a row on the left and a column on the right, more dimensions are batches.
 
@@ -298,7 +298,7 @@ def _check_groups(mat_a: Tensor, mat_b: Tensor, offs: Tensor | None, bias: Any, 
         ))  # fmt: skip
 
 
-@public("torch", "functional", out=Out(_NOT_TENSORDOT, copied=True, unlisted=True))
+@public("torch", "functional", out=Out(_NOT_TENSORDOT, history="copied", unlisted=True))
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sums of products along pairs of dimensions: the last ``dims`` of ``a`` with the first of ``b``, or two lists.
 

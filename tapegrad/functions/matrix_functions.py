@@ -27,7 +27,7 @@ from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
 
 
-@public("linalg", "torch", "Tensor", out=Out(called="mm", named="matmul"))
+@public("linalg", "torch", "Tensor", out=Out(called=("mm", "matmul")))
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """Square matrices (..., k, k) multiplied by themselves; inverted first if ``n`` is negative.
 

@@ -88,7 +88,7 @@ def native_batch_norm(
     )
 
 
-@public("torch", out=Out(_OTHER_DTYPE, unknown=True))
+@public("torch", out=Out(_OTHER_DTYPE, history="unknown"))
 def _native_batch_norm_legit(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Any, running_var: Any,
     training: Any, momentum: float = 0.0, eps: float | None = None,

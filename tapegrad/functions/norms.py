@@ -136,7 +136,7 @@ def check_matrix_dims(x: Tensor, dim: Any) -> tuple[int, int]:
     return first, second
 
 
-@public("linalg", out=Out(copied=True))
+@public("linalg", out=Out(history="copied"))
 def matrix_norm(
     input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
@@ -197,7 +197,7 @@ def _of_singular_values(x: Tensor, ord: Any, rows: int, columns: int, keepdim: b
     return permuted(unsqueeze(result, -1), [places[axis] for axis in range(x.ndim)])
 
 
-@public("linalg", name="norm", out=Out(EXPECTED, copied=True))
+@public("linalg", name="norm", out=Out(EXPECTED, history="copied"))
 def linalg_norm(
     input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:

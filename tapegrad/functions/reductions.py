@@ -9,7 +9,7 @@ from typing import Any
 
 from tapegrad.bindings import return_types
 from tapegrad.bindings.arguments import not_implemented, shape_of_arguments, wrap_dim, wrap_dims
-from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, Out
+from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, Computes, Out
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import common_dtype
 from tapegrad.execution import dtypes
@@ -149,7 +149,7 @@ def _not_of_mean(arguments: tuple, target: dtype) -> str | None:
     return "mean.dtype_out(): input types can't be cast to the desired output type {O}" if len(arguments) == 1 else None
 
 
-@public("torch", "Tensor", out=Out(cast=_not_of_mean, computes=FLOATING), is_settled=True)
+@public("torch", "Tensor", out=Out(cast=_not_of_mean, computes=Computes(FLOATING)), is_settled=True)
 def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype | None = None) -> Tensor:
     """The arithmetic mean of all elements, or over ``dim``; of nothing, nan.
 
@@ -174,7 +174,7 @@ def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype
     return reductions.mean(input, axis=several_dims("mean", dim, input.ndim), keepdims=keepdim, dtype=dtype)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED, computes=FLOATING, kernel="nansum_cpu", real=True))
+@public("torch", "Tensor", out=Out(EXPECTED, computes=Computes(FLOATING, "nansum_cpu", real=True)))
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The sum over ``dim`` (or of all) of the elements that are not nan.
 
@@ -190,7 +190,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
     return reductions.nansum(input, axis=several_dims("nansum", dim, input.ndim), keepdims=keepdim, dtype=dtype)
 
 
-@public("torch", "Tensor", out=Out(computes=FLOATING, kernel="nansum_cpu", real=True, called="nansum"))
+@public("torch", "Tensor", out=Out(computes=Computes(FLOATING, "nansum_cpu", real=True), called="nansum"))
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The mean over ``dim`` (or of all) of the elements that are not nan.
 
@@ -243,7 +243,7 @@ def _no_truth(name: str, arguments: tuple, target: dtype) -> str | None:
     return None if target in (dtypes.bool, dtypes.uint8) else f"{name} only supports bool tensor for result, got: {{O}}"
 
 
-@public("torch", "Tensor", out=Out(partial(_no_truth, "all"), derivative=False), is_settled=True)
+@public("torch", "Tensor", out=Out(partial(_no_truth, "all"), history="none"), is_settled=True)
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements, or all over ``dim``, are nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
 
@@ -253,7 +253,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _truth("all", reductions.all, input, dim, keepdim)
 
 
-@public("torch", "Tensor", out=Out(partial(_no_truth, "any"), derivative=False), is_settled=True)
+@public("torch", "Tensor", out=Out(partial(_no_truth, "any"), history="none"), is_settled=True)
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element, or any over ``dim``, is nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
 
@@ -423,7 +423,7 @@ def _position(name: str, operator: Callable, input: Tensor, dim: Any, keepdim: b
     return operator(input, axis=axis, keepdims=keepdim)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED, derivative=False), is_settled=True)
+@public("torch", "Tensor", out=Out(EXPECTED, history="none"), is_settled=True)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first largest element over ``dim``, or in the flattened tensor; nan is the largest.
 
@@ -437,7 +437,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return _position("argmax", reductions.argmax, input, dim, keepdim)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED, derivative=False), is_settled=True)
+@public("torch", "Tensor", out=Out(EXPECTED, history="none"), is_settled=True)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first smallest element over ``dim``, or in the flattened tensor; nan is the smallest.
 

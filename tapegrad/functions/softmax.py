@@ -33,7 +33,7 @@ def _softmax(name: str, operator: Callable, input: Tensor, dim: Any, wanted: dty
     return operator(input, axis=axis)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED, unknown=True), is_settled=True)
+@public("torch", "Tensor", out=Out(EXPECTED, history="unknown"), is_settled=True)
 def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     """``exp(input)`` over its sum along ``dim``, computed in ``dtype`` if that is given; nan where all are -inf.
 
@@ -43,7 +43,7 @@ def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     return _softmax("softmax", ops.softmax, input, dim, dtype)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED, unknown=True), is_settled=True)
+@public("torch", "Tensor", out=Out(EXPECTED, history="unknown"), is_settled=True)
 def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     """The logarithm of ``softmax``, without forming it.
 

@@ -44,7 +44,7 @@ def of_input(op: Operator) -> Callable:
 def declare_as_special(function: Callable, op: Operator) -> None:
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = function.__doc__ or op.__doc__
-    public("special", out=Out(derivative=bool(op.formulas)))(function)
+    public("special", out=Out(history="refused" if op.formulas else "none"))(function)
 
 
 declare_as_special(of_input(special.erfcx), special.erfcx)
@@ -174,7 +174,7 @@ def ndtr(input: Tensor) -> Tensor:
 # -- of two ------------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(overloads=("Scalar_Other", "Tensor")))
 def xlogy(input: Any, other: Any) -> Tensor:
     """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
     x, y = operands("xlogy", input, other, floating_operand)

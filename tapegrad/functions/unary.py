@@ -143,7 +143,9 @@ declare(unary(ops.deg2rad, {COMPLEX: (RuntimeError, "deg2rad is not supported fo
 declare(unary(ops.rad2deg, {COMPLEX: (RuntimeError, "rad2deg is not supported for complex tensors.")}))
 
 
-@public("torch", "Tensor", out=Out(FOUND))
+@public(
+    "torch", "Tensor", out=Out(FOUND), in_place=InPlace(overloads=lambda **given: "decimals" if given else "")
+)  # fmt: skip
 def round(input: Tensor, *, decimals: int = UNSET) -> Tensor:
     """The nearest whole number, the even one of two; with ``decimals``, rounded to so many digits after the point.
 
@@ -236,7 +238,7 @@ def _largest_finite(name: str) -> float:
 # -- complex numbers ---------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", out=Out(FOUND, unknown=True))
+@public("torch", "Tensor", out=Out(FOUND, history="unknown"))
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; of a real tensor, the tensor itself."""
     return ops.conj_physical(input) if input.dtype.is_complex else input

@@ -314,3 +314,41 @@ def test_hooks_around_transforms():
         return account
 
     agree(run)
+
+
+NAMES = """
+c.add_(t);c.add_(2);c += 1;c *= t;c.sub_(t);c.subtract_(t);c.multiply_(2);c.divide_(2);c.true_divide_(2);c.div_(t)
+c.div_(t, rounding_mode="floor");c.div_(2, rounding_mode="floor");c.floor_divide_(2);c //= t;c.pow_(t);c.pow_(2);c **= t
+c.eq_(2);c.eq_(t);c.not_equal_(2);c.lt_(t);c.greater_(t);c.remainder_(2);c %= 2;c.fmod_(t);c.copysign_(2);c.xlogy_(t)
+c.xlogy_(2);c.lerp_(t, 0.5);c.lerp_(c, t);c.clamp_(t);c.clamp_(0);c.clamp_(max=1.0);c.clip_(t);c.clamp_min_(1)
+c.clamp_min_(t);c.clamp_max_(t);c.fill_(1);c.fill_(t.sum());c.zero_();c.copy_(t);c[0] = t.sum();c[L] = t;c.round_()
+c.round_(decimals=2);c.masked_fill_(c > 0, 1.0);c.masked_fill_(c > 0, t.sum());c.masked_fill_(t > 2, 1.0)
+c.index_fill_(0, L, 1.0);c.index_fill_(0, L, t.sum());c.scatter_(0, L, t);c.scatter_(0, L, 1.0);c.index_copy_(0, L, t)
+c.scatter_(0, L, t, reduce="add");c.scatter_(0, L, 1.0, reduce="add");c.scatter_reduce_(0, L, t, "sum");c.hypot_(t)
+c.index_add_(0, L, t);c.random_();c.random_(3);c.random_(1, 3);c.uniform_();c.bernoulli_(0.5);c.squeeze_();c.squeeze_(0)
+c.t_();c.unsqueeze_(0);c.atan2_(t);c.arctan2_(t);c.addcmul_(t, t);c.sigmoid_();c.nan_to_num_();c.logical_not_()
+i &= 1;i &= i;i.bitwise_and_(1);i.bitwise_or_(i);i <<= 1;i.gcd_(i)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:The reduce argument of torch.scatter")
+@pytest.mark.parametrize("transform", ["grad", "vmap"])
+def test_names_in_refusals(transform):
+    """Of what was captured: messages name the overload that was called, those of ``vmap`` do not."""
+
+    def account(torch):
+        names = {"torch": torch, "L": torch.tensor([0, 1, 2]), "c": torch.ones(3), "i": torch.ones(3).long()}
+        x = torch.arange(1.0, 4.0) if transform == "grad" else torch.arange(1.0, 7.0).reshape(2, 3)
+        told = []
+        for line in NAMES.strip().replace("\n", ";").split(";"):
+            if transform == "vmap" and " t" not in line.replace("(", " "):
+                continue
+
+            def function(t, line=line):
+                exec(line, {**names, "t": t})
+                return t.sum()
+
+            told.append([line, attempt(lambda function=function: getattr(torch.func, transform)(function)(x))])
+        return [told, names["c"], names["i"]]
+
+    agree(account)

@@ -1,5 +1,7 @@
 """Sorting, ranks, searching, counting, distinct elements, against PyTorch."""
 
+import math
+
 import numpy as np
 import pytest
 from case_tables import cases
@@ -137,6 +139,16 @@ def test_distinct_rows_with_nans(size):
         for function in (torch.unique, torch.unique_consecutive):
             for dim in (0, 1):
                 yield [part.tolist() for part in function(x, return_inverse=True, return_counts=True, dim=dim)]
+
+    agree(lambda torch: str(list(program(torch))))
+
+
+def test_distinct_narrow_numbers_among_nans():
+    def program(torch):
+        for dtype in (torch.bfloat16, torch.float16):
+            x = torch.tensor([math.nan, 1.0, math.nan, 0.0, 1.0, math.inf, -1.0, math.nan], dtype=dtype)
+            for function, of in ((torch.unique, x), (torch.unique_consecutive, x), (torch.unique, -x)):
+                yield [part.tolist() for part in function(of, return_inverse=True, return_counts=True)]
 
     agree(lambda torch: str(list(program(torch))))
 
