@@ -49,7 +49,7 @@ from benchmarks.report import (
     worst,
 )
 from benchmarks.timing import take_turns
-from benchmarks.workloads import HESSIAN, workloads
+from benchmarks.workloads import HESSIAN, MODEL_ALONE, workloads
 
 BUDGET = 6.0
 """Seconds after which a contestant has been measured often enough, if that was three times."""
@@ -196,7 +196,10 @@ def of_what_runs_at_once(found: Modules, rounds: int, quick: bool, only: str) ->
 def of_compiled(rounds: int, quick: bool, only: str) -> dict[str, Any]:
     """Measure compiled steps beside the same by ``jax.jit``, and print what was found."""
     names = [name for name in targets.REPLAYED if only in name]
-    return on_a_core(names, [COMPILED, JAX_JIT], rounds, quick, targets.compiled_rows)
+    whole = on_a_core(names, [COMPILED, JAX_JIT], rounds, quick, targets.compiled_rows)
+    names = [name for name in MODEL_ALONE.values() if only in name]
+    models = on_a_core(names, [IMMEDIATE, JAX_JIT], rounds, quick, targets.model_rows)
+    return {key: whole[key] + models[key] for key in whole}
 
 
 def on_a_core(
