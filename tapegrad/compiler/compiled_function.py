@@ -12,6 +12,7 @@ from tapegrad.autograd.laid_out import without_gaps
 from tapegrad.compiler.backward_programs import Backward
 from tapegrad.compiler.capture import Capture
 from tapegrad.compiler.joint_graph import Joint, leaving
+from tapegrad.compiler.rebuilt_graph import rebuilt
 from tapegrad.dispatch.accumulation import WorkerOfDevice, gradient_edge
 from tapegrad.dispatch.saved import check_version, modified, second_backward, was_written
 from tapegrad.execution.capturing import capturing
@@ -105,7 +106,7 @@ class CompiledFunctionBackward(Node):
         """The graph of operators that it stands for: the edges of its outputs, and those where gradients leave it."""
         backward = self.backward
         inputs = dict(zip(backward.stage.inputs, self.tensors, strict=True))
-        return backward.joint.rebuilt(backward.number, values, inputs, self.next_edges, direct)
+        return rebuilt(backward.joint, backward.number, values, inputs, self.next_edges, direct)
 
     def release_variables(self) -> None:
         self.kept, self.tensors = thread.backward_call, ()
