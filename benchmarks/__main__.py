@@ -50,7 +50,7 @@ from benchmarks.report import (
     worst,
 )
 from benchmarks.timing import take_turns
-from benchmarks.workloads import HESSIAN, workloads
+from benchmarks.workloads import HESSIAN, MODEL_ALONE, workloads
 
 BUDGET = 6.0
 """Seconds after which a contestant has been measured often enough, if that was three times."""
@@ -198,7 +198,10 @@ def of_compiled(found: Modules, rounds: int, quick: bool, only: str) -> dict[str
     """Measure compiled steps beside the same by ``jax.jit`` and PyTorch, and print what was found."""
     modes = [mode for mode in (COMPILED, JAX_JIT, EAGER) if mode in available(found)]
     names = [name for name in targets.REPLAYED if only in name]
-    results = on_a_core(names, modes, rounds, quick, targets.compiled_rows)
+    whole = on_a_core(names, modes, rounds, quick, targets.compiled_rows)
+    models = [name for name in MODEL_ALONE.values() if only in name]
+    alone = on_a_core(models, [IMMEDIATE, JAX_JIT], rounds, quick, targets.model_rows)
+    results = {key: whole[key] + alone[key] for key in whole}
     with on_one_core():
         started = first_replays.first_replays([name for name in targets.COMPILED_ONCE if only in name], quick)
     rows = [] if quick else targets.first_replay_rows(started)

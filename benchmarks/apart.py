@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.cases import Case, workload_case
 from benchmarks.contest import MODES, Workload
 from benchmarks.timing import Contestant
-from benchmarks.workloads import compiled_workloads, workloads
+from benchmarks.workloads import compiled_workloads, model_workloads, workloads
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Apart(Contestant):
 
 def named(workload: str, small: bool) -> Workload:
     """A workload by its name."""
-    return (workloads(small) | compiled_workloads(small))[workload]
+    return (workloads(small) | compiled_workloads(small) | model_workloads(small))[workload]
 
 
 def answer(name: str, connection: Connection) -> Any:

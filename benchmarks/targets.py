@@ -169,6 +169,14 @@ def first_replay_rows(found: Mapping[str, Mapping[str, Mapping[str, float]]]) ->
     return promised
 
 
+def model_rows(timings: Mapping[str, Mapping[str, Timing]]) -> list[Row]:
+    """The promises about steps of which the model is compiled, as ``compiled_rows``."""
+    return [
+        row(f"{name}, one core: {IMMEDIATE} / {JAX_JIT}", of[IMMEDIATE].least_ratio_to(of[JAX_JIT]), 1.15)
+        for name, of in timings.items()
+    ]
+
+
 def length_rows(measured: Mapping[str, Mapping[str, Mapping[str, float] | None]]) -> list[Row]:
     """The promises about new lengths: ``measured[net][contestant]``; infinite for who has not ended."""
     never = {"new": inf, "lengths": 0}

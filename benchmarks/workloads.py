@@ -36,6 +36,9 @@ ADAMW, HESSIAN = "transformer block with AdamW", "Hessian-vector product"
 RESNET, UNET, GPT = "ResNet", "UNet", "GPT with AdamW"
 GPT2, GPT2_HALF = "GPT-2-small blocks, float32", "GPT-2-small blocks, bfloat16"
 
+MODEL_ALONE = {name: f"{name}, the model compiled" for name in (MLP, CONV_NET, TRANSFORMER)}
+"""Steps in which only the model and its loss are compiled: the backward pass is a second program."""
+
 FLOOR, TWO_FLOORS = "a bare XLA call each", "two bare XLA calls each"
 
 STEPS = {MLP: 40, CONV_NET: 16, LSTM: 4, TRANSFORMER: 12}
@@ -52,12 +55,17 @@ TITLES = {
 """What the report calls the full-sized ones."""
 
 
-def training(model: Model, torch: Any, device: str) -> Program:
-    """A step of SGD in PyTorch's language; it returns the loss."""
+def training(model: Model, torch: Any, device: str, compiles: bool = False) -> Program:
+    """A step of SGD in PyTorch's language; it returns the loss. ``compiles``: the model, and nothing else."""
     parameters, buffers, data = tensors(model, torch, device)
 
+    def forward(*data: Any) -> Any:
+        return model.torch(torch, parameters, buffers, data)
+
+    compute = torch.compile(forward) if compiles else forward
+
     def step(*data: Any) -> Any:
-        loss = model.torch(torch, parameters, buffers, data)
+        loss = compute(*data)
         loss.backward()
         with torch.no_grad():
             for parameter in parameters:
@@ -82,6 +90,12 @@ def jax_training(model: Model) -> Pure:
 def of_model(title: str, model: Model, steps: int = 1) -> Workload:
     """Steps of training of a model."""
     return Workload(title, "ms a step", 1e3, partial(training, model), partial(jax_training, model), steps=steps)
+
+
+def with_model_compiled(title: str, model: Model, steps: int = 1) -> Workload:
+    """Steps of training of a model that is compiled, with the rest as it stands."""
+    program = partial(training, model, compiles=True)
+    return Workload(title, "ms a step", 1e3, program, partial(jax_training, model), steps=steps)
 
 
 def chain(length: int, steps: int) -> Workload:
@@ -142,6 +156,15 @@ def compiled_workloads(small: bool = False) -> dict[str, Workload]:
         RESNET: of_model(titles[0], deep[0]),
         UNET: of_model(titles[1], deep[1]),
         GPT: second_order.with_adamw(titles[2], deep[2], 4),
+    }
+
+
+def model_workloads(small: bool = False) -> dict[str, Workload]:
+    """Steps of which the model is compiled, by the names under which there are targets."""
+    models = SMALL_MODELS if small else MODELS
+    titles = {name: title if small else f"{TITLES[name]}, the model compiled" for name, title in MODEL_ALONE.items()}
+    return {
+        MODEL_ALONE[name]: with_model_compiled(title, models[name], STEPS[name]) for name, title in titles.items()
     }
 
 

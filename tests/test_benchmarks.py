@@ -51,6 +51,7 @@ from benchmarks.workloads import (
     TWO_FLOORS,
     UNET,
     compiled_workloads,
+    model_workloads,
     of_model,
     workloads,
 )
@@ -91,6 +92,14 @@ def same(ours, theirs):
 @pytest.mark.parametrize("name", SMALL)
 def test_a_workload_is_the_same_in_every_mode_of_ours(name, mode, compiled_by_jax):
     same(after_two_steps(name, mode), compiled_by_jax[name])
+
+
+@pytest.mark.parametrize("name", model_workloads(small=True))
+def test_a_step_with_a_compiled_model_is_the_same_in_jax(name):
+    workload = replace(model_workloads(small=True)[name], steps=4)
+    ours, theirs = (MODES[mode](workload, mode) for mode in (IMMEDIATE, JAX_JIT))
+    ours.run(), theirs.run()
+    same(ours.numbers(), theirs.numbers())
 
 
 @pytest.mark.ring("full")

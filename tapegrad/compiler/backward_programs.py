@@ -16,6 +16,7 @@ from tapegrad.autograd.currencies import RecordedValues
 from tapegrad.autograd.running import engine
 from tapegrad.compiler.capture import Capture, DataDependentError, captured
 from tapegrad.compiler.joint_graph import Joint
+from tapegrad.compiler.rebuilt_graph import rebuilt
 from tapegrad.compiler.residuals import residuals
 from tapegrad.execution.step_executable import StepExecutable
 from tapegrad.execution.values import NUMBERS, DeferredValue, aval, known_array, materialized
@@ -142,7 +143,7 @@ class Backward:
         count, kept = sum(defined), len(self.places())
         values = self._remade(given[count : count + kept], capture)
         inputs = dict(zip(self.stage.inputs, given[count + kept :], strict=True))
-        outputs, ends = self.joint.rebuilt(self.number, values.__getitem__, inputs, (None,) * len(wanted))
+        outputs, ends = rebuilt(self.joint, self.number, values.__getitem__, inputs, (None,) * len(wanted))
         roots = [edge for edge, there in zip(outputs, defined, strict=True) if there]
         targets = [edge for edge, want in zip(ends, wanted, strict=True) if want]
         found = iter(engine.execute(roots, given[:count], True, False, False, targets, RecordedValues, _always))  # type: ignore[arg-type]

@@ -8,9 +8,11 @@ from typing import Any
 
 from tapegrad.autograd.differentiate import run_backward
 from tapegrad.autograd.edges import GradientEdge
+from tapegrad.autograd.laid_out import without_gaps
 from tapegrad.compiler.backward_programs import Backward
 from tapegrad.compiler.capture import Capture
 from tapegrad.compiler.joint_graph import Joint, leaving
+from tapegrad.compiler.rebuilt_graph import rebuilt
 from tapegrad.dispatch.accumulation import WorkerOfDevice, gradient_edge
 from tapegrad.dispatch.saved import check_version, modified, second_backward, was_written
 from tapegrad.execution.capturing import capturing
@@ -19,6 +21,7 @@ from tapegrad.execution.step_executable import StepExecutable
 from tapegrad.execution.values import materialized
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node, next_sequence_nr
+from tapegrad.tensor.geometry import overlaps_itself
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of, version_of
 
@@ -103,7 +106,7 @@ class CompiledFunctionBackward(Node):
         """The graph of operators that it stands for: the edges of its outputs, and those where gradients leave it."""
         backward = self.backward
         inputs = dict(zip(backward.stage.inputs, self.tensors, strict=True))
-        return backward.joint.rebuilt(backward.number, values, inputs, self.next_edges, direct)
+        return rebuilt(backward.joint, backward.number, values, inputs, self.next_edges, direct)
 
     def release_variables(self) -> None:
         self.kept, self.tensors = thread.backward_call, ()
@@ -216,9 +219,10 @@ class Histories:
 
 
 def taken_apart(outputs: Iterable[Tensor]) -> list[tuple[Tensor, Spec, dict[str, Any]]]:
-    """Make outputs that are views of what nobody else has no views any more; gives what they were.
+    """Make outputs that are views of what nobody else has no views any more, as PyTorch does; gives what they were.
 
-    Several views of one tensor stay views, unless they were made as its parts.
+    Several views of one tensor stay views, unless they were made as its parts, and so do those that show one element
+    of it several times.
     """
     by_base: dict[int, list[Tensor]] = {}
     for leaf in outputs:
@@ -226,16 +230,24 @@ def taken_apart(outputs: Iterable[Tensor]) -> list[tuple[Tensor, Spec, dict[str,
             by_base.setdefault(id(leaf._view.base), []).append(leaf)
     before = []
     for views in by_base.values():
-        alone = len(views) == 1 or all(view._view.creation == "multi_output" for view in views)  # type: ignore[union-attr]
         held = getrefcount(views[0]._view.base) - len(views)  # type: ignore[union-attr]
-        written = views[0]._storage is not None and views[0]._storage.written
-        if alone and held == 1 and not written:  # getrefcount's
+        if held == 1 and _are_apart(views):  # getrefcount's
             before += [(view, view._spec, dict(view.__dict__)) for view in views]
     for view, spec, _ in before:
         view._value = value_of(view)
-        view._spec = spec.fresh
+        view._spec = without_gaps(spec.fresh, spec.strides)
         view.__dict__.clear()
     return before
+
+
+def _are_apart(views: list[Tensor]) -> bool:
+    """Whether no two elements of some views of one tensor are one."""
+    for view in views:
+        storage, strides = view._storage, view._spec.strides
+        written = storage is not None and storage.written
+        if written or (strides is not None and overlaps_itself(tuple(view.shape), strides)):
+            return False
+    return len(views) == 1 or all(view._view.creation == "multi_output" for view in views)  # type: ignore[union-attr]
 
 
 def _place(leaf: Tensor, edge: Edge) -> None:

@@ -94,7 +94,7 @@ class Replay:
         """Whether this call is still made at once: its program, or one of a backward pass, is being compiled."""
         if self._histories is None:
             return self.executable.waits
-        return any([executable.waits for executable in (self.executable, *self._histories.programs)])  # each counts
+        return max([executable.waits for executable in (self.executable, *self._histories.programs)])  # each counts
 
     @property
     def calls_left(self) -> float:

@@ -149,7 +149,8 @@ class SideEffects(NamedTuple):
     @property
     def grades(self) -> bool:
         """Whether gradients of leaves were replaced or written to."""
-        return bool(self.graded) or any(one.source.grad for one in (*self.written, *self.counted))
+        sources = [*(one.source for one in self.written), *(one.source for one in self.counted)]
+        return bool(self.graded) or any(source.grad for source in sources)
 
     def same(self, other: SideEffects) -> bool:
         """Whether the same is left behind, in the same places."""

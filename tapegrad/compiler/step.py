@@ -208,8 +208,10 @@ def compile(
     it does nothing but compute with tensors, and what it reads besides its arguments has not changed: ``report()`` of
     what is returned says how often that was so, and what has prevented it. On a CPU no call waits for the compiler: the
     program takes over after a number of calls that should take as long as to compile it
-    (``torch.execution.wait_for_compiler()`` has it do so at once). An interrupt (ctrl-C) loses nothing: a step
-    that was replayed has then been made, or not; where Python was run, all is as far as that had come.
+    (``torch.execution.wait_for_compiler()`` has it do so at once). Tensors that leave a call with a history have one
+    node, ``CompiledFunctionBackward``, whose backward pass is a program, too: so a model, or a loss, may be compiled
+    alone. An interrupt (ctrl-C) loses nothing: a step that was replayed has then been made, or not; where Python was
+    run, all is as far as that had come.
 
     Raises:
         RuntimeError: a backend or a mode that PyTorch has not; both a mode and options.

@@ -253,13 +253,14 @@ def an_output_without_a_gradient_where_that_would_be_nan(wrap):
 @program
 def views_that_come_out(wrap):
     model = net(nn.Linear(3, 4))
-    compiled = wrap(lambda x: (model(x).squeeze(-1)[1:], *model(x).t().chunk(2)))
+    compiled = wrap(lambda x: (model(x).squeeze(-1)[1:], *model(x).t().chunk(2), model(x)[:, -1], model(x).view(2, -1)))
 
     def call(number):
         model.zero_grad()
-        first, *parts = compiled(rows(number))
-        (first.sum() + (parts[1] ** 2).sum()).backward()
-        return [one.detach().clone() for one in (first, *parts)]
+        first, *others = given = compiled(rows(number))
+        first.mul_(2)
+        (first.sum() + sum((one**2).sum() for one in others[1:])).backward()
+        return [one.detach().clone() for one in given], first.stride(), others[-1].stride()
 
     return call, list(model.parameters())
 
@@ -566,6 +567,19 @@ def an_argument_that_comes_out_detached(wrap):
         x = ramp(3).requires_grad_() * (number + 1)
         double, detached = compiled(x)
         return double.grad_fn.next_functions[0][0] is x.grad_fn, detached.requires_grad
+
+    return call, []
+
+
+@left_to_python
+def an_output_that_shows_one_element_several_times(wrap):
+    compiled = wrap(lambda x: (x * 2).sum().expand(3))
+
+    def call(number):
+        x = ramp(2).requires_grad_()
+        out = compiled(x)
+        out.sum().backward()
+        return x.grad, out.stride()
 
     return call, []
 
