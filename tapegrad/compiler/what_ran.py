@@ -24,7 +24,7 @@ from tapegrad.compiler.allowed import (
     function_is_allowed,
     function_reaches,
 )
-from tapegrad.compiler.code import Mentions, executed, mentions, resolved
+from tapegrad.compiler.code import Mentions, absolute, executed, imported, mentions, resolved
 from tapegrad.compiler.places import Place
 from tapegrad.compiler.trace_rules import (
     HIDDEN,
@@ -41,10 +41,15 @@ from tapegrad.tape.sources import WRITTEN
 USERS, OURS, WRAPPER, LIBRARY, KNOWN = "user's", "ours", "wrapper", "library", "known"
 """Whose code is: searched and watched; searched, but known; a function that stands for others; judged; known."""
 
+IMPORTED = "imported"
+"""The code of a module, or text that a library executes; the user can't do that unseen."""
+
 
 def owner_of(code: CodeType, names: dict) -> str:
     """Whose code is, by the globals of its function."""
     module = str(names.get("__name__") or "")
+    if code.co_name == "<module>":
+        return IMPORTED
     if code.co_filename == WRITTEN or module.startswith("namedtuple_"):
         return KNOWN
     if module in WRAPPING:
@@ -79,6 +84,7 @@ class WhatRan:
         self.refused: str | None = None
         self.reaches = False
         self._judged: set[Any] = set()
+        self._listens = self._stands = self._imports = False
         self._mentions: dict[CodeType, Mentions] = {}
 
     # -- while the call runs
@@ -87,12 +93,18 @@ class WhatRan:
         """A Python function begins."""
         code = frame.f_code
         offsets = self._watched.get(id(code))
-        if offsets is None:
+        if offsets is None or self._imports:
+            if self._imports:
+                return None
             owner = self._owners.get(id(code)) or self._new(code, frame.f_globals)
             if owner != USERS:
-                if owner == LIBRARY and id(code) not in self._judged:
-                    self._judge_code(frame, code)
-                return None
+                if self._listens:  # the user's code has called, and does not go on before that is done
+                    self._listens, self._stands = False, owner == WRAPPER
+                    sys.setprofile(None)
+                    self._judge_code(frame, code, owner)
+                elif self._stands and id(code) not in self._judged:
+                    self._judge_code(frame, code, owner)
+                return self._importing(frame) if owner == IMPORTED else None
             offsets = self._watched[id(code)]
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         add = offsets.add
@@ -100,9 +112,24 @@ class WhatRan:
         def at_instruction(frame: FrameType, event: str, argument: Any) -> Any:
             if event == "opcode":
                 add(frame.f_lasti)
+                if not self._listens:
+                    self._listens = True
+                    sys.setprofile(self.called)
             return at_instruction
 
         return at_instruction
+
+    def _importing(self, frame: FrameType) -> Callable:
+        """A module is imported: what that runs is run once."""
+        self._imports = True
+        frame.f_trace_lines = False
+
+        def at_end(frame: FrameType, event: str, argument: Any) -> Any:
+            if event == "return":
+                self._imports = False
+            return at_end
+
+        return at_end
 
     def _new(self, code: CodeType, names: dict) -> str:
         """Code that has not run before."""
@@ -126,10 +153,10 @@ class WhatRan:
             if key not in self._judged:
                 self._judge_function(frame, argument, key)
 
-    def _judge_code(self, frame: FrameType, code: CodeType) -> None:
+    def _judge_code(self, frame: FrameType, code: CodeType, owner: str) -> None:
         """Judge a library's function, if the user's code has called it, or a function that stands for it."""
         caller = frame.f_back
-        if caller is None:
+        if caller is None or owner != LIBRARY or id(code) in self._judged:
             return
         if id(caller.f_code) not in self._watched and self._owners.get(id(caller.f_code)) != WRAPPER:
             return
@@ -201,8 +228,7 @@ class Executed:
         self._watched = frozenset(ran.instructions)
 
     def _take(self, code: CodeType, names: dict, machinery: bool) -> None:
-        said = self._ran.said(code)
-        assert said is not None
+        said = self._said_by(code)
         words = {word for chain in said.chains for word in chain}
         if machinery:
             named = said.names | {word for chain in said.chains for word in chain[1:]}
@@ -214,6 +240,11 @@ class Executed:
         self.reaches = self.reaches or bool(said.patterns) or not REACHING_NAMES.isdisjoint(words | said.names)
         if self.reaches or code in self._ran.ours:
             self.names |= {text for text in said.texts if text.isidentifier()}
+
+    def _said_by(self, code: CodeType) -> Mentions:
+        said = self._ran.said(code)
+        assert said is not None
+        return said
 
     def needs(self, place: Place) -> bool:
         """Whether a place matters."""
@@ -234,6 +265,10 @@ class Executed:
 
     def unknown(self, codes: Collection[CodeType | None]) -> str | None:
         """What has run that can't be told from what is known of it; ``codes``: what was found."""
+        for code, names in self._ran.globals.items():
+            for module in self._said_by(code).modules:
+                if not imported(module, names)[-1:] == [absolute(module, names)]:
+                    return f"it imports {module}, which is not there"
         hidden = sorted(self.names & (OF_TENSORS | HIDDEN))
         if hidden:
             return f"it mentions {hidden[0]}" + (" of tensors" if hidden[0] in OF_TENSORS else "")
@@ -245,7 +280,10 @@ class Executed:
                 covered.add(code)
                 waiting += [one for one in code.co_consts if isinstance(one, CodeType)]
         lost = next((code for code in self._watched if code not in covered), None)
-        return None if lost is None else f"it runs {lost.co_qualname}, of which nobody knows who keeps it"
+        if lost is None:
+            return None
+        where = f"{lost.co_filename}:{lost.co_firstlineno}"
+        return f"it runs {lost.co_qualname} of {where}, of which it is not known from where it was taken"
 
 
 _MODULE = type(sys)
@@ -259,7 +297,6 @@ def watching(ran: WhatRan) -> Iterator[None]:
         yield
         return
     try:
-        sys.setprofile(ran.called)
         sys.settrace(ran.began)
         yield
     finally:
