@@ -180,7 +180,7 @@ class CapturedCall:
             self.reached = self.reached.narrowed(self.ran)
             self.why_not = self.why_not or self.reached.unsure or ""
         else:
-            self.why_not = self.why_not or "somebody else traces Python, so that it is not known what it runs"
+            self.why_not = self.why_not or "a profiler of Python looks on, so that it is not known what it runs"
 
     def _check_arguments(self) -> None:
         """See whether there is more to the arguments than can be compared at the next call."""

@@ -158,10 +158,11 @@ class WhatRan:
         caller = frame.f_back
         if caller is None or owner != LIBRARY or id(code) in self._judged:
             return
-        if id(caller.f_code) not in self._watched and self._owners.get(id(caller.f_code)) != WRAPPER:
+        module = frame.f_globals.get("__name__")
+        stands = self._owners.get(id(caller.f_code)) == WRAPPER and is_trusted(module)
+        if id(caller.f_code) not in self._watched and not stands:
             return
         self._judged.add(id(code))
-        module = frame.f_globals.get("__name__")
         self.reaches = self.reaches or code_reaches(code, module)
         if not code_is_allowed(code, module):
             self._refuse(f"{module}.{code.co_qualname}", caller)
@@ -291,14 +292,40 @@ _MODULE = type(sys)
 
 @contextmanager
 def watching(ran: WhatRan) -> Iterator[None]:
-    """Have Python tell what runs, in a block; not if somebody else is told already: a debugger, say."""
-    if sys.gettrace() is not None or sys.getprofile() is not None:
+    """Have Python tell what runs, in a block. Who is told already (a debugger, say) still is; not so with a profiler."""
+    if sys.getprofile() is not None:
         ran.known = False
         yield
         return
+    before = sys.gettrace()
+    tracer = ran.began if before is None else _both(ran.began, before)
     try:
-        sys.settrace(ran.began)
+        sys.settrace(tracer)
         yield
     finally:
-        sys.settrace(None)
+        ran.known = sys.gettrace() == tracer
+        sys.settrace(before)
         sys.setprofile(None)
+
+
+def _both(ours: Callable, other: Callable) -> Callable:
+    """What tells two that a function begins, and each what it wants to know of it."""
+
+    def began(frame: FrameType, event: str, argument: Any) -> Callable | None:
+        theirs = other(frame, event, argument)
+        lines, opcodes = frame.f_trace_lines, frame.f_trace_opcodes
+        mine = ours(frame, event, argument)
+        if mine is None or theirs is None:
+            return theirs if mine is None else mine
+        frame.f_trace_lines = lines
+
+        def inside(frame: FrameType, event: str, argument: Any) -> Callable:
+            nonlocal theirs
+            mine(frame, event, argument)
+            if theirs is not None and (opcodes or event != "opcode"):
+                theirs = theirs(frame, event, argument)
+            return inside
+
+        return inside
+
+    return began
