@@ -93,7 +93,7 @@ ORDERS = {
         "written_guard", "guards", "moving", "stand_ins", "kept_numbers",
         "capture", "histories", "sources", "side_effects", "rebinding",  # what a call does
         "leaving", "reading", "programs", "replay",  # how it is done again
-        "tensor_guards", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step", "marks",
+        "tensor_guards", "arguments", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step", "marks",
     ],
     "nn": [
         "_reduction", "functional", "grad", "parameter", "init", "utils.rnn",  # of sequences: layers take them

@@ -268,7 +268,7 @@ class Executed:
         """What has run that can't be told from what is known of it; ``codes``: what was found."""
         for code, names in self._ran.globals.items():
             for module in self._said_by(code).modules:
-                if not imported(module, names)[-1:] == [absolute(module, names)]:
+                if imported(module, names)[-1:] != [absolute(module, names)]:
                     return f"it imports {module}, which is not there"
         hidden = sorted(self.names & (OF_TENSORS | HIDDEN))
         if hidden:
@@ -292,7 +292,7 @@ _MODULE = type(sys)
 
 @contextmanager
 def watching(ran: WhatRan) -> Iterator[None]:
-    """Have Python tell what runs, in a block. Who is told already (a debugger, say) still is; not so with a profiler."""
+    """Have Python tell what runs, in a block, besides who is told already (a debugger); but not beside a profiler."""
     if sys.getprofile() is not None:
         ran.known = False
         yield
