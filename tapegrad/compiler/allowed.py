@@ -50,8 +50,8 @@ STANDARD = OF_C | {
 }  # fmt: skip
 """Modules of the standard library whose Python functions are allowed."""
 
-_IMPORTING = frozenset({"_handle_fromlist", "parent", "_lock_unlock_module"})
-"""What runs of the import system where all is imported already."""
+_IMPORTING = frozenset({"_handle_fromlist", "parent", "_lock_unlock_module", "_find_and_load"})
+"""What code calls of the import system: with the next call all is imported already."""
 
 VALUES: tuple[type, ...] = (
     str, bytes, bytearray, list, dict, tuple, set, frozenset, int, float, complex, range, slice, memoryview, property,

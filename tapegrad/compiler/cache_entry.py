@@ -48,6 +48,7 @@ class CacheEntry:
         accounted: whether the last call could be accounted for.
         unlike: whether all that has prevented the last call from being replayed may have been of the first calls.
         compiled_modules: what is compiled by itself where calls can't be replayed.
+        keeps: whether anything is kept of such calls: not if each brings another object.
         steady: whether tensors that it reaches have kept the elements that it has read.
     """
 
@@ -59,7 +60,7 @@ class CacheEntry:
         self.replay: Replay | None = None
         self.reason = "it is the first call of its kind"
         self.runs = 0
-        self.accounted = self.steady = True
+        self.accounted = self.steady = self.keeps = True
         self.unlike = False
         self.compiled_modules: Sequence[CompiledModule] = ()
         self.moving: set[tuple] = set()
@@ -144,6 +145,8 @@ class CacheEntry:
         """
         if self.replay is not None:
             return self.replay.waits
+        if not self.keeps:
+            return splits
         if not (splits and self.resting):
             return False
         self.runs += 1  # this call may be the last one before a trial

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from tapegrad.caches import Cache
+from tapegrad.compiler.arguments import taken_apart
 from tapegrad.compiler.capture import hooks_of
 from tapegrad.compiler.reachable import KEPT
 from tapegrad.compiler.trace_rules import PLAIN
@@ -23,7 +24,7 @@ from tapegrad.execution.dtypes import get_default_dtype
 from tapegrad.execution.values import is_tracer
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import TreeSpec, flatten
+from tapegrad.tensor.trees import TreeSpec
 
 
 @cache
@@ -177,7 +178,7 @@ class Likeness:
 
     def _taken_apart(self, args: tuple, kwargs: dict[str, Any]) -> Sequence[Any] | None:
         if self._tree is not None:
-            leaves, tree = flatten((args, kwargs))
+            leaves, tree = taken_apart((args, kwargs))
             return leaves if tree == self._tree else None
         if not (kwargs or self._names):
             return args

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Any, NamedTuple
 
+from tapegrad.compiler.arguments import classes_in, taken_apart
 from tapegrad.compiler.cache_entry import CacheEntry
 from tapegrad.compiler.cache_keys import Widths, ambient, has_more
 from tapegrad.compiler.capture import Capture, captured, hooks_of
@@ -18,6 +19,7 @@ from tapegrad.compiler.kept_numbers import put_numbers
 from tapegrad.compiler.moving import Numbers, plain_tree
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.programs import Programs
+from tapegrad.compiler.reachable import Instances
 from tapegrad.compiler.rebinding import rebound_by
 from tapegrad.compiler.replay import RecordedCall, Replay
 from tapegrad.compiler.side_effects import check_accounts, side_effects_of
@@ -113,6 +115,7 @@ class CapturedCall:
         function = self.shared.function
         name = getattr(function, "__qualname__", type(function).__name__)
         roots: list[tuple[Any, str]] = [(function, name)]
+        roots += [(Instances(cls), cls.__qualname__) for cls in set(classes_in(self.tree))]
         return roots + [
             (leaf, f"argument {i}") for i, leaf in enumerate(self.leaves) if not isinstance(leaf, (*PLAIN, Tensor))
         ]
@@ -210,11 +213,11 @@ class CapturedCall:
             self.reached = self.reached.narrowed(self.ran)
             self.why_not = self.why_not or self.reached.unsure or ""
         else:
-            self.why_not = self.why_not or "somebody else traces Python, so that it is not known what it runs"
+            self.why_not = self.why_not or "a profiler of Python looks on, so that it is not known what it runs"
 
     def _check_arguments(self) -> None:
         """See whether there is more to the arguments than can be compared at the next call."""
-        leaves, tree = flatten(self.arguments)
+        leaves, tree = taken_apart(self.arguments)
         if tree != self.tree or any(one is not other for one, other in zip(leaves, self.given, strict=False)):
             self.why_not = "it changes the containers among its arguments"
         if any(isinstance(leaf, Tensor) and has_more(leaf) for leaf in self.leaves):
@@ -275,6 +278,9 @@ class CapturedCall:
         for leaf in given:
             if isinstance(leaf, Tensor):
                 materialize(leaf)
+        if not self.entry.keeps:
+            self._expect_found()
+            return
         with self.shared.lock:
             self._remember(new, guards, self.why_not or "".join(kept[:1]))
         self._expect_found()

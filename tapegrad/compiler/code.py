@@ -179,11 +179,16 @@ def builtins_of(names: dict) -> dict:
     return found if isinstance(found, dict) else vars(found)
 
 
+def absolute(name: str, names: dict) -> str:
+    """The name of a module that is imported by a name which may begin with dots."""
+    level = len(name) - len(name.lstrip("."))
+    if not level:
+        return name
+    package = str(names.get("__package__") or names.get("__name__", "").rpartition(".")[0])
+    return ".".join(filter(None, (package.rsplit(".", level - 1)[0], name[level:])))
+
+
 def imported(name: str, names: dict) -> list[str]:
     """What ``sys.modules`` must have for an import: the module, and the packages that it is in."""
-    level = len(name) - len(name.lstrip("."))
-    if level:
-        package = str(names.get("__package__") or names.get("__name__", "").rpartition(".")[0])
-        name = ".".join(filter(None, (package.rsplit(".", level - 1)[0], name[level:])))
-    parts = name.split(".")
+    parts = absolute(name, names).split(".")
     return [one for one in (".".join(parts[: i + 1]) for i in range(len(parts))) if one in sys.modules]

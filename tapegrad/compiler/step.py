@@ -21,6 +21,7 @@ from threading import RLock
 from typing import Any
 
 from tapegrad.caches import Cache
+from tapegrad.compiler.arguments import Newcomers, new_in, taken_apart
 from tapegrad.compiler.cache_entry import CacheEntry
 from tapegrad.compiler.cache_keys import MOVES, Likeness, Widths, are_ordinary, cache_key
 from tapegrad.compiler.captured_call import CapturedCall, Shared
@@ -33,7 +34,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tape.showing import shown_in_html
 from tapegrad.tensor.shared import release_shared, shared_now
 from tapegrad.tensor.tensor import Tensor, value_of
-from tapegrad.tensor.trees import TreeSpec, flatten
+from tapegrad.tensor.trees import TreeSpec
 
 ENTRY = 32 << 10
 """About how many bytes an entry takes."""
@@ -41,7 +42,7 @@ ENTRY = 32 << 10
 WATCHED = "source lines are recorded, anomaly mode, a profiler or hooks on saved tensors look on, or a transform is on"
 """Why a call is no program: somebody looks at what is computed, or has it computed in another way."""
 
-_OWN = frozenset({"function", "fullgraph", "calls", "replayed", "aside", "_entries", "_last", "_shared"})
+_OWN = frozenset({"function", "fullgraph", "calls", "replayed", "aside", "_entries", "_last", "_newcomers", "_shared"})
 """The attributes of what ``compile`` gives, besides those of the function."""
 
 
@@ -60,6 +61,7 @@ class Compiled:
         self.function, self.fullgraph = function, fullgraph
         self.calls = self.replayed = self.aside = 0
         self._entries = Cache("kinds of compiled calls", ENTRY)
+        self._newcomers = Newcomers()
         self._last: CacheEntry | None = None
         self._shared = Shared(function, not fullgraph, Programs(), CompiledModules(_by_itself), Widths(), RLock())
 
@@ -112,7 +114,7 @@ class Compiled:
 
     def _look_closely(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make a call that does not look like the last one, or after which something may have changed."""
-        leaves, tree = flatten((args, kwargs))
+        leaves, tree = taken_apart((args, kwargs))
         if any(isinstance(leaf, Tensor) and is_traced(value_of(leaf)) for leaf in leaves):
             return self.function(*args, **kwargs)
         with self._shared.lock:
@@ -167,13 +169,18 @@ class Compiled:
 
     def _entry(self, leaves: list, tree: TreeSpec) -> CacheEntry:
         """What is known of calls like this one."""
-        key = exact = cache_key(self.function, leaves, tree)
-        entry = self._entries.get(key)
+        key, dropped = self._newcomers.widened(cache_key(self.function, leaves, tree), leaves)
+        exact, entry = key, self._entries.get(key)
+        for one in dropped:
+            self._entries.forget(one)
         if entry is None:
             key = self._shared.widths.widened(key, leaves, tree)
             entry = self._entries.get(key)
         if entry is None:
-            entry = CacheEntry(Likeness.of(leaves, key, tree), exact)
+            new = new_in(key)
+            entry = CacheEntry(None if new else Likeness.of(leaves, key, tree), exact)
+            if new:
+                entry.reason, entry.keeps = new, False
             entry.arguments = [i for i, one in enumerate(key[0]) if one in MOVES.values()]
             self._entries.keep(key, entry)
         return entry

@@ -24,7 +24,7 @@ from tapegrad.compiler.allowed import (
     function_is_allowed,
     function_reaches,
 )
-from tapegrad.compiler.code import Mentions, executed, mentions, resolved
+from tapegrad.compiler.code import Mentions, absolute, executed, imported, mentions, resolved
 from tapegrad.compiler.places import Place
 from tapegrad.compiler.trace_rules import (
     HIDDEN,
@@ -41,10 +41,15 @@ from tapegrad.tape.sources import WRITTEN
 USERS, OURS, WRAPPER, LIBRARY, KNOWN = "user's", "ours", "wrapper", "library", "known"
 """Whose code is: searched and watched; searched, but known; a function that stands for others; judged; known."""
 
+IMPORTED = "imported"
+"""The code of a module, or text that a library executes; the user can't do that unseen."""
+
 
 def owner_of(code: CodeType, names: dict) -> str:
     """Whose code is, by the globals of its function."""
     module = str(names.get("__name__") or "")
+    if code.co_name == "<module>":
+        return IMPORTED
     if code.co_filename == WRITTEN or module.startswith("namedtuple_"):
         return KNOWN
     if module in WRAPPING:
@@ -83,6 +88,7 @@ class WhatRan:
         self.refused: str | None = None
         self.reaches = False
         self._judged: set[Any] = set()
+        self._listens = self._stands = self._imports = False
         self._mentions: dict[CodeType, Mentions] = {}
 
     def begin(self, frame: FrameType | None) -> None:
@@ -95,14 +101,20 @@ class WhatRan:
         """A Python function begins."""
         code = frame.f_code
         offsets = self._watched.get(id(code))
-        if offsets is None:
+        if offsets is None or self._imports:
+            if self._imports:
+                return None
             owner = self._owners.get(id(code)) or self._new(code, frame.f_globals)
             if owner != USERS:
-                if owner == LIBRARY and id(code) not in self._judged:
-                    self._judge_code(frame, code)
-                elif owner == OURS and is_module_call(frame):
+                if self._listens:  # the user's code has called, and does not go on before that is done
+                    self._listens, self._stands = False, owner == WRAPPER
+                    sys.setprofile(None)
+                    self._judge_code(frame, code, owner)
+                elif self._stands and id(code) not in self._judged:
+                    self._judge_code(frame, code, owner)
+                if owner == OURS and is_module_call(frame):
                     self._note_module(frame)
-                return None
+                return self._importing(frame) if owner == IMPORTED else None
             offsets = self._watched[id(code)]
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         add = offsets.add
@@ -110,6 +122,9 @@ class WhatRan:
         def at_instruction(frame: FrameType, event: str, argument: Any) -> Any:
             if event == "opcode":
                 add(frame.f_lasti)
+                if not self._listens:
+                    self._listens = True
+                    sys.setprofile(self.called)
             return at_instruction
 
         return at_instruction
@@ -123,6 +138,18 @@ class WhatRan:
             outer = outer.f_back
         if module is not self._root and all(module is not one for one in self.modules):
             self.modules.append(module)
+
+    def _importing(self, frame: FrameType) -> Callable:
+        """A module is imported: what that runs is run once."""
+        self._imports = True
+        frame.f_trace_lines = False
+
+        def at_end(frame: FrameType, event: str, argument: Any) -> Any:
+            if event == "return":
+                self._imports = False
+            return at_end
+
+        return at_end
 
     def _new(self, code: CodeType, names: dict) -> str:
         """Code that has not run before."""
@@ -146,15 +173,16 @@ class WhatRan:
             if key not in self._judged:
                 self._judge_function(frame, argument, key)
 
-    def _judge_code(self, frame: FrameType, code: CodeType) -> None:
+    def _judge_code(self, frame: FrameType, code: CodeType, owner: str) -> None:
         """Judge a library's function, if the user's code has called it, or a function that stands for it."""
         caller = frame.f_back
-        if caller is None:
+        if caller is None or owner != LIBRARY or id(code) in self._judged:
             return
-        if id(caller.f_code) not in self._watched and self._owners.get(id(caller.f_code)) != WRAPPER:
+        module = frame.f_globals.get("__name__")
+        stands = self._owners.get(id(caller.f_code)) == WRAPPER and is_trusted(module)
+        if id(caller.f_code) not in self._watched and not stands:
             return
         self._judged.add(id(code))
-        module = frame.f_globals.get("__name__")
         self.reaches = self.reaches or code_reaches(code, module)
         if not code_is_allowed(code, module):
             self._refuse(f"{module}.{code.co_qualname}", caller)
@@ -221,8 +249,7 @@ class Executed:
         self._watched = frozenset(ran.instructions)
 
     def _take(self, code: CodeType, names: dict, machinery: bool) -> None:
-        said = self._ran.said(code)
-        assert said is not None
+        said = self._said_by(code)
         words = {word for chain in said.chains for word in chain}
         if machinery:
             named = said.names | {word for chain in said.chains for word in chain[1:]}
@@ -234,6 +261,11 @@ class Executed:
         self.reaches = self.reaches or bool(said.patterns) or not REACHING_NAMES.isdisjoint(words | said.names)
         if self.reaches or code in self._ran.ours:
             self.names |= {text for text in said.texts if text.isidentifier()}
+
+    def _said_by(self, code: CodeType) -> Mentions:
+        said = self._ran.said(code)
+        assert said is not None
+        return said
 
     def needs(self, place: Place) -> bool:
         """Whether a place matters."""
@@ -254,6 +286,10 @@ class Executed:
 
     def unknown(self, codes: Collection[CodeType | None]) -> str | None:
         """What has run that can't be told from what is known of it; ``codes``: what was found."""
+        for code, names in self._ran.globals.items():
+            for module in self._said_by(code).modules:
+                if imported(module, names)[-1:] != [absolute(module, names)]:
+                    return f"it imports {module}, which is not there"
         hidden = sorted(self.names & (OF_TENSORS | HIDDEN))
         if hidden:
             return f"it mentions {hidden[0]}" + (" of tensors" if hidden[0] in OF_TENSORS else "")
@@ -265,7 +301,10 @@ class Executed:
                 covered.add(code)
                 waiting += [one for one in code.co_consts if isinstance(one, CodeType)]
         lost = next((code for code in self._watched if code not in covered), None)
-        return None if lost is None else f"it runs {lost.co_qualname}, of which nobody knows who keeps it"
+        if lost is None:
+            return None
+        where = f"{lost.co_filename}:{lost.co_firstlineno}"
+        return f"it runs {lost.co_qualname} of {where}, of which it is not known from where it was taken"
 
 
 def is_module_call(frame: FrameType) -> bool:
@@ -279,17 +318,43 @@ _MODULE = type(sys)
 
 @contextmanager
 def watching(ran: WhatRan) -> Iterator[None]:
-    """Have Python tell what runs, in a block; not if somebody else is told already: a debugger, say."""
-    if sys.gettrace() is not None or sys.getprofile() is not None:
+    """Have Python tell what runs, in a block, besides who is told already (a debugger); but not beside a profiler."""
+    if sys.getprofile() is not None:
         ran.known = False
         yield
         return
+    before = sys.gettrace()
+    tracer = ran.began if before is None else _both(ran.began, before)
     try:
         ran.begin(sys._getframe(2))
-        sys.setprofile(ran.called)
-        sys.settrace(ran.began)
+        sys.settrace(tracer)
         yield
     finally:
-        sys.settrace(None)
+        ran.known = sys.gettrace() == tracer
+        sys.settrace(before)
         sys.setprofile(None)
         ran.begin(None)
+
+
+def _both(ours: Callable, other: Callable) -> Callable:
+    """What tells two that a function begins, and each what it wants to know of it."""
+
+    def began(frame: FrameType, event: str, argument: Any) -> Callable | None:
+        theirs = other(frame, event, argument)
+        lines, opcodes = frame.f_trace_lines, frame.f_trace_opcodes
+        mine = ours(frame, event, argument)
+        if mine is None or theirs is None:
+            return theirs if mine is None else mine
+        frame.f_trace_lines = lines
+
+        def inside(frame: FrameType, event: str, argument: Any) -> Callable:
+            nonlocal theirs
+            mine(frame, event, argument)
+            if theirs is not None and (opcodes or event != "opcode"):
+                theirs = theirs(frame, event, argument)
+            return inside
+
+        return inside
+
+    return began
+

@@ -8,6 +8,7 @@ import tapegrad as torch
 from tests.compiled.what_ran_programs import PROGRAMS, observed
 
 
+@pytest.mark.once("what Python does besides is the same in both")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_compiled_step_does_what_it_does_at_once(name):
     make = PROGRAMS[name]
