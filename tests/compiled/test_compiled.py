@@ -21,7 +21,6 @@ weak_reference numpy_flip numpy_binomial seeds_by_name count_kept_in_tuple count
 count_in_exception float_kept argument_kept sets_deterministic sets_benchmark sets_threads sets_precision sets_printing
 reads_benchmark reads_deterministic reads_threads reads_precision reads_printing reads_numpy dataclass_batch
 count_in_others bound_next numpy_batch from_numpy_batch as_tensor_batch object_batch global_batch closures_brought
-dict_of_lists
 """.split())  # noqa: SIM905
 """What is wrong today."""
 
