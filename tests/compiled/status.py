@@ -95,9 +95,17 @@ def wait_until_quiet(most: float = 20.0) -> None:
 
 
 def status(entry: Entry, cost: bool, scale: int = 1) -> Status:
-    """All that is known of an entry; costs are those of larger batches and nets."""
+    """All that is known of an entry; costs are those of larger batches and nets, where the program can have them."""
     fault, compile = difference(entry, calls=max(entry.calls, WARMING))
-    return Status(entry, kind_of(compile), reasons(compile), fault, *(costs(entry, scale) if cost else ()))
+    taken: tuple[float, ...] = ()
+    if cost:
+        try:
+            taken = costs(entry, scale)
+        except (RuntimeError, IndexError, ValueError):
+            if scale == 1:
+                raise
+            taken = costs(entry, 1)
+    return Status(entry, kind_of(compile), reasons(compile), fault, *taken)
 
 
 def summary(found: list[Status]) -> Iterator[str]:

@@ -334,7 +334,7 @@ def flags(compile):
 
     def call(n):
         config.use_l1, config.log, config.dropout = n in (3, 4), n < 6, 0.5 if n == 7 else 0.0
-        step(*regression(n), n // 4)
+        step(*regression(n), min(n // 4, 1))
 
     return call, [net, seen]
 
