@@ -65,7 +65,7 @@ ORDERS = {
         "exposing", "placing", "dual", "level_messages", "lifted", "refusals",
     ],
     "dispatch": [
-        "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "keys", "structures", "pieces",
+        "packing", "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "keys", "structures", "pieces",
         "kernels", "plan", "looping", "moulds", "constant_gradients", "operator_node", "backward_code", "jvp",
         "lost_gradients", "forward_code", "views",
     ],

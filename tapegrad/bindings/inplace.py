@@ -21,6 +21,7 @@ from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, shown_as, w
 from tapegrad.bindings.scalars import cast_number, element, is_number, no_overload, wrong_type
 from tapegrad.bindings.tangents import take_tangent, unwritten_tangent, written_tangent
 from tapegrad.dispatch.levels import handle, unreached, untransformed
+from tapegrad.dispatch.packing import while_writing
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import SHOWN_TWICE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING, dtype
@@ -202,9 +203,10 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
         refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if apart and (strict or self._storage is not None):
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
-        before = before_write(self)
-        result = function(before, *args, **kwargs)
-        return become(self, _particular(variant, name, self, before, result) if particular else result, name)
+        with while_writing():
+            before = before_write(self)
+            result = function(before, *args, **kwargs)
+            return become(self, _particular(variant, name, self, before, result) if particular else result, name)
 
     method.__doc__ = f"In-place version of ``{AUGMENTED.get(name) or name.rstrip('_')}``."
     method = wrapped(method, name, kind="method")

@@ -16,6 +16,7 @@ from tapegrad.dispatch.accumulation import AccumulateGrad, WorkerOfDevice, gradi
 from tapegrad.dispatch.constant_gradients import with_history
 from tapegrad.dispatch.fitting import fitted_edges, fitting
 from tapegrad.dispatch.levels import gradients_below
+from tapegrad.dispatch.packing import EverythingSavedError
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.saved import (
     DETACHED,
@@ -253,10 +254,25 @@ class OperatorNode(Node):
     def save_inputs(self, inputs: tuple) -> None:
         """Keep inputs for backward with the hooks that are in force; called where there are some, before the kernel."""
         self.own_hooks()  # an unpack hook may register the node's first hook while it runs
-        self.saved = Saves([SavedTensor.of(x, gradient_edge(x)) if isinstance(x, Tensor) else x for x in inputs])
+        writing = thread.writing
+        if writing is not None:
+            writing.pack()
+        try:
+            self.saved = Saves([SavedTensor.of(x, gradient_edge(x)) if isinstance(x, Tensor) else x for x in inputs])
+        except EverythingSavedError as error:
+            if writing is None or not writing.saves_results:
+                raise
+            self.saved, writing.error = Saves(), error
 
     def save_outputs(self, outputs: tuple) -> None:
         """Keep outputs too; called after ``save_inputs``, when there are outputs."""
+        if thread.writing is None:
+            self.pack_outputs(outputs)
+        else:
+            thread.writing.keep(self, outputs)
+
+    def pack_outputs(self, outputs: tuple) -> None:
+        """``save_outputs``, now."""
         self.saved.extend(SavedTensor.of(out, None, is_output=True) for out in outputs)  # type: ignore[union-attr]
 
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
