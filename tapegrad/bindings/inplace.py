@@ -78,16 +78,19 @@ def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool
 
 def _refuse_outside(tensor: Tensor, overlapping: bool, recorded: bool) -> None:
     """Raise if what a tensor of a level shares its memory with may not be written to."""
-    found = origin_of(tensor)
+    found, value = origin_of(tensor), value_of(tensor)
     if found is not None:
         origin, level = found
-        value = value_of(tensor)
         part = value.tensor if value.is_part_of(storage_of(tensor).value) else origin
         with level.outside():
             is_leaf = thread.modes.grad and passes_for_leaf(origin) and origin._spec.requires_grad
-            if tensor._view is not None and recorded and is_leaf:
+            if tensor._view is not None and recorded and is_leaf and part is origin:
                 raise RuntimeError(VIEW_OF_LEAF)
             refuse_in_place(part, overlapping=overlapping, recorded=recorded)
+    elif tensor._view is not None and isinstance(value, Lifted) and value.level in thread.levels[-1:]:
+        with value.level.outside():  # what was computed here is there a view of something that was, too
+            if value.tensor._view is not None and recorded and thread.modes.grad and value.tensor._spec.requires_grad:
+                refuse_view(value.tensor)
 
 
 def before_write(tensor: Tensor) -> Tensor:

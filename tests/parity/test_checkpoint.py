@@ -447,7 +447,7 @@ def test_recorded(program):
     agree(program)
 
 
-# -- what is written -----------------------------------------------------------------------------------------------------
+# -- what is written ---------------------------------------------------------------------------------------------------
 
 STATEFUL = {
     "batch norm": lambda torch, x, c, m, v: torch.nn.functional.batch_norm(x, m, v, training=True),
@@ -475,7 +475,8 @@ def test_state_is_written_again(name):
 
     def run(torch):
         account = []
-        for options in ({"use_reentrant": False}, {"use_reentrant": False, "early_stop": False}, {"use_reentrant": True}):
+        for stop in (True, False, None):
+            options = {"use_reentrant": True} if stop is None else {"use_reentrant": False, "early_stop": stop}
             x = torch.arange(6.0, dtype=torch.float64).reshape(3, 2).cos().requires_grad_()
             c, m, v = torch.ones(3, 2).double() / 2, torch.zeros(2).double(), torch.ones(2).double()
             function = lambda x, c=c, m=m, v=v: STATEFUL[name](torch, x, c, m, v)
