@@ -19,7 +19,13 @@ from tapegrad.bindings.naming import renamed, underivable
 from tapegrad.bindings.parser_table import FUNCTIONS
 from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, shown_as, wrapped
 from tapegrad.bindings.scalars import cast_number, element, is_number, no_overload, wrong_type
-from tapegrad.bindings.tangents import take_tangent, unwritten_tangent, written_tangent
+from tapegrad.bindings.tangents import (
+    lie_where_it_is_written,
+    noting_who_reads,
+    take_tangent,
+    unwritten_tangent,
+    written_tangent,
+)
 from tapegrad.dispatch.levels import handle, unreached, untransformed
 from tapegrad.dispatch.packing import while_writing
 from tapegrad.dispatch.views import refuse_view, take_history
@@ -28,7 +34,7 @@ from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.execution.promotion import can_cast
 from tapegrad.ops import assignment
 from tapegrad.ops.kinds import broadcast_shapes, cast
-from tapegrad.tape.modes import thread
+from tapegrad.tape.modes import switched, thread
 from tapegrad.tape.positions import explain
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import overlaps_itself
@@ -167,6 +173,22 @@ def _become_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
     become(present, assignment.fill(before, 0) if tangent is None else assignment.copy(before, tangent))
 
 
+def _become_along(tensor: Tensor, before: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
+    """``become`` where tangents are read that the write reaches.
+
+    As in PyTorch, tangents are computed when it is done; from what was the tensor's own if its value is needed, too.
+    """
+    with noting_who_reads(before) as reads:
+        result = compute(before)
+    with switched(forward_grad=False):
+        become(tensor, result)
+    again = wrap(value_of(before), before._spec.fresh.replace(dual=False), before._edge)
+    if tensor._spec.dual:
+        set_tangent(again, tangent_of(before) if any(reads) else unwritten_tangent(tensor))
+    _become_tangent(tensor, tangent_of(compute(again)))
+    return tensor
+
+
 def check_result(tensor: Tensor, result: Tensor) -> None:
     """Refuse a result that does not fit into ``tensor``."""
     if result.shape != tensor.shape:
@@ -208,6 +230,8 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
         with while_writing():
             before = before_write(self)
+            if thread.modes.forward_level >= 0 and lie_where_it_is_written(self, (*args, *kwargs.values())):
+                return _become_along(self, before, lambda before: function(before, *args, **kwargs))
             result = function(before, *args, **kwargs)
             return become(self, _particular(variant, name, self, before, result) if particular else result, name)
 
@@ -335,7 +359,10 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "
             f"{list(broadcast_shapes([self.shape, src.shape]))}"
         )
-    return become(self, assignment.copy(before_write(self), src))
+    before = before_write(self)
+    if thread.modes.forward_level >= 0 and lie_where_it_is_written(self, (src,)):
+        return _become_along(self, before, lambda before: assignment.copy(before, src))
+    return become(self, assignment.copy(before, src))
 
 
 def _copy_number(self: Tensor, number: Any) -> Tensor:

@@ -73,6 +73,8 @@ class Facts:
     """The inputs whose gradients PyTorch computes by one kernel each; True for all. See Note [Halves]."""
     shows: bool = False
     """Whether the result shows its input's memory in a shape that may have more elements."""
+    tangent_of_result: bool = False
+    """Whether PyTorch computes its tangent from the result, where the gradient of another input reads the first."""
     turns: tuple[str | int, ...] | Callable[..., tuple[str | int, ...]] = ()
     """The inputs, by name or position, in the order in which PyTorch's nodes give gradients to leaves, if not in that
     of the parameters; told by the specs of all if it depends on them. See Note [Turns]."""
