@@ -13,7 +13,7 @@ from functools import cache, partial
 from typing import Any
 
 from tapegrad.dispatch.accumulation import AccumulateGrad, WorkerOfDevice, gradient_edge
-from tapegrad.dispatch.constant_gradients import with_history
+from tapegrad.dispatch.constant_gradients import with_history, with_history_below
 from tapegrad.dispatch.fitting import fitted_edges, fitting
 from tapegrad.dispatch.levels import gradients_below
 from tapegrad.dispatch.packing import EverythingSavedError
@@ -51,6 +51,8 @@ class OperatorNode(Node):
     saved: tuple | Saves | Position | None
     versions: tuple[int, ...]
     """Those at which inputs were saved; there only if one of them had been written to before."""
+    inputs: tuple
+    """The inputs that can be differentiated, of a lifted call whose gradients have a history to them all the same."""
     _numbers: dict[int, Any]
 
     @property
@@ -283,7 +285,8 @@ class OperatorNode(Node):
         if all(grad is None for grad in grads):
             return (None,) * len(plan.needed)
         if plan.level or thread.modes.level:
-            return gradients_below(plan, grads, saved, plan.wanted(needed))
+            found = gradients_below(plan, grads, saved, plan.wanted(needed))
+            return with_history_below(self, found) if plan.level and plan.op.again and thread.modes.grad else found
         found = plan.gradients(grads, saved, plan.wanted(needed))
         return with_history(self, found) if plan.op.again and thread.modes.grad else found
 

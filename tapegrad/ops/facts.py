@@ -34,8 +34,8 @@ class Facts:
     """PyTorch's names of saved fields: for each our name, or how it is computed from the plan of the call, or what it
     always is."""
     again: str | tuple[str, ...] = ""
-    """Of gradients that depend on no input: ``"zeros"`` if theirs are zeros with a history; inputs to which they have a
-    history, but no gradients. See Note [Constant gradients]."""
+    """Of gradients that depend on no input: ``"zeros"`` if theirs are zeros with a history, ``"zeros, unmapped"`` if so
+    but at ``vmap``; inputs to which they have a history, but no gradients. See Note [Constant gradients]."""
     convention: Any = None
     """Where PyTorch's derivative and jax's differ: a ``Convention``, see Note [Two conventions]."""
     xla: str = ""
