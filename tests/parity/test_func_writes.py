@@ -223,6 +223,43 @@ def test_a_view_in_one_transform_is_not_remembered_for_another():
     agree(run)
 
 
+LISTS = {
+    "add": lambda torch, x, c: torch._foreach_add_([c], 1),
+    "add a tensor": lambda torch, x, c: torch._foreach_add_([c], [x]),
+    "mul twice": lambda torch, x, c: torch._foreach_mul_([c, c], 2),
+    "exp": lambda torch, x, c: torch._foreach_exp_([c]),
+    "zero": lambda torch, x, c: torch._foreach_zero_([c]),
+    "addcmul": lambda torch, x, c: torch._foreach_addcmul_([c], [x], [x]),
+    "lerp": lambda torch, x, c: torch._foreach_lerp_([c], [x], 0.25),
+    "another of the level": lambda torch, x, c: torch._foreach_add_([x * 1, c], [c, x]),
+    "of the level alone": lambda torch, x, c: torch._foreach_mul_([x * 1], [c]),
+}
+LEVELS = {
+    "grad": lambda torch, f, x: torch.func.grad(lambda x: f(x).sum())(x),
+    "jvp": lambda torch, f, x: torch.func.jvp(f, (x,), (x + 1,)),
+    "jacfwd": lambda torch, f, x: torch.func.jacfwd(f)(x),
+    "grad of grad": lambda torch, f, x: torch.func.grad(
+        lambda x: torch.func.grad(lambda x: f(x).pow(2).sum())(x).sum()
+    )(x),
+    "functional": lambda torch, f, x: torch.autograd.functional.jvp(f, x, x),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_may_hold_what_is_captured(name):
+    """PyTorch does not look into lists for what is captured, and writes to it further out."""
+
+    def run(torch):
+        account = []
+        for over in LEVELS.values():
+            x, c = numbers(torch, 3) + 1, numbers(torch, 3) + 2
+            found = attempt(lambda x=x, c=c, o=over: o(torch, lambda x: (LISTS[name](torch, x, c), x * c)[1], x))
+            account += [found, x, c, c._version, c.requires_grad]
+        return account
+
+    agree(run)
+
+
 # -- views in place, and other sizes -----------------------------------------------------------------------------------
 
 VIEWS = {
