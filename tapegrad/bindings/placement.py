@@ -274,7 +274,7 @@ def _resized_outside(tensor: Tensor, known: OutsideTensor, shape: tuple[int, ...
     """``resized`` of what is a tensor outside: its memory is read in order there, through all examples."""
     if known.dim:
         raise RuntimeError("resize_: the examples that vmap maps over must be in the first dimension of the tensor")
-    whole = shape if known.dim is None else (known.level.size, *shape)
+    whole = shape if known.level.size is None or known.dim is None else (known.level.size, *shape)
     with known.level.outside():
         resized(known.tensor, whole, chosen)
     return lift_again(tensor, known)

@@ -99,7 +99,7 @@ def _attached_below(grad: Tensor, sources: Sequence[Tensor], called: str, own: b
         with level.outside():
             below = inner.tensor
             if of_examples and not inner.batched:
-                below = below.expand((level.size, *below.shape))  # type: ignore[attr-defined]
+                below = below.expand((level.size, *below.shape))
             below = _attached_below(below, [value.tensor for value in lifted], called, own)
         return raised(Lifted(below, level, of_examples or inner.batched))
     edges = [gradient_edge(source) for source in sources]
