@@ -317,7 +317,8 @@ def decisive(plan: Plan, replayed: bool) -> tuple:
     specs = [spec.flags if isinstance(spec, Spec) else spec is None for spec in plan.specs]
     saved = [spec is None or spec.flags for spec in plan.saved_specs]
     return (
-        plan.modes, replayed, plan.single, plan.mixed, plan.level, plan.saves_inference, plan.op.underivable is None,
+        plan.modes, replayed, plan.single, plan.mixed, plan.level, plan.level and bool(plan.op.again),
+        plan.saves_inference, plan.op.underivable is None,
         plan.positions, plan.needed, plan.saved_inputs, plan.saved_outputs, *specs, None,
         *[spec.flags for spec in plan.out_specs], None, *saved,
     )  # fmt: skip
@@ -436,6 +437,8 @@ def _node_lines(plan: Plan) -> Iterator[str]:
     ends = zip(plan.positions, plan.needed, strict=True)
     edges = (_edge(i, plan.specs[i]) if need else "None" for i, need in ends)
     yield f"node.next_edges = {_tuple(edges)}"
+    if plan.level and plan.op.again:
+        yield f"node.inputs = {_tuple(f'x{i}' for i in plan.positions)}"
     number = HIGHEST_SEQUENCE_NR if plan.op.underivable else "next_sequence_nr()"
     yield f"node.sequence_nr = {number}"
 

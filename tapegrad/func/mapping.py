@@ -137,6 +137,7 @@ def mapped(
 ) -> Any:
     """Run a function on all examples at once."""
     fronts = [leaf if dim in (None, 0) else movedim(leaf, dim, 0) for leaf, dim in zip(leaves, dims, strict=True)]
+    ndims = [None if dim is None else leaf.ndim for leaf, dim in zip(leaves, dims, strict=True)]
     with Level(size, randomness) as level:
         inputs = [
             leaf if dim is None else lift(front, level, batched=True, placed=(leaf, dim) if dim else None)
@@ -145,7 +146,8 @@ def mapped(
         output = func(*unflatten(inputs, spec), **kwargs)
         results, structure = flatten(output)
         places = dims_out(out_dims, output, structure, func)
-        own = {id(x): (leaf, dim) for x, leaf, dim in zip(inputs, leaves, dims, strict=True) if dim is not None}
+        found = zip(inputs, leaves, dims, ndims, strict=True)
+        own = {id(x): (leaf, dim) for x, leaf, dim, ndim in found if dim is not None and leaf.ndim == ndim}
         outside = [
             own[id(item)][0] if came_as_it_goes(own.get(id(item)), place) else taken_out(item, level, place, func)
             for item, place in zip(results, places, strict=True)

@@ -250,7 +250,7 @@ class Lifted(Opaque):
         assert before.origin is not None
         with self.level.outside():
             whole = write_outside.content(before.origin, target, self.tensor, writer)
-        return Lifted(whole, self.level, before.batched, before.origin)
+        return Lifted(whole, self.level, before.batched, before.origin, before.placed)
 
     def is_part_of(self, whole: Any) -> bool:
         """Whether this is a view further out of what was lifted, and so shows what is written there."""

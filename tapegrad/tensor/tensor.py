@@ -552,4 +552,5 @@ def _put_lifted(tensor: Tensor, storage: Storage, value: Any) -> None:
         place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._view_bits
         with switched(grad=thread.modes.grad and not tensor._severed):
             whole = write_window(storage.value, memory_layout(storage), value, *place)
+        whole = whole.severed() if tensor._severed else whole
     storage.replace(whole.written_over(storage.value, tensor))
