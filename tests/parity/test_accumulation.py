@@ -55,6 +55,32 @@ def test_a_post_hook_sees_the_memory_of_grad_where_it_is_kept(source):
     agree(account)
 
 
+BEFORE = {
+    "a tensor's": lambda x, node, kept: x.register_hook(lambda g: None),
+    "a tensor's that looks": lambda x, node, kept: x.register_hook(lambda g: kept.append(g.sum().item())),
+    "a tensor's that keeps it": lambda x, node, kept: x.register_hook(lambda g: kept.append(g)),
+    "a tensor's that gives another": lambda x, node, kept: x.register_hook(lambda g: g * 2),
+    "the node's": lambda x, node, kept: node.register_prehook(lambda grads: None),
+    "the node's that keeps it": lambda x, node, kept: node.register_prehook(lambda grads: kept.append(grads)),
+    "the node's that gives another": lambda x, node, kept: node.register_prehook(lambda grads: (grads[0] * 2,)),
+}
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_who_has_seen_a_gradient_and_keeps_nothing_leaves_its_memory_to_grad(before):
+    def account(torch):
+        seen = []
+        for source in ("two ways", "a view", "shared"):
+            x, kept = leaf(torch), []
+            node = torch.autograd.graph.get_gradient_edge(x).node
+            BEFORE[before](x, node, kept)
+            node.register_hook(lambda gi, go, x=x: seen.append([x.grad.mul_(-2).clone(), go[0].clone()]))
+            SOURCES[source](torch, x, torch.full((2, 3), 3.0))
+        return seen
+
+    agree(account)
+
+
 @program
 def a_gradient_that_is_asked_for_twice_is_one_tensor(torch):
     x, z = leaf(torch), leaf(torch)
