@@ -24,7 +24,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.dual import set_tangent
-from tapegrad.tensor.lifted import Lifted, as_leaf_here, level_of
+from tapegrad.tensor.lifted import Lifted, level_of
 from tapegrad.tensor.refusals import (
     is_example_here,
     refuse_memory,
@@ -224,8 +224,6 @@ def set_flag(tensor: Tensor, value: bool) -> None:
     """Set ``requires_grad`` of a leaf that can have it; inference tensors can in inference mode only."""
     if value and tensor._spec.inference and not thread.modes.inference:
         raise RuntimeError(INFERENCE_REQUIRES_GRAD)
-    if value and tensor._spec.level < thread.modes.level:
-        as_leaf_here(tensor)
     if tensor._view is not None:
         tensor._view.leaf = value
         value = value or tensor._view.base._spec.requires_grad

@@ -292,6 +292,41 @@ def test_what_is_refused_inside(name):
     return None
 
 
+LEAVES = {
+    "grad": lambda torch, f, x: torch.func.grad(f)(x),
+    "vmap": lambda torch, f, x: torch.vmap(f)(x),
+    "forward-mode, vectorized": lambda torch, f, x: torch.autograd.functional.jacobian(
+        f, x, vectorize=True, strategy="forward-mode"
+    ),
+    "hessian, vectorized": lambda torch, f, x: torch.autograd.functional.hessian(
+        f, x, vectorize=True, outer_jacobian_strategy="forward-mode"
+    ),
+    "jacobian": lambda torch, f, x: torch.autograd.functional.jacobian(f, x),
+}
+
+
+@pytest.mark.parametrize("transform", LEAVES)
+def test_a_captured_leaf_that_comes_to_require_grad_stays_where_it_is(transform):
+    def run(torch):
+        account = []
+        for write in (False, True):
+            x, w = numbers(torch, 3), numbers(torch, 3)
+
+            def f(x, w=w, write=write):
+                w.requires_grad = True
+                if write:
+                    w.data.mul_(2)
+                return (w * x).sin().sum()
+
+            found = attempt(lambda f=f, x=x: LEAVES[transform](torch, f, x))
+            account += [found if isinstance(found, list) else [found.detach(), found.requires_grad]]
+            (w * 2).sum().backward()
+            account += [w.detach(), w.grad, w.is_leaf]
+        return account
+
+    agree(run)
+
+
 def _on_cpu(torch, x):
     with torch.autograd.graph.save_on_cpu():
         return (x * x).sum()

@@ -489,6 +489,24 @@ def layouts_of_gradients(torch):
 
 
 @program
+def gradients_that_are_cast_are_written_anew(torch):
+    account = []
+    for given in (lambda: counted(torch, 2, 3), lambda: counted(torch, 3, 2).t(), lambda: counted(torch, 2, 6)[:, ::2]):
+        for function in (
+            lambda x: x.sum(-1, dtype=torch.float64), lambda x: x.sum(dtype=torch.float64),
+            lambda x: x.mean(0, dtype=torch.float64), lambda x: x.sum((0, 1), keepdim=True, dtype=torch.float16),
+            lambda x: x.nansum(0, dtype=torch.float64), lambda x: x.t().to(torch.float64),
+        ):  # fmt: skip
+            x = given().requires_grad_()
+            for create_graph in (False, True):
+                (grad,) = torch.autograd.grad(function(x).sin().sum(), x, create_graph=create_graph)
+                account.append([grad.stride(), grad.dtype is x.dtype])
+                with torch.no_grad():
+                    account.append(grad.mul_(2).detach())
+    return account
+
+
+@program
 def nodes_of_parts_of_complex_numbers(torch):
     def chain(x):
         names, last = [], x.grad_fn
