@@ -137,9 +137,9 @@ def _set_data(self: Tensor, value: Any) -> None:
     if self._spec.level:
         where = "under vmap" if is_example_here(self) else "inside functorch"
         raise RuntimeError(f"mutating directly with `.data` {where} transform is not allowed.")
-    if self._spec.requires_grad and value.dtype.category < FLOATING:
+    if self._spec.requires_grad and value._spec.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    if (value.device is META) != (self.device is META):
+    if (value._spec.device is META) != (self._spec.device is META):
         raise RuntimeError(
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
         )

@@ -50,7 +50,8 @@ class Out(NamedTuple):
         apart: whether it may not write into a tensor that it reads from, not even into just the same places.
         first: whether that is not so of its first argument, which the target may be.
         resizes: whether the target gets its shape before anybody looks whether it shows a place twice.
-        rows: whether it gets one row by row, however the result is laid out; ``"elements"``: if it has elements.
+        rows: whether it gets one row by row, however the result is laid out; ``"elements"``: if it has elements;
+            ``"complex"``: if the result is of real numbers, and computed of complex ones.
         random: whether it draws random numbers.
         factory: whether it makes a tensor of options alone, which are then the target's.
         resized: what is warned of where a target that is not empty gets another shape; nothing if that is empty.

@@ -24,7 +24,7 @@ from tapegrad.dispatch.levels import handle, unreached, untransformed
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import SHOWN_TWICE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING, dtype
-from tapegrad.execution.promotion import can_cast
+from tapegrad.execution.promotion import can_cast, warn_of_cast
 from tapegrad.ops import assignment
 from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tape.modes import thread
@@ -301,6 +301,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"), "fill_")
     refuse_in_place(self)
     _check_filling(value)
+    warn_of_cast(value.dtype, self.dtype)
     return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"), "fill_")
 
 
@@ -330,6 +331,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "
             f"{list(broadcast_shapes([self.shape, src.shape]))}"
         )
+    warn_of_cast(src.dtype, self.dtype)
     return become(self, assignment.copy(before_write(self), src))
 
 

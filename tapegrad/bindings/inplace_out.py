@@ -214,8 +214,7 @@ def _write(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
         if out.fills and not out.copied:
             check_castable(result.dtype, target.dtype)  # before anything is changed
         _warn_of_shape(out.resized, target, result)
-        by_rows = target._spec.numel if out.rows == "elements" else out.rows
-        resize_for(result.contiguous() if by_rows else result, target)
+        resize_for(result.contiguous() if _goes_by_rows(out, target, operands) else result, target)
     if not out.fills:
         return
     refuse_in_place(target)
@@ -225,6 +224,15 @@ def _write(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
         copy_(target, result)
     else:
         become(target, result)
+
+
+def _goes_by_rows(out: Out, target: Tensor, operands: tuple) -> bool:
+    """Whether a target that gets another shape gets it row by row."""
+    if out.rows == "elements":
+        return bool(target._spec.numel)
+    if out.rows == "complex":
+        return not target.dtype.is_complex and any(operand.dtype.is_complex for operand in _tensors(operands))
+    return bool(out.rows)
 
 
 def _warn_of_shape(resized: str, target: Tensor, result: Tensor) -> None:

@@ -79,6 +79,9 @@ TRUTHS = frozenset((
 WITHOUT_SIGNATURES = frozenset(("__getitem__", "__setitem__", "apply_", "chalf"))
 """Methods that PyTorch has in C++, of which its messages show no signature."""
 
+MAKING_OTHERS = frozenset(("new", "new_tensor"))
+"""Methods of which PyTorch asks the tensor's own class alone, whatever else they are given."""
+
 LENIENT = frozenset(("multi_head_attention_forward",))
 """Functions that only ask whether they hold."""
 
@@ -478,16 +481,17 @@ class Signature:
         function = function.__dict__.get("shown_by", function)
         if self.is_foreign():
             return overridden(function, *self.as_declared(args, kwargs), relevant, "python")
-        alone = self.method and self.called not in WITHOUT_SIGNATURES and not self.takes_arguments()
-        return overridden(function, args, kwargs or None, relevant, "alone" if alone else "native")
+        if not self.method or self.called in WITHOUT_SIGNATURES or self.takes_arguments():
+            return overridden(function, args, kwargs or None, relevant, "native")
+        return overridden(function, args, kwargs or None, relevant[:1], "alone")
 
     def is_foreign(self) -> bool:
         """Whether PyTorch has the function in Python, and so hands it over in Python."""
         return not (self.native and is_native(self.called, self.method))
 
     def takes_arguments(self) -> bool:
-        """Whether PyTorch's signatures of a method have any parameters."""
-        return any(overload.parameters for overload in overloads_of(self.called, self.method))
+        """Whether PyTorch's signatures of a method have any parameters whose classes are asked."""
+        return self.called not in MAKING_OTHERS and any(overload.parameters for overload in overloads_of(self.called, self.method))
 
     def as_declared(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """Arguments by position where the parameter has no default, and by name where it has one, given or not."""
