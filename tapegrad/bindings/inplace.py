@@ -116,6 +116,8 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
         result = untransformed(result, base._spec.level)
     if result._spec.level != base._spec.level:
         refuse_captured(name, tensor, result, _particulars_of(name).captured)
+    if tensor._spec.level and tensor._severed and (captured := captured_base(tensor)) is not None:
+        refuse_captured(name, captured, result, _particulars_of(name).captured)
     check_result(tensor, result)
     if result.dtype is not tensor.dtype:
         edge, result = result._edge, cast(result, dtype=tensor.dtype)
@@ -129,6 +131,16 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     if (result._spec.dual or tensor._spec.dual) and thread.modes.forward_grad:
         _become_tangent(tensor, tangent_of(result))
     return tensor
+
+
+def captured_base(tensor: Tensor) -> Tensor | None:
+    """A tensor from further out, whose memory a detached one of a level shows a part of; None if it does not."""
+    if not tensor._severed:
+        return None
+    value = storage_of(tensor).value
+    if isinstance(value, Lifted) and value.level.depth == tensor._spec.level:
+        return None
+    return next((one for one in storage_of(tensor).living() if one._spec.level < tensor._spec.level), None)
 
 
 def _write_outside(origin: Tensor, target: Tensor, result: Tensor, writer: Tensor) -> Tensor:

@@ -491,7 +491,8 @@ class Signature:
 
     def takes_arguments(self) -> bool:
         """Whether PyTorch's signatures of a method have any parameters whose classes are asked."""
-        return self.called not in MAKING_OTHERS and any(overload.parameters for overload in overloads_of(self.called, self.method))
+        overloads = overloads_of(self.called, self.method)
+        return self.called not in MAKING_OTHERS and any(overload.parameters for overload in overloads)
 
     def as_declared(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """Arguments by position where the parameter has no default, and by name where it has one, given or not."""

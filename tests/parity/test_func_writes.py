@@ -181,6 +181,9 @@ TABLES = {
     "of a view": lambda torch, i, w: w.view(-1).add_(1).sum(),
     "of a part": lambda torch, i, w: w[1:].mul_(2).sum(),
     "in place": lambda torch, i, w: w.add_(1),
+    "of a detached part": lambda torch, i, w: w[1:].detach().mul_(2).sum(),
+    "an element of one": lambda torch, i, w: w.view(-1).detach().__setitem__(0, torch.tensor(2.0)) or w,
+    "a sine of one": lambda torch, i, w: torch.sin(torch.ones(4, 2), out=w[1:].detach()),
 }
 CAPTURED = {
     "plain": lambda torch, f, i, w: f(i, w),

@@ -50,7 +50,8 @@ def test_cross_products_along_no_dimension_are_warned_of_before_they_are_refused
         torch.set_warn_always(True)
         try:
             shapes = [((), ()), ((2, 4), (2, 4)), ((2, 3), (2, 3))]
-            return [warned(lambda a=a, b=b: attempt(lambda: torch.cross(torch.ones(a), torch.ones(b)))) for a, b in shapes]
+            acts = [lambda a=a, b=b: torch.cross(torch.ones(a), torch.ones(b)) for a, b in shapes]
+            return [warned(lambda act=act: attempt(act)) for act in acts]
         finally:
             torch.set_warn_always(False)
 
