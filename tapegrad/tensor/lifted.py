@@ -226,7 +226,7 @@ class Lifted(Opaque):
     def written_over(self, before: Any, writer: Tensor) -> Any:
         """This value where ``writer`` puts it in place of another: what that was lifted from is written to at once."""
         origin = before.origin if isinstance(before, Lifted) and self.level.alive else None
-        if origin is None or self.batched is not before.batched or thread.levels[-1] is not self.level:
+        if origin is None or self.batched is not before.batched or self.level not in thread.levels:
             return self.continuing(before)
         return self._written_to(origin, before, writer)
 
@@ -238,12 +238,15 @@ class Lifted(Opaque):
         part = writer._value
         if writer._severed or not (isinstance(part, Lifted) and part.is_part_of(before)):
             return None
-        if self.batched is not part.batched or thread.levels[-1:] != (self.level,):
+        if self.batched is not part.batched or self.level not in thread.levels:
             return None
         return self._written_to(part.tensor, before, writer)
 
     def _written_to(self, target: Tensor, before: Lifted, writer: Tensor) -> Lifted:
         assert before.origin is not None
+        if thread.levels[-1] is not self.level:  # a vmap is written from that leaves it out
+            with thread.levels[-1].outside():
+                return self._written_to(target, before, writer)
         with self.level.outside():
             whole = write_outside.content(before.origin, target, self.tensor, writer)
         return Lifted(whole, self.level, before.batched, before.origin)

@@ -193,6 +193,9 @@ CAPTURED = {
         torch.ones(3)
     ),
     "given": lambda torch, f, i, w: torch.func.grad(lambda x, w: (f(i, w) ** 2).sum() * x)(torch.tensor(2.0), w),
+    "given to both": lambda torch, f, i, w: torch.func.grad(
+        lambda x, w: torch.vmap(lambda x, w: f(i, w).sum() * x, (0, None))(x, w).sum()
+    )(torch.ones(3), w),
     "jvp": lambda torch, f, i, w: torch.func.jvp(lambda x: f(i, w).sum() * x, (torch.ones(2),), (torch.ones(2),)),
     "vmap": lambda torch, f, i, w: torch.vmap(lambda x: f(i, w) * x)(torch.ones(3)),
     "vmap of rows": lambda torch, f, i, w: torch.vmap(lambda i: f(i, w))(i.expand(2, 3)),
