@@ -145,8 +145,8 @@ def _set_data(self: Tensor, value: Any) -> None:
         )
     counter, misfit = leave(self), refit(self, value._spec)
     dual = self._spec.dual and value._spec.bare is self._spec.bare  # the tangent stays, if it can
+    self._value = value_of(value)  # before it is seen: it may be the tensor itself, which was written to
     self._seen, self._offset = data_version_of(value), value._offset
-    self._value = value_of(value)
     self._spec = value._spec.replace(
         requires_grad=self._spec.requires_grad, plain=True, window=False, overrides=self._spec.overrides,
         misfit=misfit, dual=dual,
