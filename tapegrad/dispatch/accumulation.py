@@ -25,7 +25,7 @@ _accumulating = threading.RLock()
 """Held while a gradient is added to a leaf's ``.grad``: several threads may run backward to the same leaves."""
 
 
-UNSHARED = 7
+UNSHARED = 5
 """How often, at most, a gradient is referred to that has become a ``.grad`` and that nobody else has.
 
 PyTorch keeps such a gradient as it is, so that the accumulator's post-hooks, which are given it, see the memory of the

@@ -60,7 +60,7 @@ def _run_pre_hooks(hooks: HookDict, currency: Currency, buffer: list) -> list:
     given = currency.to_hooks(buffer)
     for hook in tuple(hooks.values()):
         returned = hook(given)
-        buffer = currency.from_hooks(given, returned, hook)
+        buffer[:] = currency.from_hooks(given, returned, hook)
         given = given if returned is None else returned
     return buffer
 
@@ -311,9 +311,9 @@ class Engine:
     def _tensor_hooks(task: GraphTask, hooks: NodeHooks, buffer: list) -> list:
         """Hooks of the node's output tensors, then ``retain_grad``. Where no gradient has arrived hooks get None.
 
-        The hooks of one tensor see the same object, so that one sees what another did to it in place.
+        The hooks of one tensor see the same object, so that one sees what another did to it in place. What they give
+        takes the place of what has arrived.
         """
-        buffer = list(buffer)
         currency = task.currency
         for output_nr, tensor_hooks in tuple(hooks.tensor_pre):
             given = None if buffer[output_nr] is None else currency.to_hook(buffer[output_nr])

@@ -225,9 +225,9 @@ LEFT: list[tuple[str, str, str]] = [
     (r"ctc_loss", "Expected #-dimensional tensor", "both refuse it, and count dimensions otherwise"),
     (r"abs\(\)|sgn|sign", "ZeroTensors are immutable", "zeros that no node reaches have no memory in PyTorch"),
     (
-        r"functionalize|vmap[\s\S]*index_put_",
+        r"functionalize|vmap[\s\S]*index_(put|add)_",
         "single memory location.*expected no error",
-        "inside functionalize PyTorch looks at no overlap, nor does it in a batched index_put_",
+        "inside functionalize PyTorch looks at no overlap, nor does it in a batched index_put_ or index_add_",
     ),
     (
         r"vmap[\s\S]*(squeeze|unsqueeze|t|transpose)_\(",
@@ -249,9 +249,9 @@ LEFT: list[tuple[str, str, str]] = [
     (r"(\w)\.masked_scatter_\(.*\b\1\)|vmap[\s\S]*\.set_\(", "numbers", "PyTorch reads what it has written"),
     (r"autograd\.grad\([^\n]*\[(\w)\b[^\n]*\b\1\]", "log: (numbers|list)", "gradients of one tensor may share memory"),
     (
-        r"same_memory",
+        r"same_memory[\s\S]*create_graph=True",
         r"'h\d+', True\], expected \['h\d+', False\]",
-        "whether PyTorch keeps a gradient as the .grad, or copies it, depends on who refers to it and how it lies",
+        "a copy that nobody has written to begins where what it is of begins",
     ),
     (r"logsigmoid", r"expected '\? log_sigmoid'", "PyTorch's function has a name under which nobody finds it"),
     (
@@ -286,7 +286,8 @@ LEFT: list[tuple[str, str, str]] = [
     ),
     (r"saved_tensors_hooks", "log: length|log: list", "PyTorch packs what it saves before it looks at shapes"),
     (
-        r"(Watching|Tagged|[tT]abled)[\s\S]*(func\.(grad|vjp|jvp|jac|hessian|linearize)|autograd\.(grad\(|functional))",
+        r"(Watching|Tagged|[tT]abled)[\s\S]*(func\.(grad|vjp|jvp|jac|hessian|linearize)|autograd\.(grad\(|functional|"
+        r"graph))",
         "log: (length|list|'\\w+' for|'Tensor)",
         "what PyTorch's transforms call in Python for themselves is handed to modes and classes",
     ),
@@ -299,8 +300,8 @@ LEFT: list[tuple[str, str, str]] = [
         "functions of lists are the ordinary ones here, and their nodes are named so",
     ),
     (
-        r"F\.linear|matmul|@",
-        "log: 'torch::autograd::AccumulateGrad' for 'TBackward#'",
+        r"F\.linear|matmul|@|einsum",
+        r"log: '(torch::autograd::)?\w+' for '(T|Permute)Backward#'",
         "layers and products are one node here",
     ),
     (
@@ -323,7 +324,7 @@ LEFT: list[tuple[str, str, str]] = [
     ),
     (
         r"(bitwise_\w+|dot|median|norm|addmm|fft)\([^\n]*out=",
-        "raised \\w+: .* for RuntimeError: (result (d?type|dtype)|Expected (out )?tensor|fft expects)",
+        "raised \\w+: .* for RuntimeError: (result d?type|Expected (out )?tensor|fft expects|Found dtype)",
         "both refuse it, one for another reason",
     ),
     (r"norm\(.*nuc", "for RuntimeError: linalg.matrix_norm: The input", "both refuse it, one for another reason"),

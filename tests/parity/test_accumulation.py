@@ -66,15 +66,23 @@ BEFORE = {
 }
 
 
+LEAVES = {
+    "in rows": lambda torch: torch.arange(1.0, 7.0).reshape(2, 3),
+    "in columns": lambda torch: torch.arange(1.0, 7.0).reshape(3, 2).t(),
+    "with gaps": lambda torch: torch.arange(1.0, 13.0).reshape(2, 6)[:, ::2],
+}
+
+
+@pytest.mark.parametrize("lies", LEAVES)
 @pytest.mark.parametrize("before", BEFORE)
-def test_who_has_seen_a_gradient_and_keeps_nothing_leaves_its_memory_to_grad(before):
+def test_who_has_seen_a_gradient_and_keeps_nothing_leaves_its_memory_to_grad(before, lies):
     def account(torch):
         seen = []
-        for source in ("two ways", "a view", "shared"):
-            x, kept = leaf(torch), []
+        for source in ("two ways", "product", "sum", "shared"):
+            x, kept = LEAVES[lies](torch).requires_grad_(), []
             node = torch.autograd.graph.get_gradient_edge(x).node
             BEFORE[before](x, node, kept)
-            node.register_hook(lambda gi, go, x=x: seen.append([x.grad.mul_(-2).clone(), go[0].clone()]))
+            node.register_hook(lambda gi, go, x=x: seen.append(attempt(lambda: [x.grad.mul_(-2) + 0, go[0] + 0])))
             SOURCES[source](torch, x, torch.full((2, 3), 3.0))
         return seen
 

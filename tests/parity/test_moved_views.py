@@ -245,8 +245,8 @@ def tangents(torch):
 
 @pytest.mark.parametrize(
     "program",
-    [two_moves, put_where_it_is, a_matrix_and_its_rows, moved_back, a_parameter_that_is_given_data_each_step, views_made_after_the_move,
-     detached_before_the_move, tangents],
+    [two_moves, put_where_it_is, a_matrix_and_its_rows, moved_back, a_parameter_that_is_given_data_each_step,
+     views_made_after_the_move, detached_before_the_move, tangents],
     ids=lambda program: program.__name__,
 )  # fmt: skip
 def test_together(program):
