@@ -478,12 +478,21 @@ class Signature:
         What PyTorch has in Python gives all that has a default by name; of what is native, nothing by name is None.
         """
         relevant = self.relevant(args, kwargs) if classes else ()
-        function = function.__dict__.get("shown_by", function)
+        function = self.by_flag(function.__dict__.get("shown_by", function), args, kwargs)
         if self.is_foreign():
             return overridden(function, *self.as_declared(args, kwargs), relevant, "python")
         if not self.method or self.called in WITHOUT_SIGNATURES or self.takes_arguments():
             return overridden(function, args, kwargs or None, relevant, "native")
         return overridden(function, args, kwargs or None, relevant[:1], "alone")
+
+    def by_flag(self, function: Callable, args: tuple, kwargs: dict[str, Any]) -> Callable:
+        """What a call is known as: that of a pool which is to give indices, too, is one of another function."""
+        names = parameters_of(self.function).names
+        other = NAMESPACES["nn.functional"].get(f"{self.called}_with_indices")
+        if other is None or "return_indices" not in names:
+            return function
+        place = names.index("return_indices")
+        return other if kwargs.get("return_indices", args[place] if len(args) > place else False) else function
 
     def is_foreign(self) -> bool:
         """Whether PyTorch has the function in Python, and so hands it over in Python."""

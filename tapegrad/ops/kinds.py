@@ -152,6 +152,12 @@ class General(Operator):
 
 
 
+def _cast_place(spec: Spec, common: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape and strides of an operand: where another dtype is computed in, those of the copy that is cast."""
+    shape = tuple(spec.shape)
+    return shape, spec.layout if common is None or spec.dtype is common else preserved_strides(shape, spec.layout)
+
+
 class Elementwise(General):
     """Acts on each element by itself, after broadcasting."""
 
@@ -166,8 +172,9 @@ class Elementwise(General):
             return None
         if self.lies is not None:
             return super().output_strides(shape, specs)
+        common = None if self.promote == "none" else self.compute_dtype(self.promoted(specs))
         operands = [
-            (tuple(spec.shape), spec.layout) if isinstance(spec, Spec) else ((), ())
+            _cast_place(spec, common) if isinstance(spec, Spec) else ((), ())
             for name, spec in zip(self.inputs, specs, strict=False)
             if isinstance(spec, Spec) or (spec is not None and name not in PARAMETERS)
         ]

@@ -223,6 +223,8 @@ torch.allclose(x, p);torch.linalg.norm(x);torch.fft.fft(x);torch.special.erf(x);
 x.unflatten(0, (1, 2));with Spy(): torch.ones(2);with Spy(): F.relu(p);with Spy(): p.add(1);with Spy(): p.add_(1)
 with Spy(): torch.cat([p, p]);with Spy(): F.softmax(p, dim=0);with Spy(): p.sum().backward();with Spy(): p.dim()
 torch.nn.Sigmoid()(x);torch.nn.Tanh()(x);F.threshold(x, 1, 2);F.relu_(x);with Spy(): F.threshold(p, 1, 2)
+F.max_pool1d(x, 2, return_indices=True);F.max_pool1d(x, 2);F.max_pool1d(x, 2, None, 0, 1, False, True)
+F.adaptive_max_pool1d(x, 1, True);F.fractional_max_pool2d(x[None], 1, 1, return_indices=True)
 x.new_tensor(1);x.new();with Spy(): p.new_tensor(1);with Spy(): p.new();p.data = x;torch.vmap(lambda v: v)(x)
 torch.vmap(torch.sin, -1, -1)(x);with Spy(): torch.vmap(lambda v: v.sin(), 1, 1)(p)
 with Spy(): torch.vmap(lambda v: pf)(p)
