@@ -569,7 +569,7 @@ def var_mean(
 
 def _median(name: str, input: Tensor, dim: Any, keepdim: Any) -> Any:
     if input.dtype.category == COMPLEX or input.dtype is dtypes.bool:
-        raise not_implemented("median_cpu", input.dtype)
+        raise not_implemented("median_cpu" if dim is UNSET else "median_out", input.dtype)
     if dim is UNSET:
         if keepdim is not UNSET:
             raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
