@@ -327,9 +327,21 @@ LEFT: list[tuple[str, str, str]] = [
         "PyTorch resizes what it then refuses to write to",
     ),
     (
-        r"(bitwise_\w+|dot|median|norm|addmm|fft)\([^\n]*out=",
+        r"(bitwise_\w+|dot|median|norm|addmm|fft|softmax|amax)\([^\n]*out=",
         "raised \\w+: .* for RuntimeError: (result d?type|Expected (out )?tensor|fft expects|Found dtype)",
         "both refuse it, one for another reason",
+    ),
+    (
+        r"(sum|prod|mean)\([^\n]*out=",
+        "log: 'Casting complex values.* for 'An output",
+        "of two warnings of one result PyTorch gives the other first",
+    ),
+    (r"unbind|split|chunk", "for RuntimeError: Output # of", "both refuse it, one for another reason"),
+    (r"functionalize", "Can't detach views in-place", "inside functionalize nothing of PyTorch's is a view"),
+    (
+        r"vmap[\s\S]*(vmap|grad)|grad[\s\S]*vmap",
+        r"calling .item\(\) on a Tensor.*for RuntimeError: vmap: It looks like you're either",
+        "both refuse it, in other words",
     ),
     (r"norm\(.*nuc", "for RuntimeError: linalg.matrix_norm: The input", "both refuse it, one for another reason"),
     (r"same_memory", "^compiled: ", "gradients have no address while a step is compiled"),
