@@ -322,13 +322,14 @@ LEFT: list[tuple[str, str, str]] = [
         "what a node hands on as it is is a tensor of its own for each who asks for it here",
     ),
     (
-        r"(randint|multinomial|conj_physical)\([^\n]*out=",
-        "log: (int for int|length)",
+        r"(randint|multinomial|conj_physical|std)\([^\n]*out=",
+        "log: (int for int|length)|shape: None for int",
         "PyTorch resizes what it then refuses to write to",
     ),
     (
         r"(bitwise_\w+|dot|median|norm|addmm|fft|softmax|amax)\([^\n]*out=",
-        "raised \\w+: .* for RuntimeError: (result d?type|Expected (out )?tensor|fft expects|Found dtype)",
+        "raised \\w+: .* for RuntimeError: (result d?type|Expected (out tensor|tensor|the dtype)|"
+        "fft expects|Found dtype)",
         "both refuse it, one for another reason",
     ),
     (
