@@ -32,7 +32,7 @@ from tapegrad.dispatch.packing import while_writing
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import SHOWN_TWICE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING, dtype
-from tapegrad.execution.promotion import can_cast
+from tapegrad.execution.promotion import can_cast, warn_of_cast
 from tapegrad.ops import assignment
 from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.tape.modes import switched, thread
@@ -127,6 +127,8 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
         result = untransformed(result, base._spec.level)
     if result._spec.level != base._spec.level:
         refuse_captured(name, tensor, result, _called_by_vmap(name))
+    if tensor._spec.level and tensor._severed and (captured := captured_base(tensor)) is not None:
+        refuse_captured(name, captured, result, _called_by_vmap(name))
     check_result(tensor, result)
     if result.dtype is not tensor.dtype:
         edge, result = result._edge, cast(result, dtype=tensor.dtype)
@@ -140,6 +142,16 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     if (result._spec.dual or tensor._spec.dual) and thread.modes.forward_grad:
         _become_tangent(tensor, tangent_of(result))
     return tensor
+
+
+def captured_base(tensor: Tensor) -> Tensor | None:
+    """A tensor from further out, whose memory a detached one of a level shows a part of; None if it does not."""
+    if not tensor._severed:
+        return None
+    value = storage_of(tensor).value
+    if isinstance(value, Lifted) and value.level.depth == tensor._spec.level:
+        return None
+    return next((one for one in storage_of(tensor).living() if one._spec.level < tensor._spec.level), None)
 
 
 def _write_outside(origin: Tensor, target: Tensor, result: Tensor, writer: Tensor) -> Tensor:
@@ -356,6 +368,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"), "fill_.Scalar")
     refuse_in_place(self)
     _check_filling(value)
+    warn_of_cast(value.dtype, self.dtype)
     return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"), "fill_.Tensor")
 
 
@@ -385,6 +398,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "
             f"{list(broadcast_shapes([self.shape, src.shape]))}"
         )
+    warn_of_cast(src.dtype, self.dtype)
     before = before_write(self)
     if thread.modes.forward_level >= 0 and lie_where_it_is_written(self, (src,)):
         return _become_along(self, before, lambda before: assignment.copy(before, src))

@@ -467,7 +467,9 @@ def _declare_variant(name: str, *homes: str) -> None:
     public("nn.functional", *homes, native=True)(variant)
 
 
-for _name in ("relu", "leaky_relu"):
-    _declare_variant(_name)
-for _name in ("threshold", "selu", "celu"):
+_declare_variant("leaky_relu")
+for _name in ("relu", "threshold", "selu", "celu"):
     _declare_variant(_name, "torch")
+
+NAMESPACES["nn.functional"]["threshold"].__name__ = "_threshold"  # as classes and modes that are handed it know it
+NAMESPACES["nn.functional"]["_threshold"] = NAMESPACES["nn.functional"]["threshold"]

@@ -181,6 +181,9 @@ TABLES = {
     "of a view": lambda torch, i, w: w.view(-1).add_(1).sum(),
     "of a part": lambda torch, i, w: w[1:].mul_(2).sum(),
     "in place": lambda torch, i, w: w.add_(1),
+    "of a detached part": lambda torch, i, w: w[1:].detach().mul_(2).sum(),
+    "an element of one": lambda torch, i, w: w.view(-1).detach().__setitem__(0, torch.tensor(2.0)) or w,
+    "a sine of one": lambda torch, i, w: torch.sin(torch.ones(4, 2), out=w[1:].detach()),
 }
 CAPTURED = {
     "plain": lambda torch, f, i, w: f(i, w),
@@ -190,6 +193,9 @@ CAPTURED = {
         torch.ones(3)
     ),
     "given": lambda torch, f, i, w: torch.func.grad(lambda x, w: (f(i, w) ** 2).sum() * x)(torch.tensor(2.0), w),
+    "given to both": lambda torch, f, i, w: torch.func.grad(
+        lambda x, w: torch.vmap(lambda x, w: f(i, w).sum() * x, (0, None))(x, w).sum()
+    )(torch.ones(3), w),
     "jvp": lambda torch, f, i, w: torch.func.jvp(lambda x: f(i, w).sum() * x, (torch.ones(2),), (torch.ones(2),)),
     "vmap": lambda torch, f, i, w: torch.vmap(lambda x: f(i, w) * x)(torch.ones(3)),
     "vmap of rows": lambda torch, f, i, w: torch.vmap(lambda i: f(i, w))(i.expand(2, 3)),
@@ -491,6 +497,41 @@ def test_what_is_refused_inside(name):
 
     agree(run)
     return None
+
+
+LEAVES = {
+    "grad": lambda torch, f, x: torch.func.grad(f)(x),
+    "vmap": lambda torch, f, x: torch.vmap(f)(x),
+    "forward-mode, vectorized": lambda torch, f, x: torch.autograd.functional.jacobian(
+        f, x, vectorize=True, strategy="forward-mode"
+    ),
+    "hessian, vectorized": lambda torch, f, x: torch.autograd.functional.hessian(
+        f, x, vectorize=True, outer_jacobian_strategy="forward-mode"
+    ),
+    "jacobian": lambda torch, f, x: torch.autograd.functional.jacobian(f, x),
+}
+
+
+@pytest.mark.parametrize("transform", LEAVES)
+def test_a_captured_leaf_that_comes_to_require_grad_stays_where_it_is(transform):
+    def run(torch):
+        account = []
+        for write in (False, True):
+            x, w = numbers(torch, 3), numbers(torch, 3)
+
+            def f(x, w=w, write=write):
+                w.requires_grad = True
+                if write:
+                    w.data.mul_(2)
+                return (w * x).sin().sum()
+
+            found = attempt(lambda f=f, x=x: LEAVES[transform](torch, f, x))
+            account += [found if isinstance(found, list) else [found.detach(), found.requires_grad]]
+            (w * 2).sum().backward()
+            account += [w.detach(), w.grad, w.is_leaf]
+        return account
+
+    agree(run)
 
 
 def _on_cpu(torch, x):
