@@ -161,7 +161,7 @@ def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
         return plan_of(op, specs, settings)
     if not op.moves:
         check_devices(specs)
-    fit = Sought.of(op, specs, settings).known() if len(specs) <= MANY else None
+    fit = Sought.of(op, specs, settings).known(op, specs, settings) if len(specs) <= MANY else None
     key = mould_key(specs, settings, modes, [])
     mould = None if fit is None else fit.structure.moulds.get(key)
     if mould is not None:

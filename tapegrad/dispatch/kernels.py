@@ -59,7 +59,7 @@ class Kernels:
         if self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings)):
             return
         sought = Sought.of(op, specs, settings) if has_structure(specs) else None
-        self.fit = None if sought is None else sought.known()
+        self.fit = None if sought is None else sought.known(op, specs, settings)
         if self.fit is not None:
             self._of_fit(op, specs, settings, self.fit)
             return
@@ -68,8 +68,8 @@ class Kernels:
         if op.real:
             refuse_complex(op, specs)
         self.fit = None if sought is None else sought.made(op, specs, settings)
-        again = self.fit is None and sought is not None and len(sought.family.examples) > 1 and op.variadic is None
-        if again and self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings, 0)):
+        traced = self.fit is None and sought is not None and op.variadic is None
+        if traced and self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings, 0)):
             return
         place: Any = None
         found: Any = None

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.execution.keeping import KeptEntry, Unkept, said
+from tapegrad.execution.keeping import KeptEntry, ShippedEntry, Unkept, outlined, said
 from tapegrad.execution.tiering import HostFunction, hosted
 from tapegrad.tape import kept
 from tapegrad.tensor.spec import Spec
+
+
+AXES = frozenset(("axis", "axes", "axis0", "axis1", "axis2"))
+"""The names of settings that say which dimensions are meant."""
 
 
 def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) -> KeptEntry | None:
@@ -25,6 +29,18 @@ def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) 
         given = [f"{spec.dtype.name}{list(spec.shape)}" if isinstance(spec, Spec) else said(spec) for spec in specs]
         bound = [f"{name}={said(value)}" for name, value in settings.items()]
         return KeptEntry(what, name, *given, *bound, *map(said, others))
+    except Unkept:
+        return None
+
+
+def shipped_place(op: Any, specs: Sequence, settings: dict) -> ShippedEntry | None:
+    """Where it is kept what comes with the package for calls that differ from this one in numbers alone."""
+    if not kept.shipped.is_there or op.lasting_name is None or not hosted():
+        return None
+    try:
+        given = [f"{spec.dtype.name}{spec.ndim}" if isinstance(spec, Spec) else said(spec) for spec in specs]
+        bound = [f"{name}={said(one) if name in AXES else outlined(one)}" for name, one in settings.items()]
+        return ShippedEntry(op.lasting_name, *given, *bound)
     except Unkept:
         return None
 

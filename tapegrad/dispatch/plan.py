@@ -329,7 +329,7 @@ class Plan:
         fit = self.fit
         known: Any = None
         if fit is None and has_structure(self.specs):  # perhaps there is one by now
-            fit = Sought.of(self.op, self.specs, self.given).known()
+            fit = Sought.of(self.op, self.specs, self.given).known(self.op, self.specs, self.given)
         call = "backward", self.op, self.specs, self.given, self.needed, wanted, defined
         if fit is not None:
             known = Rather(partial(fit.backward, self, wanted, defined), *call)

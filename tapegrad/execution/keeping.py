@@ -139,6 +139,23 @@ def said(value: Any) -> str:
     raise Unkept
 
 
+def outlined(value: Any) -> str:
+    """A setting without its numbers, as a text.
+
+    Raises:
+        Unkept: there is none.
+
+    >>> outlined((1, 0.5, "same"))
+    "tuple(int, float, 'same', )"
+    """
+    kind = type(value)
+    if kind is int or kind is float:
+        return kind.__name__
+    if isinstance(value, tuple):
+        return f"{kind.__qualname__}({''.join([f'{outlined(item)}, ' for item in value])})"
+    return said(value)
+
+
 def circumstances() -> str:
     """What else decides how a kernel is traced."""
     return _said_of(get_default_dtype(), *_configured(jax.config))
@@ -153,6 +170,28 @@ _configured = attrgetter(
 @tabulated(64)
 def _said_of(*values: Any) -> str:
     return repr(values)
+
+
+class ShippedEntry:
+    """What comes with the package for calls of one family: parts, each of which is read when it is asked for.
+
+    Attributes:
+        parts: what was written, by name; None as long as nobody has asked, empty if there is nothing.
+    """
+
+    __slots__ = ("key", "parts")
+
+    def __init__(self, *texts: str) -> None:
+        self.key = kept.digest("\n".join([*texts, circumstances()]).encode())
+        self.parts: dict[Any, bytes] | None = None
+
+    def __call__(self, *part: Any) -> Any:
+        """What is kept there of a part; None if nothing is."""
+        if self.parts is None:
+            found = kept.shipped.find(self.key)
+            self.parts = {} if found is None else marshal.loads(found)
+        data = self.parts.get(part)
+        return None if data is None else of_bytes(data)
 
 
 class KeptEntry:

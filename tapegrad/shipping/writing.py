@@ -1,0 +1,83 @@
+"""The file that comes with the package, written from what calls of all kinds leave in a process."""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tapegrad.dispatch.keys import shipped_place
+from tapegrad.dispatch.patterns import reader
+from tapegrad.dispatch.structures import Family, Structure
+from tapegrad.execution.keeping import as_bytes
+from tapegrad.execution.shared import SMALL
+from tapegrad.ops.operator import TABLE
+from tapegrad.tape import kept
+from tapegrad.tensor.spec import Spec
+
+
+class _Any(kept.Shipped):
+    """In place of the file while it is written: places are told, and nothing is there."""
+
+    is_there = True
+
+    def find(self, key: bytes) -> None:
+        return None
+
+
+def families() -> Iterator[tuple[Any, Family]]:
+    """All that calls so far have left."""
+    for name in sorted(TABLE):
+        for family in TABLE[name].families.values():
+            if isinstance(family, Family) and family.structures:
+                yield TABLE[name], family
+
+
+def small(structure: Structure) -> list[str]:
+    """That arguments and results are small, as Python says it."""
+    specs, _ = structure._given
+    numbers = iter(structure._pattern)
+    arguments = [[next(numbers) for _ in spec.shape] for spec in specs if isinstance(spec, Spec)]
+    shapes = [[size for size in shape if size != 1] for shape in [*arguments, *structure._shapes]]
+    products = {" * ".join([f"({size})" for size in shape]) for shape in shapes if any(isinstance(n, str) for n in shape)}
+    return [f"{product} <= {SMALL}" for product in sorted(products)]
+
+
+def entries() -> dict[bytes, bytes]:
+    """What is kept of all structures there are, by family."""
+    kept.shipped = _Any(None)
+    found = {}
+    for op, family in families():
+        place = shipped_place(op, *family.structures[0]._given)
+        if place is not None:
+            parts = dict(parts_of(op, family))
+            if parts:
+                found[place.key] = marshal.dumps(parts)
+    return found
+
+
+def parts_of(op: Any, family: Family) -> Iterator[tuple[tuple, bytes]]:
+    """What is kept of the structures of a family: what reads numbers; each structure; their backward kernels."""
+    readers = []
+    for structure in family.structures:
+        data = None if structure.forward is None else as_bytes(structure.as_shipped)
+        if data is None:
+            continue
+        index, also = len(readers), small(structure)
+        yield (index,), data
+        readers.append(reader(structure._pattern, structure.names, structure._order, op.uniform, op.special, also))
+        for key, general in structure._backwards.items():
+            data = as_bytes((general,))
+            if data is not None:
+                yield (index, key), data
+    data = as_bytes(tuple(readers))
+    if readers and data is not None:
+        yield (), data
+
+
+def write(path: Path) -> int:
+    """Write the file; its size."""
+    data = kept.compressed({kept.ABOUT: kept.about(), **dict(sorted(entries().items()))})
+    path.write_bytes(data)
+    return len(data)
