@@ -300,11 +300,11 @@ def sharing_runner(plan: Plan, shared: Shared) -> Callable:
 
 def casting_of(plan: Plan, replayed: bool = False, shared: Shared | None = None) -> Casting:
     """What makes a plan's runner: see ``source_of``."""
-    if shared is not None or plan.recorded is not None:
+    if plan.recorded is not None:
         code = code_of(source_of(plan, replayed, shared))
     else:
-        key = decisive(plan, replayed)
-        code = _codes.get(key) or _codes.keep(key, code_of(source_of(plan, replayed)))
+        key = (*decisive(plan, replayed), None if shared is None else tuple(shared.key_names))
+        code = _codes.get(key) or _codes.keep(key, code_of(source_of(plan, replayed, shared)))
     return Casting("run", code, {**_NAMES, "node_class": plan.node_class})
 
 
@@ -313,7 +313,7 @@ _codes = Cache("written code", nbytes=8 << 10)
 
 
 def decisive(plan: Plan, replayed: bool) -> tuple:
-    """What the source of a plan's runner depends on, if its calls are neither recorded nor shared."""
+    """What the source of a plan's runner depends on, if its calls are not recorded."""
     specs = [spec.flags if isinstance(spec, Spec) else spec is None for spec in plan.specs]
     saved = [spec is None or spec.flags for spec in plan.saved_specs]
     return (

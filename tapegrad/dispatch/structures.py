@@ -121,7 +121,7 @@ class Sought(NamedTuple):
             found = structure.read(*numbers)
             if found is not None:
                 return Fit(structure, found)
-        return family.shipped(op, specs, settings, numbers) if family.readers else None
+        return None if family.place is None else family.shipped(op, specs, settings, numbers)
 
     def made(self, op: Any, specs: tuple, settings: dict) -> Fit | None:
         """The structure that the call fits, made now, if a call before gives reason to. It is asked only once."""
@@ -152,6 +152,18 @@ def settings_skeleton(settings: dict, numbers: list[Any]) -> list[Any]:
         else:
             key += name, skeleton(value, numbers) if isinstance(value, tuple) else value
     return key
+
+
+def outlined_numbers(numbers: Sequence[Any], uniform: bool) -> tuple:
+    """Which numbers are equal, where that matters: what fits one pattern has this in common.
+
+    >>> outlined_numbers((4, 5, 1, 4, 0.5), False)
+    (2, 3, 1, 2, 'p')
+    """
+    first: dict[Any, int] = {0: 0, 1: 1}
+    if uniform:
+        return ()
+    return tuple(["p" if type(number) is float else first.setdefault(number, len(first)) for number in numbers])
 
 
 def skeleton(value: Any, numbers: list[Any]) -> Any:
@@ -204,21 +216,21 @@ def symbolic_spec(spec: Spec, shape: Sequence[Any]) -> Spec:
 class Family:
     """Calls of one operator that differ in numbers alone: some examples, and the structures that were found."""
 
-    __slots__ = ("examples", "structures", "tried", "readers", "_place")
+    __slots__ = ("examples", "structures", "tried", "place")
 
     def __init__(self, place: ShippedEntry | None) -> None:
         self.examples: list[Pattern] = []
         self.structures: list[Structure] = []
         self.tried: set[tuple] = set()
-        self._place = place
-        self.readers: Sequence[Callable] = (None if place is None else place()) or ()
+        self.place = place if place is not None and place.is_there else None
 
     def shipped(self, op: Any, specs: tuple, settings: dict, numbers: Pattern) -> Fit | None:
         """The structure that some numbers fit, if it comes with the package."""
-        for index, read in enumerate(self.readers):
+        place = self.place
+        for index, read in place(outlined_numbers(numbers, op.uniform)) or ():
             found = read(*numbers)
             if found is not None:
-                structure = Structure.shipped(op, specs, settings, read, self._place, index)
+                structure = Structure.shipped(op, specs, settings, read, place, index)
                 self.structures.append(structure)
                 return Fit(structure, found)
         return None
@@ -372,6 +384,8 @@ class Structure:
     def as_shipped(self) -> tuple:
         """What is kept of it, for ``shipped``."""
         dtypes = [dtype.numpy for dtype in self.dtypes]
+        assert self.forward is not None
+        self.outputs = self.forward.shapes
         return tuple([dtypes if name == "dtypes" else getattr(self, name) for name in SHIPPED])
 
     @cached_property
@@ -537,7 +551,7 @@ class Structure:
 
 
 SHIPPED = (
-    "names", "single", "dtypes", "outputs", "forward", "moving", "always", "count",
+    "names", "single", "dtypes", "outputs", "forward", "wide", "moving", "always", "count",
     "_shapes", "_pattern", "_constraints", "_floats", "_passing", "_first", "_order",
 )  # fmt: skip
 """What is kept of a structure that comes with the package."""

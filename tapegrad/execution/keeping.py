@@ -22,7 +22,7 @@ from tapegrad.caches import tabulated
 from tapegrad.execution.dtypes import dtype, get_default_dtype
 from tapegrad.execution.host_tier.writer import along_rows
 from tapegrad.tape import kept
-from tapegrad.tape.sources import WRITTEN, code_in
+from tapegrad.tape.sources import WRITTEN
 
 
 class Pickler(pickle.Pickler):
@@ -65,7 +65,7 @@ def names_in(code: Any) -> set[str]:
 
 def function_of(code: bytes, names: dict[str, Any]) -> Callable:
     """A function that was written, with its names."""
-    return FunctionType(code_in(code), names)
+    return FunctionType(marshal.loads(code), names)
 
 
 WIDEST = 1 << 20
@@ -176,20 +176,23 @@ class ShippedEntry:
     """What comes with the package for calls of one family: parts, each of which is read when it is asked for.
 
     Attributes:
-        parts: what was written, by name; None as long as nobody has asked, empty if there is nothing.
+        parts: what was written, by name; empty if there is nothing.
     """
 
     __slots__ = ("key", "parts")
 
     def __init__(self, *texts: str) -> None:
         self.key = kept.digest("\n".join([*texts, circumstances()]).encode())
-        self.parts: dict[Any, bytes] | None = None
+        found = kept.shipped.find(self.key)
+        self.parts: dict[Any, bytes] = {} if found is None else marshal.loads(found)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is something."""
+        return bool(self.parts)
 
     def __call__(self, *part: Any) -> Any:
         """What is kept there of a part; None if nothing is."""
-        if self.parts is None:
-            found = kept.shipped.find(self.key)
-            self.parts = {} if found is None else marshal.loads(found)
         data = self.parts.get(part)
         return None if data is None else of_bytes(data)
 

@@ -17,7 +17,7 @@ from tapegrad.shipping.calls import LENGTHS, SAME, Call, calls
 
 def run() -> dict[str, str]:
     """Make all calls at all shapes; what can't be made, and why."""
-    structures.MOST_STRUCTURES, structures.MOST_TRIED = 64, 256
+    structures.MOST_STRUCTURES, structures.MOST_TRIED = 1 << 10, 1 << 12
     torch.execution.set_cache_limit(entries=1 << 24, bytes=1 << 40)
     failed: dict[str, str] = {}
     fixed()
@@ -37,7 +37,8 @@ def run() -> dict[str, str]:
 def variants(call: Call) -> Iterator[dict[str, str]]:
     """Which letters are other ones, as far as that makes a difference."""
     names = {letter for name, shape in call.shapes.items() if used(name, call.code) for letter in shape}
-    for same in SAME:
+    most = max(map(len, call.shapes.values()), default=0)
+    for same in SAME[: len(SAME) if len(call.shapes) > 3 else 4 if most < 4 else 1]:
         if all(letter in names and (other in names or other == "1") for letter, other in same.items()):
             yield same
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from tapegrad.dispatch.keys import shipped_place
 from tapegrad.dispatch.patterns import reader
-from tapegrad.dispatch.structures import Family, Structure
+from tapegrad.dispatch.structures import Family, Structure, outlined_numbers
 from tapegrad.execution.keeping import as_bytes
 from tapegrad.execution.shared import SMALL
 from tapegrad.ops.operator import TABLE
 from tapegrad.tape import kept
+from tapegrad.tape.sources import code_of
 from tapegrad.tensor.spec import Spec
 
 
@@ -54,26 +55,44 @@ def entries() -> dict[bytes, bytes]:
             parts = dict(parts_of(op, family))
             if parts:
                 found[place.key] = marshal.dumps(parts)
+    cache = code_of.cache  # type: ignore[attr-defined]
+    for (source,), code in [*cache.recent.items(), *cache.older.items()]:
+        if source.startswith(ENTRIES):
+            found[kept.digest(source.encode())] = marshal.dumps(code)
     return found
+
+
+ENTRIES = "def run(", "def apply("
+"""How lines begin that many calls have in common."""
 
 
 def parts_of(op: Any, family: Family) -> Iterator[tuple[tuple, bytes]]:
     """What is kept of the structures of a family: what reads numbers; each structure; their backward kernels."""
-    readers = []
-    for structure in family.structures:
+    readers: dict[tuple, list] = {}
+    for index, structure in enumerate(family.structures):
         data = None if structure.forward is None else as_bytes(structure.as_shipped)
         if data is None:
             continue
-        index, also = len(readers), small(structure)
         yield (index,), data
-        readers.append(reader(structure._pattern, structure.names, structure._order, op.uniform, op.special, also))
+        read = reader(
+            structure._pattern, structure.names, structure._order, op.uniform, op.special, small(structure)
+        )
+        outline = outlined_numbers(numbers_of(structure), op.uniform)
+        readers.setdefault(outline, []).append((index, read))
         for key, general in structure._backwards.items():
             data = as_bytes((general,))
             if data is not None:
                 yield (index, key), data
-    data = as_bytes(tuple(readers))
-    if readers and data is not None:
-        yield (), data
+    for outline, found in readers.items():
+        data = as_bytes(tuple(found))
+        assert data is not None
+        yield (outline,), data
+
+
+def numbers_of(structure: Structure) -> list[Any]:
+    """The numbers of the call that a structure was made for."""
+    scope = dict(zip(structure.names, structure._first, strict=True))
+    return [eval(number, dict(scope)) if isinstance(number, str) else number for number in structure._pattern]
 
 
 def write(path: Path) -> int:

@@ -29,7 +29,10 @@ import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from hashlib import blake2b
+from importlib import import_module
 from pathlib import Path
+
+from tapegrad.version import __version__
 
 LIMIT = 16 << 20
 """How many bytes a file holds."""
@@ -99,8 +102,8 @@ def sources() -> Iterator[os.DirEntry[str]]:
 
 def versions() -> list[str | None]:
     """Those of all that writes."""
-    packages = [sys.modules.get(name) for name in ("tapegrad", "jax", "jaxlib", "numpy", "ml_dtypes")]
-    return [sys.version, platform.machine(), *[getattr(package, "__version__", None) for package in packages]]
+    packages = [import_module(name) for name in ("jax", "jaxlib", "numpy", "ml_dtypes")]
+    return [sys.version, platform.machine(), __version__, *[getattr(one, "__version__", None) for one in packages]]
 
 
 def file_name() -> str:
