@@ -138,9 +138,9 @@ def materialize_all(args: tuple) -> None:
                 materialize(x)
 
 
-def plan_of(op: Any, specs: tuple, settings: dict) -> Plan:
+def plan_of(op: Any, specs: tuple, settings: dict, fit: Fit | None = None) -> Plan:
     """The plan of a call, whose nodes are operators' nodes and apply themselves as ``backward_code.py`` writes it."""
-    return Plan(op, specs, settings, thread.modes, node_class_of, first_applier)
+    return Plan(op, specs, settings, thread.modes, node_class_of, first_applier, fit)
 
 
 def planned(op: Any, specs: tuple, settings: dict) -> Callable | None:
@@ -166,7 +166,7 @@ def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
     mould = None if fit is None else fit.structure.moulds.get(key)
     if mould is not None:
         return mould.cast(specs, settings, fit)
-    plan = plan_of(op, specs, settings)
+    plan = plan_of(op, specs, settings, fit)
     if plan.fit is not None:
         plan.mould = plan.fit.structure.moulds[key] = Mould(plan)
         if not plan.fit.structure.moving and not forwards(specs):

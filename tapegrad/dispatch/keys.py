@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.execution.keeping import KeptEntry, ShippedEntry, Unkept, outlined, said
+from tapegrad.execution.keeping import KeptEntry, Unkept, circumstances, outlined, said
 from tapegrad.execution.tiering import HostFunction, hosted
 from tapegrad.tape import kept
 from tapegrad.tensor.spec import Spec
@@ -33,16 +33,16 @@ def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) 
         return None
 
 
-def shipped_place(op: Any, specs: Sequence, settings: dict) -> ShippedEntry | None:
-    """Where it is kept what comes with the package for calls that differ from this one in numbers alone."""
+def shipped_family(op: Any, specs: Sequence, settings: dict) -> str | None:
+    """What is said of a call to find what comes with the package for those that differ in numbers alone; or None."""
     if not kept.shipped.is_there or op.lasting_name is None or not hosted():
         return None
     try:
         given = [f"{spec.dtype.name}{spec.ndim}" if isinstance(spec, Spec) else said(spec) for spec in specs]
         bound = [f"{name}={said(one) if name in AXES else outlined(one)}" for name, one in settings.items()]
-        return ShippedEntry(op.lasting_name, *given, *bound)
     except Unkept:
         return None
+    return "\n".join([op.lasting_name, *given, *bound, circumstances()])
 
 
 class Rather:

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.dispatch.keys import AXES, place_of, shipped_place
+from tapegrad.dispatch.keys import AXES, place_of, shipped_family
 from tapegrad.dispatch.patterns import Pattern, aligned, names_in, order_of, pattern_of, reader, symbols_in
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host_tier.writer import evaluated, symbolic
@@ -111,7 +111,7 @@ class Sought(NamedTuple):
         key = skeleton_of(specs, settings, numbers)
         family = op.families.recent.get(key) or op.families.get(key)
         if family is None:
-            family = op.families.keep(key, Family(shipped_place(op, specs, settings)))
+            family = op.families.keep(key, Family(shipped_family(op, specs, settings)))
         return cls(family, tuple(numbers))
 
     def known(self, op: Any, specs: tuple, settings: dict) -> Fit | None:
@@ -121,7 +121,7 @@ class Sought(NamedTuple):
             found = structure.read(*numbers)
             if found is not None:
                 return Fit(structure, found)
-        return None if family.place is None else family.shipped(op, specs, settings, numbers)
+        return None if family.named is None else family.shipped(op, specs, settings, numbers)
 
     def made(self, op: Any, specs: tuple, settings: dict) -> Fit | None:
         """The structure that the call fits, made now, if a call before gives reason to. It is asked only once."""
@@ -214,20 +214,31 @@ def symbolic_spec(spec: Spec, shape: Sequence[Any]) -> Spec:
 
 
 class Family:
-    """Calls of one operator that differ in numbers alone: some examples, and the structures that were found."""
+    """Calls of one operator that differ in numbers alone: some examples, and the structures that were found.
 
-    __slots__ = ("examples", "structures", "tried", "place")
+    Attributes:
+        named: under what name what comes with the package is found; None if nothing does.
+        asked: what was found there, by which numbers are equal.
+    """
 
-    def __init__(self, place: ShippedEntry | None) -> None:
+    __slots__ = ("examples", "structures", "tried", "named", "asked")
+
+    def __init__(self, named: str | None) -> None:
         self.examples: list[Pattern] = []
         self.structures: list[Structure] = []
         self.tried: set[tuple] = set()
-        self.place = place if place is not None and place.is_there else None
+        self.named = named
+        self.asked: dict[tuple, list] = {}
 
     def shipped(self, op: Any, specs: tuple, settings: dict, numbers: Pattern) -> Fit | None:
         """The structure that some numbers fit, if it comes with the package."""
-        place = self.place
-        for index, read in place(outlined_numbers(numbers, op.uniform)) or ():
+        outline = outlined_numbers(numbers, op.uniform)
+        readers = self.asked.get(outline)
+        if readers is None:
+            assert self.named is not None
+            place = ShippedEntry(self.named, outline)
+            readers = self.asked[outline] = [(place, *one) for one in place("readers") or ()]
+        for place, index, read in readers:
             found = read(*numbers)
             if found is not None:
                 structure = Structure.shipped(op, specs, settings, read, place, index)
@@ -513,7 +524,7 @@ class Structure:
         key = (plan.needed, wanted, given)
         if key not in self._backwards:
             if self.place is not None:
-                found = self.place(self.index, key)
+                found = self.place((self.index, *key))
                 if found is not None:
                     self._backwards[key] = found[0]
                     return found[0]

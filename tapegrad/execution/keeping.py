@@ -173,25 +173,21 @@ def _said_of(*values: Any) -> str:
 
 
 class ShippedEntry:
-    """What comes with the package for calls of one family: parts, each of which is read when it is asked for.
+    """What comes with the package for some calls: parts, each of which is read when it is asked for.
 
     Attributes:
+        key: the digest of what it follows from.
         parts: what was written, by name; empty if there is nothing.
     """
 
     __slots__ = ("key", "parts")
 
-    def __init__(self, *texts: str) -> None:
-        self.key = kept.digest("\n".join([*texts, circumstances()]).encode())
+    def __init__(self, family: str, outline: tuple) -> None:
+        self.key = kept.digest(f"{family}\n{outline}".encode())
         found = kept.shipped.find(self.key)
         self.parts: dict[Any, bytes] = {} if found is None else marshal.loads(found)
 
-    @property
-    def is_there(self) -> bool:
-        """Whether there is something."""
-        return bool(self.parts)
-
-    def __call__(self, *part: Any) -> Any:
+    def __call__(self, part: Any) -> Any:
         """What is kept there of a part; None if nothing is."""
         data = self.parts.get(part)
         return None if data is None else of_bytes(data)

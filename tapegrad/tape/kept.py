@@ -22,6 +22,7 @@ import marshal
 import mmap
 import os
 import platform
+import struct
 import sys
 import tempfile
 import threading
@@ -49,7 +50,7 @@ VARIABLE = "TAPEGRAD_CACHE_DIR"
 SHIPPED = "TAPEGRAD_SHIPPED"
 """The variable of the environment that names another file than the one that comes with the package; empty: none."""
 
-ABOUT = b"about"
+ABOUT = b"about".ljust(16)
 """Under what key such a file says for which versions and sources it was written."""
 
 HEADER = 24
@@ -255,19 +256,19 @@ RECORD = 40
 """Where an entry is found takes so many bytes: its key, where it begins, its length, its digest."""
 
 WORDS = 1 << 15
-"""How many bytes there are of what entries have in common."""
+"""How many bytes there are of what entries have in common, of so many entries as go in there."""
+PIECE = 1 << 11
 
 
 def compressed(entries: dict[bytes, bytes]) -> bytes:
     """A file of entries that are alike: a digest of the table, two lengths, the table, common bytes, the entries."""
-    data = list(entries.values())
-    pieces = [one[len(one) // 2 :][:512] for one in data[1 :: max(len(data) * 512 // WORDS, 1)]]
-    words = b"".join(pieces)[:WORDS]
+    data = [entry for _, entry in sorted(entries.items())]
+    words = b"".join([entry[-PIECE:] for entry in data[:: max(len(data) * PIECE // WORDS, 1)]])[:WORDS]
     table, parts, begin = [], [], 0
-    for key, data in sorted(entries.items(), key=lambda entry: entry[0].ljust(16, b"\0")):
-        packer = zlib.compressobj(9, zdict=words)
+    for key, data in sorted(entries.items()):
+        packer = zlib.compressobj(9, wbits=-15, zdict=words)
         part = packer.compress(data) + packer.flush()
-        table.append(key.ljust(16, b"\0") + begin.to_bytes(4, "little") + len(part).to_bytes(4, "little") + digest(part))
+        table.append(struct.pack("<16sII16s", key, begin, len(part), digest(part)))
         parts.append(part)
         begin += len(part)
     contents = b"".join(table) + words
@@ -286,29 +287,21 @@ class CompressedFile:
         with open(path, "rb") as file:
             self.age = os.fstat(file.fileno()).st_mtime_ns
             memory = self._memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._count = int.from_bytes(memory[16:20], "little")
-        end = HEADER + RECORD * self._count
+        end = HEADER + RECORD * int.from_bytes(memory[16:20], "little")
         self._start = end + int.from_bytes(memory[20:HEADER], "little")
         if digest(memory[HEADER : self._start]) != memory[:16]:
             raise ValueError("it is damaged")
         self._words = memory[end : self._start]
+        self._table = {key: place for key, *place in struct.iter_unpack("<16sII16s", memory[HEADER:end])}
 
     def find(self, key: bytes) -> bytes | None:
         """The entry under a key; None if there is none that is whole."""
-        memory, key = self._memory, key.ljust(16, b"\0")
-        low, high = 0, self._count
-        while low < high:
-            middle = (low + high) // 2
-            place = HEADER + RECORD * middle
-            there = memory[place : place + 16]
-            if there == key:
-                record = memory[place + 16 : place + RECORD]
-                begin = self._start + int.from_bytes(record[:4], "little")
-                part = memory[begin : begin + int.from_bytes(record[4:8], "little")]
-                whole = digest(part) == record[8:]
-                return zlib.decompressobj(zdict=self._words).decompress(part) if whole else None
-            low, high = (middle + 1, high) if there < key else (low, middle)
-        return None
+        place = self._table.get(key)
+        if place is None:
+            return None
+        begin, length, expected = place
+        part = self._memory[self._start + begin : self._start + begin + length]
+        return zlib.decompressobj(-15, self._words).decompress(part) if digest(part) == expected else None
 
 
 class Shipped:
