@@ -81,7 +81,7 @@ x.scatter_add(0, j, y); x.scatter(0, j, y); x.index_fill(0, i, 1.0); x.index_cop
 F.cross_entropy(x, k); F.nll_loss(x.log_softmax(1), k); F.embedding(i, x); F.layer_norm(x, (b,));
 F.layer_norm(x, (b,), v, v); F.pairwise_distance(x, y); F.pad(x, (1, 1)); F.pad(x, (1, 1, 1, 1)); t.block_diag(x, y);
 F.batch_norm(x, None, None, training=True); F.batch_norm(x, None, None, v, v, training=True); x.trace(); t._weight_norm(x, y[:, :1], 0);
-t.fft.rfft(x).abs(); t.fft.fft(x).abs(); F.linear(x, w.t()); F.linear(x, w.t(), u); F.linear(x, w.t(), bias=None); x @ w; x @ v; t.mv(x, v);
+t.fft.rfft(x).abs(); t.fft.fft(x).abs(); t.fft.fft2(x).abs(); t.fft.ifft(x).abs(); F.linear(x, w.t()); F.linear(x, w.t(), u); F.linear(x, w.t(), bias=None); x @ w; x @ v; t.mv(x, v);
 t.addmm(u, x, w); t.addmm(x @ w, x, w); t.addmv(x @ v, x, v); t.tensordot(x, w, 1); t.kron(x, z); x.t() @ x; x @ x.t();
 x.sum((0, 1)); x.t() * 2; x.argmax(); t.outer(v, u); t.cdist(x, y)
 """
