@@ -10,7 +10,6 @@ from tapegrad.execution.tiering import HostFunction, hosted
 from tapegrad.tape import kept
 from tapegrad.tensor.spec import Spec
 
-
 AXES = frozenset(("axis", "axes", "axis0", "axis1", "axis2"))
 """The names of settings that say which dimensions are meant."""
 

@@ -25,6 +25,21 @@ gradient of ``glu``; products of prefixes and ``recurrence`` (an associative sca
 transforms, pixel shuffles and ``ctc_loss``; factorizations of matrices with what is made of them; and at each number
 ``diagonal`` (the offset) and ``var`` (the correction). How many results ``split`` and ``unbind`` have follows from the
 lengths, so that these have none, but on the host need none: Note [Many pieces] in ``pieces.py``.
+
+Note [Shipped structures]
+The first call of an operator has none before it to be compared with. But what a structure says is the same in each
+process of one version. So ``python -m tapegrad.shipping``, which is run before the package is built, makes calls of all
+kinds at several lengths, and writes the structures that they leave, with the backward kernels that were asked of them,
+into a file that comes with the package. A family that is new looks there, by the name of the operator, what is no
+number of specs and settings, and which numbers are equal; what it finds are functions that read the numbers off a call,
+as ``Structure.read`` does. One that fits leads to a structure, of which nothing is traced.
+
+They are for small calls only, of arguments and results of at most ``SMALL`` elements: of larger ones it matters what
+XLA would take, which is guessed from the lengths that a structure was made at. What computes other bits for known
+lengths is left out: contractions of three operands, whose order follows from them, and exponents that are symbols.
+
+The file says by which versions of Python, NumPy, jax and this package it was written, and from which sources; where any
+of them is another, it is as if there were none. Nothing of it is executed whose digest is another than the table's.
 """
 
 from __future__ import annotations

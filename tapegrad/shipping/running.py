@@ -30,7 +30,7 @@ def run() -> dict[str, str]:
                     try:
                         made(call, same, lengths, number)
                     except Exception as error:  # a shape that does not fit this call
-                        failed[f"{call.code} {call.shapes if len(call.shapes) < 4 else ''} {same}"] = f"{type(error).__name__}: {error}"
+                        failed[f"{call.code} {same}"] = f"{type(error).__name__}: {error}"
                 forget_examples()
     return failed
 
@@ -54,7 +54,7 @@ def made(call: Call, same: dict[str, str], lengths: dict[str, int], seed: int) -
     rng = np.random.default_rng(seed)
     sizes = {letter: lengths[same.get(letter, letter)] if same.get(letter) != "1" else 1 for letter in lengths}
     scope: dict[str, Any] = {"t": torch, "F": torch.nn.functional, **sizes}
-    scope |= {"r": 0.03 * lengths["a"], "s": 0.02 * lengths["b"]}
+    scope["r"] = 0.03 * lengths["a"]
     code = compile(call.code, call.code, "eval")
     leaves = []
     for name in code.co_names:

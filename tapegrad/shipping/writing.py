@@ -31,8 +31,12 @@ def families() -> Iterator[tuple[Any, Family]]:
     """All that calls so far have left."""
     for name in sorted(TABLE):
         for family in TABLE[name].families.values():
-            if isinstance(family, Family) and family.structures and not (
-                name == "einsum" and len(family.structures[0]._given[0]) > 2  # lengths decide what comes first
+            if (
+                isinstance(family, Family)
+                and family.structures
+                and not (
+                    name == "einsum" and len(family.structures[0]._given[0]) > 2  # lengths decide what comes first
+                )
             ):
                 yield TABLE[name], family
 
@@ -43,7 +47,8 @@ def small(structure: Structure) -> list[str]:
     numbers = iter(structure._pattern)
     arguments = [[next(numbers) for _ in spec.shape] for spec in specs if isinstance(spec, Spec)]
     shapes = [[size for size in shape if size != 1] for shape in [*arguments, *structure._shapes]]
-    products = {" * ".join([f"({size})" for size in shape]) for shape in shapes if any(isinstance(n, str) for n in shape)}
+    moving = [shape for shape in shapes if any(isinstance(size, str) for size in shape)]
+    products = {" * ".join([f"({size})" for size in shape]) for shape in moving}
     return [f"{product} <= {SMALL}" for product in sorted(products)]
 
 
