@@ -12,15 +12,15 @@ from benchmarks.first_operators import CALLS
 from tapegrad.dispatch import structures
 from tapegrad.dispatch.structures import Family, outlined_numbers
 from tapegrad.shipping import calls, running, writing
-from tapegrad.shipping.calls import Call
+from tapegrad.shipping.calls import Specimen
 from tapegrad.tape import kept
 
 pytestmark = pytest.mark.once("a file of its own")
 
 SOME = [
-    Call("t.tanh(x)", {"x": "ab"}), Call("x.sum(1)", {"x": "ab"}), Call("x.softmax(1)", {"x": "ab"}),
-    Call("x @ w", {"x": "ab", "w": "bc"}), Call("x * y", {"x": "ab", "y": "ab"}), Call("y ** 3", {"y": "ab"}),
-    Call("x.expand(2, a, b) * 2", {"x": "ab"}), Call("t.einsum('ij,kj->ik', x, y)", {"x": "ab", "y": "ab"}),
+    Specimen("t.tanh(x)", {"x": "ab"}), Specimen("x.sum(1)", {"x": "ab"}), Specimen("x.softmax(1)", {"x": "ab"}),
+    Specimen("x @ w", {"x": "ab", "w": "bc"}), Specimen("x * y", {"x": "ab", "y": "ab"}), Specimen("y ** 3", {"y": "ab"}),
+    Specimen("x.expand(2, a, b) * 2", {"x": "ab"}), Specimen("t.einsum('ij,kj->ik', x, y)", {"x": "ab", "y": "ab"}),
 ]  # fmt: skip
 
 FOUND = ["t.tanh(x)", "x.sum(1)", "x.softmax(1)", "x @ w", "x * y", "y ** 3", "x.expand(2, 4, 5) * 2"]

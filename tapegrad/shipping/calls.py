@@ -10,7 +10,7 @@ from itertools import product
 from typing import NamedTuple
 
 
-class Call(NamedTuple):
+class Specimen(NamedTuple):
     """An expression, and the shapes of the names in it: a letter for each length, or a digit.
 
     Names that begin with ``i`` are places along the first length, those with ``j`` among all, those with ``m`` true or
@@ -206,34 +206,34 @@ def contraction(text: str) -> str:
     return f"t.einsum({equation!r}, {given})"
 
 
-def calls() -> Iterator[Call]:
+def calls() -> Iterator[Specimen]:
     """All calls."""
     for shape in RANKS:
         for name in UNARY:
-            yield Call(f"t.{name}(x)", {"x": shape})
+            yield Specimen(f"t.{name}(x)", {"x": shape})
         for name in POSITIVE:
-            yield Call(f"t.{name}(y)", {"y": shape})
-        yield Call("t.acosh(y + 1)", {"y": shape})
+            yield Specimen(f"t.{name}(y)", {"y": shape})
+        yield Specimen("t.acosh(y + 1)", {"y": shape})
         for name in WITHIN:
-            yield Call(f"t.{name}(y - 0.9)", {"y": shape})
+            yield Specimen(f"t.{name}(y - 0.9)", {"y": shape})
         for name in ACTIVATIONS:
-            yield Call(f"F.{name}(x)", {"x": shape})
+            yield Specimen(f"F.{name}(x)", {"x": shape})
         for code in [*written(NUMBERS), *written(BINARY), *(written(LOSSES) if len(shape) < 4 else ())]:
-            yield Call(code, {"x": shape, "y": shape})
+            yield Specimen(code, {"x": shape, "y": shape})
         for code in written(ALL) if shape else ():
-            yield Call(code, {"x": shape, "i": "a", "j0": "a"})
+            yield Specimen(code, {"x": shape, "i": "a", "j0": "a"})
         for axis in range(len(shape)) if len(shape) < 4 else (3,):
             for code in written(ALONG, "{}"):
-                yield Call(code.replace("{d}", str(axis)), {"x": shape, "i": shape[axis]})
+                yield Specimen(code.replace("{d}", str(axis)), {"x": shape, "i": shape[axis]})
     for left, right in product(("", "b", "ab", "a1", "1b"), ("ab", "pab", "b")):
         for code in written(BINARY):
             if left != right:
-                yield Call(code, {"x": left, "y": right})
-                yield Call(code, {"x": right, "y": left})
+                yield Specimen(code, {"x": left, "y": right})
+                yield Specimen(code, {"x": right, "y": left})
     for code in [*written(MATRICES), *written(PRODUCTS), *written(LINALG, "t.linalg.{}"), *written(NETS)]:
-        yield Call(code, SHAPES)
+        yield Specimen(code, SHAPES)
     for text in [*written(CONTRACTIONS), *written(VECTORS), *written(SQUARE)]:
-        yield Call(contraction(text), SHAPES)
+        yield Specimen(contraction(text), SHAPES)
 
 
 LENGTHS = ({"a": 6, "b": 9, "c": 14, "d": 22, "p": 8}, {"a": 10, "b": 17, "c": 11, "d": 41, "p": 12})

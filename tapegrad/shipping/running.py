@@ -12,7 +12,7 @@ import tapegrad as torch
 from tapegrad.dispatch import structures
 from tapegrad.dispatch.structures import Family
 from tapegrad.ops.operator import TABLE
-from tapegrad.shipping.calls import LENGTHS, SAME, Call, calls
+from tapegrad.shipping.calls import LENGTHS, SAME, Specimen, calls
 
 
 def run() -> dict[str, str]:
@@ -35,7 +35,7 @@ def run() -> dict[str, str]:
     return failed
 
 
-def variants(call: Call) -> Iterator[dict[str, str]]:
+def variants(call: Specimen) -> Iterator[dict[str, str]]:
     """Which letters are other ones, as far as that makes a difference."""
     names = {letter for name, shape in call.shapes.items() if used(name, call.code) for letter in shape}
     most = max(map(len, call.shapes.values()), default=0)
@@ -49,7 +49,7 @@ def used(name: str, code: str) -> bool:
     return name in compile(code, "call", "eval").co_names
 
 
-def made(call: Call, same: dict[str, str], lengths: dict[str, int], seed: int) -> None:
+def made(call: Specimen, same: dict[str, str], lengths: dict[str, int], seed: int) -> None:
     """Make a call."""
     rng = np.random.default_rng(seed)
     sizes = {letter: lengths[same.get(letter, letter)] if same.get(letter) != "1" else 1 for letter in lengths}
@@ -69,7 +69,7 @@ def made(call: Call, same: dict[str, str], lengths: dict[str, int], seed: int) -
 
 
 def argument(name: str, shape: Sequence[int], sizes: dict[str, int], rng: np.random.Generator) -> Any:
-    """A tensor for a name: see ``Call``."""
+    """A tensor for a name: see ``Specimen``."""
     if name[0] == "i":
         return torch.tensor(rng.permutation(shape[0]))
     if name in ("j", "j1", "j0"):
