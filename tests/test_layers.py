@@ -41,7 +41,7 @@ FLOORS = [
         "onnx", "overrides", "profiler", "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
     ],
     ["__init__"],
-    ["demo", "script", "stubs"],
+    ["demo", "script", "shipping", "stubs"],
     ["__main__"],
 ]  # fmt: skip
 """From the top of the house down. A module may import from floors above its own, and from its own room."""
