@@ -140,7 +140,7 @@ def mapped(
 ) -> Any:
     """Run a function on all examples at once."""
     fronts = [leaf if dim in (None, 0) else _moved(leaf, dim, 0) for leaf, dim in zip(leaves, dims, strict=True)]
-    ndims = [None if dim is None else leaf.ndim for leaf, dim in zip(leaves, dims, strict=True)]
+    ndims = [None if dim is None else len(leaf._spec.shape) for leaf, dim in zip(leaves, dims, strict=True)]
     with Level(size, randomness) as level:
         inputs = [
             leaf if dim is None else lift(front, level, batched=True, placed=(leaf, dim) if dim else None)
