@@ -150,7 +150,7 @@ def mapped(
         results, structure = flatten(output)
         places = dims_out(out_dims, output, structure, func)
         found = zip(inputs, leaves, dims, ndims, strict=True)
-        own = {id(x): (leaf, dim) for x, leaf, dim, ndim in found if dim is not None and leaf.ndim == ndim}
+        own = {id(x): (leaf, dim) for x, leaf, dim, ndim in found if dim is not None and len(leaf._spec.shape) == ndim}
         outside = [
             own[id(item)][0] if came_as_it_goes(own.get(id(item)), place) else taken_out(item, level, place, func)
             for item, place in zip(results, places, strict=True)
