@@ -100,6 +100,9 @@ class CapturedCall:
         stay = not moving or self.reached.unsure or can_tell(self.reached)
         self.moving = set() if stay else entry.moving - entry.rigid
         moves = () if stay else entry.arguments
+        self.stays = bool(stay and entry.arguments)
+        if self.stays and moving:
+            shared.widths.stay(entry.key, leaves)
         self.given = [self.numbers.begin(i, leaf) if i in moves else leaf for i, leaf in enumerate(leaves)]
         self.arguments: tuple[tuple, dict[str, Any]] = unflatten(self.given, tree) if moves else (args, kwargs)
 
@@ -272,6 +275,7 @@ class CapturedCall:
         if {id(one.old) for one in rebound} & {id(one.tensor) for one in capture.looked_at}:
             kept.append("it reads elements of a tensor in a place that it rebinds")
         kept += [f"it changes a tensor: {changes}"] if changes else []
+        kept += ["a number among its arguments is another one in each call"] if self.stays else []
         self._run_program(new, sources)
         capture.give_back()
         reached.release([*rebound, *self.numbers.rebound()])

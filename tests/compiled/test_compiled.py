@@ -15,12 +15,6 @@ from tests.compiled.running import difference, entries
 from tests.rings import is_drawn
 
 RED = frozenset("""
-alias_of_seed alias_of_load savez_compressed numpy_writes missing_of_function missing_of_module module_getattr
-enum_attribute bases torch_replaced method_replaced numpy_replaced format_attribute format_map custom_op_global
-weak_reference numpy_flip numpy_binomial seeds_by_name count_kept_in_tuple count_in_set count_as_key count_in_deque
-count_in_exception float_kept argument_kept sets_deterministic sets_benchmark sets_threads sets_precision sets_printing
-reads_benchmark reads_deterministic reads_threads reads_precision reads_printing reads_numpy dataclass_batch
-count_in_others bound_next numpy_batch from_numpy_batch as_tensor_batch object_batch global_batch closures_brought
 """.split())  # noqa: SIM905
 """What is wrong today."""
 
