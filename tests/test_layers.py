@@ -89,7 +89,7 @@ ORDERS = {
         "profiler_util",
     ],
     "compiler": [
-        "trace_rules", "places", "code", "allowed", "what_ran", "reachable",  # what Python runs, and reaches
+        "trace_rules", "places", "code", "allowed", "what_ran", "watching", "reachable",  # what Python runs, and reaches
         "written_guard", "guards", "moving", "stand_ins", "kept_numbers",
         "capture", "histories", "sources", "side_effects", "rebinding",  # what a call does
         "leaving", "reading", "programs", "replay",  # how it is done again

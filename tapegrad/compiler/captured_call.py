@@ -25,7 +25,8 @@ from tapegrad.compiler.sources import TensorSources, Unaccounted, inputs_of
 from tapegrad.compiler.stand_ins import can_tell, moved_numbers, standing_in
 from tapegrad.compiler.tensor_guards import TensorGuards
 from tapegrad.compiler.trace_rules import PLAIN
-from tapegrad.compiler.what_ran import WhatRan, watching
+from tapegrad.compiler.watching import watching
+from tapegrad.compiler.what_ran import WhatRan
 from tapegrad.execution.copies import copied
 from tapegrad.execution.deferred import recording, run, wanted_of
 from tapegrad.execution.late import Findings

@@ -110,6 +110,16 @@ def _uses(code: CodeType) -> Iterator[Use]:
 
 
 @tabulated(4096)
+def offsets_of(code: CodeType) -> dict[int, tuple[int, ...]]:
+    """The offsets of instructions by lines; those of no line belong to each."""
+    found: dict[Any, list[int]] = {}
+    for start, end, line in code.co_lines():
+        found.setdefault(line, []).extend(range(start, end, 2))
+    everywhere = found.pop(None, [])
+    return {line: (*offsets, *everywhere) for line, offsets in found.items()}
+
+
+@tabulated(4096)
 def mentions(code: CodeType) -> Mentions:
     """What code mentions, whether or not it is executed.
 
