@@ -66,7 +66,8 @@ class Mentions(NamedTuple):
     @classmethod
     def joined(cls, parts: Collection[Mentions]) -> Mentions:
         """What is mentioned by one of several."""
-        return cls(*(frozenset().union(*(part[i] for part in parts)) for i in range(len(cls._fields))))
+        columns: list[Any] = [frozenset().union(*(part[i] for part in parts)) for i in range(len(cls._fields))]
+        return cls(*columns)
 
 
 @tabulated(4096)

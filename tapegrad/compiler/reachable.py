@@ -80,7 +80,7 @@ def is_users(thing: Any) -> bool:
 def is_pythons(cls: type) -> bool:
     """Whether a class was made by a ``class`` statement: it has no state in C but what it has from others."""
     inside = vars(cls)
-    made = inside.get("__new__")
+    made: Any = inside.get("__new__")
     if is_a(made, types.BuiltinFunctionType) and made.__self__ is cls:
         return False
     return not any(type(one) in _OF_C and key not in ("__dict__", "__weakref__") for key, one in inside.items())

@@ -3,10 +3,10 @@
 Note [What ran]
 Whether a call can be replayed is decided by what it has run, not by what its code could have run. While a call is
 captured, Python tells of each instruction of code that is searched (the user's, and that of libraries nobody knows)
-that it is executed (from 3.12 on, of each line: ``watching.py``); of each Python function that begins, and of each function of C that such code calls. So what counts
-are the names of instructions that were executed (``code.py``), in functions that ran; and what was called is judged
-(``allowed.py``). The next call does the same as long as all that it reads is the same: it takes another way only where
-it finds something else.
+that it is executed (from 3.12 on, of each line: ``watching.py``); of each Python function that begins, and of each
+function of C that such code calls. So what counts are the names of instructions that were executed (``code.py``), in
+functions that ran; and what was called is judged (``allowed.py``). The next call does the same as long as all that it
+reads is the same: it takes another way only where it finds something else.
 """
 
 from __future__ import annotations
@@ -243,7 +243,8 @@ class Executed:
 
     def __init__(self, ran: WhatRan) -> None:
         self._ran = ran
-        self.names, self.reaches = set(), ran.reaches
+        self.reaches = ran.reaches
+        self.names: set[str] = set()
         self._said: dict[CodeType, Mentions] = {}
         for code, names in (*ran.globals.items(), *ran.ours.items()):
             self._take(code, names, is_machinery(names.get("__name__")))

@@ -280,11 +280,6 @@ def dunder_next_kept():
 
 
 @program
-def clock():
-    return Program(lambda x: x * 2 + 0 * time.time(), seen=lambda: None)
-
-
-@program
 def clock_alias():
     times = []
     now = time.perf_counter_ns
@@ -415,7 +410,9 @@ def seed_by_getattr():
 def seed_of_a_generator():
     generator = torch.Generator()
     reseed = generator.manual_seed
-    return Program(lambda x: (reseed(3), x + torch.rand(3, generator=generator))[1])
+    def draw(number=0):
+        return torch.rand(1, generator=generator)
+    return Program(lambda x: (reseed(3), x + torch.rand(3, generator=generator))[1], draw, draw)
 
 
 @program
@@ -1135,13 +1132,14 @@ def sorting_by_a_function():
 @program
 def sorting_by_a_function_of_c():
     log: list = []
-    return Program(lambda x: x * sorted([1, 2, 3], key=log.append)[0], seen=lambda: list(log))
+    return Program(lambda x: x * sorted([1], key=log.append)[0], seen=lambda: list(log))
 
 
 @program
 def reduce_by_a_function_of_c():
     log: dict = {}
-    return Program(lambda x: (functools.reduce(log.setdefault, [1, 2]), x * len(log))[1], seen=lambda: dict(log))
+    return Program(lambda x: (functools.reduce(log.setdefault, [1, 2]), x * len(log))[1],
+                   lambda number: log.clear(), seen=lambda: dict(log))
 
 
 @program
@@ -1300,7 +1298,7 @@ def reads_print_options():
     third = torch.tensor([1 / 3])
     def seen():
         torch.set_printoptions(profile="default")
-    return Program(lambda x: x * late(len(repr(third)) - 15), lambda n: torch.set_printoptions(precision=n + 1), seen)
+    return Program(lambda x: x * late(len(repr(third)) - 13), lambda n: torch.set_printoptions(precision=n + 1), seen)
 
 
 @program
@@ -1365,18 +1363,6 @@ def recursion_limit():
         sys.setrecursionlimit(before)
         return found
     return Program(step, seen=seen)
-
-
-@program
-def registers_a_hook():
-    weight = torch.ones(3, requires_grad=True)
-    log: list = []
-    def step(x):
-        handle = weight.register_hook(log.append)
-        y = weight * x
-        handle.remove()
-        return y.detach()
-    return Program(step, seen=lambda: len(log))
 
 
 @program
