@@ -29,6 +29,7 @@ SAMPLES = [
         for x in (A, ZEROS, Z)
         for reverse in (False, True)
     ),
+    *(Sample("products_beside", (x,), {"axis": 1}) for x in (A, ZEROS, Z)),
     *(Sample("cumprod", (x,), {"axis": 1}) for x in (A, ZEROS, Z, EMPTY, INTS)),
     *(Sample("cumprod", (x,), {"axis": 0}) for x in (POINT, BOOLS)),
     *(Sample("prod", (x,), {"axis": 1}) for x in (A, ZEROS, Z, INTS)),

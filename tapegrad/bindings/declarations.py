@@ -11,8 +11,8 @@ In messages stand ``{R}`` for the dtype of the result and ``{O}`` for that of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
 
 from tapegrad.bindings.parser_table import FUNCTIONS, METHODS
 from tapegrad.execution.dtypes import BOOL, dtype
@@ -33,56 +33,59 @@ RESIZED = (
 )
 
 
+class Computes(NamedTuple):
+    """In which dtypes a function computes if the target has one of them.
+
+    Attributes:
+        least: their least category.
+        kernel: the kernel that PyTorch says it has not got for other targets.
+        real: whether complex targets are such others.
+        converts: whether the result is converted to the target's dtype instead, whatever that is.
+    """
+
+    least: int = BOOL
+    kernel: str = ""
+    real: bool = False
+    converts: bool = False
+
+
 class Out(NamedTuple):
     """What is particular about a function that is called with ``out=``. See Note [Results written into tensors].
 
     Attributes:
         dtype: what is said of a target that is not of the result's very dtype; None if it may be cast to the target's.
-        cast: what is said, in words of its own, of a target that the result can't be cast to; and the error.
-        computes: the least category of dtypes in which it computes if the target has one of them.
-        kernel: the kernel that PyTorch says it has not got for other targets.
-        real: whether complex targets are such others.
-        derivative: whether it has one: then its arguments must not require grad.
-        called: the function that PyTorch's derivatives, in reverse and in forward mode, stop at, if another one.
-        named: the one that those in reverse stop at, if it is not that one, either.
-        copied: whether what is recorded of the result is that it is copied into the target, and nothing is refused.
-        unknown: whether PyTorch's dispatcher refuses targets that require grad: backward through the result is refused.
-        apart: whether it may not write into a tensor that it reads from, not even into just the same places.
-        first: whether that is not so of its first argument, which the target may be.
+        cast: what is said, in words of its own, of a target that the result can't be cast to; or the error, and that.
+        computes: in which dtypes it computes for targets of them; None if targets have no say.
+        history: what becomes of histories. ``"refused"``: arguments must not require grad; ``"none"``: they may, as it
+            has no derivative; ``"copied"``: they may, as what is recorded is that the result is copied into the target;
+            ``"unknown"``: PyTorch's dispatcher refuses targets that require grad, and backward through the result.
+        called: the function that PyTorch's derivatives, in reverse and in forward mode, stop at, if another one; or the
+            one of forward mode, and that of reverse mode.
+        apart: whether it may not write into a tensor that it reads from, not even into just the same places; or whether
+            that is so ``"but the first"`` argument, which the target may be.
         resizes: whether the target gets its shape before anybody looks whether it shows a place twice.
-        rows: whether it gets one row by row, however the result is laid out; ``"elements"``: if it has elements.
-        random: whether it draws random numbers.
-        factory: whether it makes a tensor of options alone, which are then the target's.
         resized: what is warned of where a target that is not empty gets another shape; nothing if that is empty.
-        counts: whether a target with as many elements keeps its shape.
-        fills: whether the target's elements are written at all.
+        rows: whether it gets one row by row, however the result is laid out; ``"elements"``: if it has elements;
+            ``"complex"``: if the result is of real numbers, and computed of complex ones.
+        random: whether it draws random numbers.
+        makes: what it makes of options alone, which are then the target's: ``"elements"``; ``"as many"`` elements as
+            the target has, which then keeps its shape; or ``"nothing"``, as it is not filled.
         single: what is said if it gives several results there; an error about the argument, if that is empty.
-        converts: whether the result is converted to the target's dtype, whatever that is.
         unlisted: whether it takes ``out=`` though PyTorch has no signatures of it that say so.
     """
 
     dtype: Words = None
-    cast: Words = None
-    error: type[Exception] = RuntimeError
-    computes: int | None = None
-    kernel: str = ""
-    real: bool = False
-    derivative: bool = True
-    called: str | None = None
-    named: str | None = None
-    copied: bool = False
-    unknown: bool = False
-    apart: bool = False
-    first: bool = False
+    cast: Words | tuple[type[Exception], str] = None
+    computes: Computes | None = None
+    history: Literal["refused", "none", "copied", "unknown"] = "refused"
+    called: str | tuple[str, str] | None = None
+    apart: bool | str = False
     resizes: bool = False
+    resized: str = RESIZED
     rows: bool | str = False
     random: bool = False
-    factory: bool = False
-    resized: str = RESIZED
-    counts: bool = False
-    fills: bool = True
+    makes: Literal["", "elements", "as many", "nothing"] = ""
     single: str = ""
-    converts: bool = False
     unlisted: bool = False
 
 
@@ -98,7 +101,10 @@ class InPlace(NamedTuple):
         recorded: whether autograd looks at it: then a leaf that requires grad is refused.
         first: refuses operands before the function does, and before memory that is shown twice is refused.
         composed: whether that comes before a leaf is refused, too, as where PyTorch calls other functions.
-        captured: what ``vmap`` calls it where it writes examples to a tensor that has none; see ``refuse_captured``.
+        captured: what ``vmap`` calls it where it writes examples to a tensor that has none, or what it calls some
+            overloads; see ``refuse_captured``.
+        overloads: what PyTorch calls its overloads for a number and for a tensor, where that are no others; or what
+            says of the arguments of a call which it is; see ``overload_of``.
         fast: what makes it need not go the long way, and with which operators: Note [The fast path].
     """
 
@@ -110,7 +116,8 @@ class InPlace(NamedTuple):
     recorded: bool = True
     first: Callable[..., None] | None = None
     composed: bool = False
-    captured: str | None = None
+    captured: str | Mapping[str, str] | None = None
+    overloads: tuple[str, str] | Callable[..., str] = ("Scalar", "Tensor")
     fast: tuple[Any, ...] | None = None
 
 
@@ -119,10 +126,10 @@ ORDINARY_OUT, ORDINARY_IN_PLACE = Out(), InPlace()
 ARITHMETIC = "inplace arithmetic"
 """What ``vmap`` calls some in-place variants."""
 
-IN_TARGETS_DTYPE = Out(EXPECTED, computes=BOOL)
+IN_TARGETS_DTYPE = Out(EXPECTED, computes=Computes())
 """Of functions that compute in the dtype of the target, whichever it is."""
 
-MADE = Out(EXPECTED, computes=BOOL, resizes=True, factory=True, resized="")
+MADE = Out(EXPECTED, computes=Computes(), resizes=True, resized="", makes="elements")
 """Of functions that make tensors of a size, in the dtype of the target."""
 
 

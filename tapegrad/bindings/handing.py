@@ -54,7 +54,7 @@ def overriders(args: tuple, kwargs: dict, plain: bool = False) -> list[Any]:
         plain: whether Tensor itself counts, which answers NotImplemented beside others.
     """
     found: list[Any] = []
-    for arg in _flat((*args, *kwargs.values())):
+    for arg in flat((*args, *kwargs.values())):
         cls = type(arg)
         if not (overrides(cls) or (plain and cls is Tensor)) or any(type(other) is cls for other in found):
             continue
@@ -63,14 +63,15 @@ def overriders(args: tuple, kwargs: dict, plain: bool = False) -> list[Any]:
     return found
 
 
-def _flat(args: tuple) -> list[Any]:
-    flat: list[Any] = []
+def flat(args: tuple) -> list[Any]:
+    """Arguments, and in the place of sequences their elements."""
+    found: list[Any] = []
     for arg in args:
         if isinstance(arg, (tuple, list)):
-            flat.extend(arg)
+            found.extend(arg)
         else:
-            flat.append(arg)
-    return flat
+            found.append(arg)
+    return found
 
 
 def asked(args: tuple, kwargs: dict) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.bindings.declarations import EXPECTED, Out, said
-from tapegrad.bindings.inplace import become, check_castable, copy_, refuse_in_place
+from tapegrad.bindings.inplace import become, captured_base, check_castable, copy_, refuse_in_place
 from tapegrad.bindings.inplace_memory import refuse_shared_parts, resize_for
 from tapegrad.bindings.naming import NO_DERIVATIVE, renamed
 from tapegrad.bindings.parser_table import FUNCTIONS
@@ -55,7 +55,7 @@ def write_out(name: str, out: Out, function: Callable, target: Any, args: tuple,
         TypeError: there are more or fewer targets than results.
     """
     targets = _targets(name, target)
-    if out.factory:
+    if out.makes:
         return _write_made(name, out, function, target, args, kwargs)
     _refuse_operands(name, out, len(targets), _tensors((*targets, *args, *kwargs.values())), name)
     return _write_result(name, out, function, target, args, kwargs)
@@ -72,7 +72,7 @@ def _write_made(name: str, out: Out, function: Callable, target: Any, args: tupl
     place = options.pop("device", None)
     if place is not None:
         _check_option("device type", device(place).type, target.device.type)
-    if target.requires_grad and not out.fills:
+    if target.requires_grad and out.makes == "nothing":
         raise RuntimeError("cannot resize variables that require grad")
     _refuse_operands(name, out, 1, _tensors((target, *args)), f"aten::{name}")
     requires_grad = options.pop("requires_grad", False)
@@ -101,19 +101,19 @@ def _refuse_operands(name: str, out: Out, targets: int, operands: Sequence[Tenso
 def _write_result(name: str, out: Out, function: Callable, target: Any, args: tuple, kwargs: dict) -> Any:
     targets = _targets(name, target)
     operands = _tensors((*targets, *args, *kwargs.values()))
-    with switched(grad=thread.modes.grad and (out.copied or out.unknown)):
+    with switched(grad=thread.modes.grad and out.history in ("copied", "unknown")):
         result = function(*args, **_computed_in(out, targets[0].dtype, kwargs))
         if out.single and isinstance(result, tuple):
             raise RuntimeError(out.single)
         _check_count(name, target, targets, result)
         results = _placed(result if isinstance(result, tuple) else (result,), targets, operands)
-        if out.converts:
+        if out.computes is not None and out.computes.converts:
             results = [one.to(given.dtype) for one, given in zip(results, targets, strict=True)]
         for one, given in zip(results, targets, strict=True):
             _check_dtype(out, one.dtype, given.dtype, (*args, *kwargs.values()), several=len(results) > 1)
         for one, given in zip(results, targets, strict=True):
-            if out.unknown and one.requires_grad:
-                one = _without_derivative(one, out.called or unprefixed(name))
+            if out.history == "unknown" and one.requires_grad:
+                one = _without_derivative(one, _stops_at(out)[0] or unprefixed(name))
             _write_from(out, one, given, (*args, *kwargs.values()))
     return getattr(type(result), "_out", tuple)(targets) if isinstance(result, tuple) else target
 
@@ -123,21 +123,27 @@ out_writer.fill(write_out)
 
 def _refuse_derivatives(name: str, own: str, out: Out, targets: Sequence[Tensor], operands: Sequence[Tensor]) -> None:
     """Refuse tensors that require grad, or have tangents, where PyTorch does. Raises: see ``write_out``."""
-    if out.copied:
+    if out.history == "copied":
         return
-    looked_at = targets if out.unknown else operands
-    if out.derivative and thread.modes.grad and any(tensor.requires_grad for tensor in looked_at):
-        refusing = f"aten::{out.called or own}" if out.unknown else out.named or out.called or name
+    unknown, (forward, reverse) = out.history == "unknown", _stops_at(out)
+    looked_at = targets if unknown else operands
+    if out.history != "none" and thread.modes.grad and any(tensor.requires_grad for tensor in looked_at):
+        refusing = f"aten::{forward or own}" if unknown else reverse or name
         raise RuntimeError(
             f"{refusing}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
     if thread.modes.forward_grad and any(tensor._spec.dual for tensor in operands):
-        called = out.called or (own if own in FUNCTIONS else name)
+        called = forward or (own if own in FUNCTIONS else name)
         raise NotDifferentiableError(
-            f"Trying to use forward AD with aten::{called} that does not support it." if out.unknown else
+            f"Trying to use forward AD with aten::{called} that does not support it." if unknown else
             f"Trying to use forward AD with {called}_out that does not support it because it is an out= function"
         )
+
+
+def _stops_at(out: Out) -> tuple[str | None, str | None]:
+    """The functions at which derivatives stop, in forward and in reverse mode; None for the function itself."""
+    return out.called if isinstance(out.called, tuple) else (out.called, out.called)
 
 
 def _without_derivative(result: Tensor, function: str) -> Tensor:
@@ -190,10 +196,10 @@ def _check_count(name: str, target: Any, targets: Sequence[Tensor], result: Any)
 def _write_from(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
     """Write a result to a target, further out if that was captured by a transform."""
     level = thread.levels[-1] if thread.levels else None
-    if level is not None and not level.maps and target._view is not None and target.shape == result.shape:
-        base = target._view.base
-        inside = base._spec.level < target._spec.level == level.depth
-        if inside and base.dtype is target.dtype and not base._spec.requires_grad:
+    if level is not None and not level.maps and target.shape == result.shape:
+        base = target._view.base if target._view is not None else captured_base(target)
+        inside = base is not None and base._spec.level < target._spec.level == level.depth
+        if base is not None and inside and base.dtype is target.dtype and not base._spec.requires_grad:
             target = window_on(base, geometry_of(target))  # what was captured is written where it lies
     if level is None or target._spec.level == level.depth or (level.maps and result._spec.level == level.depth):
         _write(out, result, target, operands)
@@ -207,24 +213,32 @@ def _write(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
     if target._spec.strides is not None and not out.resizes:
         refuse_in_place(target)
     if out.apart:
-        refuse_shared_parts(target, operands[out.first :], strict=True)
-    if out.counts and result._spec.numel == target._spec.numel:
+        refuse_shared_parts(target, operands[out.apart == "but the first" :], strict=True)
+    if out.makes == "as many" and result._spec.numel == target._spec.numel:
         result = result.view(target.shape)
     elif result.shape != target.shape:
-        if out.fills and not out.copied:
+        if out.makes != "nothing" and out.history != "copied":
             check_castable(result.dtype, target.dtype)  # before anything is changed
         _warn_of_shape(out.resized, target, result)
-        by_rows = target._spec.numel if out.rows == "elements" else out.rows
-        resize_for(result.contiguous() if by_rows else result, target)
-    if not out.fills:
+        resize_for(result.contiguous() if _goes_by_rows(out, target, operands) else result, target)
+    if out.makes == "nothing":
         return
     refuse_in_place(target)
     if target._storage is not None:
         refuse_shared_parts(target, operands)
-    if out.copied:
+    if out.history == "copied":
         copy_(target, result)
     else:
         become(target, result)
+
+
+def _goes_by_rows(out: Out, target: Tensor, operands: tuple) -> bool:
+    """Whether a target that gets another shape gets it row by row."""
+    if out.rows == "elements":
+        return bool(target._spec.numel)
+    if out.rows == "complex":
+        return not target.dtype.is_complex and any(operand.dtype.is_complex for operand in _tensors(operands))
+    return bool(out.rows)
 
 
 def _warn_of_shape(resized: str, target: Tensor, result: Tensor) -> None:
@@ -239,13 +253,14 @@ def _warn_of_shape(resized: str, target: Tensor, result: Tensor) -> None:
 
 def _computed_in(out: Out, target: dtype, kwargs: dict) -> dict:
     """The keyword arguments of a call, with the dtype of the target if it is to compute in that."""
-    if out.computes is None or kwargs.get("dtype") is not None:
+    computes = out.computes
+    if computes is None or kwargs.get("dtype") is not None:
         return kwargs
-    if target.category < out.computes or (out.real and target.category == COMPLEX):
-        if out.kernel:
-            raise unsupported(out.kernel, target)
+    if target.category < computes.least or (computes.real and target.category == COMPLEX):
+        if computes.kernel:
+            raise unsupported(computes.kernel, target)
         return kwargs
-    return kwargs if out.converts else {**kwargs, "dtype": target}
+    return kwargs if computes.converts else {**kwargs, "dtype": target}
 
 
 def _check_dtype(out: Out, result: dtype, target: dtype, arguments: tuple, several: bool) -> None:
@@ -253,10 +268,11 @@ def _check_dtype(out: Out, result: dtype, target: dtype, arguments: tuple, sever
     if result is target:
         return
     exact = out.dtype(arguments, target) if callable(out.dtype) else out.dtype
-    if several and not isinstance(out.cast, str):
+    error, cast = out.cast if isinstance(out.cast, tuple) else (RuntimeError, out.cast)
+    if several and not isinstance(cast, str):
         exact = exact or EXPECTED
     if exact is not None:
         raise RuntimeError(said(exact, result, target))
-    cast = out.cast(arguments, target) if callable(out.cast) else out.cast
+    cast = cast(arguments, target) if callable(cast) else cast
     if cast is not None and not can_cast(result, target):
-        raise out.error(said(cast, result, target))
+        raise error(said(cast, result, target))

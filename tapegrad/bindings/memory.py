@@ -18,11 +18,12 @@ from tapegrad.execution.boxes import box_kinds
 from tapegrad.execution.rows import fills
 from tapegrad.ops import shape as ops
 from tapegrad.ops import strided
+from tapegrad.tape.modes import switched
 from tapegrad.tensor.dual import set_tangent, tangent_of
-from tapegrad.tensor.geometry import Geometry, Ints, extent, is_dense
+from tapegrad.tensor.geometry import Geometry, Ints, extent, is_dense, overlaps_itself
 from tapegrad.tensor.layout import channels_last, contiguous_format, memory_format, preserve_format
 from tapegrad.tensor.lifted import Lifted
-from tapegrad.tensor.placing import address_of, lie_alike, memory_of, nbytes_of
+from tapegrad.tensor.placing import address_of, lie_alike, memory_of, nbytes_of, place
 from tapegrad.tensor.spec import named_strides
 from tapegrad.tensor.tensor import Tensor, describe, storage_of, value_of, wrap
 
@@ -297,11 +298,11 @@ def int_tuple(function: str, name: str, given: Any) -> Ints:
         raise TypeError(
             f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {type_name(given)}"
         )
-    for place, number in enumerate(given):
+    for pos, number in enumerate(given):
         if not is_integer(number):
             raise TypeError(
                 f"{function}(): argument '{name}' (position {position}) must be tuple of ints, but found element of "
-                f"type {type_name(number)} at pos {place}"
+                f"type {type_name(number)} at pos {pos}"
             )
     return tuple(int(number) for number in given)
 
@@ -324,12 +325,40 @@ def as_strided_scatter(
     >>> torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,))
     tensor([1., 0., 1., 0.])
     """
-    place = checked_place(input, size, stride, storage_offset)
-    if tuple(src.shape) != place.shape:
+    if overlaps_itself(tuple(input.shape), input._spec.layout):
+        input = ops.clone(input)
+    window = checked_place(input, size, stride, storage_offset)
+    if tuple(src.shape) != window.shape:
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. "
-            f"src size = {list(src.shape)}, slice size = {list(place.shape)}"
+            f"src size = {list(src.shape)}, slice size = {list(window.shape)}"
         )
-    settings = window_settings(input, place, max(extent(place), extent(geometry_of(input))))
-    result = strided.copy_slices(input, src, place.offset, input._offset, **settings)
-    return renamed(laid_out(result, copy_strides("as_strided_scatter", input, None)), "AsStridedScatterBackward0")
+    settings = window_settings(input, window, max(extent(window), extent(geometry_of(input))))
+    result = strided.copy_slices(input, src, window.offset, input._offset, **settings)
+    result = renamed(laid_out(result, copy_strides("as_strided_scatter", input, None)), "AsStridedScatterBackward0")
+    return on_copied_memory(result, input, src, window)
+
+
+def on_copied_memory(
+    result: Tensor, input: Tensor, written: Tensor | None = None, window: Geometry | None = None
+) -> Tensor:
+    """A result that nobody has seen yet, at the place where the input lies, on a copy of all of its memory.
+
+    If the input shows a place several times, or there is more to it than its elements, the result has a memory of
+    its own.
+
+    Args:
+        result, input: tensors of one shape and dtype.
+        written, window: what is written to the copy, and where; if not given, the result itself.
+    """
+    spot, size = geometry_of(input), nbytes_of(storage_of(input)) // input.dtype.itemsize
+    alone = overlaps_itself(spot.shape, spot.strides) or result._spec.level or result._spec.dual
+    if alone or fills(spot.shape, spot.strides, size):
+        return result
+    memory = memory_of(input)
+    row = wrap(memory, describe(memory, on=input.device))
+    with switched(grad=False):
+        window = window or spot
+        settings = window_settings(row, window, size)
+        row = strided.copy_slices(row, result if written is None else written, window.offset, 0, **settings)
+    return place(result, storage_of(row), spot, result.dtype)

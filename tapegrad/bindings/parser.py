@@ -21,10 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.bindings.handing import ASK_NOBODY, flat, overrides
 from tapegrad.bindings.parser_table import FUNCTIONS, INNER, METHODS, METHODS_IN_PYTHON, NUMBERS_AS_TENSORS, OPTIONS
 from tapegrad.errors import warn_once
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
+from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.layout import layout, memory_format
 from tapegrad.tensor.tensor import Tensor
 
@@ -174,7 +176,7 @@ def _is_long(value: Any) -> bool:
 def _is_index(value: Any) -> bool:
     """Whether a value can be used as an int: also by ``__index__``, as tensors of one element, but not truth values."""
     if isinstance(value, Tensor):
-        return value._spec.numel == 1 and value.dtype.category < 2
+        return value._spec.numel == 1 and value._spec.dtype.category < 2
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return _is_long(value)
     try:
@@ -190,7 +192,7 @@ def _is_plain(tensor: Tensor) -> bool:
 
 def _is_int(value: Any) -> bool:
     if isinstance(value, Tensor):
-        return _is_plain(value) and value.dtype.category == 1
+        return _is_plain(value) and value._spec.dtype.category == 1
     return _is_long(value)
 
 
@@ -210,7 +212,12 @@ def _is_tensor(value: Any) -> bool:
 
 def _first(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     """A sequence is judged by its first element; the others are looked at when it is unpacked."""
-    return lambda value: isinstance(value, (tuple, list)) and (not value or check(value[0]))
+    return lambda value: isinstance(value, (tuple, list)) and (not value or check(value[0]) or is_overrider(value[0]))
+
+
+def is_overrider(value: Any) -> bool:
+    """Whether the class of a value overrides functions, and so may be given for anything."""
+    return type(value) not in ASK_NOBODY and thread.modes.torch_function and overrides(type(value))
 
 
 def _named(*names: str) -> Callable[[Any], bool]:
@@ -242,7 +249,9 @@ def fits(parameter: SignatureParameter, value: Any, function: str) -> bool:
     """Whether PyTorch takes a value for a parameter of a function."""
     if CHECKS[parameter.type](value) or (parameter.size and parameter.type in SINGLE and SINGLE[parameter.type](value)):
         return True
-    return parameter.type == "Tensor" and function in NUMBERS_AS_TENSORS and _is_number(value)
+    if parameter.type == "Tensor" and function in NUMBERS_AS_TENSORS and _is_number(value):
+        return True
+    return not isinstance(value, Tensor) and is_overrider(value)
 
 
 # -- one signature -----------------------------------------------------------------------------------------------------
@@ -306,7 +315,7 @@ def _judged(overload: Overload, parameter: SignatureParameter, value: Any, posit
 def _checked_tensors(overload: Overload, parameter: SignatureParameter, values: Sequence) -> Sequence:
     """Refuse a sequence in which something is no tensor, whatever other signatures there are."""
     for place, value in enumerate(values):
-        if not isinstance(value, Tensor) and not (value is None and parameter.name == "indices"):
+        if not (isinstance(value, Tensor) or is_overrider(value) or (value is None and parameter.name == "indices")):
             index = overload.parameters.index(parameter)
             raise TypeError(f"expected Tensor as element {place} in argument {index}, but got {type_name(value)}")
     return values
@@ -379,6 +388,35 @@ def check_call(function: str, method: bool, args: Sequence, kwargs: dict[str, An
     except Refused as error:
         raise TypeError(*error.args) from None
     return _is_lasting(given)
+
+
+def overriding_arguments(function: str, method: bool, args: Sequence, kwargs: dict[str, Any]) -> tuple[tuple, bool]:
+    """The arguments of a call whose classes are asked if they override functions, in the order of the signature.
+
+    Those are not that stand for numbers, as tensors of one element. Returns, too, whether that goes by the types of the
+    arguments, and of what is in sequences; what is in those is looked at later.
+
+    Raises:
+        TypeError: PyTorch's message, if the arguments fit no signature.
+    """
+    overloads = overloads_of(function, method)
+    if not overloads:
+        return (*args, *kwargs.values()), False
+    try:
+        if method and not overloads[0].parameters and len(overloads) == 1:
+            _check_none(function, args, kwargs)
+        given = chosen(overloads, args, kwargs)[1]
+    except Refused as error:
+        raise TypeError(*error.args) from None
+    found: list[Any] = []
+    lasting = True
+    for parameter, value in given.items():
+        if parameter.type not in _TENSORS and parameter.type != "Tensors":
+            lasting = lasting and not any(isinstance(one, Tensor) for one in flat((value,)))
+            if isinstance(value, Tensor):
+                continue
+        found.append(value)
+    return tuple(found), lasting
 
 
 def check_inner(function: str, given: dict[str, Any], method: bool = False) -> bool:
@@ -490,7 +528,8 @@ def is_outdated(function: str, method: bool, args: Sequence, kwargs: dict[str, A
 
 def number_of(value: Any, parameter: SignatureParameter) -> Any:
     """The Python number that a tensor or a NumPy number is for a parameter: for NumPy's truth values a float."""
-    number = float(value) if type(value) is int else value.item()
+    with switched(torch_function=False):
+        number = float(value) if type(value) is int else value.item()
     if parameter.type in ("int", "index", *SEQUENCES):
         return int(number)
     return float(number) if isinstance(value, np.bool_) else number
@@ -546,7 +585,7 @@ def _unpack_sequence(function: str, parameter: SignatureParameter, values: Seque
     check = CHECKS["int" if parameter.type == "ints" else "index"]
     for place, value in enumerate(values, 1):
         reason = ""
-        if isinstance(value, Tensor) and value.dtype.category == 0 and parameter.type == "indices":
+        if isinstance(value, Tensor) and value._spec.dtype.category == 0 and parameter.type == "indices":
             raise RuntimeError(
                 "Expected scalar.isIntegral( false) to be true, but got false.  (Could this error message be improved? "
                 " If so, please report an enhancement request to PyTorch.)"

@@ -2,8 +2,9 @@
 
 Note [What public() does]
 ``@public("torch", "Tensor")`` puts a function into the namespaces named and wraps it so that, in this order: modes, and
-arguments whose class overrides functions (``__torch_function__``), get the call; arguments of types that PyTorch does
-not take are refused in its words (Note [The gate] in ``parser.py``); arguments are cast under autocast (Note [Autocast]
+arguments whose class overrides functions (``__torch_function__``), get the call, if PyTorch has the function in Python;
+arguments of types that PyTorch does not take are refused in its words (Note [The gate] in ``parser.py``); modes and
+classes get the call of what it has in C++; arguments are cast under autocast (Note [Autocast]
 in ``amp/casting.py``); ``out=`` writes the result into a given tensor.
 The function itself then only translates PyTorch's spelling into operators of the table. Which types have passed is
 remembered, and where the function raises, the gate is asked again: PyTorch would have found what is wrong with an
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.bindings.declarations import ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, takes_out
-from tapegrad.bindings.handing import asked, overridden, overriders, overriding
+from tapegrad.bindings.handing import ASK_NOBODY, Overriding, asked, flat, overridden, overriders, overrides, overriding
 from tapegrad.bindings.parser import (
     NUMPY_NAMES,
     check_call,
@@ -25,7 +26,9 @@ from tapegrad.bindings.parser import (
     has_number,
     is_large,
     is_outdated,
+    is_overrider,
     overloads_of,
+    overriding_arguments,
     respelled,
     type_name,
 )
@@ -79,8 +82,14 @@ TRUTHS = frozenset((
 WITHOUT_SIGNATURES = frozenset(("__getitem__", "__setitem__", "apply_", "chalf"))
 """Methods that PyTorch has in C++, of which its messages show no signature."""
 
+MAKING_OTHERS = frozenset(("new", "new_tensor"))
+"""Methods of which PyTorch asks the tensor's own class alone, whatever else they are given."""
+
 LENIENT = frozenset(("multi_head_attention_forward",))
 """Functions that only ask whether they hold."""
+
+MANY = 8
+"""Sequences of more arguments are looked at again in each call that classes override."""
 
 _LASTING = ("builtins", "numpy", "tapegrad")
 """Modules whose types are there for good, and may be remembered."""
@@ -227,17 +236,20 @@ def wrapped(
             if plain is None and key in small and not any(map(is_large, (*args, *kwargs.values()))):
                 plain = small[key]
             if plain is None:
-                if overridable and takes.is_handed(args, kwargs, classes):
-                    return takes.handed_over(shown, args, kwargs, classes)
+                asked_of = takes.asked_first(args, kwargs, classes) if overridable else None
+                if asked_of is not None:
+                    return takes.handed_over(shown, args, kwargs, asked_of)
                 plain = takes.admit(key, args, kwargs)
                 if plain is None:
                     args, kwargs = takes.in_order(args, kwargs)
                     return wrapper(*args, **kwargs)
             if overriding.active and overridable:
                 concerned = asked(args, kwargs) if classes else thread.modes.function_modes
-                if concerned and takes.concerns(args, kwargs):
-                    return takes.handed_over(shown, args, kwargs, classes)
-                if asks == "modes" and thread.modes.torch_function:  # what it calls asks no class either
+                asked_of = takes.asked_of(args, kwargs, classes) if concerned else None
+                if asked_of is not None:
+                    return takes.handed_over(shown, args, kwargs, asked_of)
+                alone = asks == "modes" or (concerned and not takes.is_foreign())
+                if alone and thread.modes.torch_function:  # what it calls asks no class either
                     with switched(torch_function=False):
                         return wrapper(*args, **kwargs)
             if overriding.active and thread.modes.autocast:
@@ -256,9 +268,12 @@ def wrapped(
                 return out_writer.content(takes.name, takes.out, function, target, args, named)
             return function(*args, **named)
         except Exception as error:
-            again = takes.explain(error, args, kwargs)
+            asked_of = takes.asked_first(args, kwargs, classes) if late and overridable else None
+            again = takes.explain(error, args, kwargs) if asked_of is None else (args, kwargs)
             if again is None:
                 raise
+        if asked_of is not None:
+            return takes.handed_over(shown, args, kwargs, asked_of)
         return wrapper(*again[0], **again[1])
 
     shown = settled(function, wrapper) if is_settled else wrapper
@@ -289,11 +304,12 @@ class Signature:
         late: whether the function finds out by itself what its arguments are, and the gate is asked when it has raised.
         known: the types of arguments that passed, and the names they had; whether they can be given on as they are.
         small: the same where ints are among them, which pass if they have no more than 64 bits.
+        asking: what stood for the types of arguments that passed before their classes were asked, all of them.
     """
 
     __slots__ = (
-        "by_name", "called", "function", "hands_on", "known", "late", "method", "name", "native", "out", "small",
-        "tensors",
+        "asking", "by_name", "called", "function", "hands_on", "known", "late", "method", "name", "native", "out",
+        "small", "tensors",
     )  # fmt: skip
 
     def __init__(
@@ -309,6 +325,7 @@ class Signature:
         self.out = None if "out" in parameters.keyword or "out" in parameters.positional else out
         self.known: dict[tuple, bool] = {}
         self.small: dict[tuple, bool] = {}
+        self.asking: set[tuple] = set()
         of_two = len(parameters.positional) == 2 and not parameters.variadic and parameters.positional[0] != "tensors"
         self.late = not self.tensors and of_two  # x + y
 
@@ -437,25 +454,47 @@ class Signature:
                 where = f"'{name}' (position {position + 1})" if position < len(args) else f"'{name}'"
                 raise TypeError(f"{self.called}(): argument {where} must be Tensor, not {type_name(arg)}") from None
 
-    def is_handed(self, args: tuple, kwargs: dict[str, Any], classes: bool) -> bool:
-        """Whether a call with arguments of new types is handed over before anybody looks at them."""
+    def asked_first(self, args: tuple, kwargs: dict[str, Any], classes: bool) -> tuple | None:
+        """What is asked of a call with arguments of new types before anybody looks at them; None if nothing is."""
         if classes and thread.modes.torch_function and overriders(args, kwargs):
             if self.method and args and not isinstance(args[0], Tensor) and not self.is_foreign():
                 raise self.no_method_of(args[0])
-            return self.concerns(args, kwargs)
-        return thread.modes.function_modes and self.is_foreign()
+            return self.asked_of(args, kwargs)
+        return self.asked_of(args, kwargs, classes) if thread.modes.function_modes and self.is_foreign() else None
 
-    def concerns(self, args: tuple, kwargs: dict[str, Any]) -> bool:
-        """Whether modes, or arguments whose classes are asked, and not only others, override functions."""
-        return thread.modes.function_modes or not self.is_foreign() or bool(overriders(self.relevant(args, kwargs), {}))
+    def asked_of(self, args: tuple, kwargs: dict[str, Any], classes: bool = True) -> tuple | None:
+        """The arguments whose classes are asked, if those or modes override functions, and not only others.
+        Raises TypeError: PyTorch's message, if it asks who fits a signature, and none does.
+        """
+        if not classes:
+            return ()
+        if not self.is_foreign():
+            return self.fitting(args, kwargs)
+        relevant = self.relevant(args, kwargs)
+        return relevant if thread.modes.function_modes or overriders(relevant, {}) else None
+
+    def fitting(self, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
+        """The arguments of a call of a native function whose classes are asked, or None: see ``asked_of``.
+
+        Raises:
+            TypeError: PyTorch's message, if the call fits no signature.
+        """
+        given = (*args, *kwargs.values()) if kwargs else args
+        key = (*map(stands_for, args), *kwargs, *map(stands_for, kwargs.values()))
+        if key in self.asking or not overriders(args, kwargs):
+            return given
+        found, lasting = overriding_arguments(self.called, self.method, args[self.method :], kwargs)
+        found = (*args[: self.method], *found)
+        in_order = [*map(id, filter(is_overrider, flat(found)))] == [*map(id, filter(is_overrider, flat(given)))]
+        if lasting and in_order and object not in key:
+            self.asking.add(key)
+        return found if thread.modes.function_modes or overriders(found, {}) else None
 
     def relevant(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
-        """The arguments whose classes are asked: all of a native function, the tensors of one in Python.
+        """The arguments of a function in Python whose classes are asked: those that must be tensors.
 
         What is no tensor, and overrides functions, is asked wherever it stands: it may be a number that moves.
         """
-        if not self.is_foreign():
-            return (*args, *kwargs.values())
         self.check_names(args, kwargs)
         given, function = self.bound(args, kwargs), self.function
         if self.method:
@@ -469,25 +508,35 @@ class Signature:
         several = given.get(variadic, ()) if variadic else ()
         return (*single, *several, *[one for one in others if not isinstance(one, Tensor)])
 
-    def handed_over(self, function: Callable, args: tuple, kwargs: dict[str, Any], classes: bool = True) -> Any:
-        """Give a call to modes, and to classes if they are asked, as PyTorch hands it over.
+    def handed_over(self, function: Callable, args: tuple, kwargs: dict[str, Any], relevant: tuple) -> Any:
+        """Give a call to modes, and to the classes of the ``relevant`` arguments, as PyTorch hands it over.
 
         What PyTorch has in Python gives all that has a default by name; of what is native, nothing by name is None.
         """
-        relevant = self.relevant(args, kwargs) if classes else ()
-        function = function.__dict__.get("shown_by", function)
+        function = self.by_flag(function.__dict__.get("shown_by", function), args, kwargs)
         if self.is_foreign():
             return overridden(function, *self.as_declared(args, kwargs), relevant, "python")
-        alone = self.method and self.called not in WITHOUT_SIGNATURES and not self.takes_arguments()
-        return overridden(function, args, kwargs or None, relevant, "alone" if alone else "native")
+        if not self.method or self.called in WITHOUT_SIGNATURES or self.takes_arguments():
+            return overridden(function, args, kwargs or None, relevant, "native")
+        return overridden(function, args, kwargs or None, relevant[:1], "alone")
+
+    def by_flag(self, function: Callable, args: tuple, kwargs: dict[str, Any]) -> Callable:
+        """What a call is known as: that of a pool which is to give indices, too, is one of another function."""
+        names = parameters_of(self.function).names
+        other = NAMESPACES["nn.functional"].get(f"{self.called}_with_indices")
+        if other is None or "return_indices" not in names:
+            return function
+        place = names.index("return_indices")
+        return other if kwargs.get("return_indices", args[place] if len(args) > place else False) else function
 
     def is_foreign(self) -> bool:
         """Whether PyTorch has the function in Python, and so hands it over in Python."""
         return not (self.native and is_native(self.called, self.method))
 
     def takes_arguments(self) -> bool:
-        """Whether PyTorch's signatures of a method have any parameters."""
-        return any(overload.parameters for overload in overloads_of(self.called, self.method))
+        """Whether PyTorch's signatures of a method have any parameters whose classes are asked."""
+        overloads = overloads_of(self.called, self.method)
+        return self.called not in MAKING_OTHERS and any(overload.parameters for overload in overloads)
 
     def as_declared(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """Arguments by position where the parameter has no default, and by name where it has one, given or not."""
@@ -558,6 +607,16 @@ class Signature:
         tensors = frozenset(key for key, kind in self.function.__annotations__.items() if kind in TENSOR)
         self.by_name = renamed, tensors
         return self.by_name
+
+
+def stands_for(value: Any) -> Any:
+    """What stands for the class of an argument, which need not live for good; ``object`` if its value may count."""
+    cls = type(value)
+    if cls in ASK_NOBODY:
+        return cls
+    if cls is tuple or cls is list:
+        return tuple(map(stands_for, value)) if len(value) <= MANY else object
+    return Tensor if isinstance(value, Tensor) else Overriding if overrides(cls) else object
 
 
 def refusal(name: str) -> Callable:

@@ -11,7 +11,7 @@ from tapegrad.bindings.dunders import dunder, hot_dunder, reverse
 from tapegrad.bindings.inplace import check_castable
 from tapegrad.bindings.inplace_fast_path import one_operand
 from tapegrad.bindings.layouts import in_row_major_order
-from tapegrad.bindings.registry import NAMESPACES, public
+from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public
 from tapegrad.bindings.scalars import (
     common_dtype,
     converted,
@@ -135,6 +135,8 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return op(x, y, _checked_alpha(alpha, x, y))
 
 
+IN_PLACE["subtract"] = IN_PLACE["sub"]._replace(captured=None)
+
 _TIMES = InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.mul))
 
 
@@ -144,7 +146,10 @@ def mul(input: Any, other: Any) -> Tensor:
     return arithmetic.mul(*operands("mul", input, other))
 
 
-_DIVIDED = InPlace(captured=ARITHMETIC, fast=(one_operand, arithmetic.div))
+_DIVIDED = InPlace(
+    captured=ARITHMETIC, fast=(one_operand, arithmetic.div),
+    overloads=lambda other, **given: "Tensor_mode" if given else "Tensor",
+)  # fmt: skip
 
 
 @public("torch", "Tensor", aliases=("divide",), in_place=_DIVIDED)
@@ -187,7 +192,7 @@ def _check_divisor(x: Any, y: Any) -> None:
         raise RuntimeError("ZeroDivisionError")
 
 
-@public("torch", "Tensor", in_place=InPlace(underivable=True), out=Out(unknown=True))
+@public("torch", "Tensor", in_place=InPlace(underivable=True), out=Out(history="unknown"))
 def floor_divide(input: Any, other: Any) -> Tensor:
     """``input // other``, broadcast. Not differentiable: ``div(..., rounding_mode="floor")`` is, with gradient 0.
 
@@ -406,7 +411,7 @@ def copysign(input: Tensor, other: Any) -> Tensor:
 
 @public(
     "torch", "Tensor", in_place=InPlace(underivable=True),
-    out=Out("heaviside is not yet implemented for tensors with different dtypes.", unknown=True),
+    out=Out("heaviside is not yet implemented for tensors with different dtypes.", history="unknown"),
 )  # fmt: skip
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where ``input`` is negative, 1 where it is positive, ``values`` where it is 0. Not differentiable.

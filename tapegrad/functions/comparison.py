@@ -51,7 +51,7 @@ def _compare(op: Operator, ordered: bool) -> Callable[[Tensor, Any], Tensor]:
 
 
 def _comparison(op: Operator, *aliases: str, ordered: bool = True, foreign: Callable[..., Any] = refused) -> None:
-    function = public("torch", "Tensor", aliases=aliases, out=Out(derivative=False))(_compare(op, ordered))
+    function = public("torch", "Tensor", aliases=aliases, out=Out(history="none"))(_compare(op, ordered))
     hot_dunder(f"__{op.name}__", op, function, "self" if op is comparison.eq else "function", foreign=foreign)
     for name in (op.name, *aliases):
         public("Tensor")(_in_place(name, NAMESPACES["Tensor"][name], op.name.capitalize()))
@@ -60,6 +60,8 @@ def _comparison(op: Operator, *aliases: str, ordered: bool = True, foreign: Call
 def _in_place(name: str, compare: Callable[..., Tensor], node: str) -> Callable[..., Tensor]:
     """The in-place variant of a comparison: its node takes the outcome as it is."""
 
+    of_number, of_tensor = f"{name}_.Scalar", f"{name}_.Tensor"
+
     def method(self: Tensor, other: Any) -> Tensor:
         refuse_in_place(self)
         if self._storage is not None:
@@ -67,10 +69,10 @@ def _in_place(name: str, compare: Callable[..., Tensor], node: str) -> Callable[
         outcome, before = compare(self, other), before_write(self)
         recorded = thread.modes.grad and (before.requires_grad or (isinstance(other, Tensor) and other.requires_grad))
         if not recorded:
-            return become(self, outcome, f"{name}_")
+            return become(self, outcome, of_tensor if isinstance(other, Tensor) else of_number)
         if isinstance(other, Tensor):
-            return become(self, renamed(assignment.compared(before, other, outcome), f"{node}Backward1"), f"{name}_")
-        return become(self, renamed(assignment.compared(before, None, outcome), f"{node}Backward0"), f"{name}_")
+            return become(self, renamed(assignment.compared(before, other, outcome), f"{node}Backward1"), of_tensor)
+        return become(self, renamed(assignment.compared(before, None, outcome), f"{node}Backward0"), of_number)
 
     method.__name__ = method.__qualname__ = f"{name}_"
     method.__doc__ = f"In-place version of ``{name}``: zeros and ones of this dtype. The gradient is zero."
@@ -99,7 +101,7 @@ _comparison(comparison.ge, "greater_equal")
 
 
 def _booleans(name: str) -> Out:
-    return Out(f"{name} does not support non-boolean outputs.", derivative=False)
+    return Out(f"{name} does not support non-boolean outputs.", history="none")
 
 
 for _op in (comparison.isnan, comparison.isinf, comparison.isfinite):
@@ -195,12 +197,12 @@ def _logical(op: Operator) -> None:
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = f"{op.__doc__} Broadcast; of any dtypes."
-    declare(function, in_place=InPlace(recorded=False, captured=ARITHMETIC), out=Out(derivative=False))
+    declare(function, in_place=InPlace(recorded=False, captured=ARITHMETIC), out=Out(history="none"))
 
 
 for _op in (comparison.logical_and, comparison.logical_or, comparison.logical_xor):
     _logical(_op)
-declare(unary(comparison.logical_not), in_place=InPlace(recorded=False), out=Out(derivative=False))
+declare(unary(comparison.logical_not), in_place=InPlace(recorded=False), out=Out(history="none"))
 
 
 def _bitwise(op: Operator, kernel: str, *refused: int) -> Callable[[Any, Any], Tensor]:
@@ -221,7 +223,9 @@ def _operator(symbol: str, function: Callable[[Any, Any], Tensor]) -> None:
     else:
         dunder(f"__r{symbol}__", function)
     AUGMENTED[f"__i{symbol}__"] = f"__{symbol}__"
-    IN_PLACE[f"__{symbol}__"] = InPlace(captured="")
+    IN_PLACE[f"__{symbol}__"] = InPlace(
+        captured="", overloads=lambda other: "Tensor" if isinstance(other, Tensor) else "Scalar"
+    )
 
 
 _operator("and", _bitwise(comparison.bitwise_and, "bitwise_and_cpu", FLOATING, COMPLEX))
@@ -229,7 +233,8 @@ _operator("or", _bitwise(comparison.bitwise_or, "bitwise_or_cpu", FLOATING, COMP
 _operator("xor", _bitwise(comparison.bitwise_xor, "bitwise_xor_cpu", FLOATING, COMPLEX))
 _operator("lshift", _bitwise(comparison.bitwise_left_shift, "lshift_cpu", BOOL, FLOATING, COMPLEX))
 _operator("rshift", _bitwise(comparison.bitwise_right_shift, "rshift_cpu", BOOL, FLOATING, COMPLEX))
-declare(unary(comparison.bitwise_not, dict.fromkeys((FLOATING, COMPLEX), "bitwise_not_cpu")), out=Out(FOUND))
+_NOT = unary(comparison.bitwise_not, dict.fromkeys((FLOATING, COMPLEX), "bitwise_not_cpu"))
+declare(_NOT, out=Out(FOUND, history="none"))
 
 
 def _divisors(op: Operator, kernel: str) -> None:

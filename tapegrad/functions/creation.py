@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tapegrad.bindings.arguments import refuse_large
-from tapegrad.bindings.declarations import MADE
+from tapegrad.bindings.declarations import MADE, Computes
 from tapegrad.bindings.factory import (
     OPTIONS,
     Target,
@@ -75,7 +75,7 @@ def ones(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     return target("ones", options).full(shape, 1)
 
 
-@public("torch", out=MADE._replace(fills=False))
+@public("torch", out=MADE._replace(makes="nothing"))
 def empty(*size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size whose elements are to be written yet. Here they are zeros.
 
@@ -173,7 +173,7 @@ def new_full(self: Tensor, size: Any, fill_value: Any, **options: Unpack[TensorO
 
 # Ranges -------------------------------------------------------------------------------------------------------------
 
-_RANGED = MADE._replace(counts=True)
+_RANGED = MADE._replace(makes="as many")
 _OTHER_COUNT = (
     "The number of elements in the out tensor of shape {old} is {count} which does not match the computed number of "
     "elements {length}. Note that this may occur as a result of rounding error. The out tensor will be resized to a "
@@ -187,7 +187,11 @@ _ARANGE = (
 )
 
 
-@public("torch", out=_RANGED._replace(computes=INTEGRAL, kernel="arange_cpu", real=True, resized=_OTHER_COUNT))
+COUNTED = _RANGED._replace(computes=Computes(BOOL, "arange_cpu", real=True), resized=_OTHER_COUNT)
+"""Of functions that count into the target."""
+
+
+@public("torch", out=COUNTED._replace(computes=Computes(INTEGRAL, "arange_cpu", real=True)))
 def arange(*bounds: Any, **options: Any) -> Tensor:
     """``arange(end)``, ``arange(start, end, step=1)``: the numbers from ``start`` up to, not including, ``end``.
 
@@ -207,7 +211,7 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
     return _progression(made, start, end, step, inclusive=False)
 
 
-@public("torch", name="range", out=_RANGED._replace(computes=INTEGRAL, kernel="range_cpu", real=True))
+@public("torch", name="range", out=_RANGED._replace(computes=Computes(INTEGRAL, "range_cpu", real=True)))
 def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[TensorOptions]) -> Tensor:
     """The numbers from ``start`` to ``end``, both included. Deprecated in favour of ``arange``.
 

@@ -18,12 +18,14 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.declarations import FOUND, Out
 from tapegrad.bindings.factory import TensorOptions, checked_size, is_integer, target, type_name
 from tapegrad.bindings.layouts import both_laid_out
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import is_number, unsupported
-from tapegrad.execution.dtypes import COMPLEX, FLOATING, get_default_dtype
+from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype, get_default_dtype
 from tapegrad.functions.arrangement import roll
+from tapegrad.functions.creation import COUNTED
 from tapegrad.functions.retyping import conj
 from tapegrad.functions.slicing import sliced
 from tapegrad.ops import arrangement, unary
@@ -99,6 +101,24 @@ def resized(input: Tensor, axes: tuple[int, ...], lengths: tuple[int, ...]) -> T
     return arrangement.constant_pad(input, 0, widths=tuple(widths)) if any(map(any, widths)) else input
 
 
+def into(name: str, real: bool = False, exact: Callable[[Tensor], bool] = lambda input: False) -> Out:
+    """What is particular about ``out=`` of a transform, which messages call ``name``.
+
+    Args:
+        real: whether it gives real numbers, which go into a target of real ones, of any width; others go into others.
+        exact: whether what it gives for an input goes into a target of its very dtype only.
+    """
+    kind, category = ("floating point", FLOATING) if real else ("complex", COMPLEX)
+
+    def said(arguments: tuple, target: dtype) -> str | None:
+        if target.category != category:
+            return f"{name} expects a {kind} output tensor, but got {{O}}"
+        return FOUND if exact(arguments[0]) else None
+
+    called = "_fft_c2r" if real else "_fft_r2c" if name.startswith("rfft") else "_fft_c2c"
+    return Out(said, called=called, resizes=True, rows=True)
+
+
 # -- where the result lies ---------------------------------------------------------------------------------------------
 
 
@@ -168,12 +188,17 @@ def _to_real(function: str, input: Tensor, n: Any, dim: Any, norm: Any, forward:
     return fft_c2r(conj(x) if forward else x, axes=(axis,), norm=mode, length=length)
 
 
-def _in_one_dimension(name: str, text: str, example: str, transform: Callable, **options: bool) -> None:
+def _in_one_dimension(
+    name: str, text: str, example: str, transform: Callable, *, forward: bool, **options: bool
+) -> None:
     def function(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-        return transform(name, input, n, dim, norm, **options)
+        return transform(name, input, n, dim, norm, forward, **options)
+
+    def is_conjugate(input: Tensor) -> bool:
+        return transform is _to_complex and not (forward or input.dtype.is_complex)
 
     function.__name__, function.__doc__ = name, text + _ONE + _shown(f"torch.fft.{name}", example)
-    public("fft")(function)
+    public("fft", out=into(name, transform is _to_real, is_conjugate))(function)
 
 
 def _shown(call: str, example: str) -> str:
@@ -331,8 +356,9 @@ def _in_several_dimensions(stem: str, text: str, example: str, transform: Callab
     of_all.__name__, of_two.__name__ = f"{stem}n", f"{stem}2"
     of_all.__doc__ = text + all_of_them + _SEVERAL + _shown(f"torch.fft.{stem}n", example)
     of_two.__doc__ = text + last_two + _SEVERAL + _shown(f"torch.fft.{stem}2", example)
-    public("fft")(of_all)
-    public("fft")(of_two)
+    target = into(f"{'' if transform is _fftn else stem.removesuffix('fft')}fftn", transform in (_irfftn, _hfftn))
+    public("fft", out=target)(of_all)
+    public("fft", out=target)(of_two)
 
 
 _SEVERAL = """
@@ -428,7 +454,7 @@ def _count(function: str, n: Any) -> int:
     return int(n)
 
 
-@public("fft")
+@public("fft", out=COUNTED)
 def fftfreq(n: Any = None, d: float = 1.0, **options: Unpack[TensorOptions]) -> Tensor:
     """The frequencies of a transform of ``n`` points that are ``d`` apart: first those from 0 on, then the negative.
 
@@ -440,7 +466,7 @@ def fftfreq(n: Any = None, d: float = 1.0, **options: Unpack[TensorOptions]) -> 
     return _frequencies("fftfreq", count, lambda: np.fft.ifftshift(np.arange(count) - count // 2), d, options)
 
 
-@public("fft")
+@public("fft", out=COUNTED)
 def rfftfreq(n: Any = None, d: float = 1.0, **options: Unpack[TensorOptions]) -> Tensor:
     """The frequencies of the half spectrum of ``n`` points that are ``d`` apart."""
     count = _count("rfftfreq", n)

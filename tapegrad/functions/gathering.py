@@ -131,7 +131,15 @@ def _part(src: Tensor, index: Tensor) -> Tensor:
     return src if src.shape == index.shape else shape_ops.view(src, shape=tuple(index.shape))
 
 
-@public("torch", "Tensor", in_place=InPlace(apart="strictly", underivable=True), out=Out(EXPECTED))
+def _overload_of_scatter(dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = None) -> str:
+    own = "src" if isinstance(src, Tensor) else "value"
+    return own if reduce is None else "reduce" if own == "src" else "value_reduce"
+
+
+@public(
+    "torch", "Tensor", in_place=InPlace(apart="strictly", underivable=True, overloads=_overload_of_scatter),
+    out=Out(EXPECTED),
+)  # fmt: skip
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = UNSET, *, value: Any = UNSET, reduce: str | None = None
 ) -> Tensor:
@@ -216,7 +224,10 @@ _NOT_REDUCED = {"mean": (BOOL,), "amax": (COMPLEX,), "amin": (COMPLEX,)}
 """The categories of dtypes that PyTorch doesn't reduce."""
 
 
-@public("torch", "Tensor", in_place=InPlace(apart="strictly", captured="scatter_reduce_"), out=Out(EXPECTED))
+@public(
+    "torch", "Tensor", out=Out(EXPECTED),
+    in_place=InPlace(apart="strictly", captured="scatter_reduce_", overloads=lambda *args, **kwargs: "two"),
+)  # fmt: skip
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -247,11 +258,8 @@ def _reduced(
     input: Tensor, index: Tensor, src: Tensor, axis: int, reduce: str, include_self: bool, **prod: bool
 ) -> Tensor:
     """``scatter_reduce`` of arguments that fit; ``prod``: settings of products."""
-    if reduce != "prod":
-        return _REDUCTIONS[reduce](input, index, src, axis=axis, include_self=include_self)
-    if not include_self:
-        input = gathering.scatter_number(input, 1, index, axis=axis)
-    return _REDUCTIONS[reduce](input, index, src, axis=axis, **prod)
+    settings = prod if reduce == "prod" else {}
+    return _REDUCTIONS[reduce](input, index, src, axis=axis, include_self=include_self, **settings)
 
 
 @public("torch", "Tensor", out=Out(EXPECTED, called="gather", apart=True))
@@ -360,7 +368,7 @@ def _without(x: Tensor, axis: int) -> tuple[int, ...]:
     return shape[:axis] + shape[axis + 1 :]
 
 
-_INDEXED = Out(EXPECTED, apart=True, first=True)
+_INDEXED = Out(EXPECTED, apart="but the first")
 
 
 @public("torch", "Tensor", in_place=InPlace(apart="strictly", captured="index_add_"), out=_INDEXED)
@@ -408,8 +416,8 @@ def index_reduce(
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     axis = wrap_dim(dim, input.ndim)
-    warn_once("index_reduce() is in beta and the API may change at any time.", stacklevel=4)
     _check_slices("index_reduce", input, index, source, axis)
+    warn_once("index_reduce() is in beta and the API may change at any time.", stacklevel=4)
     if input.dtype.category in ((BOOL, COMPLEX) if input.ndim < 2 else _NOT_REDUCED.get(reduce, ())):
         kernel = {"mean": "div_floor_cpu", "amax": "maximum_cpu", "amin": "minimum_cpu"}
         raise unsupported("index_func_" if input.ndim < 2 else kernel[reduce], input.dtype)
@@ -486,7 +494,8 @@ def _refuse_shared_index(tensor: Tensor, dim: int, index: Tensor, value: Any) ->
 
 @public(
     "torch", "Tensor",
-    in_place=InPlace(overlapping="deprecated", apart=False, first=_refuse_shared_index, captured="index_fill_"),
+    in_place=InPlace(overlapping="deprecated", apart=False, first=_refuse_shared_index, captured="index_fill_",
+                     overloads=("int_Scalar", "int_Tensor")),
 )  # fmt: skip
 @not_of_integers
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:

@@ -121,7 +121,7 @@ def _is_range(value: Any) -> bool:
 
 _OF_HISTOGRAM = Out(
     "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}",
-    unknown=True,
+    history="unknown",
 )
 
 

@@ -65,13 +65,13 @@ def joined(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 
 _NOT_CAT = "torch.cat(): input types can't be cast to the desired output type {O}"
-_BY_CAT = Out(cast=_NOT_CAT, error=TypeError, called="cat")
+_BY_CAT = Out(cast=(TypeError, _NOT_CAT), called="cat")
 
 
 @public(
     "torch",
     aliases=("concat", "concatenate"),
-    out=Out(cast=_NOT_CAT, error=TypeError, apart=True, resizes=True),
+    out=Out(cast=(TypeError, _NOT_CAT), apart=True, resizes=True),
     is_settled=True,
 )
 def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
@@ -95,7 +95,7 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     return joined(tensors, dim if axis is None else axis)
 
 
-@public("torch", out=Out(cast=_NOT_CAT, error=TypeError, apart=True, resizes=True), is_settled=True)
+@public("torch", out=Out(cast=(TypeError, _NOT_CAT), apart=True, resizes=True), is_settled=True)
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Tensors of one shape side by side along a new dimension.
 
@@ -560,7 +560,7 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     return _split_along("dsplit", input, indices_or_sections, 2, 3)
 
 
-@public("torch", out=Out(cast=_NOT_CAT, error=TypeError, unknown=True))
+@public("torch", out=Out(cast=(TypeError, _NOT_CAT), history="unknown"))
 def _chunk_cat(tensors: Any, dim: int, num_chunks: int) -> Tensor:
     """Tensors, each padded with zeros at the end of dimension ``dim`` and cut into as many chunks, of which those with
     one number stand side by side, flattened. Not differentiable: backward raises.

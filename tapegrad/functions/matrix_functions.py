@@ -27,7 +27,7 @@ from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tensor.tensor import Tensor
 
 
-@public("linalg", "torch", "Tensor", out=Out(called="mm", named="matmul"))
+@public("linalg", "torch", "Tensor", out=Out(called=("mm", "matmul")))
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """Square matrices (..., k, k) multiplied by themselves; inverted first if ``n`` is negative.
 
@@ -178,12 +178,12 @@ def cross(input: Tensor, other: Tensor, dim: Any = None) -> Tensor:
         RuntimeError: there is none; shapes or dtypes that don't fit.
     """
     if dim is None:
-        dim = next((axis for axis, length in enumerate(input.shape) if length == 3), None)
-        if dim is None:
-            raise RuntimeError("no dimension of size 3 in input")
         warn_once(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
             "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
             "in a future release."
         )
+        dim = next((axis for axis, length in enumerate(input.shape) if length == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
     return linalg_cross(input, other, dim=dim)

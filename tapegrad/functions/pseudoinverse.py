@@ -169,7 +169,7 @@ def _check_order(input: Tensor, p: Any) -> None:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
 
 
-@public("linalg", out=Out(copied=True))
+@public("linalg", out=Out(history="copied"))
 def cond(input: Tensor, p: Any = None) -> Tensor:
     """The condition numbers of matrices with respect to a matrix norm ``p``: 2 (the default) and -2 from singular
     values, or of square ones "fro", "nuc", 1, -1, inf, -inf: the norm times that of the inverse; inf for a singular

@@ -24,7 +24,7 @@ from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
-_OF_QUANTILES = Out("quantile() out tensor must be same dtype as the input tensor", copied=True, rows=True)
+_OF_QUANTILES = Out("quantile() out tensor must be same dtype as the input tensor", history="copied", rows=True)
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 LARGEST = 2**24

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, Unpack
 
 import numpy as np
 
 from tapegrad.bindings.bounds import negative, not_in_unit_interval, not_nonnegative, refuse_elements
-from tapegrad.bindings.declarations import MADE, Out
+from tapegrad.bindings.declarations import MADE, Computes, Out
 from tapegrad.bindings.factory import (
     OPTIONS,
     Target,
@@ -22,13 +23,14 @@ from tapegrad.bindings.factory import (
     type_name,
 )
 from tapegrad.bindings.generator import Sample, next_key, one_by_one, sampled, stream_of
+from tapegrad.bindings.inplace import check_castable
 from tapegrad.bindings.layouts import copy_strides, laid_out
-from tapegrad.bindings.registry import public
+from tapegrad.bindings.registry import out_writer, public
 from tapegrad.bindings.scalars import element, is_number, unsupported
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, float32, float64, int64, uint32
 from tapegrad.ops import random as ops
-from tapegrad.ops.arithmetic import mul
+from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.kinds import broadcast_shapes, cast
 from tapegrad.ops.samplers import bernoulli_number
@@ -46,7 +48,7 @@ _RANDINT = tuple(
 )
 _RANDPERM = tuple(f"int n, *, {given}, {OPTIONS}" for given in _GENERATORS)
 
-_MADE = MADE._replace(random=True)
+_MADE, _SAMPLED = MADE._replace(random=True), Out(random=True, resizes=True)
 _UNIFORM = sampling.uniform, "check_uniform_bounds", (0.0, 1.0)
 _NORMAL = sampling.normal, "normal_kernel_cpu", (0.0, 1.0)
 
@@ -238,16 +240,15 @@ _NORMAL_SIGNATURES = (
 )
 
 
-@public(
-    "torch",
-    out=Out(random=True, resizes=True, resized="", converts=True, computes=FLOATING, kernel="normal_kernel_cpu"),
-)
+@public("torch")
 def normal(
-    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Unpack[TensorOptions]
-) -> Tensor:
+    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None,
+    **options: Unpack[TensorOptions],
+) -> Tensor:  # fmt: skip
     """Normal numbers of these means and standard deviations; tensors broadcast, two numbers need a ``size``.
 
-    The dtype is that of ``mean`` if it is a tensor, else of ``std``. Gradients are zeros.
+    The dtype is that of ``mean`` if it is a tensor, else of ``std``. Gradients are zeros. Those that are written into
+    ``out`` are drawn in its dtype; if ``std`` is a number, for each of its elements.
 
     Raises:
         RuntimeError: a negative or complex standard deviation.
@@ -259,6 +260,10 @@ def normal(
     numbers = [value for value in (mean, std) if not isinstance(value, Tensor)]
     if not all(map(is_number, numbers)) or tensors == isinstance(size, (tuple, list)):
         raise no_overload("normal", [mean, std] if size is None else [mean, std, size], {}, _NORMAL_SIGNATURES)
+    if out is not None:
+        into, drawn = (_SAMPLED, _normal_like(out)) if tensors else (_MADE, normal)
+        given = (mean, std) if tensors else (mean, std, size)
+        return out_writer.content("normal", into, drawn, out, given, {"generator": generator, **options})
     check_deviation("normal", std)
     if tensors:
         return _normal_of_tensors(mean, std, generator)
@@ -296,6 +301,28 @@ def _normal_of_tensors(mean: Any, std: Any, generator: Any) -> Tensor:
     return ops.normal_of_mean(mean, float(std), key, shape=shape, dtype=d)
 
 
+def _normal_like(out: Tensor) -> Callable[..., Tensor]:
+    """What draws normal numbers in the dtype of a tensor; where all have one deviation, as many as it has elements."""
+
+    def draw(mean: Any, std: Any, generator: Any) -> Tensor:
+        check_deviation("normal", std)
+        sized = [value.shape for value in (mean, std if isinstance(std, Tensor) else out) if isinstance(value, Tensor)]
+        spread = 1.0 if isinstance(std, Tensor) else float(std)
+        made = target("normal", {"dtype": out.dtype, "device": out.device})
+        distribution = sampling.normal, "normal_kernel_cpu", (0.0, spread)
+        drawn = _standard("normal", distribution, broadcast_shapes(sized), made, generator)
+        if isinstance(std, Tensor):
+            drawn = _castable(mul(drawn, std), out.dtype)
+        return _castable(add(drawn, mean), out.dtype)
+
+    return draw
+
+
+def _castable(result: Tensor, to: dtype) -> Tensor:
+    check_castable(result.dtype, to)
+    return cast(result, dtype=to)
+
+
 def check_probabilities(p: Tensor) -> None:
     """Refuse what is no probability: nan, or outside of [0, 1]."""
     refuse_elements(
@@ -312,7 +339,7 @@ _BERNOULLI = "bernoulli_tensor_cpu_self_"
 
 @public(
     "torch", "Tensor",
-    out=Out(random=True, resizes=True, resized="", converts=True, computes=BOOL, kernel=_BERNOULLI, real=True),
+    out=Out(random=True, resizes=True, resized="", computes=Computes(BOOL, _BERNOULLI, real=True, converts=True)),
 )
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
     """1 with the probability that ``input`` has there, else 0; with a number ``p``, that probability everywhere.
@@ -346,7 +373,7 @@ def _bernoulli_of_number(input: Tensor, p: Any, generator: Any) -> Tensor:
 
 @public(
     "torch", "Tensor",
-    out=Out("multinomial expects Long tensor out, got: {O}", derivative=False, resized="", random=True),
+    out=Out("multinomial expects Long tensor out, got: {O}", history="none", resized="", random=True),
 )  # fmt: skip
 def multinomial(input: Tensor, num_samples: Any, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices of the last dimension of ``input`` (1-dim or 2-dim), drawn in proportion to its elements.

@@ -28,14 +28,16 @@ from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 
 
-def _fill(self: Tensor, function: str, what: Callable, generator: Any, *parameters: Any, node: str = "") -> Tensor:
+def _fill(
+    self: Tensor, function: str, what: Callable, generator: Any, *parameters: Any, node: str = "", overload: str = ""
+) -> Tensor:
     """Fill a tensor with samples of a distribution; ``node`` is the key of the node, if not the function's name."""
     refuse_in_place(self)
     spec = self._spec.fresh.replace(requires_grad=False, overrides=False, dual=False, level=0)
     sample = sampled(function, generator, what, spec, *parameters, target=self, strides=self._spec.layout)
     if self._spec.level or (self._spec.requires_grad and thread.modes.grad):
         sample = ops.OVERWRITE[node or function](before_write(self), sample)
-    return become(self, sample, function)
+    return become(self, sample, function + overload)
 
 
 def _may_fill(self: Tensor, function: str, **arguments: Any) -> None:
@@ -201,7 +203,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     if self.dtype.category == COMPLEX:
         raise unsupported("bernoulli_scalar_cpu_", self.dtype)
-    return _fill(self, "bernoulli_", sampling.bernoulli, generator, float(p))
+    return _fill(self, "bernoulli_", sampling.bernoulli, generator, float(p), overload=".float")
 
 
 def _bernoulli_of_tensor(self: Tensor, p: Tensor, generator: Any) -> Tensor:
@@ -219,7 +221,7 @@ def _bernoulli_of_tensor(self: Tensor, p: Tensor, generator: Any) -> Tensor:
     sample = cast(sample, dtype=self.dtype)
     if self._spec.level or (thread.modes.grad and (self._spec.requires_grad or p.requires_grad)):
         sample = ops.overwrite_bernoulli_tensor(before_write(self), p, sample)
-    return become(self, sample, "bernoulli_")
+    return become(self, sample, "bernoulli_.Tensor")
 
 
 @public("Tensor")
@@ -244,5 +246,6 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **options: Any) -> 
     else:
         what, high = sampling.integers, int(bounds["to"])
         check_range(low, high, self.dtype)
-    node = "random_from_to_" if "from" in bounds else "random_to_" if "to" in bounds else "random_"
-    return _fill(self, "random_", what, generator, low, high, node=node)
+    kind = "from_to" if "from" in bounds else "to" if "to" in bounds else ""
+    node, overload = (f"random_{kind}_", f".{kind.removesuffix('_to')}") if kind else ("random_", "")
+    return _fill(self, "random_", what, generator, low, high, node=node, overload=overload)

@@ -9,11 +9,12 @@ from typing import Any
 
 from tapegrad.bindings import return_types
 from tapegrad.bindings.arguments import not_implemented, shape_of_arguments, wrap_dim, wrap_dims
-from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, Out
+from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, Computes, Out
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import common_dtype
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype
+from tapegrad.execution.promotion import warn_of_cast
 from tapegrad.ops import arithmetic, comparison, reductions, selection, sorting
 from tapegrad.ops import shape as shape_ops
 from tapegrad.tape.modes import thread
@@ -74,7 +75,10 @@ def check_nonempty(name: str, input: Tensor, axes: Sequence[int], prefix: str = 
 
 
 def check_differentiable_dtype(input: Tensor, wanted: dtype | None) -> None:
-    """Refuse to sum what requires grad in a type that can't. Raises RuntimeError: PyTorch's message."""
+    """Refuse to sum what requires grad in a type that can't, and warn of complex numbers that become real.
+    Raises RuntimeError: PyTorch's message.
+    """
+    warn_of_cast(input.dtype, wanted)
     if wanted is not None and wanted.category < FLOATING and input._spec.requires_grad and thread.modes.grad:
         raise RuntimeError(f"Autograd not support dtype: {wanted.scalar_name}")
 
@@ -135,7 +139,10 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 
 
 def check_mean_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
-    """Refuse a mean of integers, or in integers. Raises RuntimeError: PyTorch's message."""
+    """Refuse a mean of integers, or in integers; warn of one of complex numbers in real ones.
+    Raises RuntimeError: PyTorch's message.
+    """
+    warn_of_cast(input.dtype, wanted)
     which, found = ("Input", input.dtype) if wanted is None else ("Optional", wanted)
     if found.category < FLOATING:
         raise RuntimeError(
@@ -149,7 +156,7 @@ def _not_of_mean(arguments: tuple, target: dtype) -> str | None:
     return "mean.dtype_out(): input types can't be cast to the desired output type {O}" if len(arguments) == 1 else None
 
 
-@public("torch", "Tensor", out=Out(cast=_not_of_mean, computes=FLOATING), is_settled=True)
+@public("torch", "Tensor", out=Out(cast=_not_of_mean, computes=Computes(FLOATING)), is_settled=True)
 def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype | None = None) -> Tensor:
     """The arithmetic mean of all elements, or over ``dim``; of nothing, nan.
 
@@ -174,7 +181,7 @@ def mean(input: Tensor, dim: Any = UNSET, keepdim: bool = UNSET, *, dtype: dtype
     return reductions.mean(input, axis=several_dims("mean", dim, input.ndim), keepdims=keepdim, dtype=dtype)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED, computes=FLOATING, kernel="nansum_cpu", real=True))
+@public("torch", "Tensor", out=Out(EXPECTED, computes=Computes(FLOATING, "nansum_cpu", real=True)))
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The sum over ``dim`` (or of all) of the elements that are not nan.
 
@@ -190,7 +197,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtyp
     return reductions.nansum(input, axis=several_dims("nansum", dim, input.ndim), keepdims=keepdim, dtype=dtype)
 
 
-@public("torch", "Tensor", out=Out(computes=FLOATING, kernel="nansum_cpu", real=True, called="nansum"))
+@public("torch", "Tensor", out=Out(computes=Computes(FLOATING, "nansum_cpu", real=True), called="nansum"))
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The mean over ``dim`` (or of all) of the elements that are not nan.
 
@@ -243,7 +250,7 @@ def _no_truth(name: str, arguments: tuple, target: dtype) -> str | None:
     return None if target in (dtypes.bool, dtypes.uint8) else f"{name} only supports bool tensor for result, got: {{O}}"
 
 
-@public("torch", "Tensor", out=Out(partial(_no_truth, "all"), derivative=False), is_settled=True)
+@public("torch", "Tensor", out=Out(partial(_no_truth, "all"), history="none"), is_settled=True)
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements, or all over ``dim``, are nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
 
@@ -253,7 +260,7 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _truth("all", reductions.all, input, dim, keepdim)
 
 
-@public("torch", "Tensor", out=Out(partial(_no_truth, "any"), derivative=False), is_settled=True)
+@public("torch", "Tensor", out=Out(partial(_no_truth, "any"), history="none"), is_settled=True)
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element, or any over ``dim``, is nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.
 
@@ -423,7 +430,7 @@ def _position(name: str, operator: Callable, input: Tensor, dim: Any, keepdim: b
     return operator(input, axis=axis, keepdims=keepdim)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED, derivative=False), is_settled=True)
+@public("torch", "Tensor", out=Out(EXPECTED, history="none"), is_settled=True)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first largest element over ``dim``, or in the flattened tensor; nan is the largest.
 
@@ -437,7 +444,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return _position("argmax", reductions.argmax, input, dim, keepdim)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED, derivative=False), is_settled=True)
+@public("torch", "Tensor", out=Out(EXPECTED, history="none"), is_settled=True)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index (int64) of the first smallest element over ``dim``, or in the flattened tensor; nan is the smallest.
 
@@ -562,7 +569,7 @@ def var_mean(
 
 def _median(name: str, input: Tensor, dim: Any, keepdim: Any) -> Any:
     if input.dtype.category == COMPLEX or input.dtype is dtypes.bool:
-        raise not_implemented("median_cpu", input.dtype)
+        raise not_implemented("median_cpu" if dim is UNSET else "median_out", input.dtype)
     if dim is UNSET:
         if keepdim is not UNSET:
             raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')

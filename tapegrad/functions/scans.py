@@ -6,7 +6,7 @@ from typing import Any
 
 from tapegrad.bindings import return_types
 from tapegrad.bindings.arguments import not_implemented, refuse_large, wrap_dim
-from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, InPlace, Out
+from tapegrad.bindings.declarations import EXPECTED, IN_TARGETS_DTYPE, Computes, InPlace, Out
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import unsupported
@@ -55,7 +55,7 @@ def _refuse_truths(tensor: Tensor, kernel: str) -> None:
 
 @public(
     "torch", "Tensor", in_place=InPlace(check=lambda tensor, _: _refuse_truths(tensor, "cumsum_out_cpu")),
-    out=Out(EXPECTED, computes=INTEGRAL, kernel="cumsum_out_cpu"), is_settled=True,
+    out=Out(EXPECTED, computes=Computes(INTEGRAL, "cumsum_out_cpu")), is_settled=True,
 )  # fmt: skip
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """The sums of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``.
@@ -80,7 +80,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
 
 @public(
     "torch", "Tensor", in_place=InPlace(check=lambda tensor, _: _refuse_truths(tensor, "cumprod_out_cpu")),
-    out=Out(EXPECTED, computes=INTEGRAL, kernel="cumprod_out_cpu"), is_settled=True,
+    out=Out(EXPECTED, computes=Computes(INTEGRAL, "cumprod_out_cpu")), is_settled=True,
 )  # fmt: skip
 def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
     """The products of all elements up to each along ``dim``; of booleans and integers in int64 without a ``dtype``.

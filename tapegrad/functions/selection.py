@@ -72,8 +72,11 @@ def _bound(value: Any, x: Tensor) -> Any:
     return converted(value, own if within else common_dtype(x, value))
 
 
+_CLAMPED = InPlace(check=refuse_wider(_NOT_CAST), overloads=("", "Tensor"))
+
+
 @public(
-    "torch", "Tensor", aliases=("clip",), in_place=InPlace(check=refuse_wider(_NOT_CAST)), out=Out(_found),
+    "torch", "Tensor", aliases=("clip",), in_place=_CLAMPED, out=Out(_found),
     is_settled=True,
 )
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
@@ -107,7 +110,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
 
 @public(
-    "torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found),
+    "torch", "Tensor", in_place=_CLAMPED._replace(captured=ARITHMETIC), out=Out(_found),
     is_settled=True,
 )
 def clamp_min(input: Tensor, min: Any) -> Tensor:
@@ -127,7 +130,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 
 
 @public(
-    "torch", "Tensor", in_place=InPlace(check=refuse_wider(_NOT_CAST), captured=ARITHMETIC), out=Out(_found),
+    "torch", "Tensor", in_place=_CLAMPED._replace(captured=ARITHMETIC), out=Out(_found),
     is_settled=True,
 )
 def clamp_max(input: Tensor, max: Any) -> Tensor:
@@ -223,7 +226,8 @@ def _refuse_parts_of_mask(tensor: Tensor, mask: Tensor, value: Any) -> None:
 
 @public(
     "torch", "Tensor",
-    in_place=InPlace(overlapping="deprecated", apart=False, first=_refuse_parts_of_mask, captured=ARITHMETIC),
+    in_place=InPlace(overlapping="deprecated", apart=False, first=_refuse_parts_of_mask,
+                     captured={"Scalar": ARITHMETIC}),
 )  # fmt: skip
 @not_of_integers
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:

@@ -29,7 +29,7 @@ _ISIN = (
 )
 
 
-@public("torch", out=Out(EXPECTED, derivative=False))
+@public("torch", out=Out(EXPECTED, history="none"))
 def isin(
     elements: Any = UNSET, test_elements: Any = UNSET, *, assume_unique: bool = False, invert: bool = False,
     element: Any = UNSET, test_element: Any = UNSET,
@@ -96,7 +96,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return unbind(ops.unravel_index(indices, shape=sizes), -1)
 
 
-@public("torch", "Tensor", out=Out(derivative=False))
+@public("torch", "Tensor", out=Out(history="none"))
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The indices of the first ``size`` nonzero elements: int64 of shape (size, ndim), with ``fill_value`` where there
     are fewer. Unlike ``nonzero`` it works under ``jax.jit``.
@@ -116,7 +116,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     return ops.nonzero_static(input, size=size, fill_value=operator.index(fill_value))
 
 
-@public("torch", "Tensor", out=Out("Expected result to be of dtype uint64, but got {O}", derivative=False))
+@public("torch", "Tensor", out=Out("Expected result to be of dtype uint64, but got {O}", history="none"))
 def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
     """The exclusive or, over all elements or over ``dim``, of their bits in float64 or int64: uint64.
 

@@ -9,6 +9,7 @@ from typing import Any
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
 from tapegrad.bindings.inplace import not_of_integers
+from tapegrad.bindings.memory import on_copied_memory
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import no_overload
 from tapegrad.bindings.viewing import declare_view, view_of
@@ -110,10 +111,10 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     axis = wrap_dim(dim, input.ndim)
     index = _index_in_range(input, axis, operator.index(index))
     _check_source(src, (*input.shape[:axis], *input.shape[axis + 1 :]))
-    return slicing.select_scatter(input, src, index, axis=axis)
+    return on_copied_memory(slicing.select_scatter(input, src, index, axis=axis), input)
 
 
-@public("torch", "Tensor", out=Out(EXPECTED, unknown=True))
+@public("torch", "Tensor", out=Out(EXPECTED, history="unknown"))
 @not_of_integers
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
@@ -129,7 +130,7 @@ def slice_scatter(
     axis = wrap_dim(dim, input.ndim)
     first, length = slice_bounds(input.shape[axis], start, end, step)
     _check_source(src, (*input.shape[:axis], length, *input.shape[axis + 1 :]))
-    return slicing.slice_scatter(input, src, first, axis=axis, length=length, step=step)
+    return on_copied_memory(slicing.slice_scatter(input, src, first, axis=axis, length=length, step=step), input)
 
 
 @public("torch", "Tensor")
@@ -147,7 +148,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     rows, columns = input.shape[axis1] - max(-offset, 0), input.shape[axis2] - max(offset, 0)
     rest = [length for axis, length in enumerate(input.shape) if axis not in (axis1, axis2)]
     _check_source(src, (*rest, max(min(rows, columns), 0)))
-    return slicing.diagonal_scatter(input, src, offset=offset, axis1=axis1, axis2=axis2)
+    return on_copied_memory(slicing.diagonal_scatter(input, src, offset=offset, axis1=axis1, axis2=axis2), input)
 
 
 def _check_source(src: Tensor, shape: Sequence[int]) -> None:
@@ -188,7 +189,7 @@ def _of_diag(arguments: tuple, target: dtype) -> str:
     return EXPECTED if fits else "diag: result type {R} can't be cast to the desired out= type {O}"
 
 
-@public("torch", "Tensor", out=Out(_of_diag, unknown=True))
+@public("torch", "Tensor", out=Out(_of_diag, history="unknown"))
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix's diagonal, or the matrix that has a vector on its diagonal; a new tensor.
 

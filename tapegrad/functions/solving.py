@@ -281,7 +281,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 # -- equations of tensors ----------------------------------------------------------------------------------------------
 
 
-@public("linalg", out=Out(copied=True))
+@public("linalg", out=Out(history="copied"))
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of ``A`` taken as a matrix from its last dimensions to the first ``ind``.
 
@@ -305,7 +305,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return reshape(out, last + first)
 
 
-@public("linalg", out=Out(copied=True))
+@public("linalg", out=Out(history="copied"))
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """The X of ``tensordot(A, X, X.ndim) = B``; the dimensions ``dims`` of A are moved to its end first.
 

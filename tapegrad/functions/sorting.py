@@ -141,7 +141,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     check_nonempty("kthvalue", input, (axis,))
     if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
-    if input.dtype is dtypes.bool or input.dtype.category == COMPLEX:
+    if (input.dtype is dtypes.bool and input.ndim) or input.dtype.category == COMPLEX:
         raise not_implemented("kthvalue_cpu", input.dtype)
     return return_types.kthvalue(sorting.kthvalue(input, k=int(k), axis=axis, keepdims=keepdim))
 
@@ -198,7 +198,7 @@ def for_each_example(function: Callable[[np.ndarray], np.ndarray], tensor: Tenso
 @public(
     "torch", "Tensor",
     out=Out(
-        "nonzero: Expected out tensor to have scalar type {R} but got scalar type{O}", derivative=False,
+        "nonzero: Expected out tensor to have scalar type {R} but got scalar type{O}", history="none",
         single="nonzero does not support the out kwarg when as_tuple is True",
     ),
 )  # fmt: skip
@@ -261,7 +261,7 @@ def _scalar(value: Any, like: Tensor) -> Tensor:
 _FOUND_PLACES = Out(
     "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
     "whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is False",
-    derivative=False,
+    history="none",
 )
 
 
@@ -372,7 +372,7 @@ def _bounds_of_examples(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
 @public(
     "torch", "Tensor", out=Out(
         "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}",
-        derivative=False,
+        history="none",
     ),
 )  # fmt: skip
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
@@ -432,6 +432,8 @@ def _unique(name: str, find: Callable, input: Tensor, dim: int | None, want_inve
     if axis is not None:
         _check_slices(input, axis)
     array = on_host(input)
+    if array.dtype.kind == "V":  # NumPy orders no nans of these
+        array = array.astype(np.float32)
     rows = array.reshape(-1, 1) if axis is None else np.moveaxis(array, axis, 0)
     rows = rows.reshape(rows.shape[0], -1) if rows.size else rows.reshape(len(rows), 0)
     if dim is not None and find is _distinct_rows and rows.dtype.kind not in "biu" and np.isnan(rows).any():

@@ -44,7 +44,7 @@ def of_input(op: Operator) -> Callable:
 def declare_as_special(function: Callable, op: Operator) -> None:
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = function.__doc__ or op.__doc__
-    public("special", out=Out(derivative=bool(op.formulas)))(function)
+    public("special", out=Out(history="refused" if op.formulas else "none"))(function)
 
 
 declare_as_special(of_input(special.erfcx), special.erfcx)
@@ -113,7 +113,9 @@ declare(unary(special.erfinv, {COMPLEX: "erfinv_vml_cpu"}), special=("erfinv",))
 declare(unary(special.lgamma, {COMPLEX: "lgamma_vml_cpu"}), special=("gammaln",))
 declare(unary(special.digamma, {COMPLEX: "digamma"}), special=("digamma", "psi"))
 declare(unary(special.i0, {COMPLEX: "i0_vml_cpu"}), special=("i0",))
-for _op in (special.entr, special.ndtri, special.log_ndtr, special.i0e, special.i1, special.i1e):
+for _op in (special.ndtri, special.log_ndtr):
+    declare_as_special(of_input(_op), _op)
+for _op in (special.entr, special.i0e, special.i1, special.i1e):
     public("special")(unary(_op, {COMPLEX: _op.name}))
 
 
@@ -174,7 +176,7 @@ def ndtr(input: Tensor) -> Tensor:
 # -- of two ------------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor")
+@public("torch", "Tensor", in_place=InPlace(overloads=("Scalar_Other", "Tensor")))
 def xlogy(input: Any, other: Any) -> Tensor:
     """``input * log(other)``, 0 where ``input`` is 0; either may be a number."""
     x, y = operands("xlogy", input, other, floating_operand)

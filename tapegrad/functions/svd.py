@@ -89,7 +89,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     return values
 
 
-@public("torch", "Tensor", name="svd", out=Out(copied=True))
+@public("torch", "Tensor", name="svd", out=Out(history="copied"))
 def torch_svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """``U``, ``S`` and ``V`` (not its adjoint) of matrices: ``linalg.svd`` in its older form.
 

@@ -85,7 +85,7 @@ for _name, _function in {
     "unsqueeze_copy": shape.unsqueeze, "view_as_complex_copy": retyping.view_as_complex,
     "view_as_real_copy": retyping.view_as_real, "view_copy": _view,
 }.items():  # fmt: skip
-    public("torch", name=_name, out=Out(EXPECTED, unknown=True))(copying(_function))
+    public("torch", name=_name, out=Out(EXPECTED, history="unknown"))(copying(_function))
 
 
 _OF_NARROW = Out(

@@ -114,7 +114,7 @@ def leaky_relu_backward(grad, x, *, negative_slope):
 
 @elementwise(
     x=lambda x, weight, g: prelu_backward(g, x, weight),
-    weight=lambda g, x: where(x > 0, 0, where(x == 0, 0, x) * g),
+    weight=lambda g, x, weight: prelu_weight_backward(g, x, weight),
     real=True, aten="_prelu_kernel",
 )  # fmt: skip
 def prelu(x, weight):
@@ -131,6 +131,15 @@ def prelu(x, weight):
 def prelu_backward(grad, x, weight):
     """``grad`` where ``x`` is positive, else ``weight * grad``."""
     return jnp.where(x > 0, grad, weight * grad)
+
+
+@elementwise(
+    grad=lambda g, x: where(x > 0, 0, where(x == 0, 0, x) * g), x=lambda g, grad, x: where(x >= 0, 0, grad * g),
+    weight=_flat, real=True, aten=None, node="PreluKernelBackwardBackward0",
+)  # fmt: skip
+def prelu_weight_backward(grad, x, weight):
+    """``x * grad`` where ``x`` is negative, else zero: of the weight that is only given for its history."""
+    return jnp.where(x > 0, 0, jnp.where(x == 0, 0, x) * grad).astype(grad.dtype)
 
 
 def _elu_gradient(g, x, alpha, scale, input_scale):

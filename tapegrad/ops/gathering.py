@@ -18,7 +18,7 @@ from tapegrad.ops.indexing import as_vector, read_at, update_at, wide
 from tapegrad.ops.kinds import cast, conj, general, linear, sum_to, zeros_of
 from tapegrad.ops.memory_formats import as_input, gradient_as_input, gradient_kept
 from tapegrad.ops.operator import Operator
-from tapegrad.ops.selection import masked, where
+from tapegrad.ops.selection import masked, masked_fill, where
 from tapegrad.ops.shape import Shape, view
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
@@ -183,20 +183,24 @@ scatter_amax = _extremum("scatter_amax", "max")
 scatter_amin = _extremum("scatter_amin", "min")
 
 
-def _other_factors(x: Any, index: Any, src: Any, out: Any, axis: int, g: Any) -> Any:
+def _shares(x: Any, index: Any, src: Any, out: Any, axis: int, g: Any, include_self: bool) -> Any:
     """``g`` times the product of all that goes where an element of ``src`` goes, but for that element.
 
     The product is divided by the element; where the element is the only zero, the others are multiplied instead.
     """
     zero = eq(src, 0)
-    nonzero = where(zero, 1, src)
-    zeros = _zeros_beside(x, index, src, axis)
-    others = scatter_prod(x, index, nonzero, axis=axis)
-    return where(
-        zero,
-        where(eq(zeros, 1), gather(g * conj(others), index, axis=axis), 0),
-        gather(g * conj(out), index, axis=axis) / conj(nonzero),
-    )
+    single = where(zero, eq(_zeros_beside(x, index, src, axis), 1), zero)
+    others = scatter_prod(x, index, masked_fill(src, single, 1), axis=axis, include_self=include_self)
+    divided = gather(g * conj(out), index, axis=axis) / conj(masked_fill(src, zero, 1))
+    return where(single, gather(g * conj(others), index, axis=axis), divided)
+
+
+def _own_share(g: Any, x: Any, index: Any, src: Any, axis: int, include_self: bool) -> Any:
+    """The gradient of ``x``: the product with it, divided by it, or with 1 in its place where it is zero."""
+    nonzero = masked_fill(x, eq(x, 0), 1)
+    product = scatter_prod(nonzero, index, src, axis=axis, include_self=include_self)
+    share = g * conj(product) / conj(nonzero)
+    return share if include_self else scatter_number(share, 0, index, axis=axis)
 
 
 def _zeros_beside(x: Any, index: Any, src: Any, axis: int) -> Any:
@@ -224,24 +228,33 @@ def _ones(x: Any) -> Any:
     return zeros_of(x, shape=tuple(x.shape), dtype=as_dtype(x.dtype)) + 1
 
 
-def _prod_tangent(t_x: Any, t_src: Any, x: Any, index: Any, src: Any, out: Any, axis: int, slices: bool) -> Any:
-    parts = [] if t_x is None else [t_x * scatter_prod(_ones(x), index, src, axis=axis)]
+def _prod_tangent(
+    t_x: Any, t_src: Any, x: Any, index: Any, src: Any, out: Any, axis: int, include_self: bool, slices: bool
+) -> Any:
+    parts = []
+    if t_x is not None:
+        kept = scatter_kept(t_x, index, axis=axis, include_self=include_self)
+        parts.append(kept * scatter_prod(_ones(x), index, src, axis=axis, include_self=True))
     if t_src is not None:
-        factors = _once(_other_factors(x, index, src, out, axis, _ones(x)), x, index, src, axis, slices)
-        parts.append(_sum_at(index, t_src * conj(factors), x, axis))
+        factors = _shares(x, index, src, out, axis, _ones(x), include_self)
+        parts.append(_sum_at(index, t_src * conj(_once(factors, x, index, src, axis, slices)), x, axis))
     return sum(parts[1:], parts[0])
 
 
 @general(
-    x=lambda g, x, index, src, out, axis: g * conj(scatter_prod(_ones(x), index, src, axis=axis)),
-    src=lambda g, x, index, src, out, axis, slices: _once(
-        _other_factors(x, index, src, out, axis, g), x, index, src, axis, slices
+    x=_own_share,
+    src=lambda g, x, index, src, out, axis, include_self, slices: _once(
+        _shares(x, index, src, out, axis, g, include_self), x, index, src, axis, slices
     ),
     jvp=_prod_tangent,
     aten="scatter_reduce.two", family="scatter_sum", looks=True,
 )  # fmt: skip
-def scatter_prod(x, index, src, *, axis, slices=False):
-    """``x`` multiplied with all that goes to a place; ``slices``: as ``index_reduce``, whose name is then in errors."""
+def scatter_prod(x, index, src, *, axis, include_self=True, slices=False):
+    """``x`` (1, if not ``include_self``) multiplied with all that goes to a place.
+
+    ``slices``: as ``index_reduce``, whose name is then in errors.
+    """
+    x = x if include_self else scatter_number.function(x, 1, index, axis=axis)
     return _scatter(x, index, src, axis, "multiply")
 
 

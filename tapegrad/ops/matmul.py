@@ -29,6 +29,8 @@ from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.saved_fields import size, sizes
 from tapegrad.ops.shape import permute, view
+from tapegrad.tensor.geometry import Ints, elementwise_strides
+from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
 FULL = jax.lax.Precision.HIGHEST
@@ -530,13 +532,19 @@ def _check_addr(specs: Sequence, settings: dict) -> None:
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
 
 
+def _lies_as_outer(shape: Ints, addend: Any, x: Spec, y: Spec) -> Ints:
+    """As the result of an elementwise operator of the three, the first vector as a column."""
+    operands = [(tuple(addend.shape), addend.layout)] if isinstance(addend, Spec) else []
+    return elementwise_strides(shape, [*operands, ((*x.shape, 1), (*x.layout, 1)), (tuple(y.shape), y.layout)])
+
+
 @checked(_check_addr)
 @affine(
     addend=lambda g, beta, addend_shape: sum_to(_times(g, beta), shape=tuple(addend_shape)),
     x=lambda g, y, alpha: _times(sum(widened(g) * conj(y), axis=(1,)), alpha),
     y=lambda g, x, alpha: _times(sum(widened(g) * columns(conj(x)), axis=(0,)), alpha),
     jvp=lambda t_addend, out, beta: broadcast_to(t_addend * beta, shape=tuple(out.shape)),
-    promote="common", saved={"vec1": "x", "vec2": "y"},
+    promote="common", saved={"vec1": "x", "vec2": "y"}, lies=_lies_as_outer,
 )  # fmt: skip
 def addr(addend, x, y, *, beta, alpha):
     """``beta * addend + alpha * outer(x, y)``."""

@@ -139,6 +139,32 @@ def products_before(x, *, axis, reverse):
     return _shifted(lax.cumprod(widened(x), axis, reverse), axis, step(reverse), 1).astype(x.dtype)
 
 
+def _on_both_sides(part, x, axis):
+    """The sum of ``part`` of the products before and after each element, and of those after and before."""
+    products = [products_before(x, axis=axis, reverse=reverse) for reverse in (False, True)]
+    return part(*products, False) + part(*reversed(products), True)
+
+
+@general(
+    x=lambda g, x, axis: _on_both_sides(
+        lambda own, other, reverse: conj(own) * shift(
+            recurrence(conj(x), g * conj(other), axis=axis, reverse=not reverse), axis=axis, by=-step(reverse)
+        ),
+        x, axis,
+    ),
+    jvp=lambda t_x, x, axis: _on_both_sides(
+        lambda own, other, reverse: other * shift(
+            recurrence(x, t_x * own, axis=axis, reverse=reverse), axis=axis, by=step(reverse)
+        ),
+        x, axis,
+    ),
+    aten=None,
+)  # fmt: skip
+def products_beside(x, *, axis):
+    """The product of all other elements along ``axis``."""
+    return products_before.function(x, axis=axis, reverse=False) * products_before.function(x, axis=axis, reverse=True)
+
+
 def in_type(x, dtype):
     """``x`` in the type in which a product was taken, if one was asked for."""
     return x if dtype is None or dtypes.as_dtype(x.dtype) is dtype else cast(x, dtype=dtype)
@@ -174,9 +200,7 @@ def cumprod(x, *, axis, dtype=None):
 
 def others(x, axis):
     """The product of all the other elements along ``axis``."""
-    if x.ndim == 0:
-        return 1
-    return products_before(x, axis=axis, reverse=False) * products_before(x, axis=axis, reverse=True)
+    return 1 if x.ndim == 0 else products_beside(x, axis=axis)
 
 
 def others_of_all(x):

@@ -105,15 +105,11 @@ def refuse_memory(tensor: Tensor) -> None:
         raise NotImplementedError(f"Cannot access storage of {kind}")
 
 
-WITH_TENSOR = frozenset(("add_", "sub_", "mul_", "div_"))
-"""In-place functions that PyTorch's messages name by their overload for tensors."""
-
-
 def refuse_captured(name: str, tensor: Tensor, result: Tensor, called: str | None = None) -> None:
     """Refuse a write, by the in-place function ``name``, of something that belongs to a level to a tensor that doesn't.
 
     Args:
-        name, tensor, result: the function, what it writes to, and what it writes.
+        name, tensor, result: the function, with its overload if it has one; what it writes to, and what it writes.
         called: what ``vmap`` calls it, if not by the name of PyTorch's operator; "": it says that the shapes don't fit.
 
     Raises:
@@ -122,11 +118,10 @@ def refuse_captured(name: str, tensor: Tensor, result: Tensor, called: str | Non
     level = thread.levels[result._spec.level - 1]
     between = thread.levels[tensor._spec.level : level.depth - 1] if called == "" else ()
     if not (level.maps and all(further.maps for further in between)):
-        shown = f"{name}.Tensor" if name in WITH_TENSOR else f"{name}.Scalar" if name == "fill_" else name
-        raise RuntimeError(CAPTURED.format(shown))
+        raise RuntimeError(CAPTURED.format(name))
     if called == "":
         shapes = list(tensor.shape), [level.size, *result.shape]
         raise RuntimeError("output with shape {} doesn't match the broadcast shape {}".format(*shapes))
     if called is not None:
         raise RuntimeError(INCOMPATIBLE.format(called, "in a vmap"))
-    raise RuntimeError(INCOMPATIBLE.format(f"aten::{name}", f"at level {level.depth}"))
+    raise RuntimeError(INCOMPATIBLE.format(f"aten::{name.partition('.')[0]}", f"at level {level.depth}"))

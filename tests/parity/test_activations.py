@@ -93,6 +93,16 @@ def test_prelu(weight):
     same(lambda torch, x, w: torch.nn.functional.prelu(x, w), array(2, 3, 2), weight)
 
 
+@pytest.mark.parametrize("weights", [[0.5], [0.5, 0.25]])
+def test_a_weight_of_prelu_has_a_second_gradient_of_zeros(weights):
+    def account(torch):
+        x, w = torch.tensor([[1.0, -2.0]], requires_grad=True), torch.tensor(weights, requires_grad=True)
+        first = torch.autograd.grad(torch.nn.functional.prelu(x, w).sum(), (x, w), create_graph=True)
+        return [torch.autograd.grad(one.sum(), (x, w), allow_unused=True, retain_graph=True) for one in first]
+
+    agree(account)
+
+
 def test_prelu_at_kinks():
     x, w = np.array([0.0, -0.0, -1, NAN]), np.array([0.25])
     same(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from expressions import expression
-from harness import agree, same, same_error, warned
+from harness import agree, attempt, same, same_error, warned
 from samples import array
 from transcripts import same_transcript
 
@@ -252,3 +252,25 @@ def test_how_transforms_lie_in_memory(function, layout):
         return [transform(each, dim=dim).stride() for each in given for dim in dims]
 
     agree(program)
+
+
+TRANSFORMS = [kind + size for size in ("", "2", "n") for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")]
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized", "ignore:The number of elements")
+@pytest.mark.parametrize("name", [*TRANSFORMS, "fftfreq", "rfftfreq"])
+def test_targets(name):
+    """Complex numbers go into complex targets and real ones into real ones, of any width, but not conjugates."""
+
+    def account(torch):
+        transform, x = getattr(torch.fft, name), torch.tensor([[0.5, 2.0, 3.0], [1.0, -1.0, 0.25]])
+        given = [4] if name.endswith("freq") else [x, x.double(), torch.complex(x, x), x.t()]
+        dtypes = [torch.float32, torch.float64, torch.complex64, torch.complex128, torch.int64, torch.bool]
+        told = []
+        for one in given:
+            for dtype in dtypes:
+                out = torch.zeros(0, dtype=dtype)
+                told.append([attempt(lambda one=one, out=out: transform(one, out=out)), list(out.shape), out.stride()])
+        return [told, attempt(lambda: transform(given[0], out=torch.zeros(1).expand(4)))]
+
+    agree(account)

@@ -7,7 +7,7 @@ from expressions import expression
 from harness import agree, attempt, same, same_error
 from test_indexing import A, B, Z
 
-pytestmark = pytest.mark.parity
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:.*torch.jit.script.* is deprecated")]
 
 NAMED = lines("""
 x.gather(1, L([[0, 0], [2, 1]]))
@@ -318,3 +318,39 @@ def test_products_of_several_zeros_have_no_second_derivative_in_any_mode():
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match="Double backward is unsupported for src when >1 zeros"):
             call()
+
+
+def history(tensor):
+    """The names of the nodes that a tensor comes from; one that came before is a number."""
+    seen = []
+
+    def told(node):
+        if node is None or node in seen:
+            return None if node is None else seen.index(node)
+        seen.append(node)
+        return [node.name(), *[told(before) for before, _ in node.next_functions]]
+
+    return told(tensor.grad_fn)
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce:UserWarning")
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("numbers", MEETING)
+def test_histories_of_products(numbers, include_self):
+    """The product itself, its gradients, and the second ones, which are zeros where nothing depends on something."""
+
+    def run(torch):
+        x, i, s = (torch.tensor(one) for one in MEETING[numbers])
+        x.requires_grad_(), s.requires_grad_()
+        out = torch.scatter_reduce(x, 0, i, s, "prod", include_self=include_self)
+        first = torch.autograd.grad(out.sum(), (x, s), create_graph=True)
+        account = [history(out), *map(history, first), *first]
+        for one in first:
+            account += [attempt(lambda one=one: torch.autograd.grad(one.sum(), (x, s), retain_graph=True))]
+        sliced = torch.index_reduce(x, 0, i, s, "prod", include_self=include_self)
+        again = torch.autograd.grad(sliced.sum(), (x, s), create_graph=True)
+        account += [history(sliced), [one.tolist() for one in again]]
+        account.append(attempt(lambda: torch.autograd.grad(again[0].sum(), (x, s))))
+        return account
+
+    agree(run)

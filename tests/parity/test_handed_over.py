@@ -13,6 +13,8 @@ import pytest
 from harness import agree, attempt
 from transcripts import MODULES, plain
 
+from tapegrad.bindings.handing import overriding
+
 pytestmark = [pytest.mark.parity, pytest.mark.once("who is asked does not depend on who computes")]
 
 REFLECTED = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and", "or", "xor"]
@@ -222,7 +224,12 @@ x.tolist();torch.autograd.backward(x.sum());x.new_zeros(2);torch.zeros_like(x);t
 torch.allclose(x, p);torch.linalg.norm(x);torch.fft.fft(x);torch.special.erf(x);x.view(4);x.reshape((2, 2))
 x.unflatten(0, (1, 2));with Spy(): torch.ones(2);with Spy(): F.relu(p);with Spy(): p.add(1);with Spy(): p.add_(1)
 with Spy(): torch.cat([p, p]);with Spy(): F.softmax(p, dim=0);with Spy(): p.sum().backward();with Spy(): p.dim()
-torch.nn.Sigmoid()(x);torch.nn.Tanh()(x)
+torch.nn.Sigmoid()(x);torch.nn.Tanh()(x);F.threshold(x, 1, 2);F.relu_(x);with Spy(): F.threshold(p, 1, 2)
+F.max_pool1d(x, 2, return_indices=True);F.max_pool1d(x, 2);F.max_pool1d(x, 2, None, 0, 1, False, True)
+F.adaptive_max_pool1d(x, 1, True);F.fractional_max_pool2d(x[None], 1, 1, return_indices=True)
+x.new_tensor(1);x.new();with Spy(): p.new_tensor(1);with Spy(): p.new();p.data = x;torch.vmap(lambda v: v)(x)
+torch.vmap(torch.sin, -1, -1)(x);with Spy(): torch.vmap(lambda v: v.sin(), 1, 1)(p)
+with Spy(): torch.vmap(lambda v: pf)(p)
 with NoMode(): p.add(1);with NoMode(): torch.add(p, 1);with NoMode(): F.relu(p);with NoMode(): x.add(1);F.relu(no)
 no.add(1);no.add_(1);torch.linalg.norm(no);torch.fft.fft(no);torch.special.erf(no);torch.split(no, 1);no.split(1)
 F.linear(no, no);F.gelu(no);F.conv1d(no, no);no.backward();torch.autograd.grad(no, no);torch.norm(no)
@@ -230,6 +237,26 @@ torch.stack([no, x])
 with torch._C.DisableTorchFunctionSubclass(): torch.add(p, d)
 with torch._C.DisableTorchFunctionSubclass(): p + d
 with torch._C.DisableTorchFunction(): F.relu(d)
+"""
+SIGNATURES = """
+torch.atan2(x, 0.5);torch.atan2(0.5, x);torch.atan2(d, 0.5);torch.atan2(x);torch.atan2(x, x, x);torch.atan2(x, x, foo=1)
+torch.sum(x, 'a');torch.sum(p, d);torch.sum(p, (d,));torch.sum(p, 0, dtype=d)
+torch.sum(p, 0, dtype=x);x.add('a');x.sum(foo=1);x.view('a');x.view(2, 'a');x.view('a', x);p.view(d);x.dim(3)
+x.transpose(0);p.transpose(0, d);p.transpose(0, x);p.permute(0, x);torch.cat([x, 1]);torch.cat([x, d, p]);torch.cat(x)
+torch.cat([x], 'a');torch.cat(d);torch.cat([d, 'a']);torch.zeros(d);torch.zeros([2, 'a', x]);torch.zeros(['a', x])
+torch.add(p, 1, alpha=d);torch.add(p, 1, alpha=x);torch.add(p, 1, foo=x);torch.add(p, p, out=d);torch.sin(x, out=3)
+torch.add(p, 1, alpha=xf);torch.full((2,), xf);torch.full((2,), x);torch.arange(xf);torch.eye(xn);torch.sum(p, xn - 2)
+torch.where(other=x, input=o, condition=pb);torch.add(other=x, input=o);torch.addcmul(p, value=d, tensor2=y, tensor1=o)
+torch.topk(p, 1, out=(x, d));torch.topk(p, 1, out=x);torch.topk(p, 1, out=(1, x));p.eq('a', x);p.eq(x, 3);x.eq()
+F.gelu(x, 3);F.linear(x, 3);F.linear(p, d);F.one_hot(x, 'a');torch.linalg.norm(p, d);k = p.item(d)
+torch.linalg.inv(x, 3);torch.fft.fft(x, 'a');torch.special.xlogy(x, 'a');x.item(3);x.copy_('a');p.fill_(d)
+x.to('a', 'b');torch.pow(2, d);torch.pow(x, 'a');torch.repeat_interleave(2, d);torch.is_complex(x, 3)
+torch.quantile(p, d);x.numel(2);torch.flip(p, x);torch.flip(p, (0, x))
+torch.lerp(p, p, d);torch.bernoulli(p, generator=d);torch.mse_loss(x, 1)
+torch._foreach_add([x, 1], 1);torch._foreach_add([p], d);torch.hstack([x, 1]);torch.conv2d(x, 3)
+torch.layer_norm(x, 'a');torch.layer_norm(p, d);with Spy(): torch.atan2(p, 0.5)
+with Spy(): torch.atan2(x, 0.5);with Spy(): torch.sum(x, 'a')
+with torch._C.DisableTorchFunctionSubclass(): torch.sum(p, d)
 """
 WITHIN = """
 p.sum().add(1);torch.Tensor.add(d, 1);torch.Tensor.sum(d);torch.Tensor.relu_(dn);torch.Tensor.mul(d, x);+x
@@ -247,11 +274,17 @@ with Spy(), torch.inference_mode(): p.add(1);with Spy(), torch.autograd.set_mult
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("table", [UNARY, INDEXED, ATTRIBUTES, FUNCTIONS, WITHIN, MODES],
-                         ids=["unary", "index", "get", "call", "within", "mode"])  # fmt: skip
+@pytest.mark.parametrize("table", [UNARY, INDEXED, ATTRIBUTES, FUNCTIONS, SIGNATURES, WITHIN, MODES],
+                         ids=["unary", "index", "get", "call", "signatures", "within", "mode"])  # fmt: skip
 def test_calls(table):
     for line in table.strip().replace("\n", ";").split(";"):
         same_calls(line)
+
+
+@pytest.mark.parametrize("line", ["torch.mul(d, p)", "p * d", "d * p", "p.mul(d)", "torch.pow(2, d)"])
+def test_a_class_that_is_no_tensor_where_no_subclass_was_declared(line, monkeypatch):
+    monkeypatch.setattr(overriding, "active", False)
+    same_calls(line)
 
 
 def test_a_class_that_dispatches_by_a_table():

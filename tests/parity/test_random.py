@@ -35,6 +35,11 @@ torch.normal(mean=0.0, std=1.0, size=(2,), requires_grad=True).requires_grad
 torch.normal(torch.zeros(2, requires_grad=True), 1.0).grad_fn
 torch.normal(0.0, torch.ones(2, requires_grad=True)).grad_fn
 torch.normal(torch.zeros(2, requires_grad=True), torch.ones(2)).grad_fn
+out = torch.ones(2, 2); torch.normal(torch.tensor([1.0, 2.0]), 0.0, out=out) is out, out, out._version
+torch.normal(torch.tensor([1, 2]), 0.0, out=torch.ones(2)), torch.normal(1.0, torch.zeros(2), out=torch.ones(0))
+torch.normal(torch.ones(2), torch.zeros(2, 1), out=torch.ones(0, dtype=torch.float64))
+torch.normal(torch.zeros(3, 2).t(), torch.zeros(2, 3), out=torch.ones(0)).stride()
+torch.normal(torch.ones(2), 0.0, out=torch.ones(2, dtype=torch.complex64))
 torch.bernoulli(torch.tensor([0.0, 1.0])), torch.bernoulli(torch.tensor([0.0, 1.0], requires_grad=True))
 torch.bernoulli(torch.ones(2), 0.0), torch.ones(2).bernoulli(0.0), torch.ones(2, dtype=torch.int64).bernoulli(p=0.0)
 torch.ones(2).bernoulli(), torch.bernoulli(torch.empty(0))
@@ -97,6 +102,15 @@ torch.normal(torch.zeros(2), -torch.ones(2))
 torch.normal(torch.zeros(2), torch.ones(3))
 torch.normal(torch.zeros(2), torch.ones(2, dtype=torch.complex64))
 torch.normal(torch.zeros(2, dtype=torch.int64), torch.ones(2))
+torch.normal(torch.ones(2), 0.0, out=torch.ones(0))
+torch.normal(torch.ones(2), out=torch.ones(3))
+torch.normal(torch.ones(2), 0.0, out=torch.ones(2, dtype=torch.int64))
+torch.normal(torch.ones(2) + 0j, 0.0, out=torch.ones(2))
+torch.normal(torch.ones(2), torch.zeros(2), out=torch.ones(2, requires_grad=True))
+torch.normal(torch.ones(2, requires_grad=True), 0.0, out=torch.ones(2))
+torch.normal(0.0, 0.0, (2,), out=torch.ones(2), dtype=torch.float64)
+torch.normal(0.0, 0.0, (2,), out=torch.ones(2, requires_grad=True))
+torch.normal(torch.ones(2), -1.0, out=torch.ones(2))
 torch.bernoulli(3)
 torch.bernoulli(torch.tensor([0, 1]))
 torch.bernoulli(torch.tensor([0.5 + 0j]))

@@ -1,5 +1,7 @@
 """Sorting, ranks, searching, counting, distinct elements, against PyTorch."""
 
+import math
+
 import numpy as np
 import pytest
 from case_tables import cases
@@ -31,7 +33,7 @@ REPEATED = np.array([3, 1, 3, 1, 2])
         (["x.kthvalue(1)", "x.kthvalue(2, 0)", "torch.kthvalue(x, k=2, dim=0, keepdim=True)"],
          {"matrix": A, "ints": INTS}),
         (["x.kthvalue(1)", "x.mode()", "x.mode(0, True)"], {"0-dim": POINT, "row": A[:1]}),
-        (["x.kthvalue(5)"], {"line": LINE}),
+        (["x.kthvalue(5)", "(x > 0)[0].kthvalue(1)"], {"line": LINE}),
         (["x.mode()", "x.mode(0)", "torch.mode(x, dim=1, keepdim=True)"], {"matrix": A, "ties": TIES, "bools": BOOLS}),
         (["x.mode()"], {"many": REPEATED, "line": LINE, "long": np.array([5.0, 2.0, 5.0, 2.0, 2.0, 7.0])}),
     ),
@@ -115,7 +117,7 @@ def test_distinct_elements(text, x):
         (["x.topk(2)", "x.kthvalue(2)", "torch.searchsorted(x, x)"], {"0-dim": POINT}),
         (["x.topk(1, 0)", "x.kthvalue(1, 0)", "x.mode(0)", "torch.unique(x, dim=1)"], {"empty": EMPTY}),
         (["x.sort()", "x.topk(1)", "x.kthvalue(1)", "x.mode()", "x.unique()", "x.argsort()"], {"complex": Z}),
-        (["x.topk(1)", "x.kthvalue(1)"], {"bools": BOOLS}),
+        (["x.topk(1)", "x.kthvalue(1)", "x.median(0)", "x.median()"], {"bools": BOOLS}),
         (["x.bincount()", "x.histc(3)"], {"ints": INTS}),
         (["x.bincount()", "x.bincount(minlength=-1)", "x.bincount(torch.ones(3))"], {"negative": np.array([1, -1])}),
         (["x.histc(2)"], {"infinite": np.array([1.0, np.inf])}),
@@ -137,6 +139,16 @@ def test_distinct_rows_with_nans(size):
         for function in (torch.unique, torch.unique_consecutive):
             for dim in (0, 1):
                 yield [part.tolist() for part in function(x, return_inverse=True, return_counts=True, dim=dim)]
+
+    agree(lambda torch: str(list(program(torch))))
+
+
+def test_distinct_narrow_numbers_among_nans():
+    def program(torch):
+        for dtype in (torch.bfloat16, torch.float16):
+            x = torch.tensor([math.nan, 1.0, math.nan, 0.0, 1.0, math.inf, -1.0, math.nan], dtype=dtype)
+            for function, of in ((torch.unique, x), (torch.unique_consecutive, x), (torch.unique, -x)):
+                yield [part.tolist() for part in function(of, return_inverse=True, return_counts=True)]
 
     agree(lambda torch: str(list(program(torch))))
 

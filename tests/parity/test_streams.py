@@ -97,6 +97,7 @@ REAL_FLOATS = {
     "normal of tensors": lambda torch, n, d: torch.normal(ramp(torch, n, d, 1), torch.full((n,), 0.3, dtype=d)),
     "normal of means": lambda torch, n, d: torch.normal(ramp(torch, n, d, 1), 0.3),
     "normal of deviations": lambda torch, n, d: torch.normal(0.3, ramp(torch, n, d, 1)),
+    "normal into others": lambda torch, n, d: torch.normal(ramp(torch, n, d, 1), 0.3, out=torch.zeros(n).double()),
     "multinomial once": lambda torch, n, d: torch.multinomial(torch.arange(1, n + 2).to(d), 1),
     "multinomial again": lambda torch, n, d: torch.multinomial(torch.arange(1, n % 200 + 2).to(d), 7, True),
     "poisson": lambda torch, n, d: torch.poisson(ramp(torch, n, d, 30)),

@@ -95,6 +95,39 @@ def results_that_lie_in_an_order_of_their_own(torch):
 
 
 @program
+def sums_with_an_outer_product(torch):
+    v, w, long = torch.ones(2), torch.arange(3.0), torch.arange(6.0)[::2]
+    added = [torch.zeros(3, 2).t(), torch.zeros(2, 3), torch.zeros(3), torch.zeros(2, 1), torch.zeros(4, 6)[::2, ::2],
+             torch.zeros(6, 2).t()[:, ::2]]  # fmt: skip
+    sums = [torch.addr(x, *pair) for x in added for pair in ((v, w), (v, long), (torch.ones(4)[::2], long))]
+    return layouts(*sums, torch.addr(added[0], v, w, beta=0), torch.addr(added[0].bool(), v.bool(), w.bool()))
+
+
+@program
+def results_on_a_copy_of_all_memory(torch):
+    """What is like a tensor but for a part lies in memory where the tensor does, among the rest of its memory."""
+    m, told = counted(torch, 3, 4), []
+    for x in (m, m[:, 1:], m[:2], m.t()[1:], m[:, ::2], m[:, :1].expand(3, 4)):
+        calls = [
+            lambda x=x: torch.select_scatter(x, torch.zeros_like(x[1]), 0, 1),
+            lambda x=x: torch.slice_scatter(x, torch.zeros_like(x[1:]), 0, 1),
+            lambda x=x: torch.diagonal_scatter(x, torch.zeros_like(x.diagonal())),
+            lambda x=x: torch.as_strided_scatter(x, torch.zeros(2, 2, dtype=x.dtype), (2, 2), (2, 1)),
+            lambda x=x: torch.as_strided_scatter(x, torch.zeros(2, 2, dtype=x.dtype), (2, 2), (2, 1), 5),
+            lambda x=x: torch.select_scatter(x.clone().requires_grad_()[1:], torch.zeros_like(x[1]), 0, 0),
+        ]
+        for call in calls:
+            made = attempt(call)
+            told.append([made, made if isinstance(made, list) else layout(made)])
+            if not isinstance(made, list):
+                rest = made.detach().as_strided((made.untyped_storage().nbytes() // made.element_size(),), (1,), 0)
+                told.append([rest, made + 1, made._base is None, made.detach().add_(1), rest])
+    x = m.requires_grad_()
+    (x[:, 1:].select_scatter(torch.ones(3), 0, 1) * torch.arange(3.0)).pow(2).sum().backward()
+    return told, x.grad
+
+
+@program
 def slices(torch):
     x = counted(torch, 4, 5, 6)
     return layouts(
@@ -485,6 +518,42 @@ def layouts_of_gradients(torch):
                 account.append([layout(x.grad), x.grad.tolist(), node(x.grad)])
                 (function(x) ** 2).sum().backward()
                 account.append([x.grad.stride(), x.grad.tolist()])
+    return account
+
+
+@program
+def operands_that_are_cast_are_copied_first(torch):
+    makes = [
+        lambda d: torch.ones(3, 2, dtype=d).expand(2, 3, 2).permute(2, 0, 1), lambda d: torch.ones(2, 2, 3, dtype=d),
+        lambda d: torch.ones(3, 1, 1, dtype=d).expand(3, 2, 2).permute(2, 1, 0), lambda d: torch.ones((), dtype=d),
+        lambda d: torch.ones(2, 3, 2, dtype=d).mT, lambda d: torch.ones(3, dtype=d).expand(2, 2, 3),
+    ]  # fmt: skip
+    account, dtypes = [], (torch.int64, torch.float32, torch.float64)
+    for left in makes:
+        for right in makes:
+            for one, other in ((d, e) for d in dtypes for e in dtypes):
+                x, y = left(one), right(other)
+                account.append([f(x, y).stride() for f in (torch.add, torch.div, torch.lt, torch.maximum)])
+        x = left(torch.int64)
+        account.append([x.sin().stride(), torch.logical_not(x).stride(), (x * 1.5).stride(), (x / 2).stride()])
+    return account
+
+
+@program
+def gradients_that_are_cast_are_written_anew(torch):
+    account = []
+    for given in (lambda: counted(torch, 2, 3), lambda: counted(torch, 3, 2).t(), lambda: counted(torch, 2, 6)[:, ::2]):
+        for function in (
+            lambda x: x.sum(-1, dtype=torch.float64), lambda x: x.sum(dtype=torch.float64),
+            lambda x: x.mean(0, dtype=torch.float64), lambda x: x.sum((0, 1), keepdim=True, dtype=torch.float16),
+            lambda x: x.nansum(0, dtype=torch.float64), lambda x: x.t().to(torch.float64),
+        ):  # fmt: skip
+            x = given().requires_grad_()
+            for create_graph in (False, True):
+                (grad,) = torch.autograd.grad(function(x).sin().sum(), x, create_graph=create_graph)
+                account.append([grad.stride(), grad.dtype is x.dtype])
+                with torch.no_grad():
+                    account.append(grad.mul_(2).detach())
     return account
 
 
