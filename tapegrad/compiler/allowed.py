@@ -109,7 +109,7 @@ _JAX = tuple(f"jax.{name}." for name in _JAX_ROOMS)
 
 _ROOMS = """
     functions ops dispatch tape engine linalg fft special functional masked signal nn optim amp func distributions
-    interop overrides types _C _ops jit declaring errors storage torch_version version library __future__
+    interop overrides types _C _ops jit declaring storage torch_version version __future__
     absent doors
     tensor.dual tensor.exposing tensor.geometry tensor.layout tensor.level_messages tensor.lifted tensor.paths
     tensor.placing tensor.refusals tensor.shared tensor.spec tensor.storage tensor.tensor tensor.trees
@@ -133,6 +133,9 @@ _OURS_NOT = ("tapegrad.autograd.profil", "tapegrad.autograd.graph_log.", "tapegr
 _CUDA = """
     current_device is_available device_count synchronize is_bf16_supported empty_cache ipc_collect is_initialized
 """
+_TELLING = {("tapegrad.bindings.protocols", "__repr__"), ("tapegrad.functions.conversion", "__format__")}
+"""Functions of these rooms that read settings."""
+
 _OURS_TOO = frozenset(
     ("tapegrad." + module, name)
     for module, names in {
@@ -164,7 +167,8 @@ def code_is_allowed(code: CodeType, module: Any) -> bool:
     if is_trusted(module):
         name = f"{module}."
         if name.startswith(_OURS) and not name.startswith(_OURS_NOT):
-            return True
+            sets = code.co_name.startswith("set_") and code.co_name != "set_"
+            return not sets and code.co_name != "from_file" and (module, code.co_qualname) not in _TELLING
         return name.startswith((*_JAX, "ml_dtypes.", "optax.")) or (module, code.co_qualname) in _OURS_TOO
     if module.startswith("importlib._bootstrap"):
         return code.co_name in _IMPORTING

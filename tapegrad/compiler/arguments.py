@@ -100,7 +100,7 @@ class Newcomers:
             return key, []
         alike = tuple((type(leaves[i]), NEW) if i in new else one for i, one in enumerate(key[0]))
         wide = alike, *key[1:]
-        known: list[tuple] = self._known.get(wide) or self._known.keep(wide, [])
+        known: list[Any] = self._known.get(wide) or self._known.keep(wide, [])
         if NEW in known:
             return wide, []
         if key not in known:
@@ -108,7 +108,7 @@ class Newcomers:
         if len(known) <= MOST:
             return key, []
         dropped = known.copy()
-        known[:] = [NEW]  # type: ignore[list-item]
+        known[:] = [NEW]
         return wide, dropped
 
 

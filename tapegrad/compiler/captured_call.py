@@ -27,7 +27,8 @@ from tapegrad.compiler.sources import TensorSources, Unaccounted, inputs_of
 from tapegrad.compiler.stand_ins import can_tell, moved_numbers, standing_in
 from tapegrad.compiler.tensor_guards import TensorGuards
 from tapegrad.compiler.trace_rules import PLAIN
-from tapegrad.compiler.what_ran import WhatRan, watching
+from tapegrad.compiler.watching import watching
+from tapegrad.compiler.what_ran import WhatRan
 from tapegrad.execution.copies import copied
 from tapegrad.execution.deferred import recording, run, wanted_of
 from tapegrad.execution.late import Findings
@@ -164,6 +165,7 @@ class CapturedCall:
         try:
             with standing_in(self.reached, self.moving, self.numbers):
                 args, kwargs = self.arguments
+                self.ran.begin(sys._getframe())
                 with watching(self.ran):
                     result = self.shared.function(*args, **kwargs)
             if capture.refused is not None:
@@ -176,6 +178,7 @@ class CapturedCall:
             self._failed()
             raise
         finally:
+            self.ran.begin(None)
             thread.backward_watchers = tuple(one for one in thread.backward_watchers if one != capture.watch_nodes)
 
     def _take_down(self, result: Any) -> None:

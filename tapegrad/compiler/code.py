@@ -66,7 +66,8 @@ class Mentions(NamedTuple):
     @classmethod
     def joined(cls, parts: Collection[Mentions]) -> Mentions:
         """What is mentioned by one of several."""
-        return cls(*(frozenset().union(*(part[i] for part in parts)) for i in range(len(cls._fields))))
+        columns: list[Any] = [frozenset().union(*(part[i] for part in parts)) for i in range(len(cls._fields))]
+        return cls(*columns)
 
 
 @tabulated(4096)
@@ -107,6 +108,16 @@ def _uses(code: CodeType) -> Iterator[Use]:
             yield Use(offsets, "text", what)
         elif isinstance(what, int):
             level = what
+
+
+@tabulated(4096)
+def offsets_of(code: CodeType) -> dict[int, tuple[int, ...]]:
+    """The offsets of instructions by lines; those of no line belong to each."""
+    found: dict[Any, list[int]] = {}
+    for start, end, line in code.co_lines():
+        found.setdefault(line, []).extend(range(start, end, 2))
+    everywhere = found.pop(None, [])
+    return {line: (*offsets, *everywhere) for line, offsets in found.items()}
 
 
 @tabulated(4096)

@@ -120,7 +120,8 @@ def _function(holder: types.FunctionType, new: _Replacement) -> None:
 
 
 def _partial(holder: functools.partial, new: _Replacement) -> None:
-    function, args, keywords, inside = holder.__reduce__()[2]  # type: ignore[misc]
+    state: Any = holder.__reduce__()[2]
+    function, args, keywords, inside = state
     named = {key: new.of(one) for key, one in keywords.items()}
     holder.__setstate__((new.of(function), tuple(new.all(args)), named, inside))  # type: ignore[attr-defined]
 

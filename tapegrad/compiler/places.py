@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import types
 from collections import OrderedDict, defaultdict
 from typing import Any, NamedTuple
@@ -87,16 +88,16 @@ class Absent:
         return self.inner.get(key, MISSING)
 
 
-class Called:
-    """What a weak reference refers to, as a container."""
+class KindOfReferent:
+    """The class of what a weak reference refers to, as a container; that of None, when it is gone."""
 
-    __slots__ = ("function",)
+    __slots__ = ("reference",)
 
-    def __init__(self, function: Any) -> None:
-        self.function = function
+    def __init__(self, reference: Any) -> None:
+        self.reference = reference
 
     def __getitem__(self, key: Any) -> Any:
-        return self.function()
+        return type(self.reference())
 
 
 class Code:
@@ -121,6 +122,15 @@ class Bases:
 
     def __getitem__(self, key: Any) -> Any:
         return self.cls.__mro__
+
+
+class Registered:
+    """What is known of classes that were registered with abstract ones, as a container."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        return abc.get_cache_token()
 
 
 class ClassOf:

@@ -12,6 +12,7 @@ see (an iterator, a generator of random numbers, a file), or because there is a 
 
 from __future__ import annotations
 
+import abc
 import builtins
 import collections
 import datetime
@@ -34,7 +35,19 @@ import numpy as np
 
 from tapegrad.compiler.allowed import REACHING, class_is_allowed, code_is_allowed, function_is_allowed, thing_is_allowed
 from tapegrad.compiler.code import Mentions, imported, mentions, resolved
-from tapegrad.compiler.places import MISSING, Absent, AttributeSlot, Bases, Called, Cell, ClassOf, Code, Need, Place
+from tapegrad.compiler.places import (
+    MISSING,
+    Absent,
+    AttributeSlot,
+    Bases,
+    Cell,
+    ClassOf,
+    Code,
+    KindOfReferent,
+    Need,
+    Place,
+    Registered,
+)
 from tapegrad.compiler.trace_rules import (
     DYNAMIC,
     PLAIN,
@@ -80,7 +93,7 @@ def is_users(thing: Any) -> bool:
 def is_pythons(cls: type) -> bool:
     """Whether a class was made by a ``class`` statement: it has no state in C but what it has from others."""
     inside = vars(cls)
-    made = inside.get("__new__")
+    made: Any = inside.get("__new__")
     if is_a(made, types.BuiltinFunctionType) and made.__self__ is cls:
         return False
     return not any(type(one) in _OF_C and key not in ("__dict__", "__weakref__") for key, one in inside.items())
@@ -331,7 +344,7 @@ class Reachable:
         elif kind is np.ndarray:
             self._note_array(thing, name)
         elif is_a(thing, weakref.ref):
-            yield Place(Called(thing), None, thing(), name)
+            yield from self._of_referent(thing, name)
         elif is_a(thing, (types.BuiltinFunctionType, types.MethodWrapperType)):
             if is_a(thing, types.BuiltinFunctionType) and not function_is_allowed(thing):
                 raise Unsure(f"it can call {name}, of which nobody knows whether it does the same each time")
@@ -339,6 +352,17 @@ class Reachable:
                 yield Place(None, None, thing.__self__, name)
         else:
             yield from self._of_instance(thing, name)
+
+    def _of_referent(self, reference: weakref.ref, name: str) -> Iterator[Place]:
+        """What a weak reference refers to, without holding it: nobody may keep alive what the user lets go."""
+        referent = reference()
+        kind, inside = type(referent), inside_of(referent)
+        if referent is not None and (type(inside) is not dict or is_a(referent, Tensor) or not is_users(kind)):
+            raise Unsure(f"{name} is a weak reference to a {kind.__qualname__}, which nobody may hold")
+        yield Place(KindOfReferent(reference), None, kind, f"what {name} refers to", None, False)
+        if referent is not None:
+            yield Place(None, None, inside, f"the attributes of what {name} refers to")
+            yield Place(None, None, self._instances(kind), kind.__qualname__)
 
     def _keep(self, container: Any, name: str) -> None:
         """Note a container whose size, keys or items matter."""
@@ -489,6 +513,8 @@ class Reachable:
         ``made``: new instances may be made of it.
         """
         known = any(base.__module__ not in _BARE and not is_users(base) for base in cls.__mro__)
+        if is_a(cls, abc.ABCMeta):
+            yield Place(Registered(), None, abc.get_cache_token(), "the registered classes", None, False)
         if is_users(cls):
             yield Place(Bases(cls), None, cls.__mro__, f"the bases of {name}", None, False)
         for base in cls.__mro__:

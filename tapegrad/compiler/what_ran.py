@@ -3,17 +3,16 @@
 Note [What ran]
 Whether a call can be replayed is decided by what it has run, not by what its code could have run. While a call is
 captured, Python tells of each instruction of code that is searched (the user's, and that of libraries nobody knows)
-that it is executed; of each Python function that begins, and of each function of C that such code calls. So what counts
-are the names of instructions that were executed (``code.py``), in functions that ran; and what was called is judged
-(``allowed.py``). The next call does the same as long as all that it reads is the same: it takes another way only where
-it finds something else.
+that it is executed (from 3.12 on, of each line: ``watching.py``); of each Python function that begins, and of each
+function of C that such code calls. So what counts are the names of instructions that were executed (``code.py``), in
+functions that ran; and what was called is judged (``allowed.py``). The next call does the same as long as all that it
+reads is the same: it takes another way only where it finds something else.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from types import CodeType, FrameType
 from typing import Any
 
@@ -24,7 +23,7 @@ from tapegrad.compiler.allowed import (
     function_is_allowed,
     function_reaches,
 )
-from tapegrad.compiler.code import Mentions, absolute, executed, imported, mentions, resolved
+from tapegrad.compiler.code import Mentions, absolute, executed, imported, mentions, offsets_of, resolved
 from tapegrad.compiler.places import Place
 from tapegrad.compiler.trace_rules import (
     HIDDEN,
@@ -89,6 +88,7 @@ class WhatRan:
         self.reaches = False
         self._judged: set[Any] = set()
         self._listens = self._stands = self._imports = False
+        self._module: FrameType | None = None
         self._mentions: dict[CodeType, Mentions] = {}
 
     def begin(self, frame: FrameType | None) -> None:
@@ -138,6 +138,29 @@ class WhatRan:
             outer = outer.f_back
         if module is not self._root and all(module is not one for one in self.modules):
             self.modules.append(module)
+
+    def starts(self, frame: FrameType, code: CodeType) -> bool:
+        """A Python function begins, of which Python tells no more than that; whether its instructions matter."""
+        if id(code) in self._watched:
+            return True
+        if self._module is not None:
+            if self._module.f_back is not None:  # it is being imported: what that runs is run once
+                return False
+            self._module = None
+        owner = self._owners.get(id(code)) or self._new(code, frame.f_globals)
+        if owner == LIBRARY:
+            self._judge_code(frame, code, owner)
+        elif owner == IMPORTED:
+            self._module = frame
+        elif owner == OURS and is_module_call(frame):
+            self._note_module(frame)
+        return owner == USERS
+
+    def executes(self, code: CodeType, line: int) -> None:
+        """A line is executed: all of its instructions, for all that is known."""
+        offsets = self._watched.get(id(code))
+        if offsets is not None:
+            offsets.update(offsets_of(code).get(line, ()))
 
     def _importing(self, frame: FrameType) -> Callable:
         """A module is imported: what that runs is run once."""
@@ -242,7 +265,8 @@ class Executed:
 
     def __init__(self, ran: WhatRan) -> None:
         self._ran = ran
-        self.names, self.reaches = set(), ran.reaches
+        self.reaches = ran.reaches
+        self.names: set[str] = set()
         self._said: dict[CodeType, Mentions] = {}
         for code, names in (*ran.globals.items(), *ran.ours.items()):
             self._take(code, names, is_machinery(names.get("__name__")))
@@ -314,47 +338,3 @@ def is_module_call(frame: FrameType) -> bool:
 
 
 _MODULE = type(sys)
-
-
-@contextmanager
-def watching(ran: WhatRan) -> Iterator[None]:
-    """Have Python tell what runs, in a block, besides who is told already (a debugger); but not beside a profiler."""
-    if sys.getprofile() is not None:
-        ran.known = False
-        yield
-        return
-    before = sys.gettrace()
-    tracer = ran.began if before is None else _both(ran.began, before)
-    try:
-        ran.begin(sys._getframe(2))
-        sys.settrace(tracer)
-        yield
-    finally:
-        ran.known = sys.gettrace() == tracer
-        sys.settrace(before)
-        sys.setprofile(None)
-        ran.begin(None)
-
-
-def _both(ours: Callable, other: Callable) -> Callable:
-    """What tells two that a function begins, and each what it wants to know of it."""
-
-    def began(frame: FrameType, event: str, argument: Any) -> Callable | None:
-        theirs = other(frame, event, argument)
-        lines, opcodes = frame.f_trace_lines, frame.f_trace_opcodes
-        mine = ours(frame, event, argument)
-        if mine is None or theirs is None:
-            return theirs if mine is None else mine
-        frame.f_trace_lines = lines
-
-        def inside(frame: FrameType, event: str, argument: Any) -> Callable:
-            nonlocal theirs
-            mine(frame, event, argument)
-            if theirs is not None and (opcodes or event != "opcode"):
-                theirs = theirs(frame, event, argument)
-            return inside
-
-        return inside
-
-    return began
-

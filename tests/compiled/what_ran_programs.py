@@ -280,11 +280,6 @@ def dunder_next_kept():
 
 
 @program
-def clock():
-    return Program(lambda x: x * 2 + 0 * time.time(), seen=lambda: None)
-
-
-@program
 def clock_alias():
     times = []
     now = time.perf_counter_ns
@@ -415,7 +410,9 @@ def seed_by_getattr():
 def seed_of_a_generator():
     generator = torch.Generator()
     reseed = generator.manual_seed
-    return Program(lambda x: (reseed(3), x + torch.rand(3, generator=generator))[1])
+    def draw(number=0):
+        return torch.rand(1, generator=generator)
+    return Program(lambda x: (reseed(3), x + torch.rand(3, generator=generator))[1], draw, draw)
 
 
 @program
@@ -1135,13 +1132,14 @@ def sorting_by_a_function():
 @program
 def sorting_by_a_function_of_c():
     log: list = []
-    return Program(lambda x: x * sorted([1, 2, 3], key=log.append)[0], seen=lambda: list(log))
+    return Program(lambda x: x * sorted([1], key=log.append)[0], seen=lambda: list(log))
 
 
 @program
 def reduce_by_a_function_of_c():
     log: dict = {}
-    return Program(lambda x: (functools.reduce(log.setdefault, [1, 2]), x * len(log))[1], seen=lambda: dict(log))
+    return Program(lambda x: (functools.reduce(log.setdefault, [1, 2]), x * len(log))[1],
+                   lambda number: log.clear(), seen=lambda: dict(log))
 
 
 @program
@@ -1203,6 +1201,155 @@ def threads():
         thread.join()
         return x * 2
     return Program(step, seen=lambda: list(log))
+
+
+@program
+def registered_with_an_abstract_class():
+    import abc
+    class Shape(abc.ABC):  # noqa: B024
+        pass
+    class Round:
+        pass
+    thing = Round()
+    def step(x):
+        return x * 5 if isinstance(thing, Shape) else x
+    return Program(step, lambda n: n == 4 and Shape.register(Round))
+
+
+@program
+def registered_with_a_dispatching_function():
+    @functools.singledispatch
+    def factor(x):
+        return 2.0
+    return Program(lambda x: x * factor(x), lambda n: n == 4 and factor.register(torch.Tensor, lambda x: 5.0))
+
+
+@program
+def missing_of_a_dictionary():
+    state = {"scale": 1.0}
+    class Config(dict):
+        def __missing__(self, key):
+            return state["scale"]
+    config = Config()
+    return Program(lambda x: x * late(config["scale"]), lambda n: state.update(scale=float(n)))
+
+
+@program
+def chained_maps():
+    inner: dict = {}
+    config = collections.ChainMap({}, inner, {"scale": 1.0})
+    return Program(lambda x: x * config["scale"], lambda n: n == 4 and inner.update(scale=5.0))
+
+
+@program
+def context_variable():
+    import contextvars
+    scale = contextvars.ContextVar("scale", default=1.0)
+    return Program(lambda x: x * scale.get(), lambda n: n == 4 and scale.set(5.0))
+
+
+@program
+def thread_local():
+    import threading
+    kept = threading.local()
+    kept.scale = 1.0
+    return Program(lambda x: x * kept.scale, lambda n: n == 4 and setattr(kept, "scale", 5.0))
+
+
+@program
+def weakly_held():
+    import weakref
+    kept = [Empty()]
+    reference = weakref.ref(kept[0])
+    return Program(lambda x: x if reference() is not None else x * 5, lambda n: n == 4 and kept.clear())
+
+
+@program
+def weak_dictionary():
+    import weakref
+    kept = [Empty()]
+    known = weakref.WeakValueDictionary(one=kept[0])
+    return Program(lambda x: x if "one" in known else x * 5, lambda n: n == 4 and kept.clear())
+
+
+@program
+def existing_file():
+    where = tempfile.mkdtemp() + "/file"
+    return Program(lambda x: x * 5 if os.path.exists(where) else x, lambda n: n == 4 and open(where, "w").close())
+
+
+@program
+def file_of_numbers():
+    where = tempfile.mkdtemp() + "/file"
+    def between(n):
+        np.full(3, 1.0 if n < 4 else 5.0, np.float32).tofile(where)
+    return Program(lambda x: x * torch.from_file(where, size=3), between)
+
+
+@program
+def mapped_file():
+    where = tempfile.mkdtemp() + "/file"
+    np.ones(3, np.float32).tofile(where)
+    mapped = np.memmap(where, np.float32, "r+")
+    def between(n):
+        mapped[:] = 1.0 if n < 4 else 5.0
+    return Program(lambda x: x * float(mapped[0]), between)
+
+
+@program
+def counts_in_a_class():
+    class Counted:
+        made = 0
+        def __init__(self):
+            type(self).made += 1
+    return Program(lambda x: (Counted(), x * Counted.made)[1], seen=lambda: Counted.made)
+
+
+@program
+def counts_in_a_default():
+    def factor(seen=[0]):  # noqa: B006
+        seen[0] += 1
+        return late(seen[0])
+    return Program(lambda x: x * factor())
+
+
+@program
+def counts_in_a_global():
+    scope: dict = {"N": 0, "late": late}
+    exec("def step(x):\n  global N\n  N += 1\n  return x * late(N)\n", scope)
+    return Program(scope["step"], seen=lambda: scope["N"])
+
+
+@program
+def branches_on_one_line():
+    config = Empty()
+    config.on, config.scale = False, 2.0
+    def between(n):
+        config.on, config.scale = n >= 3, 5.0 if n == 5 else 2.0
+    return Program(lambda x: x * (config.scale if config.on else 1.0), between)
+
+
+@program
+def branch_comes_later():
+    config = Empty()
+    def step(x):
+        config.n = getattr(config, "n", 0) + 1
+        if config.n == 5:
+            config.log = ["five", (config.n,)]
+        return x * 2
+    return Program(step, seen=lambda: (config.n, getattr(config, "log", None)))
+
+
+@program
+def method_bound_before():
+    class Config:
+        def scale(self):
+            return 1.0
+    get = Config().scale
+    def between(n):
+        if n == 4:
+            get.__func__.__code__ = (lambda self: 5.0).__code__
+    return Program(lambda x: x * get(), between)
 
 
 # -- settings
@@ -1300,7 +1447,7 @@ def reads_print_options():
     third = torch.tensor([1 / 3])
     def seen():
         torch.set_printoptions(profile="default")
-    return Program(lambda x: x * late(len(repr(third)) - 15), lambda n: torch.set_printoptions(precision=n + 1), seen)
+    return Program(lambda x: x * late(len(repr(third)) - 13), lambda n: torch.set_printoptions(precision=n + 1), seen)
 
 
 @program
@@ -1365,18 +1512,6 @@ def recursion_limit():
         sys.setrecursionlimit(before)
         return found
     return Program(step, seen=seen)
-
-
-@program
-def registers_a_hook():
-    weight = torch.ones(3, requires_grad=True)
-    log: list = []
-    def step(x):
-        handle = weight.register_hook(log.append)
-        y = weight * x
-        handle.remove()
-        return y.detach()
-    return Program(step, seen=lambda: len(log))
 
 
 @program
