@@ -56,6 +56,7 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("TAPEGRAD_CACHE_DIR", "")  # what is written for calls is written each time
+os.environ.setdefault("TAPEGRAD_SHIPPED", "")  # and nothing is there before
 CPUINFO = Path("/proc/cpuinfo")
 HAS_AVX = CPUINFO.exists() and "avx" in CPUINFO.read_text().split()
 HAS_EMITTERS_FLAG = tuple(map(int, importlib.metadata.version("jaxlib").split(".")[:2])) < (0, 11)  # or XLA exits

@@ -1999,7 +1999,7 @@ def reciprocal_(input: Tensor) -> Tensor:
 def relu(input: Tensor) -> Tensor:
     """``input`` where positive, else 0; the gradient at 0 is 0."""
 def relu_(input: Tensor) -> Tensor:
-    """In-place version of ``relu``."""
+    """In-place version of ``relu``, with the same arguments."""
 @overload
 def remainder(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``input`` modulo ``other``, with the sign of ``other``; either may be a number."""

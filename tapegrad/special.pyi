@@ -170,7 +170,7 @@ def polygamma(n: _int, input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def psi(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The derivative of ``lgamma``."""
 def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
-    """The nearest whole number, the even one of two; with ``decimals``, rounded to so many digits after the point."""
+    """The nearest number with so many digits after the point, of two the one whose last digit is even."""
 def scaled_modified_bessel_k0(x: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``modified_bessel_k0(x) * exp(x)``."""
 def scaled_modified_bessel_k1(x: Tensor, *, out: Tensor | None = ...) -> Tensor:

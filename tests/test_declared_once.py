@@ -35,8 +35,9 @@ TABLES = {
 }
 """The tables that there are, and why what they say is not said at the declarations."""
 
-OF_JAX = {"execution"}
-"""Rooms that know no functions: what they list are jax's primitives, some of which have the same names."""
+OF_JAX = {"execution", "shipping"}
+"""Rooms that say nothing of functions: what they list are jax's primitives, some of which have the same names, and
+calls that are made as examples."""
 
 
 @cache

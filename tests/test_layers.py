@@ -41,7 +41,7 @@ FLOORS = [
         "onnx", "overrides", "profiler", "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
     ],
     ["__init__"],
-    ["demo", "script", "stubs"],
+    ["demo", "script", "shipping", "stubs"],
     ["__main__"],
 ]  # fmt: skip
 """From the top of the house down. A module may import from floors above its own, and from its own room."""
@@ -65,8 +65,8 @@ ORDERS = {
         "exposing", "placing", "dual", "level_messages", "lifted", "refusals",
     ],
     "dispatch": [
-        "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "keys", "structures", "pieces",
-        "kernels", "plan", "looping", "moulds", "constant_gradients", "operator_node", "backward_code", "jvp",
+        "packing", "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "keys", "structures",
+        "pieces", "kernels", "plan", "looping", "moulds", "constant_gradients", "operator_node", "backward_code", "jvp",
         "lost_gradients", "forward_code", "views",
     ],
     "ops": OPS,
@@ -75,8 +75,9 @@ ORDERS = {
         "handing", "parser_table", "parser", "declarations", "shortcuts", "registry",  # how a function is declared
         "scalars", "dunders", "factory", "capsules", "windows", "together",  # what families are declared with
         "attributes", "memory", "storages", "storage_methods", "generator", "settings",  # state that users see and set
-        "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "inplace_out", "placement",
-        "function_modes", "overriding", "subclass", "protocols", "kinds", "scripting", "accelerator", "cpu", "cuda",
+        "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "inplace_out", "outside",
+        "placement", "inplace_views", "function_modes", "overriding", "subclass", "protocols", "kinds", "scripting",
+        "accelerator", "cpu", "cuda",
         "gpus", "other_devices", "symbolic", "checking", "asked", "attach",
     ],
     "autograd": [

@@ -20,7 +20,7 @@ SHARED = {"__future__", "absent", "caches", "declaring", "doors", "errors", "pro
 """What all rooms import, and nobody wants to see drawn."""
 
 FACADE = {room for floor in FLOORS[17:19] for room in floor}
-ENDS = {"as_torch", "demo", "script", "stubs", "__main__"}
+ENDS = {"as_torch", "demo", "script", "shipping", "stubs", "__main__"}
 
 
 def drawn(room: str) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from tapegrad.autograd.currencies import Tensors
 from tapegrad.autograd.function_node import BackwardCFunction, as_tensors, gradients
 from tapegrad.caches import remembered
+from tapegrad.dispatch.accumulation import AccumulateGrad
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.engine.currency import on_values
 from tapegrad.tape.node import Node
@@ -53,6 +54,8 @@ class LaidOut:
 
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         plan = node.plan if isinstance(node, OperatorNode) else None
+        if type(node) is AccumulateGrad and grads[0] is not None:
+            return self._accumulate(node, grads, needed)
         if plan is None and self.plain and isinstance(node, BackwardCFunction):
             return custom(node, grads)
         strides = None
@@ -65,6 +68,17 @@ class LaidOut:
             return results
         layouts = plan.layouts[strides] if strides in plan.layouts else plan.gradient_layouts(strides)
         return results if layouts is None else tuple(map(laid, results, layouts))
+
+    def _accumulate(self, node: AccumulateGrad, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        """Run the end of the tape. What lies otherwise than its leaf does is no memory of the ``.grad``."""
+        strides, own = strides_of(grads[0]), node.variable._spec.gradient.strides
+        grads[0] = value_in(grads[0])
+        results = self.values.run(node, grads, needed)
+        if type(grads[0]) is not Tensor:  # of which post-hooks see the ``.grad``
+            grads[0] = laid(grads[0], strides)
+        elif strides != own:
+            grads[0] = laid(value_of(grads[0]), strides)
+        return results
 
     def add(self, left: Any, right: Any) -> Any:
         return _sum(self.values.add, left, right)

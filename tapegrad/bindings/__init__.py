@@ -14,6 +14,7 @@ from tapegrad.bindings import (
     function_modes,
     generator,
     inplace_out,
+    inplace_views,
     kinds,
     memory,
     overriding,

@@ -43,7 +43,7 @@ def give_places() -> None:
 
 def is_found(function: FunctionType) -> bool:
     """Whether a function has the name in its module that it says."""
-    return getattr(sys.modules[function.__module__], function.__qualname__, None) is function
+    return getattr(sys.modules.get(function.__module__), function.__qualname__, None) is function
 
 
 IN_SPEC = {"shape": "shape", "dtype": "dtype", "device": "device.free", "ndim": "ndim"}

@@ -25,7 +25,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tape.positions import here
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.dual import set_tangent
-from tapegrad.tensor.lifted import Lifted, as_leaf_here, level_of
+from tapegrad.tensor.lifted import Lifted, level_of
 from tapegrad.tensor.refusals import (
     is_example_here,
     refuse_memory,
@@ -138,16 +138,16 @@ def _set_data(self: Tensor, value: Any) -> None:
     if self._spec.level:
         where = "under vmap" if is_example_here(self) else "inside functorch"
         raise RuntimeError(f"mutating directly with `.data` {where} transform is not allowed.")
-    if self._spec.requires_grad and value.dtype.category < FLOATING:
+    if self._spec.requires_grad and value._spec.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    if (value.device is META) != (self.device is META):
+    if (value._spec.device is META) != (self._spec.device is META):
         raise RuntimeError(
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
         )
     counter, misfit = leave(self), refit(self, value._spec)
     dual = self._spec.dual and value._spec.bare is self._spec.bare  # the tangent stays, if it can
+    self._value = value_of(value)  # before it is seen: it may be the tensor itself, which was written to
     self._seen, self._offset = data_version_of(value), value._offset
-    self._value = value_of(value)
     self._spec = value._spec.replace(
         requires_grad=self._spec.requires_grad, plain=True, window=False, overrides=self._spec.overrides,
         misfit=misfit, dual=dual,
@@ -225,8 +225,6 @@ def set_flag(tensor: Tensor, value: bool) -> None:
     """Set ``requires_grad`` of a leaf that can have it; inference tensors can in inference mode only."""
     if value and tensor._spec.inference and not thread.modes.inference:
         raise RuntimeError(INFERENCE_REQUIRES_GRAD)
-    if value and tensor._spec.level < thread.modes.level:
-        as_leaf_here(tensor)
     if tensor._view is not None:
         tensor._view.leaf = value
         value = value or tensor._view.base._spec.requires_grad

@@ -65,7 +65,8 @@ class Out(NamedTuple):
             that is so ``"but the first"`` argument, which the target may be.
         resizes: whether the target gets its shape before anybody looks whether it shows a place twice.
         resized: what is warned of where a target that is not empty gets another shape; nothing if that is empty.
-        rows: whether it gets one row by row, however the result is laid out; ``"elements"``: if it has elements.
+        rows: whether it gets one row by row, however the result is laid out; ``"elements"``: if it has elements;
+            ``"complex"``: if the result is of real numbers, and computed of complex ones.
         random: whether it draws random numbers.
         makes: what it makes of options alone, which are then the target's: ``"elements"``; ``"as many"`` elements as
             the target has, which then keeps its shape; or ``"nothing"``, as it is not filled.

@@ -20,15 +20,22 @@ from tapegrad.bindings.parser import chosen, overloads_of
 from tapegrad.bindings.parser_table import FUNCTIONS, NUMBERS_AS_TENSORS
 from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public, shown_as, wrapped
 from tapegrad.bindings.scalars import cast_number, element, is_number, no_overload, wrong_type
-from tapegrad.bindings.tangents import take_tangent, unwritten_tangent, written_tangent
+from tapegrad.bindings.tangents import (
+    lie_where_it_is_written,
+    noting_who_reads,
+    take_tangent,
+    unwritten_tangent,
+    written_tangent,
+)
 from tapegrad.dispatch.levels import handle, unreached, untransformed
+from tapegrad.dispatch.packing import while_writing
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import SHOWN_TWICE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING, dtype
-from tapegrad.execution.promotion import can_cast
+from tapegrad.execution.promotion import can_cast, warn_of_cast
 from tapegrad.ops import assignment
 from tapegrad.ops.kinds import broadcast_shapes, cast
-from tapegrad.tape.modes import thread
+from tapegrad.tape.modes import switched, thread
 from tapegrad.tape.positions import explain
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import overlaps_itself
@@ -78,16 +85,19 @@ def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool
 
 def _refuse_outside(tensor: Tensor, overlapping: bool, recorded: bool) -> None:
     """Raise if what a tensor of a level shares its memory with may not be written to."""
-    found = origin_of(tensor)
+    found, value = origin_of(tensor), value_of(tensor)
     if found is not None:
         origin, level = found
-        value = value_of(tensor)
         part = value.tensor if value.is_part_of(storage_of(tensor).value) else origin
         with level.outside():
             is_leaf = thread.modes.grad and passes_for_leaf(origin) and origin._spec.requires_grad
-            if tensor._view is not None and recorded and is_leaf:
+            if tensor._view is not None and recorded and is_leaf and part is origin:
                 raise RuntimeError(VIEW_OF_LEAF)
             refuse_in_place(part, overlapping=overlapping, recorded=recorded)
+    elif tensor._view is not None and isinstance(value, Lifted) and value.level in thread.levels[-1:]:
+        with value.level.outside():  # what was computed here is there a view of something that was, too
+            if value.tensor._view is not None and recorded and thread.modes.grad and value.tensor._spec.requires_grad:
+                refuse_view(value.tensor)
 
 
 def before_write(tensor: Tensor) -> Tensor:
@@ -117,6 +127,8 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
         result = untransformed(result, base._spec.level)
     if result._spec.level != base._spec.level:
         refuse_captured(name, tensor, result, _called_by_vmap(name))
+    if tensor._spec.level and tensor._severed and (captured := captured_base(tensor)) is not None:
+        refuse_captured(name, captured, result, _called_by_vmap(name))
     check_result(tensor, result)
     if result.dtype is not tensor.dtype:
         edge, result = result._edge, cast(result, dtype=tensor.dtype)
@@ -130,6 +142,16 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     if (result._spec.dual or tensor._spec.dual) and thread.modes.forward_grad:
         _become_tangent(tensor, tangent_of(result))
     return tensor
+
+
+def captured_base(tensor: Tensor) -> Tensor | None:
+    """A tensor from further out, whose memory a detached one of a level shows a part of; None if it does not."""
+    if not tensor._severed:
+        return None
+    value = storage_of(tensor).value
+    if isinstance(value, Lifted) and value.level.depth == tensor._spec.level:
+        return None
+    return next((one for one in storage_of(tensor).living() if one._spec.level < tensor._spec.level), None)
 
 
 def _write_outside(origin: Tensor, target: Tensor, result: Tensor, writer: Tensor) -> Tensor:
@@ -188,6 +210,22 @@ def _become_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
     become(present, assignment.fill(before, 0) if tangent is None else assignment.copy(before, tangent))
 
 
+def _become_along(tensor: Tensor, before: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
+    """``become`` where tangents are read that the write reaches.
+
+    As in PyTorch, tangents are computed when it is done; from what was the tensor's own if its value is needed, too.
+    """
+    with noting_who_reads(before) as reads:
+        result = compute(before)
+    with switched(forward_grad=False):
+        become(tensor, result)
+    again = wrap(value_of(before), before._spec.fresh.replace(dual=False), before._edge)
+    if tensor._spec.dual:
+        set_tangent(again, tangent_of(before) if any(reads) else unwritten_tangent(tensor))
+    _become_tangent(tensor, tangent_of(compute(again)))
+    return tensor
+
+
 def check_result(tensor: Tensor, result: Tensor) -> None:
     """Refuse a result that does not fit into ``tensor``."""
     if result.shape != tensor.shape:
@@ -227,10 +265,13 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
         refuse_in_place(self, overlapping=overlapping, recorded=recorded)
         if apart and (strict or self._storage is not None):
             refuse_shared_parts(self, (*args, *kwargs.values()) if kwargs else args, strict)
-        before = before_write(self)
-        result = function(before, *args, **kwargs)
-        called = overload_of(name, variant, args, kwargs) if thread.modes.level else name
-        return become(self, _particular(variant, name, self, before, result) if particular else result, called)
+        with while_writing():
+            before = before_write(self)
+            if thread.modes.forward_level >= 0 and lie_where_it_is_written(self, (*args, *kwargs.values())):
+                return _become_along(self, before, lambda before: function(before, *args, **kwargs))
+            result = function(before, *args, **kwargs)
+            called = overload_of(name, variant, args, kwargs) if thread.modes.level else name
+            return become(self, _particular(variant, name, self, before, result) if particular else result, called)
 
     method.__doc__ = f"In-place version of ``{AUGMENTED.get(name) or name.rstrip('_')}``."
     method = wrapped(method, name, kind="method")
@@ -327,6 +368,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         return become(self, renamed(assignment.fill_number(before_write(self), value), "FillBackward2"), "fill_.Scalar")
     refuse_in_place(self)
     _check_filling(value)
+    warn_of_cast(value.dtype, self.dtype)
     return become(self, renamed(assignment.fill(before_write(self), value), "FillBackward3"), "fill_.Tensor")
 
 
@@ -356,7 +398,11 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "
             f"{list(broadcast_shapes([self.shape, src.shape]))}"
         )
-    return become(self, assignment.copy(before_write(self), src))
+    warn_of_cast(src.dtype, self.dtype)
+    before = before_write(self)
+    if thread.modes.forward_level >= 0 and lie_where_it_is_written(self, (src,)):
+        return _become_along(self, before, lambda before: assignment.copy(before, src))
+    return become(self, assignment.copy(before, src))
 
 
 def _copy_number(self: Tensor, number: Any) -> Tensor:

@@ -158,6 +158,8 @@ def _shortcut(op: Operator, modes: Modes, specs: tuple) -> Any:
         return None
     if specs[0].strides is not None or (specs[0].dtype.category < FLOATING and specs[0].dtype is not int64):
         return None
+    if any(isinstance(spec, Spec) and spec.dtype.category > specs[0].dtype.category for spec in specs):
+        return None  # a copy, which may be warned of
     plan = plan_for(op, specs, {})
     fits = plan.out_specs[0].bare is specs[0].bare and not any(plan.needed) and not plan.mixed
     return runner(plan) if fits else None

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.bindings.declarations import EXPECTED, Out, said
-from tapegrad.bindings.inplace import become, check_castable, copy_, refuse_in_place
+from tapegrad.bindings.inplace import become, captured_base, check_castable, copy_, refuse_in_place
 from tapegrad.bindings.inplace_memory import refuse_shared_parts, resize_for
 from tapegrad.bindings.naming import NO_DERIVATIVE, renamed
 from tapegrad.bindings.parser_table import FUNCTIONS
@@ -196,10 +196,10 @@ def _check_count(name: str, target: Any, targets: Sequence[Tensor], result: Any)
 def _write_from(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
     """Write a result to a target, further out if that was captured by a transform."""
     level = thread.levels[-1] if thread.levels else None
-    if level is not None and not level.maps and target._view is not None and target.shape == result.shape:
-        base = target._view.base
-        inside = base._spec.level < target._spec.level == level.depth
-        if inside and base.dtype is target.dtype and not base._spec.requires_grad:
+    if level is not None and not level.maps and target.shape == result.shape:
+        base = target._view.base if target._view is not None else captured_base(target)
+        inside = base is not None and base._spec.level < target._spec.level == level.depth
+        if base is not None and inside and base.dtype is target.dtype and not base._spec.requires_grad:
             target = window_on(base, geometry_of(target))  # what was captured is written where it lies
     if level is None or target._spec.level == level.depth or (level.maps and result._spec.level == level.depth):
         _write(out, result, target, operands)
@@ -220,8 +220,7 @@ def _write(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
         if out.makes != "nothing" and out.history != "copied":
             check_castable(result.dtype, target.dtype)  # before anything is changed
         _warn_of_shape(out.resized, target, result)
-        by_rows = target._spec.numel if out.rows == "elements" else out.rows
-        resize_for(result.contiguous() if by_rows else result, target)
+        resize_for(result.contiguous() if _goes_by_rows(out, target, operands) else result, target)
     if out.makes == "nothing":
         return
     refuse_in_place(target)
@@ -231,6 +230,15 @@ def _write(out: Out, result: Tensor, target: Tensor, operands: tuple) -> None:
         copy_(target, result)
     else:
         become(target, result)
+
+
+def _goes_by_rows(out: Out, target: Tensor, operands: tuple) -> bool:
+    """Whether a target that gets another shape gets it row by row."""
+    if out.rows == "elements":
+        return bool(target._spec.numel)
+    if out.rows == "complex":
+        return not target.dtype.is_complex and any(operand.dtype.is_complex for operand in _tensors(operands))
+    return bool(out.rows)
 
 
 def _warn_of_shape(resized: str, target: Tensor, result: Tensor) -> None:

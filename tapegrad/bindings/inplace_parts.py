@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.bindings.declarations import ARITHMETIC
-from tapegrad.bindings.inplace import become, before_write, copy_, fill_, refuse_in_place
+from tapegrad.bindings.inplace import become, before_write, captured_base, copy_, fill_, refuse_in_place
 from tapegrad.bindings.inplace_memory import refuse_overlap, refuse_shown_twice
 from tapegrad.bindings.memory import window_settings
 from tapegrad.bindings.naming import renamed
@@ -59,6 +59,8 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
             result = untransformed(result, base._spec.level)
         if result._spec.level != base._spec.level:
             refuse_captured("copy_", base, result, ARITHMETIC)
+        if base._spec.level and base._severed and (captured := captured_base(base)) is not None:
+            refuse_captured("copy_", captured, result, ARITHMETIC)
         write(base, value_of(result))
         if result._edge is not None:
             take_history(base, result._edge)

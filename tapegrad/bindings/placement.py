@@ -1,11 +1,9 @@
-"""Tensors that are put elsewhere in memory: ``set_``, ``resize_``, in-place views; tensors made with strides."""
+"""Tensors that are put elsewhere in memory: ``set_``, ``resize_``; tensors made with strides."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Unpack
 
-from tapegrad.bindings.arguments import squeeze_axes, wrap_dim
 from tapegrad.bindings.factory import (
     Target,
     TensorOptions,
@@ -16,34 +14,32 @@ from tapegrad.bindings.factory import (
     target,
     type_name,
 )
-from tapegrad.bindings.inplace import before_write, refuse_in_place
+from tapegrad.bindings.inplace import refuse_in_place
 from tapegrad.bindings.layouts import checked_format, copy_strides, format_strides, laid_out
-from tapegrad.bindings.memory import check_extent, checked_place, int_tuple, strided_arguments, tangent_window
-from tapegrad.bindings.naming import renamed
+from tapegrad.bindings.memory import check_extent, int_tuple
+from tapegrad.bindings.outside import OutsideTensor, count_outside, lift_again, outside_of, stays_where_it_is
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.storages import TypedStorage, UntypedStorage, storage_of_dtype
-from tapegrad.bindings.viewing import MOVES, geometry_of
+from tapegrad.bindings.viewing import geometry_of
 from tapegrad.dispatch.accumulation import gradient_edge, refit
 from tapegrad.dispatch.error_nodes import Error
+from tapegrad.dispatch.levels import not_further
 from tapegrad.dispatch.views import refuse_view, take_history
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution.host import filled
 from tapegrad.execution.sizes import check_size
-from tapegrad.ops import shape as ops
-from tapegrad.ops import strided
 from tapegrad.ops.checks import cpp_name
 from tapegrad.ops.shape import alias
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge
-from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry, contiguous_strides, extent, is_dense
 from tapegrad.tensor.layout import contiguous_format, preserve_format
-from tapegrad.tensor.lifted import fresh
-from tapegrad.tensor.placing import lie_alike, nbytes_of, place, resize_memory
-from tapegrad.tensor.refusals import refuse_captured, refuse_to_change
+from tapegrad.tensor.lifted import Lifted, fresh
+from tapegrad.tensor.placing import nbytes_of, place, resize_memory
+from tapegrad.tensor.refusals import is_example_here, refuse_captured, refuse_to_change
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, count_write, leave, refuse_inference, storage_of, value_of
+from tapegrad.tensor.tensor import Tensor, leave, refuse_inference, storage_of, value_of
 
 # -- other memory ------------------------------------------------------------------------------------------------------
 
@@ -54,6 +50,9 @@ _SET = (
     "Tensor source",
     "Tensor source, int storage_offset, tuple of ints size, tuple of ints stride = None",
 )
+
+
+NO_DERIVATIVE = "derivative for set_ is not implemented"
 
 
 class NotImplementedNode(Error):
@@ -89,19 +88,27 @@ def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any
         raise no_overload("set_", given, {}, _SET)
     refuse_to_change(_called(source, size), self)
     refuse_in_place(self, overlapping=True)
-    if thread.modes.forward_grad and (self._spec.dual or (isinstance(source, Tensor) and source._spec.dual)):
+    if thread.modes.forward_grad and (_is_dual(self) or (isinstance(source, Tensor) and source._spec.dual)):
         raise NotDifferentiableError(NO_FORWARD.format("set_"))
     _check_source(self, source)
+    if isinstance(source, Tensor) and source._spec.level > self._spec.level and is_example_here(source):
+        refuse_captured("set_", self, source)
+    if stays_where_it_is(self):
+        self._value = value_of(not_further(self, NO_DERIVATIVE))
+        return self
+    known = outside_of(self)
+    if known is not None:
+        count_outside(known)
     spot = _spot(self, source, storage_offset, size, stride)
     storage = _memory_of_source(self, source)
     if extent(spot) * self.dtype.itemsize > nbytes_of(storage):
         resize_memory(storage, extent(spot) * self.dtype.itemsize)
-    recorded = thread.modes.grad and (self._spec.requires_grad or _requires_grad(source))
+    recorded = thread.modes.grad and (self._spec.requires_grad or (size is None and _requires_grad(source)))
     ends = (self, source) if isinstance(source, Tensor) else (self,)
     edges = [gradient_edge(tensor) for tensor in ends] if recorded else []
     if size is not None:
         edges = [edge for edge in edges if edge is not None]
-    edge = (NotImplementedNode("derivative for set_ is not implemented", edges, 1), 0)
+    edge = (NotImplementedNode(NO_DERIVATIVE, edges, 1), 0)
     if recorded and self._view is not None:
         refuse_view(self)
         take_history(self, edge)
@@ -109,8 +116,17 @@ def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any
     self._accumulator = None  # what was recorded before leads to the old one, which still adds to ``.grad``
     move(self, storage, spot, source._view_bits if isinstance(source, Tensor) else 0)
     if recorded and self._view is None:
-        _record(self, edge)
+        give_place(self, edge)
     return self
+
+
+def _is_dual(tensor: Tensor) -> bool:
+    """Whether a tensor has a tangent, at its level or further out."""
+    value = value_of(tensor) if tensor._spec.level else None
+    if tensor._spec.dual or not (isinstance(value, Lifted) and value.level in thread.levels[-1:]):
+        return tensor._spec.dual
+    with value.level.outside():
+        return _is_dual(value.tensor)
 
 
 def _called(source: Any, size: Any) -> str:
@@ -180,7 +196,7 @@ def move(tensor: Tensor, storage: Storage, spot: Geometry, view_bits: int = 0) -
     counter.bump()
 
 
-def _record(tensor: Tensor, edge: Edge) -> None:
+def give_place(tensor: Tensor, edge: Edge) -> None:
     """Give a tensor that was moved a place in the graph. A view that gets none looks for one, as after a write."""
     tensor._edge = edge
     tensor._spec = tensor._spec.replace(requires_grad=True)
@@ -216,16 +232,13 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     return resized(self, shape, memory_format and chosen)
 
 
-def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None) -> Tensor:
-    """``tensor``, with another shape from now on."""
+def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None, called: str = "resize_") -> Tensor:
+    """``tensor``, with another shape from now on; ``called`` so where it is refused."""
     check_size(shape, tensor.dtype.itemsize, tensor.device.type, owned=False)
     check_size(shape, tensor.dtype.itemsize, tensor.device.type)
     if tensor._spec.level < thread.modes.level and not thread.levels[-1].maps:
-        refuse_captured("resize_", tensor, alias(tensor))
-    if tensor._spec.requires_grad and not thread.modes.inference:
-        raise RuntimeError("cannot resize variables that require grad")
-    if tensor._spec.dual and thread.modes.forward_grad:
-        raise RuntimeError("cannot resize variables that has a forward grad")
+        refuse_captured(called, tensor, alias(tensor))
+    _refuse_to_resize(tensor)
     if shape != tuple(tensor._spec.shape):
         refuse_inference(tensor)
     if chosen is preserve_format:
@@ -233,11 +246,38 @@ def resized(tensor: Tensor, shape: tuple[int, ...], chosen: Any = None) -> Tenso
     strides = format_strides(chosen or contiguous_format, shape)
     if shape == tuple(tensor.shape) and (chosen is None or strides == tensor._spec.layout):
         return tensor
+    known = outside_of(tensor, own=True)
+    if known is not None:
+        return _resized_outside(tensor, known, shape, chosen)
     spot, storage = Geometry(shape, strides, tensor._offset), storage_of(tensor)
     if extent(spot) * tensor.dtype.itemsize > nbytes_of(storage):
+        if isinstance(storage.value, Lifted):
+            raise NotImplementedError("resize_ of a view of what was computed inside a function transform")
         resize_memory(storage, extent(spot) * tensor.dtype.itemsize)
     move(tensor, storage, spot, tensor._view_bits)
     return tensor
+
+
+def _refuse_to_resize(tensor: Tensor) -> None:
+    """Refuse what is differentiated, at its level or further out."""
+    if tensor._spec.requires_grad and not thread.modes.inference:
+        raise RuntimeError("cannot resize variables that require grad")
+    if tensor._spec.dual and thread.modes.forward_grad:
+        raise RuntimeError("cannot resize variables that has a forward grad")
+    value = value_of(tensor) if tensor._spec.level else None
+    if isinstance(value, Lifted) and value.level in thread.levels[-1:]:
+        with value.level.outside():
+            _refuse_to_resize(value.tensor)
+
+
+def _resized_outside(tensor: Tensor, known: OutsideTensor, shape: tuple[int, ...], chosen: Any) -> Tensor:
+    """``resized`` of what is a tensor outside: its memory is read in order there, through all examples."""
+    if known.dim:
+        raise RuntimeError("resize_: the examples that vmap maps over must be in the first dimension of the tensor")
+    whole = shape if known.level.size is None or known.dim is None else (known.level.size, *shape)
+    with known.level.outside():
+        resized(known.tensor, whole, chosen)
+    return lift_again(tensor, known)
 
 
 @public("torch", "Tensor")
@@ -248,130 +288,15 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
         the_template: the other tensor.
     """
     chosen = checked_format("resize_as_", memory_format, contiguous_format)
-    result = resized(input, tuple(the_template.shape))
+    _refuse_to_resize(input)
+    if stays_where_it_is(input):
+        return input
+    result = resized(input, tuple(the_template.shape), called="resize_as_")
     if memory_format is not None:
         strides = copy_strides("resize_as_", the_template, chosen)
         if strides != result._spec.layout:
             move(result, storage_of(result), Geometry(tuple(result.shape), strides, result._offset), result._view_bits)
     return result
-
-
-# -- views in place ----------------------------------------------------------------------------------------------------
-
-
-def become_view(self: Tensor, name: str, op: Any, *numbers: int, **settings: Any) -> Tensor:
-    """Let a tensor become a view that an operator gives of it; ``name`` is what the node is called then.
-
-    The caller has asked whether it may be changed: that comes before all other checks.
-    """
-    result = op(before_write(self), *numbers, **settings)
-    if result._spec.level != self._spec.level:
-        called, _, overload = op.aten.partition(".")
-        refuse_captured(f"{called}_.{overload}" if overload.startswith("dim") else f"{called}_", self, result)
-    spot = MOVES[op](geometry_of(self), *numbers, **settings)
-    assert spot is not None
-    turned(self, result, spot, name)
-    tangent = tangent_of(self)
-    if tangent is not None:
-        become_view(tangent, name, op, *numbers, **settings)
-    return self
-
-
-def turned(self: Tensor, result: Tensor, spot: Geometry, name: str) -> Tensor:
-    """Let a tensor show what ``result`` has, elsewhere in its memory."""
-    edge: Edge | None = renamed(result, name)._edge
-    value = value_of(result)
-    count_write(self)
-    storage = storage_of(self)
-    remade = edge is not None or (self._view is not None and self._view.base._spec.requires_grad)
-    misfit = not remade and refit(self, result._spec)  # it keeps its place in the graph
-    place(self, storage, spot, self.dtype, self._view_bits)
-    self._value, self._seen, self._spec = value, storage.data_version, self._spec.replace(misfit=misfit)
-    if edge is not None:
-        _record(self, edge)
-    return self
-
-
-@public("Tensor")
-def t_(self: Tensor) -> Tensor:
-    """Transpose this matrix, in place: its elements stay where they are in memory.
-
-    Raises:
-        RuntimeError: more than two dimensions.
-
-    >>> torch.ones(2, 3).t_().shape
-    torch.Size([3, 2])
-    """
-    refuse_in_place(self, overlapping=True)
-    if self.ndim > 2:
-        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-    return become_view(self, "TBackward1", ops.t)
-
-
-@public("Tensor", aliases=("swapdims_",))
-def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Exchange two dimensions, in place.
-
-    Args:
-        dim0, dim1: the two dimensions.
-    """
-    refuse_in_place(self, overlapping=True)
-    axes = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
-    return become_view(self, "TransposeBackward1", ops.transpose, axis0=axes[0], axis1=axes[1])
-
-
-@public("Tensor")
-def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Exchange two dimensions, in place.
-
-    Args:
-        axis0, axis1: the two dimensions.
-    """
-    return transpose_(self, axis0, axis1)
-
-
-@public("Tensor")
-def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
-    """Drop the dimensions of length 1, or those among ``dim``, in place."""
-    refuse_in_place(self, overlapping=True)
-    if dim is None:
-        return become_view(self, "SqueezeBackward3", ops.squeeze)
-    if isinstance(dim, (tuple, list)):
-        return become_view(self, "SqueezeBackward5", ops.squeeze_axes, axis=squeeze_axes(dim, self.ndim))
-    return become_view(self, "SqueezeBackward4", ops.squeeze_axis, axis=wrap_dim(dim, self.ndim))
-
-
-@public("Tensor")
-def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """Put in a dimension of length 1, in place.
-
-    Args:
-        dim: where it is to be.
-    """
-    refuse_in_place(self, overlapping=True)
-    return become_view(self, "UnsqueezeBackward1", ops.unsqueeze, axis=wrap_dim(dim, self.ndim + 1))
-
-
-@public("torch", "Tensor")
-def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """``as_strided`` in place: from now on the tensor shows that part of its memory.
-
-    Args:
-        size, stride, storage_offset: the lengths; how far apart, and where the first element is: all counted in
-            elements.
-
-    >>> torch.arange(6).as_strided_((2,), (3,), 1)
-    tensor([1, 4])
-    """
-    refuse_in_place(input, overlapping=True)
-    spot = checked_place(input, size, stride, storage_offset, "as_strided_")
-    arguments, settings = strided_arguments(input, spot)
-    result, tangent = strided.as_strided(before_write(input), *arguments, **settings), tangent_of(input)
-    if tangent is not None:
-        alike = lie_alike(tangent, input)
-        set_tangent(input, as_strided_(tangent, *spot) if alike else tangent_window(input, spot, settings))
-    leave(input)
-    return turned(input, result, spot, "AsStridedBackward1")
 
 
 # -- made with strides -------------------------------------------------------------------------------------------------

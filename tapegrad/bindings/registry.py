@@ -82,6 +82,9 @@ TRUTHS = frozenset((
 WITHOUT_SIGNATURES = frozenset(("__getitem__", "__setitem__", "apply_", "chalf"))
 """Methods that PyTorch has in C++, of which its messages show no signature."""
 
+MAKING_OTHERS = frozenset(("new", "new_tensor"))
+"""Methods of which PyTorch asks the tensor's own class alone, whatever else they are given."""
+
 LENIENT = frozenset(("multi_head_attention_forward",))
 """Functions that only ask whether they hold."""
 
@@ -510,19 +513,30 @@ class Signature:
 
         What PyTorch has in Python gives all that has a default by name; of what is native, nothing by name is None.
         """
-        function = function.__dict__.get("shown_by", function)
+        function = self.by_flag(function.__dict__.get("shown_by", function), args, kwargs)
         if self.is_foreign():
             return overridden(function, *self.as_declared(args, kwargs), relevant, "python")
-        alone = self.method and self.called not in WITHOUT_SIGNATURES and not self.takes_arguments()
-        return overridden(function, args, kwargs or None, relevant, "alone" if alone else "native")
+        if not self.method or self.called in WITHOUT_SIGNATURES or self.takes_arguments():
+            return overridden(function, args, kwargs or None, relevant, "native")
+        return overridden(function, args, kwargs or None, relevant[:1], "alone")
+
+    def by_flag(self, function: Callable, args: tuple, kwargs: dict[str, Any]) -> Callable:
+        """What a call is known as: that of a pool which is to give indices, too, is one of another function."""
+        names = parameters_of(self.function).names
+        other = NAMESPACES["nn.functional"].get(f"{self.called}_with_indices")
+        if other is None or "return_indices" not in names:
+            return function
+        place = names.index("return_indices")
+        return other if kwargs.get("return_indices", args[place] if len(args) > place else False) else function
 
     def is_foreign(self) -> bool:
         """Whether PyTorch has the function in Python, and so hands it over in Python."""
         return not (self.native and is_native(self.called, self.method))
 
     def takes_arguments(self) -> bool:
-        """Whether PyTorch's signatures of a method have any parameters."""
-        return any(overload.parameters for overload in overloads_of(self.called, self.method))
+        """Whether PyTorch's signatures of a method have any parameters whose classes are asked."""
+        overloads = overloads_of(self.called, self.method)
+        return self.called not in MAKING_OTHERS and any(overload.parameters for overload in overloads)
 
     def as_declared(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """Arguments by position where the parameter has no default, and by name where it has one, given or not."""

@@ -5,6 +5,10 @@ See Note [Duals] in ``tensor/dual.py``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
 from tapegrad.bindings.layouts import laid_out
 from tapegrad.bindings.memory import as_strided
 from tapegrad.bindings.viewing import view_of
@@ -16,11 +20,13 @@ from tapegrad.execution.host import filled
 from tapegrad.ops.kinds import cast
 from tapegrad.ops.shape import alias
 from tapegrad.ops.shape import clone as cloned
+from tapegrad.tape.modes import watching
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import is_dense, overlaps_itself
 from tapegrad.tensor.lifted import Lifted
 from tapegrad.tensor.placing import lie_alike
-from tapegrad.tensor.tensor import Tensor, value_of, views_of, wrap
+from tapegrad.tensor.storage import Storage
+from tapegrad.tensor.tensor import Tensor, storage_of, value_of, views_of, wrap
 
 
 def embedded(tangent: Tensor, tensor: Tensor) -> Tensor:
@@ -67,6 +73,40 @@ def unwritten_tangent(tensor: Tensor) -> Tensor:
     value = value_of(tangent)
     value = unreached(value) if isinstance(value, Lifted) else value
     return wrap(value, tangent._spec.fresh, gradient_edge(tangent))
+
+
+def lie_where_it_is_written(tensor: Tensor, operands: Iterable[Any]) -> bool:
+    """Whether a write to a tensor reaches a tangent that is read for it: its own, or that of another operand."""
+    others = [x for x in operands if isinstance(x, Tensor)]
+    tangents = [x._tangent for x in (tensor, *others) if x._spec.dual]
+    if not tangents or any(memory_of(x) is memory_of(tensor) for x in others):
+        return False
+    return any(memory_of(tangent) is memory_of(tensor) for tangent in tangents)  # type: ignore[arg-type]
+
+
+def memory_of(tensor: Tensor) -> Storage:
+    """The memory in which a tensor's elements are, outside all levels."""
+    while tensor._spec.level:
+        value = tensor._value if tensor._storage is None else tensor._storage.value
+        if not isinstance(value, Lifted):
+            break
+        tensor = value.tensor if value.origin is None else value.origin
+    return storage_of(tensor)
+
+
+@contextmanager
+def noting_who_reads(tensor: Tensor) -> Iterator[list[bool]]:
+    """A block in which a list gets an entry for each operator of a tensor: whether a formula of it reads the value."""
+    reads: list[bool] = []
+
+    def see(op: Any, args: tuple, settings: dict) -> Any:
+        names = {op.input_name(position) for position, arg in enumerate(args) if arg is tensor}
+        formulas = () if op.tangent_of_result else op.formulas.values()
+        reads.extend(any(name in formula.names for formula in formulas) for name in names)
+        return op(*args, **settings)
+
+    with watching(interceptor=see):
+        yield reads
 
 
 def take_tangent(tensor: Tensor, tangent: Tensor) -> None:

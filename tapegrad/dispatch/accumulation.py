@@ -13,7 +13,7 @@ from tapegrad.errors import SHOWN_TWICE, warn_once
 from tapegrad.execution.kernel import add_values
 from tapegrad.execution.layouts import lay_out
 from tapegrad.execution.sums import add_into
-from tapegrad.execution.values import is_ready
+from tapegrad.execution.values import is_ready, known_array
 from tapegrad.tape.hooks import making
 from tapegrad.tape.modes import alone, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node
@@ -25,7 +25,7 @@ _accumulating = threading.RLock()
 """Held while a gradient is added to a leaf's ``.grad``: several threads may run backward to the same leaves."""
 
 
-UNSHARED = 7
+UNSHARED = 5
 """How often, at most, a gradient is referred to that has become a ``.grad`` and that nobody else has.
 
 PyTorch keeps such a gradient as it is, so that the accumulator's post-hooks, which are given it, see the memory of the
@@ -93,15 +93,9 @@ class AccumulateGrad(Node):
         return ()
 
     def _is_unshared(self, grad: Any) -> bool:
-        """Whether this gradient, which has become the ``.grad``, came from a node, and for this leaf alone.
-
-        What hooks have seen before counts as what somebody else may have.
-        """
-        slots = self.hook_slots
-        if slots is not None and (slots.pre or slots.tensor_pre):
-            return False
-        held = sys.getrefcount(grad) - (not is_ready(grad))  # a program holds what it computes
-        return held <= UNSHARED
+        """Whether this gradient, which has become the ``.grad``, came from a node, and for this leaf alone."""
+        computed = is_ready(grad) or known_array(grad) is not grad
+        return sys.getrefcount(grad) - (not computed) <= UNSHARED  # a program holds what it computes
 
     def _is_leaf(self) -> bool:
         """Whether the leaf still requires grad.

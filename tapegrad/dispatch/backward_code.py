@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tapegrad.caches import Cache
 from tapegrad.dispatch.moulds import Casting
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
@@ -118,7 +119,22 @@ def sharing_applier(plan: Plan, shared: Shared | None) -> Callable:
 def casting_of(plan: Plan, call: Call | None = None, shared: Shared | None = None) -> Casting:
     """What makes a plan's applier: see ``source_of``."""
     names = {"some": some, "thread": thread, "device": plan.device, "window_value": window_value}
-    return Casting("apply", code_of(source_of(plan, call, shared)), names)
+    if call is not None:
+        return Casting("apply", code_of(source_of(plan, call, shared)), names)
+    key = decisive(plan, shared)
+    return Casting("apply", _codes.get(key) or _codes.keep(key, code_of(source_of(plan, None, shared))), names)
+
+
+_codes = Cache("written code", nbytes=8 << 10)
+"""The code of appliers, by what it depends on: it takes longer to write the same again."""
+
+
+def decisive(plan: Plan, shared: Shared | None) -> tuple:
+    """What the source of a plan's applier depends on, if its calls are not recorded."""
+    saved = [None if spec is None else (spec.plain, spec.inference, spec.window) for spec in plan.saved_specs]
+    passed = plan.needed if plan.passes else None
+    keys = None if shared is None else tuple(shared.key_names)
+    return plan.modes, plan.slots, bool(plan.saved_outputs), passed, keys, *saved
 
 
 def kernels_of(plan: Plan) -> dict[str, Callable]:

@@ -13,10 +13,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.dispatch.accumulation import gradient_edge
+from tapegrad.dispatch.levels import at, live, tracked
 from tapegrad.execution.host import filled
+from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node, next_sequence_nr
+from tapegrad.tensor.lifted import Lifted, mapping, raised
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
+
+UNMAPPED = "zeros, unmapped"
+OWN = ("zeros", UNMAPPED)
+"""What is said of gradients whose gradients are zeros."""
 
 
 class ConstantGradient(Node):
@@ -52,7 +60,7 @@ def with_history(node: Any, results: Sequence[Any]) -> Sequence[Any]:
     attached = []
     for position, grad in zip(plan.positions, results, strict=True):
         if grad is not None and not grad.requires_grad and not plan.specs[position].level:
-            own = again == "zeros"
+            own = again in OWN
             edges = [
                 edge for other, edge in zip(plan.positions, node.next_edges, strict=True)
                 if (other == position if own else plan.op.inputs[other] in again)
@@ -62,6 +70,42 @@ def with_history(node: Any, results: Sequence[Any]) -> Sequence[Any]:
                 grad = _attached(grad, ConstantGradient(called, specs, edges))
         attached.append(grad)
     return attached
+
+
+def with_history_below(node: Any, results: Sequence[Any]) -> Sequence[Any]:
+    """``with_history`` where the inputs were lifted: to what these are further out, where they are arrays."""
+    plan, again = node.plan, node.plan.op.again
+    inputs = [live(x) if isinstance(x, Tensor) else None for x in node.inputs]
+    if again == UNMAPPED and any(mapping(x) for x in inputs if x is not None):
+        return results
+    called = f"{plan.op.node.rstrip('0123456789')}Backward0"
+    own, named = again in OWN, [plan.op.inputs[position] in again for position in plan.positions]
+    others = [x for x, is_named in zip(inputs, named, strict=True) if is_named and x is not None]
+    return [
+        None if grad is None or x is None else _attached_below(grad, [x] if own else others, called, own)
+        for grad, x in zip(results, inputs, strict=True)
+    ]
+
+
+def _attached_below(grad: Tensor, sources: Sequence[Tensor], called: str, own: bool) -> Tensor:
+    """A gradient with a history to where tensors of its level were recorded further out."""
+    if grad._spec.requires_grad or grad._spec.dual or not any(tracked(source, thread.modes) for source in sources):
+        return grad
+    lifted = [value for source in sources if source._spec.level and isinstance(value := value_of(source), Lifted)]
+    if lifted:
+        level = thread.levels[-1]
+        here, of_examples = at(grad, level), any(value.batched for value in lifted)
+        inner = value_of(here)
+        with level.outside():
+            below = inner.tensor
+            if of_examples and not inner.batched:
+                below = below.expand((level.size, *below.shape))
+            below = _attached_below(below, [value.tensor for value in lifted], called, own)
+        return raised(Lifted(below, level, of_examples or inner.batched))
+    edges = [gradient_edge(source) for source in sources]
+    if not any(edges):
+        return grad
+    return _attached(grad, ConstantGradient(called, [source._spec if own else None for source in sources], edges))
 
 
 def _attached(grad: Tensor, node: Node) -> Tensor:

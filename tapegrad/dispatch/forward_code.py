@@ -138,9 +138,9 @@ def materialize_all(args: tuple) -> None:
                 materialize(x)
 
 
-def plan_of(op: Any, specs: tuple, settings: dict) -> Plan:
+def plan_of(op: Any, specs: tuple, settings: dict, fit: Fit | None = None) -> Plan:
     """The plan of a call, whose nodes are operators' nodes and apply themselves as ``backward_code.py`` writes it."""
-    return Plan(op, specs, settings, thread.modes, node_class_of, first_applier)
+    return Plan(op, specs, settings, thread.modes, node_class_of, first_applier, fit)
 
 
 def planned(op: Any, specs: tuple, settings: dict) -> Callable | None:
@@ -161,12 +161,12 @@ def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
         return plan_of(op, specs, settings)
     if not op.moves:
         check_devices(specs)
-    fit = Sought.of(op, specs, settings).known() if len(specs) <= MANY else None
+    fit = Sought.of(op, specs, settings).known(op, specs, settings) if len(specs) <= MANY else None
     key = mould_key(specs, settings, modes, [])
     mould = None if fit is None else fit.structure.moulds.get(key)
     if mould is not None:
         return mould.cast(specs, settings, fit)
-    plan = plan_of(op, specs, settings)
+    plan = plan_of(op, specs, settings, fit)
     if plan.fit is not None:
         plan.mould = plan.fit.structure.moulds[key] = Mould(plan)
         if not plan.fit.structure.moving and not forwards(specs):
@@ -300,11 +300,11 @@ def sharing_runner(plan: Plan, shared: Shared) -> Callable:
 
 def casting_of(plan: Plan, replayed: bool = False, shared: Shared | None = None) -> Casting:
     """What makes a plan's runner: see ``source_of``."""
-    if shared is not None or plan.recorded is not None:
+    if plan.recorded is not None:
         code = code_of(source_of(plan, replayed, shared))
     else:
-        key = decisive(plan, replayed)
-        code = _codes.get(key) or _codes.keep(key, code_of(source_of(plan, replayed)))
+        key = (*decisive(plan, replayed), None if shared is None else tuple(shared.key_names))
+        code = _codes.get(key) or _codes.keep(key, code_of(source_of(plan, replayed, shared)))
     return Casting("run", code, {**_NAMES, "node_class": plan.node_class})
 
 
@@ -313,11 +313,12 @@ _codes = Cache("written code", nbytes=8 << 10)
 
 
 def decisive(plan: Plan, replayed: bool) -> tuple:
-    """What the source of a plan's runner depends on, if its calls are neither recorded nor shared."""
+    """What the source of a plan's runner depends on, if its calls are not recorded."""
     specs = [spec.flags if isinstance(spec, Spec) else spec is None for spec in plan.specs]
     saved = [spec is None or spec.flags for spec in plan.saved_specs]
     return (
-        plan.modes, replayed, plan.single, plan.mixed, plan.level, plan.saves_inference, plan.op.underivable is None,
+        plan.modes, replayed, plan.single, plan.mixed, plan.level, plan.level and bool(plan.op.again),
+        plan.saves_inference, plan.op.underivable is None,
         plan.positions, plan.needed, plan.saved_inputs, plan.saved_outputs, *specs, None,
         *[spec.flags for spec in plan.out_specs], None, *saved,
     )  # fmt: skip
@@ -436,6 +437,8 @@ def _node_lines(plan: Plan) -> Iterator[str]:
     ends = zip(plan.positions, plan.needed, strict=True)
     edges = (_edge(i, plan.specs[i]) if need else "None" for i, need in ends)
     yield f"node.next_edges = {_tuple(edges)}"
+    if plan.level and plan.op.again:
+        yield f"node.inputs = {_tuple(f'x{i}' for i in plan.positions)}"
     number = HIGHEST_SEQUENCE_NR if plan.op.underivable else "next_sequence_nr()"
     yield f"node.sequence_nr = {number}"
 

@@ -51,15 +51,16 @@ class Kernels:
         "_forward", "_make", "outputs", "single", "wide", "backwards", "fit", "many", "_recorded", "__weakref__",
     )  # fmt: skip
 
-    def __init__(self, op: Any, specs: tuple, settings: dict) -> None:
+    def __init__(self, op: Any, specs: tuple, settings: dict, fit: Fit | None = None) -> None:
         self.backwards: dict[tuple, Any] = {}
         self._recorded: Call | None = None
         self._forward: Any = None
-        self.fit: Fit | None = None
+        self.fit = fit
         if self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings)):
             return
-        sought = Sought.of(op, specs, settings) if has_structure(specs) else None
-        self.fit = None if sought is None else sought.known()
+        sought = Sought.of(op, specs, settings) if fit is None and has_structure(specs) else None
+        if sought is not None:
+            self.fit = sought.known(op, specs, settings)
         if self.fit is not None:
             self._of_fit(op, specs, settings, self.fit)
             return
@@ -68,8 +69,8 @@ class Kernels:
         if op.real:
             refuse_complex(op, specs)
         self.fit = None if sought is None else sought.made(op, specs, settings)
-        again = self.fit is None and sought is not None and len(sought.family.examples) > 1 and op.variadic is None
-        if again and self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings, 0)):
+        traced = self.fit is None and sought is not None and op.variadic is None
+        if traced and self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings, 0)):
             return
         place: Any = None
         found: Any = None
@@ -145,12 +146,12 @@ class Kernels:
         return results[0] if self.single else results
 
     @classmethod
-    def of(cls, op: Any, specs: tuple, settings: dict) -> Kernels:
-        """The kernels for arguments of these shapes and dtypes."""
+    def of(cls, op: Any, specs: tuple, settings: dict, fit: Fit | None = None) -> Kernels:
+        """The kernels for arguments of these shapes and dtypes, which are known to fit a structure, or not."""
         key = (*[spec.bare if isinstance(spec, Spec) else spec for spec in specs], *settings.items())
         kernels = op.kernels.get(key)
         if kernels is None:
-            kernels = op.kernels.only(key, cls(op, specs, settings))  # all threads use the same ones
+            kernels = op.kernels.only(key, cls(op, specs, settings, fit))  # all threads use the same ones
         return kernels
 
     @property

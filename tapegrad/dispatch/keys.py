@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.execution.keeping import KeptEntry, Unkept, said
+from tapegrad.execution.keeping import KeptEntry, Unkept, circumstances, outlined, said
 from tapegrad.execution.tiering import HostFunction, hosted
 from tapegrad.tape import kept
 from tapegrad.tensor.spec import Spec
+
+AXES = frozenset(("axis", "axes", "axis0", "axis1", "axis2"))
+"""The names of settings that say which dimensions are meant."""
 
 
 def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) -> KeptEntry | None:
@@ -27,6 +30,18 @@ def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) 
         return KeptEntry(what, name, *given, *bound, *map(said, others))
     except Unkept:
         return None
+
+
+def shipped_family(op: Any, specs: Sequence, settings: dict) -> str | None:
+    """What is said of a call to find what comes with the package for those that differ in numbers alone; or None."""
+    if not kept.shipped.is_there or op.lasting_name is None or not hosted():
+        return None
+    try:
+        given = [f"{spec.dtype.name}{spec.ndim}" if isinstance(spec, Spec) else said(spec) for spec in specs]
+        bound = [f"{name}={said(one) if name in AXES else outlined(one)}" for name, one in settings.items()]
+    except Unkept:
+        return None
+    return "\n".join([op.lasting_name, *given, *bound, circumstances()])
 
 
 class Rather:

@@ -222,6 +222,10 @@ def run_outside(function: Callable, values: tuple, level: Level) -> Any:
     If the level is over, it is called here, on what the values were lifted from. No write reaches what it saves: it
     reads and writes memory, of which PyTorch saves nothing.
     """
+    innermost = thread.levels[-1] if level in thread.levels else level
+    if not any(isinstance(value, Lifted) and value.level is innermost for value in values):
+        with innermost.outside():  # a vmap, in which what has nothing to do with it is written to
+            return run_outside(function, values, level)
     op, settings = level_operators.content.foreign(function), {"x64": True}
     values = tuple(unreached(value) if isinstance(value, Lifted) else value for value in values)
     if level.alive:

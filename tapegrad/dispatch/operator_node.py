@@ -13,9 +13,10 @@ from functools import cache, partial
 from typing import Any
 
 from tapegrad.dispatch.accumulation import AccumulateGrad, WorkerOfDevice, gradient_edge
-from tapegrad.dispatch.constant_gradients import with_history
+from tapegrad.dispatch.constant_gradients import with_history, with_history_below
 from tapegrad.dispatch.fitting import fitted_edges, fitting
 from tapegrad.dispatch.levels import gradients_below
+from tapegrad.dispatch.packing import EverythingSavedError
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.saved import (
     DETACHED,
@@ -50,6 +51,8 @@ class OperatorNode(Node):
     saved: tuple | Saves | Position | None
     versions: tuple[int, ...]
     """Those at which inputs were saved; there only if one of them had been written to before."""
+    inputs: tuple
+    """The inputs that can be differentiated, of a lifted call whose gradients have a history to them all the same."""
     _numbers: dict[int, Any]
 
     @property
@@ -253,10 +256,25 @@ class OperatorNode(Node):
     def save_inputs(self, inputs: tuple) -> None:
         """Keep inputs for backward with the hooks that are in force; called where there are some, before the kernel."""
         self.own_hooks()  # an unpack hook may register the node's first hook while it runs
-        self.saved = Saves([SavedTensor.of(x, gradient_edge(x)) if isinstance(x, Tensor) else x for x in inputs])
+        writing = thread.writing
+        if writing is not None:
+            writing.pack()
+        try:
+            self.saved = Saves([SavedTensor.of(x, gradient_edge(x)) if isinstance(x, Tensor) else x for x in inputs])
+        except EverythingSavedError as error:
+            if writing is None or not writing.saves_results:
+                raise
+            self.saved, writing.error = Saves(), error
 
     def save_outputs(self, outputs: tuple) -> None:
         """Keep outputs too; called after ``save_inputs``, when there are outputs."""
+        if thread.writing is None:
+            self.pack_outputs(outputs)
+        else:
+            thread.writing.keep(self, outputs)
+
+    def pack_outputs(self, outputs: tuple) -> None:
+        """``save_outputs``, now."""
         self.saved.extend(SavedTensor.of(out, None, is_output=True) for out in outputs)  # type: ignore[union-attr]
 
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
@@ -267,7 +285,8 @@ class OperatorNode(Node):
         if all(grad is None for grad in grads):
             return (None,) * len(plan.needed)
         if plan.level or thread.modes.level:
-            return gradients_below(plan, grads, saved, plan.wanted(needed))
+            found = gradients_below(plan, grads, saved, plan.wanted(needed))
+            return with_history_below(self, found) if plan.level and plan.op.again and thread.modes.grad else found
         found = plan.gradients(grads, saved, plan.wanted(needed))
         return with_history(self, found) if plan.op.again and thread.modes.grad else found
 

@@ -9,6 +9,7 @@ arguments, expressions of these for settings that follow from them, ``m0``, ... 
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable, Sequence
 from itertools import combinations
@@ -127,11 +128,12 @@ def symbols_in(pattern: Pattern) -> list[str]:
 
 def reader(
     pattern: Pattern, names: Sequence[str], order: Sequence[str] = (), uniform: bool = False,
-    special: Sequence[float] = (),
+    special: Sequence[float] = (), also: Sequence[str] = (),
 ) -> Callable:  # fmt: skip
     """The function that reads symbols and floats off numbers: None, if they don't fit the pattern.
 
-    ``uniform``: lengths of arguments may be one, and the same as others. ``special``: what floats may not be.
+    ``uniform``: lengths of arguments may be one, and the same as others. ``special``: what floats may not be. ``also``:
+    what else has to be so, as Python says it.
     """
     arguments = [f"x{place}" for place in range(len(pattern))]
     firsts = {name: arguments[pattern.index(name)] for name in names}
@@ -151,9 +153,9 @@ def reader(
     return defined([
         f"def read({', '.join(arguments)}):",
         *(f"    {name} = {first}" for name, first in firsts.items()),
-        f"    fits = {' and '.join([*fits, *order])}",
+        f"    fits = {' and '.join([*fits, *order, *also])}",
         f"    return ({''.join(f'{name}, ' for name in names)}) if {fitting} else None",
-    ], "read", {})  # fmt: skip
+    ], "read", {"floordiv": operator.floordiv, "mod": operator.mod} if also else {})  # fmt: skip
 
 
 def names_in(expression: str) -> list[str]:

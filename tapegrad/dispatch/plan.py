@@ -39,6 +39,7 @@ class Plan:
         modes: what is switched on.
         node_class_of: gives the class of the nodes that calls make; None if the plan is for something else.
         applier: what a node does until its first use has written what it does from then on.
+        fit: the structure that the call fits, if that is known.
 
     Attributes:
         given: the settings that were given, where ``settings`` are all.
@@ -73,12 +74,13 @@ class Plan:
     def __init__(
         self, op: Any, specs: tuple, settings: dict, modes: Modes,
         node_class_of: Callable[[Plan], type[Node]] | None = None, applier: Callable | None = None,
+        fit: Fit | None = None,
     ) -> None:  # fmt: skip
         refuse_forked()
         self.op, self.specs, self.settings, self.modes = op, specs, {**op.defaults, **settings}, modes
         if not op.moves:
             check_devices(specs)
-        self._kernels: Kernels | None = Kernels.of(op, specs, settings)
+        self._kernels: Kernels | None = Kernels.of(op, specs, settings, fit)
         self.given = settings
         self.single, outputs = self.kernels.single, self.kernels.outputs
         if op.shows:
@@ -329,7 +331,7 @@ class Plan:
         fit = self.fit
         known: Any = None
         if fit is None and has_structure(self.specs):  # perhaps there is one by now
-            fit = Sought.of(self.op, self.specs, self.given).known()
+            fit = Sought.of(self.op, self.specs, self.given).known(self.op, self.specs, self.given)
         call = "backward", self.op, self.specs, self.given, self.needed, wanted, defined
         if fit is not None:
             known = Rather(partial(fit.backward, self, wanted, defined), *call)

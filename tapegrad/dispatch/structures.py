@@ -25,6 +25,21 @@ gradient of ``glu``; products of prefixes and ``recurrence`` (an associative sca
 transforms, pixel shuffles and ``ctc_loss``; factorizations of matrices with what is made of them; and at each number
 ``diagonal`` (the offset) and ``var`` (the correction). How many results ``split`` and ``unbind`` have follows from the
 lengths, so that these have none, but on the host need none: Note [Many pieces] in ``pieces.py``.
+
+Note [Shipped structures]
+The first call of an operator has none before it to be compared with. But what a structure says is the same in each
+process of one version. So ``python -m tapegrad.shipping``, which is run before the package is built, makes calls of all
+kinds at several lengths, and writes the structures that they leave, with the backward kernels that were asked of them,
+into a file that comes with the package. A family that is new looks there, by the name of the operator, what is no
+number of specs and settings, and which numbers are equal; what it finds are functions that read the numbers off a call,
+as ``Structure.read`` does. One that fits leads to a structure, of which nothing is traced.
+
+They are for small calls only, of arguments and results of at most ``SMALL`` elements: of larger ones it matters what
+XLA would take, which is guessed from the lengths that a structure was made at. What computes other bits for known
+lengths is left out: contractions of three operands, whose order follows from them, and exponents that are symbols.
+
+The file says by which versions of Python, NumPy, jax and this package it was written, and from which sources; where any
+of them is another, it is as if there were none. Nothing of it is executed whose digest is another than the table's.
 """
 
 from __future__ import annotations
@@ -37,11 +52,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.dispatch.keys import place_of
+from tapegrad.dispatch.keys import AXES, place_of, shipped_family
 from tapegrad.dispatch.patterns import Pattern, aligned, names_in, order_of, pattern_of, reader, symbols_in
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host_tier.writer import evaluated, symbolic
-from tapegrad.execution.keeping import KeptEntry
+from tapegrad.execution.keeping import KeptEntry, ShippedEntry
 from tapegrad.execution.symbolic import GeneralTrace, general, let_frames_go, shapes_for, symbols, traced
 from tapegrad.execution.tiering import HostFunction
 from tapegrad.tensor.spec import Size, Spec
@@ -54,9 +69,6 @@ MOST_EXAMPLES = 4
 
 SPECIAL: ContextVar[tuple[float, ...] | None] = ContextVar("special", default=None)
 """The ``special`` numbers of the operator that is traced with floats in place of settings; None elsewhere."""
-
-AXES = frozenset(("axis", "axes", "axis0", "axis1", "axis2"))
-"""The names of settings that say which dimensions are meant."""
 
 NUMBER = object()
 """Stands for a number in the skeleton of a call."""
@@ -114,17 +126,17 @@ class Sought(NamedTuple):
         key = skeleton_of(specs, settings, numbers)
         family = op.families.recent.get(key) or op.families.get(key)
         if family is None:
-            family = op.families.keep(key, Family())
+            family = op.families.keep(key, Family(shipped_family(op, specs, settings)))
         return cls(family, tuple(numbers))
 
-    def known(self) -> Fit | None:
-        """The structure that the call fits, if there is one already."""
-        numbers = self.numbers
-        for structure in self.family.structures:
+    def known(self, op: Any, specs: tuple, settings: dict) -> Fit | None:
+        """The structure that the call fits, if there is one already, or comes with the package."""
+        numbers, family = self.numbers, self.family
+        for structure in family.structures:
             found = structure.read(*numbers)
             if found is not None:
                 return Fit(structure, found)
-        return None
+        return None if family.named is None else family.shipped(op, specs, settings, numbers)
 
     def made(self, op: Any, specs: tuple, settings: dict) -> Fit | None:
         """The structure that the call fits, made now, if a call before gives reason to. It is asked only once."""
@@ -157,6 +169,18 @@ def settings_skeleton(settings: dict, numbers: list[Any]) -> list[Any]:
     return key
 
 
+def outlined_numbers(numbers: Sequence[Any], uniform: bool) -> tuple:
+    """Which numbers are equal, where that matters: what fits one pattern has this in common.
+
+    >>> outlined_numbers((4, 5, 1, 4, 0.5), False)
+    (2, 3, 1, 2, 'p')
+    """
+    first: dict[Any, int] = {0: 0, 1: 1}
+    if uniform:
+        return ()
+    return tuple(["p" if type(number) is float else first.setdefault(number, len(first)) for number in numbers])
+
+
 def skeleton(value: Any, numbers: list[Any]) -> Any:
     """A nested tuple without its numbers, which are appended to a list."""
     kind = type(value)
@@ -179,6 +203,8 @@ def _filled(value: Any, numbers: Iterator[Any]) -> Any:
     if not isinstance(value, tuple):
         return value
     items = [_filled(item, numbers) for item in value]
+    if kind is Size:
+        return Size.of(items)
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
@@ -203,14 +229,37 @@ def symbolic_spec(spec: Spec, shape: Sequence[Any]) -> Spec:
 
 
 class Family:
-    """Calls of one operator that differ in numbers alone: some examples, and the structures that were found."""
+    """Calls of one operator that differ in numbers alone: some examples, and the structures that were found.
 
-    __slots__ = ("examples", "structures", "tried")
+    Attributes:
+        named: under what name what comes with the package is found; None if nothing does.
+        asked: what was found there, by which numbers are equal.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("examples", "structures", "tried", "named", "asked")
+
+    def __init__(self, named: str | None) -> None:
         self.examples: list[Pattern] = []
         self.structures: list[Structure] = []
         self.tried: set[tuple] = set()
+        self.named = named
+        self.asked: dict[tuple, list] = {}
+
+    def shipped(self, op: Any, specs: tuple, settings: dict, numbers: Pattern) -> Fit | None:
+        """The structure that some numbers fit, if it comes with the package."""
+        outline = outlined_numbers(numbers, op.uniform)
+        readers = self.asked.get(outline)
+        if readers is None:
+            assert self.named is not None
+            place = ShippedEntry(self.named, outline)
+            readers = self.asked[outline] = [(place, *one) for one in place("readers") or ()]
+        for place, index, read in readers:
+            found = read(*numbers)
+            if found is not None:
+                structure = Structure.shipped(op, specs, settings, read, place, index)
+                self.structures.append(structure)
+                return Fit(structure, found)
+        return None
 
     def fit(self, op: Any, specs: tuple, settings: dict, numbers: Pattern) -> Fit | None:
         """The structure that some numbers fit, made now if a call before gives reason to."""
@@ -246,7 +295,8 @@ class Family:
 
     @property
     def _is_full(self) -> bool:
-        return len(self.structures) >= MOST_STRUCTURES or len(self.tried) >= MOST_TRIED
+        made = sum([structure.place is None for structure in self.structures])
+        return made >= MOST_STRUCTURES or len(self.tried) >= MOST_TRIED
 
     def _made(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: list[str]) -> Structure | None:
         """The structure of a pattern; if need be for lengths in this order only. None if jax can't trace it."""
@@ -309,7 +359,11 @@ class Structure:
         wide: whether a 64-bit type is involved; None as long as nobody has asked.
         was_traced: whether it was made by a trace, in this process.
         moulds: what plans have in common. See Note [Moulds] in ``moulds.py``.
+        place: where it is kept, if it comes with the package, and its ``index`` there.
     """
+
+    place: ShippedEntry | None = None
+    index = 0
 
     def __init__(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: Sequence[str] = ()) -> None:
         numbers: list[Any] = []
@@ -318,15 +372,12 @@ class Structure:
         self.read = reader(pattern, self.names, order, op.uniform, op.special)
         lengths = [name for name in self.names if name[0] != "p"]
         constraints = [*(f"{name} >= 2" for name in lengths), *order]
-        self._op, self._pattern, self._given = op, pattern, (specs, settings)
-        self._constraints = lengths, constraints
+        self._begin(op, specs, settings)
+        self._pattern, self._constraints = pattern, (lengths, constraints)
         self._floats = [name for name in self.names if name[0] == "p"]
-        self._backwards: dict[tuple, GeneralTrace | None] = {}
         self._passing: dict[tuple[bool, ...], bool] = {}
         self._first = self.read(*numbers)
         self._order = tuple(order)
-        self.moulds: dict[tuple, Any] = {}
-        self.wide: bool | None = None
         outline = self._outline()
         self.single, self._shapes, self.forward = outline.single, outline.shapes, outline.forward
         self.dtypes = [from_numpy(dtype) for dtype in outline.dtypes]
@@ -336,6 +387,32 @@ class Structure:
         ranks = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
         self.always = all(isinstance(number, int) for number in pattern[:ranks])
         self.count = max(sum(map(math.prod, self.outputs(*self._first))), 1)
+
+    def _begin(self, op: Any, specs: tuple, settings: dict) -> None:
+        self._op, self._given = op, (specs, settings)
+        self._backwards: dict[tuple, GeneralTrace | None] = {}
+        self.moulds: dict[tuple, Any] = {}
+        self.wide: bool | None = None
+
+    @classmethod
+    def shipped(
+        cls, op: Any, specs: tuple, settings: dict, read: Callable, place: ShippedEntry, index: int
+    ) -> Structure:
+        """The one that comes with the package, for these calls."""
+        made = object.__new__(cls)
+        made._begin(op, specs, settings)
+        made.read, made.place, made.index, made.was_traced = read, place, index, False
+        vars(made).update(zip(SHIPPED, place(index), strict=True))
+        made.dtypes = list(map(from_numpy, made.dtypes))
+        return made
+
+    @property
+    def as_shipped(self) -> tuple:
+        """What is kept of it, for ``shipped``."""
+        dtypes = [dtype.numpy for dtype in self.dtypes]
+        assert self.forward is not None
+        self.outputs = self.forward.shapes
+        return tuple([dtypes if name == "dtypes" else getattr(self, name) for name in SHIPPED])
 
     @cached_property
     def _symbols(self) -> dict[str, Any]:
@@ -461,6 +538,11 @@ class Structure:
         """As ``Fit.backward``, for all numbers."""
         key = (plan.needed, wanted, given)
         if key not in self._backwards:
+            if self.place is not None:
+                found = self.place((self.index, *key))
+                if found is not None:
+                    self._backwards[key] = found[0]
+                    return found[0]
             place = self._place("structure backward", *key)
             known = None if place is None else place()
             self._backwards[key] = known[0] if known is not None else self._kept_backward(place, plan, wanted, given)
@@ -493,6 +575,12 @@ class Structure:
         saved = [_example(self.specs[i]) for i in plan.saved_inputs] + [outputs[i] for i in plan.saved_outputs]
         return self._written(*self._traced(make, [*grads, *saved]))
 
+
+SHIPPED = (
+    "names", "single", "dtypes", "outputs", "forward", "wide", "moving", "always", "count",
+    "_shapes", "_pattern", "_constraints", "_floats", "_passing", "_first", "_order",
+)  # fmt: skip
+"""What is kept of a structure that comes with the package."""
 
 REFUSED, WRONG = "refused", "wrong"
 """What is kept of a structure that can't be traced: by jax, and for an error of the operator's own."""

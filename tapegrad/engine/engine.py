@@ -24,7 +24,7 @@ from tapegrad.engine.graph_task import WHOLLY_NEEDED, GraphTask, InputBuffer
 from tapegrad.engine.threads import NESTED_PER_THREAD, EngineThread, report, run_on_stand_in
 from tapegrad.engine.turns import turns_of
 from tapegrad.engine.workers import WorkersRun
-from tapegrad.tape.hooks import NodeHooks
+from tapegrad.tape.hooks import HookDict, NodeHooks
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, name_of
 
@@ -53,6 +53,16 @@ def wrong_number(node: Node | None, grads: Sequence) -> str:
     """The message for a node that did not return as many gradients as it has edges."""
     assert node is not None
     return f"{name_of(node)} returned {len(grads)} gradients, but it has {len(node.next_edges)} edges"
+
+
+def _run_pre_hooks(hooks: HookDict, currency: Currency, buffer: list) -> list:
+    """What arrives at a node after its own hooks have seen it. They keep nothing of it when it runs."""
+    given = currency.to_hooks(buffer)
+    for hook in tuple(hooks.values()):
+        returned = hook(given)
+        buffer[:] = currency.from_hooks(given, returned, hook)
+        given = given if returned is None else returned
+    return buffer
 
 
 def always() -> bool:
@@ -301,9 +311,9 @@ class Engine:
     def _tensor_hooks(task: GraphTask, hooks: NodeHooks, buffer: list) -> list:
         """Hooks of the node's output tensors, then ``retain_grad``. Where no gradient has arrived hooks get None.
 
-        The hooks of one tensor see the same object, so that one sees what another did to it in place.
+        The hooks of one tensor see the same object, so that one sees what another did to it in place. What they give
+        takes the place of what has arrived.
         """
-        buffer = list(buffer)
         currency = task.currency
         for output_nr, tensor_hooks in tuple(hooks.tensor_pre):
             given = None if buffer[output_nr] is None else currency.to_hook(buffer[output_nr])
@@ -324,11 +334,7 @@ class Engine:
         hooks, currency = node.hook_slots, task.currency
         assert hooks is not None
         if hooks.pre:
-            given = currency.to_hooks(buffer)
-            for hook in tuple(hooks.pre.values()):
-                returned = hook(given)
-                buffer = currency.from_hooks(given, returned, hook)
-                given = given if returned is None else returned
+            buffer = _run_pre_hooks(hooks.pre, currency, buffer)
         had_post = bool(hooks.post)
         grads = currency.run(node, buffer, needed)
         if hooks.post:

@@ -22,7 +22,7 @@ from tapegrad.caches import tabulated
 from tapegrad.execution.dtypes import dtype, get_default_dtype
 from tapegrad.execution.host_tier.writer import along_rows
 from tapegrad.tape import kept
-from tapegrad.tape.sources import WRITTEN, code_in
+from tapegrad.tape.sources import WRITTEN
 
 
 class Pickler(pickle.Pickler):
@@ -65,7 +65,7 @@ def names_in(code: Any) -> set[str]:
 
 def function_of(code: bytes, names: dict[str, Any]) -> Callable:
     """A function that was written, with its names."""
-    return FunctionType(code_in(code), names)
+    return FunctionType(marshal.loads(code), names)
 
 
 WIDEST = 1 << 20
@@ -139,6 +139,23 @@ def said(value: Any) -> str:
     raise Unkept
 
 
+def outlined(value: Any) -> str:
+    """A setting without its numbers, as a text.
+
+    Raises:
+        Unkept: there is none.
+
+    >>> outlined((1, 0.5, "same"))
+    "tuple(int, float, 'same', )"
+    """
+    kind = type(value)
+    if kind is int or kind is float:
+        return kind.__name__
+    if isinstance(value, tuple):
+        return f"{kind.__qualname__}({''.join([f'{outlined(item)}, ' for item in value])})"
+    return said(value)
+
+
 def circumstances() -> str:
     """What else decides how a kernel is traced."""
     return _said_of(get_default_dtype(), *_configured(jax.config))
@@ -153,6 +170,27 @@ _configured = attrgetter(
 @tabulated(64)
 def _said_of(*values: Any) -> str:
     return repr(values)
+
+
+class ShippedEntry:
+    """What comes with the package for some calls: parts, each of which is read when it is asked for.
+
+    Attributes:
+        key: the digest of what it follows from.
+        parts: what was written, by name; empty if there is nothing.
+    """
+
+    __slots__ = ("key", "parts")
+
+    def __init__(self, family: str, outline: tuple) -> None:
+        self.key = kept.digest(f"{family}\n{outline}".encode())
+        found = kept.shipped.find(self.key)
+        self.parts: dict[Any, bytes] = {} if found is None else marshal.loads(found)
+
+    def __call__(self, part: Any) -> Any:
+        """What is kept there of a part; None if nothing is."""
+        data = self.parts.get(part)
+        return None if data is None else of_bytes(data)
 
 
 class KeptEntry:

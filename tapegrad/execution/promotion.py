@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
+from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import (
     BOOL,
     COMPLEX,
@@ -92,6 +93,12 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     """
     source = require_dtype(from_, "can_cast", "from_", 1)
     return source.category <= require_dtype(to, "can_cast", "to", 2).category
+
+
+def warn_of_cast(from_: dtype, to: dtype | None) -> None:
+    """Warn, once, of complex numbers that become real ones; None: they stay what they are."""
+    if to is not None and from_.category == COMPLEX and to.category in (INTEGRAL, FLOATING):
+        warn_once("Casting complex values to real discards the imaginary part", stacklevel=5)
 
 
 def inferred_dtype(python_type: type) -> dtype:

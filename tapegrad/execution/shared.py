@@ -25,10 +25,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
+from tapegrad.caches import tabulated
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.symbolic import GeneralTrace
 from tapegrad.execution.tiering import (
@@ -41,7 +43,7 @@ from tapegrad.execution.tiering import (
     separated,
     settings,
 )
-from tapegrad.tape.sources import defined
+from tapegrad.tape.sources import code_of, function_of
 
 asarray = np.asarray
 
@@ -75,7 +77,8 @@ class SharedKernel:
         self._places = [names.index(name) for name in general.free]
         self._floats = [place for place, name in enumerate(names) if name[0] == "p"]
         self.key_names = [f"k{i}" for i in range(checked + len(self._places) + len(self._floats))]
-        self.run = defined(shared_lines(examples, self.key_names, checked, self.counts), "run", {
+        kinds = tuple([one if isinstance(one, type) else None for one in examples])
+        self.run = function_of(_shared_code(kinds, len(self.key_names), checked, self.counts), "run", {
             "quietly": self.quietly, "body": general.body, "array": np.array, "asarray": asarray,
             "is_concrete": is_concrete,
             **{f"dtype{i}": dtype for i, dtype in enumerate(general.dtypes)},
@@ -176,6 +179,12 @@ class FloatKernel:
 
 
 Shared = SharedKernel | FloatKernel
+
+
+@tabulated(1 << 10)
+def _shared_code(kinds: tuple, keys: int, checked: int, counts: bool) -> CodeType:
+    """The code of a shared entry for arguments of these types, None for arrays."""
+    return code_of("\n".join(shared_lines(kinds, [f"k{i}" for i in range(keys)], checked, counts)))
 
 
 def shared_lines(examples: Sequence[Any], keys: Sequence[str], checked: int, counts: bool = False) -> list[str]:

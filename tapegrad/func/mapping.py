@@ -10,9 +10,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.viewing import view_of
 from tapegrad.dispatch.levels import lift, lower
 from tapegrad.functions.joining import cat
-from tapegrad.functions.shape import movedim
+from tapegrad.functions.shape import permuted
+from tapegrad.ops.kinds import broadcast_to
 from tapegrad.tensor.lifted import Level
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import TreeSpec, broadcast_prefix, flatten, unflatten
@@ -100,7 +103,7 @@ def batched_inputs(in_dims: Any, args: tuple, func: Callable) -> tuple[int, list
             f"{flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     dims = [checked_dim(leaf, dim, where) for leaf, dim in zip(leaves, dims, strict=True)]
-    sizes = [leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
+    sizes = [leaf.size(dim) for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if any(size != sizes[0] for size in sizes):
@@ -129,14 +132,15 @@ def checked_dim(leaf: Any, dim: Any, where: str) -> int | None:
             f"{where}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {leaf.dim()} so "
             f"expected in_dim to satisfy -{leaf.dim()} <= in_dim < {leaf.dim()}."
         )
-    return dim % leaf.dim()
+    return dim % leaf.dim() if dim < 0 else dim
 
 
 def mapped(
     func: Callable, size: int, dims: list, leaves: list, spec: TreeSpec, out_dims: Any, randomness: str, kwargs: dict
 ) -> Any:
     """Run a function on all examples at once."""
-    fronts = [leaf if dim in (None, 0) else movedim(leaf, dim, 0) for leaf, dim in zip(leaves, dims, strict=True)]
+    fronts = [leaf if dim in (None, 0) else _moved(leaf, dim, 0) for leaf, dim in zip(leaves, dims, strict=True)]
+    ndims = [None if dim is None else len(leaf._spec.shape) for leaf, dim in zip(leaves, dims, strict=True)]
     with Level(size, randomness) as level:
         inputs = [
             leaf if dim is None else lift(front, level, batched=True, placed=(leaf, dim) if dim else None)
@@ -145,7 +149,8 @@ def mapped(
         output = func(*unflatten(inputs, spec), **kwargs)
         results, structure = flatten(output)
         places = dims_out(out_dims, output, structure, func)
-        own = {id(x): (leaf, dim) for x, leaf, dim in zip(inputs, leaves, dims, strict=True) if dim is not None}
+        found = zip(inputs, leaves, dims, ndims, strict=True)
+        own = {id(x): (leaf, dim) for x, leaf, dim, ndim in found if dim is not None and len(leaf._spec.shape) == ndim}
         outside = [
             own[id(item)][0] if came_as_it_goes(own.get(id(item)), place) else taken_out(item, level, place, func)
             for item, place in zip(results, places, strict=True)
@@ -157,8 +162,15 @@ def came_as_it_goes(found: tuple[Tensor, int] | None, place: int | None) -> bool
     """Whether an output is one of the inputs, with the dimension of the examples in the same place: then it is that."""
     if found is None or place is None:
         return False
-    leaf, dim = found
-    return -leaf.dim() <= place < leaf.dim() and place % leaf.dim() == dim
+    dims = len(found[0]._spec.shape)
+    return -dims <= place < dims and place % dims == found[1]
+
+
+def _moved(tensor: Tensor, source: int, place: int) -> Tensor:
+    """A tensor with a dimension in another place. Neither classes nor modes are asked, as PyTorch does it in C++."""
+    axes = [*range(len(tensor._spec.shape))]
+    axes.insert(wrap_dim(place, len(axes)), axes.pop(source))
+    return permuted(tensor, axes)
 
 
 def dims_out(out_dims: Any, output: Any, spec: TreeSpec, func: Callable) -> list:
@@ -195,8 +207,8 @@ def taken_out(item: Any, level: Level, place: int | None, func: Callable) -> Any
     tensor, batched = lower(item, level)
     with level.outside():
         if not batched:
-            return tensor.expand((level.size, *tensor.shape))  # type: ignore[arg-type]
-        return tensor if place in (0, -tensor.dim()) else movedim(tensor, 0, place)
+            return view_of(tensor, broadcast_to, shape=(level.size, *tensor._spec.shape))
+        return tensor if place in (0, -len(tensor._spec.shape)) else _moved(tensor, 0, place)
 
 
 def chunks_of(size: int, dims: list, leaves: list, chunk: int) -> Any:

@@ -14,6 +14,7 @@ from tapegrad.bindings.layouts import in_row_major_order
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.bindings.scalars import computed_with, converted
+from tapegrad.dispatch.packing import while_writing
 from tapegrad.execution.dtypes import BOOL, COMPLEX, INTEGRAL, finfo, float64, int64
 from tapegrad.functions.random import rand_like
 from tapegrad.functions.shape import reshaped
@@ -29,14 +30,19 @@ def _floating_only(input: Tensor, kernel: str) -> None:
 
 
 def _apply(
-    input: Tensor, inplace: bool, function: Callable[..., Tensor], *args: Any, node: str = "", **settings: Any
-) -> Tensor:
-    """The function of the tensor; ``inplace``, the tensor becomes that, with another ``node`` if one is named."""
+    input: Tensor, inplace: bool, function: Callable[..., Tensor], *args: Any, node: str = "", saved: bool = False,
+    **settings: Any,
+) -> Tensor:  # fmt: skip
+    """The function of the tensor; ``inplace``, the tensor becomes that, with another ``node`` if one is named.
+
+    ``saved``: PyTorch's node saves the result.
+    """
     if not inplace:
         return function(input, *args, **settings)
     refuse_in_place(input, overlapping=function is activations.threshold)
-    result = function(before_write(input), *args, **settings)
-    return become(input, renamed(result, node) if node else result)
+    with while_writing(saved):
+        result = function(before_write(input), *args, **settings)
+        return become(input, renamed(result, node) if node else result)
 
 
 # -- piecewise linear --------------------------------------------------------------------------------------------------
@@ -182,7 +188,7 @@ def _rrelu(input: Tensor, inplace: bool, lower: Any, upper: Any, training: bool,
             slopes = rand_like(x, generator=generator) * (upper - lower) + lower
         return renamed(activations.prelu(x, slopes), "RreluWithNoiseBackward0")
 
-    return _apply(input, inplace, computed, node="RreluWithNoiseBackward1")
+    return _apply(input, inplace, computed, node="RreluWithNoiseBackward1", saved=True)
 
 
 @public("torch", "Tensor", "nn.functional", native=True)
@@ -461,7 +467,9 @@ def _declare_variant(name: str, *homes: str) -> None:
     public("nn.functional", *homes, native=True)(variant)
 
 
-for _name in ("relu", "leaky_relu"):
-    _declare_variant(_name)
-for _name in ("threshold", "selu", "celu"):
+_declare_variant("leaky_relu")
+for _name in ("relu", "threshold", "selu", "celu"):
     _declare_variant(_name, "torch")
+
+NAMESPACES["nn.functional"]["threshold"].__name__ = "_threshold"  # as classes and modes that are handed it know it
+NAMESPACES["nn.functional"]["_threshold"] = NAMESPACES["nn.functional"]["threshold"]

@@ -233,7 +233,8 @@ _operator("or", _bitwise(comparison.bitwise_or, "bitwise_or_cpu", FLOATING, COMP
 _operator("xor", _bitwise(comparison.bitwise_xor, "bitwise_xor_cpu", FLOATING, COMPLEX))
 _operator("lshift", _bitwise(comparison.bitwise_left_shift, "lshift_cpu", BOOL, FLOATING, COMPLEX))
 _operator("rshift", _bitwise(comparison.bitwise_right_shift, "rshift_cpu", BOOL, FLOATING, COMPLEX))
-declare(unary(comparison.bitwise_not, dict.fromkeys((FLOATING, COMPLEX), "bitwise_not_cpu")), out=Out(FOUND))
+_NOT = unary(comparison.bitwise_not, dict.fromkeys((FLOATING, COMPLEX), "bitwise_not_cpu"))
+declare(_NOT, out=Out(FOUND, history="none"))
 
 
 def _divisors(op: Operator, kernel: str) -> None:

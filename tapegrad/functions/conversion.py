@@ -12,12 +12,13 @@ from tapegrad.bindings.factory import named_device, named_dtype, no_overload
 from tapegrad.bindings.layouts import checked_format, copy_strides, laid_out, suggested_format
 from tapegrad.bindings.registry import public
 from tapegrad.dispatch.accumulation import gradient_edge
-from tapegrad.errors import message, warn_once
+from tapegrad.errors import message
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META
 from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
 from tapegrad.execution.host import to_host, transfer
+from tapegrad.execution.promotion import warn_of_cast
 from tapegrad.execution.rows import inverse, memory_order
 from tapegrad.execution.windows import CONJUGATED
 from tapegrad.functions.construction import from_numpy, warn_scalar_requires_grad
@@ -77,18 +78,12 @@ def converted_to(
     if d is tensor.dtype and not moves and not copy:
         return tensor
     if d is not tensor.dtype and tensor.dtype.category >= FLOATING and d.category == INTEGRAL:
-        _warn_of_complex(tensor)
+        warn_of_cast(tensor.dtype, d)
         tensor = truncate(tensor, dtype=d)
     elif d is not tensor.dtype or not moves:
-        if d.category == FLOATING:
-            _warn_of_complex(tensor)
+        warn_of_cast(tensor.dtype, d)
         tensor = cast(tensor, dtype=d)
     return _moved(tensor, on) if moves else tensor
-
-
-def _warn_of_complex(tensor: Tensor) -> None:
-    if tensor.dtype.is_complex:
-        warn_once("Casting complex values to real discards the imaginary part")
 
 
 _TO = (

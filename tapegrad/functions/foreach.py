@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tapegrad.bindings.registry import NAMESPACES, public
+from tapegrad.dispatch.levels import lower
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.dtypes import float64, int32
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.layout import memory_format as memory_format_class
 from tapegrad.tensor.tensor import Tensor
 
@@ -48,8 +50,22 @@ def _new(method: str, tensors: Sequence[Tensor], *operands: Any, **options: Any)
 def _written(method: str, tensors: Sequence[Tensor], *operands: Any, **options: Any) -> list[Tensor]:
     """The tensors, after a method has written to each."""
     for tensor, *own in _columns(tensors, *operands):
-        getattr(tensor, f"{method}_")(*own, **options)
+        _write(tensor, f"{method}_", own, options)
     return list(tensors)
+
+
+def _write(tensor: Tensor, method: str, operands: Sequence[Any], options: dict[str, Any]) -> None:
+    """Let a method write to a tensor; to one that a transform has captured, that differentiates, one level further out.
+
+    PyTorch refuses other writes to those, but does not look into lists.
+    """
+    level = thread.levels[-1] if thread.levels else None
+    if level is None or level.leaves_out or tensor._spec.level == level.depth:
+        getattr(tensor, method)(*operands, **options)
+        return
+    given = [lower(one, level)[0] if isinstance(one, Tensor) else one for one in operands]
+    with level.outside():
+        _write(tensor, method, given, options)
 
 
 def _declare(name: str, family: Callable[[str, Callable], Callable]) -> None:

@@ -416,8 +416,8 @@ def index_reduce(
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     axis = wrap_dim(dim, input.ndim)
-    warn_once("index_reduce() is in beta and the API may change at any time.", stacklevel=4)
     _check_slices("index_reduce", input, index, source, axis)
+    warn_once("index_reduce() is in beta and the API may change at any time.", stacklevel=4)
     if input.dtype.category in ((BOOL, COMPLEX) if input.ndim < 2 else _NOT_REDUCED.get(reduce, ())):
         kernel = {"mean": "div_floor_cpu", "amax": "maximum_cpu", "amin": "minimum_cpu"}
         raise unsupported("index_func_" if input.ndim < 2 else kernel[reduce], input.dtype)

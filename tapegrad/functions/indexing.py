@@ -33,6 +33,7 @@ from tapegrad.execution.dtypes import INTEGRAL, float64, int32, int64, uint8
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
 from tapegrad.execution.late import Finding
+from tapegrad.execution.promotion import warn_of_cast
 from tapegrad.functions.joining import tensor_list
 from tapegrad.functions.shape import expanded, viewed
 from tapegrad.functions.slicing import is_whole, selected, slice_bounds, sliced
@@ -208,6 +209,8 @@ def _tensor_of(sequence: Any, of: Tensor) -> Tensor:
     array = np.array(sequence)
     if array.dtype == bool:
         return fresh(from_host(array, of.device), Spec.of(array.shape, bool_, of.device))
+    if array.dtype.kind == "O":
+        raise RuntimeError(f"Could not infer dtype of {type(array.flat[0]).__name__}")
     if array.dtype.kind not in "iuf":
         raise TypeError(f"new(): invalid data type '{array.dtype.type.__name__}'")
     return numbers(array, of)
@@ -222,10 +225,16 @@ def selection(x: Tensor, index: Any, writing: bool = False) -> Selection:
         raise IndexError(f"index {index} is out of bounds for dimension 0 with size 0" if index else _SCALAR_INDEXED)
     if x.ndim == 0 and isinstance(index, slice):
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    items = [simplified(item, x) for item in items_of(index)]
+    given, too_many = items_of(index), f"too many indices for tensor of dimension {x.ndim}"
+    try:
+        items = [simplified(item, x) for item in given]
+    except (IndexError, TypeError, RuntimeError):
+        if sum(map(_dimensions, given)) > x.ndim:  # PyTorch counts before it looks what they are
+            raise IndexError(too_many) from None
+        raise
     unused = x.ndim - (1 if type(index) is int else sum(map(_dimensions, items)))
     if unused < 0:
-        raise IndexError(f"too many indices for tensor of dimension {x.ndim}")
+        raise IndexError(too_many)
     result = Selection(x)
     for result.position, item in enumerate(items):
         if item is Ellipsis:
@@ -384,8 +393,10 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
         return
     direct = bool(chosen.steps) and can_write_part(self, value)
     part = self if direct or not chosen.steps else chosen.view()
-    if isinstance(value, Tensor) and value.shape != tuple(chosen.shape) and value.ndim:
-        value = _broadcast(value, chosen.shape, by_kernel=direct)
+    if isinstance(value, Tensor):
+        warn_of_cast(value.dtype, self.dtype)
+        if value.shape != tuple(chosen.shape) and value.ndim:
+            value = _broadcast(value, chosen.shape, by_kernel=direct)
     if direct:
         write_part(self, chosen.place(), value)
     else:

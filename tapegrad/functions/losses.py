@@ -11,12 +11,13 @@ from tapegrad.bindings.arguments import not_implemented
 from tapegrad.bindings.bounds import negative, not_in_unit_interval, outside, refuse_elements
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import public
+from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution.dtypes import BOOL, dtype, float32, float64, int64
 from tapegrad.execution.late import Finding
 from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions.arithmetic import BOOL_FROM_BOOL, check_subtraction
 from tapegrad.ops import arithmetic, losses, reductions, selection, softmax, special, unary
-from tapegrad.ops.checks import refuse_dtypes
+from tapegrad.ops.checks import cpp_name, refuse_dtypes
 from tapegrad.ops.comparison import eq, lt, ne
 from tapegrad.ops.kinds import broadcast_shapes, broadcast_to, cast, zeros_of
 from tapegrad.ops.shape import view
@@ -435,15 +436,27 @@ def gaussian_nll_loss(
         var = arithmetic.add(zeros_of(input, shape=tuple(input.shape), dtype=input.dtype), float(var))
     else:
         var = _variance_like(var, input)
+        if var.dtype.is_complex:
+            raise unsupported("lt_cpu", var.dtype)
         refuse_elements(var, negative, complaint=lambda _: ValueError("var has negative entry/entries"))
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
+    _refuse_floor(var, eps)
     var = losses.floored(var, eps)
+    check_subtraction(input, target)
     squares = unary.power(arithmetic.sub(input, target), exponent=2)
     values = arithmetic.mul(arithmetic.add(unary.log(var), arithmetic.div(squares, var)), 0.5)
     if full:
         values = arithmetic.add(values, 0.5 * math.log(2 * math.pi))
     return reduced(values, reduction)
+
+
+def _refuse_floor(var: Tensor, eps: float) -> None:
+    """Refuse a variance that can't be limited. Raises RuntimeError: PyTorch's message."""
+    result = result_dtype([(var.dtype, var.ndim), type(eps)])
+    if result.category > var.dtype.category:
+        names = result.scalar_name, cpp_name(var.dtype)
+        raise RuntimeError("result type {} can't be cast to the desired output type {}".format(*names))
 
 
 def _variance_like(var: Tensor, input: Tensor) -> Tensor:

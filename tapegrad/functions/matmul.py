@@ -632,11 +632,10 @@ def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor
             raise RuntimeError(
                 f"bilinear(): {name} size does not match weight size: got {operand.shape[-1]} but expected {length}"
             )
-    if not input1.dtype is input2.dtype is weight.dtype:
-        one, other, third = (cpp_name(tensor.dtype) for tensor in (input1, input2, weight))
-        raise RuntimeError(
-            f"All tensors must have the same dtype, got input1: {one}, input2: {other}, weight: {third}"
-        )
+    operands = {"input1": input1, "input2": input2, "weight": weight} | ({} if bias is None else {"bias": bias})
+    if any(operand.dtype is not input1.dtype for operand in operands.values()):
+        told = ", ".join(f"{name}: {cpp_name(operand.dtype)}" for name, operand in operands.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {told}")
     if bias is not None and bias.shape[0] != weight.shape[0]:
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"

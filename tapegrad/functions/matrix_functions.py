@@ -178,12 +178,12 @@ def cross(input: Tensor, other: Tensor, dim: Any = None) -> Tensor:
         RuntimeError: there is none; shapes or dtypes that don't fit.
     """
     if dim is None:
-        dim = next((axis for axis, length in enumerate(input.shape) if length == 3), None)
-        if dim is None:
-            raise RuntimeError("no dimension of size 3 in input")
         warn_once(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
             "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
             "in a future release."
         )
+        dim = next((axis for axis, length in enumerate(input.shape) if length == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
     return linalg_cross(input, other, dim=dim)

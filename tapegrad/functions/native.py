@@ -11,6 +11,7 @@ from tapegrad.bindings.generator import sampled
 from tapegrad.bindings.layouts import copy_strides, laid_out
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.windows import hashable, windows
+from tapegrad.dispatch.packing import while_writing
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import bool as boolean
 from tapegrad.execution.dtypes import dtype, uint8
@@ -55,10 +56,11 @@ def _batch_normalized(
         out = normalization.GIVEN[name](input, weight, bias, means, variances, eps=float(eps))
         return out, *(empty(0, dtype=input.dtype, device=input.device) for _ in range(2))
     arguments = (input, weight, bias, means, variances, float(momentum))
-    out, new_mean, new_var = normalization.TRAINED[name](*arguments, eps=float(eps))
-    for buffer, new in ((means, new_mean), (variances, new_var)):
-        if buffer is not None:
-            renew(buffer, new)
+    with while_writing(saves_results=True) as block:
+        out, new_mean, new_var = normalization.TRAINED[name](*arguments, eps=float(eps))
+        for buffer, new in ((means, new_mean), (variances, new_var)):
+            if buffer is not None and not block.replayed:
+                renew(buffer, new)
     found = _statistics(input, "channel", None, eps, (input.shape[1],))
     kind = next((one.dtype for one in (weight, bias, means, variances) if one is not None), input.dtype)
     return out, *(one if one.dtype is kind else cast(one, dtype=kind) for one in found)

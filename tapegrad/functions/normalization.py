@@ -9,6 +9,7 @@ from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.viewing import geometry_of
 from tapegrad.dispatch.levels import lower
+from tapegrad.dispatch.packing import while_writing
 from tapegrad.execution.dtypes import finfo, float32, float64, int64
 from tapegrad.functions.shape import reshaped
 from tapegrad.ops import arithmetic, normalization, reductions, resampling, unary
@@ -170,10 +171,11 @@ def _batch_norm_training(
     wrap_dim(1, input.ndim)
     check_statistics("native_batch_norm", input, running_mean, running_var, True)
     arguments = (input, weight, bias, running_mean, running_var, float(momentum))
-    out, new_mean, new_var = normalization.batch_norm(*arguments, eps=float(eps))
-    if running_mean is not None and running_var is not None:
-        renew(running_mean, new_mean)
-        renew(running_var, new_var)
+    with while_writing(saves_results=True) as block:
+        out, new_mean, new_var = normalization.batch_norm(*arguments, eps=float(eps))
+        if running_mean is not None and running_var is not None and not block.replayed:
+            renew(running_mean, new_mean)
+            renew(running_var, new_var)
     return out
 
 

@@ -197,7 +197,7 @@ def _of_singular_values(x: Tensor, ord: Any, rows: int, columns: int, keepdim: b
     return permuted(unsqueeze(result, -1), [places[axis] for axis in range(x.ndim)])
 
 
-@public("linalg", name="norm", out=Out(EXPECTED, history="copied"))
+@public("linalg", name="norm", out=Out("linalg.norm expected out tensor dtype {R} but got: {O}", history="copied"))
 def linalg_norm(
     input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
@@ -211,14 +211,14 @@ def linalg_norm(
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
     if ord is None:
         return vector_norm(input, 2, dims, keepdim, dtype=dtype)
-    if isinstance(ord, str):
-        if dims is not None and len(dims) == 1:
-            raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dims[0]}")
-        return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
     if dims is None and input.ndim not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
         )
+    if isinstance(ord, str):
+        if dims is not None and len(dims) == 1:
+            raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dims[0]}")
+        return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
     if input.ndim == 1 if dims is None else len(dims) == 1:
         return vector_norm(input, ord, dims, keepdim, dtype=dtype)
     return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)

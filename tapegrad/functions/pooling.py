@@ -303,6 +303,8 @@ def _avg_pool(
     divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
     name = f"avg_pool{dims}d"
+    if dims == 2:
+        input.size(-3)  # PyTorch looks at it before it counts them
     arguments = map(hashable, (kernel_size, stride, padding))
     counted = "padded" if count_include_pad else "inside"
     samplings = windows(name, dims, _shape(input), *arguments, 1, ceil_mode, counted, divisor_override)

@@ -14,6 +14,7 @@ from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import common_dtype
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype
+from tapegrad.execution.promotion import warn_of_cast
 from tapegrad.ops import arithmetic, comparison, reductions, selection, sorting
 from tapegrad.ops import shape as shape_ops
 from tapegrad.tape.modes import thread
@@ -74,7 +75,10 @@ def check_nonempty(name: str, input: Tensor, axes: Sequence[int], prefix: str = 
 
 
 def check_differentiable_dtype(input: Tensor, wanted: dtype | None) -> None:
-    """Refuse to sum what requires grad in a type that can't. Raises RuntimeError: PyTorch's message."""
+    """Refuse to sum what requires grad in a type that can't, and warn of complex numbers that become real.
+    Raises RuntimeError: PyTorch's message.
+    """
+    warn_of_cast(input.dtype, wanted)
     if wanted is not None and wanted.category < FLOATING and input._spec.requires_grad and thread.modes.grad:
         raise RuntimeError(f"Autograd not support dtype: {wanted.scalar_name}")
 
@@ -135,7 +139,10 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 
 
 def check_mean_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
-    """Refuse a mean of integers, or in integers. Raises RuntimeError: PyTorch's message."""
+    """Refuse a mean of integers, or in integers; warn of one of complex numbers in real ones.
+    Raises RuntimeError: PyTorch's message.
+    """
+    warn_of_cast(input.dtype, wanted)
     which, found = ("Input", input.dtype) if wanted is None else ("Optional", wanted)
     if found.category < FLOATING:
         raise RuntimeError(
@@ -562,7 +569,7 @@ def var_mean(
 
 def _median(name: str, input: Tensor, dim: Any, keepdim: Any) -> Any:
     if input.dtype.category == COMPLEX or input.dtype is dtypes.bool:
-        raise not_implemented("median_cpu", input.dtype)
+        raise not_implemented("median_cpu" if dim is UNSET else "median_out", input.dtype)
     if dim is UNSET:
         if keepdim is not UNSET:
             raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')

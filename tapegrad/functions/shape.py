@@ -445,8 +445,15 @@ def _matrix_adjoint(input: Tensor, name: str) -> Tensor:
     return _conjugated(_matrix_transpose(input, name))
 
 
+def _warn_of_number(name: str) -> None:
+    called = name.removeprefix("tensor.") if name.endswith("()") else f"T{name[1:]}"
+    hint = "This function is the identity in these cases" if name.endswith("T") else "Consider using x.conj()"
+    warn_once(f"{called} is deprecated on 0-D tensors. {hint}.", stacklevel=5)
+
+
 def _matrix_transpose(self: Tensor, name: str) -> Tensor:
     if self.ndim == 0:
+        _warn_of_number(name)
         return self
     if self.ndim == 1:
         raise RuntimeError(f"{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
@@ -455,7 +462,9 @@ def _matrix_transpose(self: Tensor, name: str) -> Tensor:
 
 def _transpose_all(self: Tensor) -> Tensor:
     """The tensor with its dimensions reversed."""
-    if self.ndim != 2:
+    if self.ndim == 0:
+        _warn_of_number("tensor.T")
+    elif self.ndim != 2:
         warn_once(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
             "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "

@@ -11,6 +11,7 @@ from tapegrad.bindings.declarations import EXPECTED, Out
 from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import FLOATING, dtype
+from tapegrad.execution.promotion import warn_of_cast
 from tapegrad.functions.creation import empty_like, zeros_like
 from tapegrad.functions.reductions import check_dtype, one_dim, several_dims
 from tapegrad.functions.unary import NEGATED_BOOL
@@ -24,6 +25,7 @@ def _softmax(name: str, operator: Callable, input: Tensor, dim: Any, wanted: dty
     axis = one_dim(name, dim, input.ndim)
     check_dtype(name, wanted)
     if wanted is not None and wanted is not input.dtype:
+        warn_of_cast(input.dtype, wanted)
         input = cast(input, dtype=wanted)
     if input.dtype.category != FLOATING:
         if not (input.numel() or input.dtype.is_complex):

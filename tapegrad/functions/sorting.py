@@ -141,7 +141,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     check_nonempty("kthvalue", input, (axis,))
     if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
-    if input.dtype is dtypes.bool or input.dtype.category == COMPLEX:
+    if (input.dtype is dtypes.bool and input.ndim) or input.dtype.category == COMPLEX:
         raise not_implemented("kthvalue_cpu", input.dtype)
     return return_types.kthvalue(sorting.kthvalue(input, k=int(k), axis=axis, keepdims=keepdim))
 

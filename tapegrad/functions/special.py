@@ -113,7 +113,9 @@ declare(unary(special.erfinv, {COMPLEX: "erfinv_vml_cpu"}), special=("erfinv",))
 declare(unary(special.lgamma, {COMPLEX: "lgamma_vml_cpu"}), special=("gammaln",))
 declare(unary(special.digamma, {COMPLEX: "digamma"}), special=("digamma", "psi"))
 declare(unary(special.i0, {COMPLEX: "i0_vml_cpu"}), special=("i0",))
-for _op in (special.entr, special.ndtri, special.log_ndtr, special.i0e, special.i1, special.i1e):
+for _op in (special.ndtri, special.log_ndtr):
+    declare_as_special(of_input(_op), _op)
+for _op in (special.entr, special.i0e, special.i1, special.i1e):
     public("special")(unary(_op, {COMPLEX: _op.name}))
 
 

@@ -107,7 +107,7 @@ declare(unary(ops.acosh), "arccosh", in_place=InPlace(node="AcoshBackward1"))
 declare(unary(ops.atanh), "arctanh", in_place=InPlace(node="AtanhBackward1"))
 declare(unary(ops.tanh))
 declare(unary(ops.sigmoid), special=("expit",))
-declare(unary(ops.angle))
+declare(unary(ops.angle), out=Out(rows="complex"))
 declare(unary(ops.sinc), special=("sinc",))
 
 
@@ -135,7 +135,10 @@ declare(unary(ops.floor, _whole("floor")), out=Out(FOUND))
 declare(unary(ops.ceil, _whole("ceil")), out=Out(FOUND))
 declare(unary(ops.trunc, _whole("trunc")), "fix", out=Out(FOUND))
 declare(unary(ops.frac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "frac_cpu")), out=Out(FOUND))
-declare(unary(ops.abs, {BOOL: "abs_cpu"}), "absolute", in_place=InPlace(check=_refuse_complex), out=Out(_not_of_abs))
+declare(
+    unary(ops.abs, {BOOL: "abs_cpu"}), "absolute", in_place=InPlace(check=_refuse_complex),
+    out=Out(_not_of_abs, rows="complex"),
+)  # fmt: skip
 declare(unary(ops.neg, {BOOL: (RuntimeError, NEGATED_BOOL)}), "negative", out=Out(FOUND))
 declare(unary(ops.sgn, {}), out=Out(FOUND))
 declare(unary(ops.sign, {COMPLEX: (NotImplementedError, COMPLEX_SIGN)}), out=Out(FOUND))
@@ -163,7 +166,17 @@ def round(input: Tensor, *, decimals: int = UNSET) -> Tensor:
     return ops.round_decimals(input, decimals=decimals)
 
 
-public("special", out=Out(FOUND, called="round"))(round)
+@public("special", name="round", out=Out(FOUND, called="round"))
+def special_round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """The nearest number with so many digits after the point, of two the one whose last digit is even.
+
+    Raises:
+        NotImplementedError: for booleans, integers and complex numbers.
+
+    >>> torch.special.round(torch.tensor([1.25, 2.5]), decimals=1)
+    tensor([1.2000, 2.5000])
+    """
+    return round(input, decimals=decimals)
 
 
 @public("torch", "Tensor")

@@ -31,6 +31,8 @@ def _canonical_mask(mask: Tensor | None, mask_name: _str, other_type: _dtype | N
     """A mask to be added: -inf where one of booleans is True, in ``target_type``. A warning, if another mask is there,"""
 def _none_or_dtype(input: Tensor | None) -> _dtype | None:
     """The dtype of ``input``, a mask; None for none."""
+def _threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = ...) -> Tensor:
+    """``input`` where above the threshold, ``value`` elsewhere. ``inplace`` writes it to ``input``."""
 def adaptive_avg_pool1d(input: Tensor, output_size: Sequence[_int] | _int) -> Tensor:
     """The mean of each of ``output_size`` windows of (nearly) equal length: floats (batch, channels, length)."""
 def adaptive_avg_pool2d(input: Tensor, output_size: _int | Sequence[_int]) -> Tensor:

@@ -98,7 +98,7 @@ def mul(x, y):
 @elementwise(
     x=lambda g, y: g / conj(y), y=lambda g, x, y: g * conj(-(x / y) / y), promote="float", aten=".Tensor",
     edge=("y", 0, "the divisor is 0: keep it away from 0"), spoilt="quotient", numbers_are_tensors=True,
-    wraps_numbers=True, rounds_once=("x",),
+    wraps_numbers=True, rounds_once=("x",), tangent_of_result=True,
 )  # fmt: skip
 def div(x, y):
     """``x / y``; integers are divided as floating numbers.

@@ -34,8 +34,8 @@ class Facts:
     """PyTorch's names of saved fields: for each our name, or how it is computed from the plan of the call, or what it
     always is."""
     again: str | tuple[str, ...] = ""
-    """Of gradients that depend on no input: ``"zeros"`` if theirs are zeros with a history; inputs to which they have a
-    history, but no gradients. See Note [Constant gradients]."""
+    """Of gradients that depend on no input: ``"zeros"`` if theirs are zeros with a history, ``"zeros, unmapped"`` if so
+    but at ``vmap``; inputs to which they have a history, but no gradients. See Note [Constant gradients]."""
     convention: Any = None
     """Where PyTorch's derivative and jax's differ: a ``Convention``, see Note [Two conventions]."""
     xla: str = ""
@@ -73,6 +73,8 @@ class Facts:
     """The inputs whose gradients PyTorch computes by one kernel each; True for all. See Note [Halves]."""
     shows: bool = False
     """Whether the result shows its input's memory in a shape that may have more elements."""
+    tangent_of_result: bool = False
+    """Whether PyTorch computes its tangent from the result, where the gradient of another input reads the first."""
     turns: tuple[str | int, ...] | Callable[..., tuple[str | int, ...]] = ()
     """The inputs, by name or position, in the order in which PyTorch's nodes give gradients to leaves, if not in that
     of the parameters; told by the specs of all if it depends on them. See Note [Turns]."""

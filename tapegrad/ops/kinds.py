@@ -25,7 +25,7 @@ from tapegrad.execution.flat import flat
 from tapegrad.ops.facts import OPTIONS
 from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.operator import Operator
-from tapegrad.tensor.geometry import Geometry, contiguous_strides, elementwise_strides
+from tapegrad.tensor.geometry import Geometry, contiguous_strides, elementwise_strides, preserved_strides
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import Tensor
 
@@ -114,7 +114,10 @@ class General(Operator):
         if rule is not None:
             given = Geometry(tuple(out.shape), contiguous_strides(tuple(out.shape)) if strides is None else strides)
             place = rule(given, spec, **plan.settings)
-            return named_strides(shape, place.strides) if place is not None and place.shape == shape else None
+            if place is None or place.shape != shape:
+                return None
+            cast_to_input = out.dtype is not spec.dtype  # which writes it anew
+            return named_strides(shape, preserved_strides(*place[:2]) if cast_to_input else place.strides)
         if not self.broadcasts or not single or out.shape != spec.shape:
             return None
         grad = out if strides == out.strides else out.replace(strides=strides)
@@ -149,6 +152,12 @@ class General(Operator):
 
 
 
+def _cast_place(spec: Spec, common: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape and strides of an operand: where another dtype is computed in, those of the copy that is cast."""
+    shape = tuple(spec.shape)
+    return shape, spec.layout if common is None or spec.dtype is common else preserved_strides(shape, spec.layout)
+
+
 class Elementwise(General):
     """Acts on each element by itself, after broadcasting."""
 
@@ -163,8 +172,9 @@ class Elementwise(General):
             return None
         if self.lies is not None:
             return super().output_strides(shape, specs)
+        common = None if self.promote == "none" else self.compute_dtype(self.promoted(specs))
         operands = [
-            (tuple(spec.shape), spec.layout) if isinstance(spec, Spec) else ((), ())
+            _cast_place(spec, common) if isinstance(spec, Spec) else ((), ())
             for name, spec in zip(self.inputs, specs, strict=False)
             if isinstance(spec, Spec) or (spec is not None and name not in PARAMETERS)
         ]

@@ -299,7 +299,7 @@ def _declare_nll(name: str, aten: str, **facts: Any) -> Operator:
         family="nll_loss",
         real=True,
         uniform=True,
-        again="zeros",
+        again="zeros, unmapped",
         **facts,
     )
     def loss(x, target, weight=None, *, axis, reduction, ignore_index):

@@ -22,13 +22,18 @@ import marshal
 import mmap
 import os
 import platform
+import struct
 import sys
 import tempfile
 import threading
+import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from hashlib import blake2b
+from importlib import import_module
 from pathlib import Path
+
+from tapegrad.version import __version__
 
 LIMIT = 16 << 20
 """How many bytes a file holds."""
@@ -41,6 +46,12 @@ SOURCES = ("ops", "dispatch", "execution", "tape", "tensor")
 
 VARIABLE = "TAPEGRAD_CACHE_DIR"
 """The variable of the environment that names the directory; nothing is kept where it is empty."""
+
+SHIPPED = "TAPEGRAD_SHIPPED"
+"""The variable of the environment that names another file than the one that comes with the package; empty: none."""
+
+ABOUT = b"about".ljust(16)
+"""Under what key such a file says for which versions and sources it was written."""
 
 HEADER = 24
 """A digest and a length stand before the table of contents."""
@@ -75,25 +86,31 @@ def default_directory() -> Path | None:
     return None
 
 
-def sources() -> Iterator[str]:
-    """How large and how old the package's sources are."""
-    package = Path(__file__).resolve().parent.parent
-    due = [str(package / room) for room in SOURCES]
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def sources() -> Iterator[os.DirEntry[str]]:
+    """The package's sources, as far as it depends on them what is written."""
+    due = [str(PACKAGE / room) for room in SOURCES]
     while due:
         with os.scandir(due.pop()) as entries:
             for entry in sorted(entries, key=lambda one: one.name):
                 if entry.name.endswith(".py"):
-                    status = entry.stat()
-                    yield f"{entry.path}:{status.st_size}:{status.st_mtime_ns}"
-                elif entry.is_dir() and entry.name != "__pycache__":
+                    yield entry
+                elif entry.name != "__pycache__" and entry.is_dir():
                     due.append(entry.path)
+
+
+def versions() -> list[str | None]:
+    """Those of all that writes."""
+    packages = [import_module(name) for name in ("jax", "jaxlib", "numpy", "ml_dtypes")]
+    return [sys.version, platform.machine(), __version__, *[getattr(one, "__version__", None) for one in packages]]
 
 
 def file_name() -> str:
     """The name of the file for these versions and sources."""
-    packages = [sys.modules.get(name) for name in ("tapegrad", "jax", "jaxlib", "numpy", "ml_dtypes")]
-    versions = [sys.version, platform.machine(), *[getattr(package, "__version__", None) for package in packages]]
-    return f"written-{digest(repr([versions, list(sources())]).encode()).hex()}.bin"
+    found = [f"{one.path}:{one.stat().st_size}:{one.stat().st_mtime_ns}" for one in sources()]
+    return f"written-{digest(repr([versions(), found]).encode()).hex()}.bin"
 
 
 Table = dict[bytes, tuple[int, int, bytes]]
@@ -235,7 +252,121 @@ class Keeper:
             file.unlink(missing_ok=True)
 
 
+RECORD = 40
+"""Where an entry is found takes so many bytes: its key, where it begins, its length, its digest."""
+
+WORDS = 1 << 15
+"""How many bytes there are of what entries have in common, of so many entries as go in there."""
+PIECE = 1 << 11
+
+
+def compressed(entries: dict[bytes, bytes]) -> bytes:
+    """A file of entries that are alike: a digest of the table, two lengths, the table, common bytes, the entries."""
+    data = [entry for _, entry in sorted(entries.items())]
+    words = b"".join([entry[-PIECE:] for entry in data[:: max(len(data) * PIECE // WORDS, 1)]])[:WORDS]
+    table, parts, begin = [], [], 0
+    for key, data in sorted(entries.items()):
+        packer = zlib.compressobj(9, wbits=-15, zdict=words)
+        part = packer.compress(data) + packer.flush()
+        table.append(struct.pack("<16sII16s", key, begin, len(part), digest(part)))
+        parts.append(part)
+        begin += len(part)
+    contents = b"".join(table) + words
+    lengths = len(table).to_bytes(4, "little") + len(words).to_bytes(4, "little")
+    return b"".join([digest(contents), lengths, contents, *parts])
+
+
+class CompressedFile:
+    """What ``compressed`` has written.
+
+    Raises:
+        OSError, ValueError: there is none, or it is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with open(path, "rb") as file:
+            self.age = os.fstat(file.fileno()).st_mtime_ns
+            memory = self._memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        end = HEADER + RECORD * int.from_bytes(memory[16:20], "little")
+        self._start = end + int.from_bytes(memory[20:HEADER], "little")
+        if digest(memory[HEADER : self._start]) != memory[:16]:
+            raise ValueError("it is damaged")
+        self._words = memory[end : self._start]
+        self._table = {key: place for key, *place in struct.iter_unpack("<16sII16s", memory[HEADER:end])}
+
+    def find(self, key: bytes) -> bytes | None:
+        """The entry under a key; None if there is none that is whole."""
+        place = self._table.get(key)
+        if place is None:
+            return None
+        begin, length, expected = place
+        part = self._memory[self._start + begin : self._start + begin + length]
+        return zlib.decompressobj(-15, self._words).decompress(part) if digest(part) == expected else None
+
+
+class Shipped:
+    """The file that comes with the package: found in it is what was written for calls of any lengths.
+
+    It is read where it was written by these versions, from these sources. See Note [Shipped structures] in
+    ``dispatch/structures.py``.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+
+    @cached_property
+    def _file(self) -> CompressedFile | None:
+        with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
+            if self.path is not None:
+                file = CompressedFile(self.path)
+                return file if fits_here(file) else None
+        return None
+
+    def find(self, key: bytes) -> bytes | None:
+        """What is kept under a key."""
+        return None if self._file is None else self._file.find(key)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a file for these versions and sources."""
+        return self._file is not None
+
+
+def about() -> bytes:
+    """For which versions and sources something is written now."""
+    found = {}
+    for one in sources():
+        data = Path(one.path).read_bytes()
+        found[os.path.relpath(one.path, PACKAGE)] = len(data), digest(data)
+    return marshal.dumps((versions(), found))
+
+
+def fits_here(file: CompressedFile) -> bool:
+    """Whether a file was written by these versions, from these sources; only those that are newer are read."""
+    there, written = marshal.loads(file.find(ABOUT) or marshal.dumps((None, {})))
+    if there != versions():
+        return False
+    count = 0
+    for one in sources():
+        known, status = written.get(os.path.relpath(one.path, PACKAGE)), one.stat()
+        if known is None or known[0] != status.st_size:
+            return False
+        if status.st_mtime_ns > file.age and digest(Path(one.path).read_bytes()) != known[1]:
+            return False
+        count += 1
+    return count == len(written)
+
+
+def shipped_path() -> Path | None:
+    """Where the file is that comes with the package, for this Python; None if it is not to be read."""
+    named = os.environ.get(SHIPPED)
+    if named is not None:
+        return Path(named) if named else None
+    return PACKAGE / "tape" / f"shipped-{sys.implementation.cache_tag}.bin"
+
+
 store = Keeper(default_directory())
+shipped = Shipped(shipped_path())
 
 
 def keep_in(directory: Path | None) -> None:

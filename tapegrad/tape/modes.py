@@ -217,6 +217,7 @@ class _Thread(threading.local):
         saved_hooks: pairs (pack, unpack) for tensors that are saved, the innermost last; ``modes.saved_hooks`` says
             whether the last one is in force.
         saved_hooks_disabled: why such hooks may not be used now, or None.
+        writing: what is done when results are packed for a function that writes; see ``dispatch/packing.py``.
         duals: weak references to the tensors that have a tangent; see Note [Duals] in ``tensor/dual.py``.
         interceptors, result_watchers, function_watchers, node_watchers, backward_watchers, failure_watchers: see Note
             [Watchers].
@@ -232,6 +233,7 @@ class _Thread(threading.local):
     modes = Modes.of()
     saved_hooks: tuple = ()
     saved_hooks_disabled: str | None = None
+    writing: Any = None
     interceptors: tuple[Callable, ...] = ()
     function_watchers: tuple[Callable, ...] = ()
     node_watchers: tuple[Callable, ...] = ()

@@ -35,7 +35,7 @@ def function_of(code: CodeType, name: str, names: dict[str, Any]) -> Any:
 def code_of(source: str) -> CodeType:
     """Compiled lines. See Note [Kept functions] in ``kept.py``."""
     key = kept.digest(source.encode())
-    found = kept.store.find(key)
+    found = kept.store.find(key) or kept.shipped.find(key)
     if found is not None:
         return marshal.loads(found)
     code = compile(source, WRITTEN, "exec")
@@ -43,7 +43,3 @@ def code_of(source: str) -> CodeType:
     return code
 
 
-@remembered("written code", nbytes=8 << 10)
-def code_in(data: bytes) -> CodeType:
-    """Compiled lines that were kept."""
-    return marshal.loads(data)

@@ -69,16 +69,14 @@ class Level:
     """
 
     __slots__ = (
-        "size", "randomness", "depth", "alive", "changes", "levels", "modes", "duals", "disabled", "leaves",
+        "size", "randomness", "depth", "alive", "changes", "levels", "modes", "duals", "disabled",
         "__weakref__",
     )  # fmt: skip
-
-    leaves: tuple[Visitor, ...]
 
     def __init__(self, size: int | None = None, randomness: str = "error", **modes: Any) -> None:
         self.size, self.randomness = size, randomness
         self.changes = modes if size is not None else {"grad": True, "inference": False, **modes}
-        self.alive, self.leaves = False, ()
+        self.alive = False
 
     @property
     def maps(self) -> bool:
@@ -114,8 +112,6 @@ class Level:
         thread.modes, thread.levels, thread.duals = self.modes, self.levels, self.duals
         thread.saved_hooks_disabled = self.disabled
         self.alive = False
-        for leaf in self.leaves:
-            leaf.returns()
 
     def outside(self) -> Outside:
         """For a block that runs one level further out. Only the innermost level can be left."""
@@ -230,7 +226,7 @@ class Lifted(Opaque):
     def written_over(self, before: Any, writer: Tensor) -> Any:
         """This value where ``writer`` puts it in place of another: what that was lifted from is written to at once."""
         origin = before.origin if isinstance(before, Lifted) and self.level.alive else None
-        if origin is None or self.batched is not before.batched or thread.levels[-1] is not self.level:
+        if origin is None or self.batched is not before.batched or self.level not in thread.levels:
             return self.continuing(before)
         return self._written_to(origin, before, writer)
 
@@ -242,15 +238,18 @@ class Lifted(Opaque):
         part = writer._value
         if writer._severed or not (isinstance(part, Lifted) and part.is_part_of(before)):
             return None
-        if self.batched is not part.batched or thread.levels[-1:] != (self.level,):
+        if self.batched is not part.batched or self.level not in thread.levels:
             return None
         return self._written_to(part.tensor, before, writer)
 
     def _written_to(self, target: Tensor, before: Lifted, writer: Tensor) -> Lifted:
         assert before.origin is not None
+        if thread.levels[-1] is not self.level:  # a vmap is written from that leaves it out
+            with thread.levels[-1].outside():
+                return self._written_to(target, before, writer)
         with self.level.outside():
             whole = write_outside.content(before.origin, target, self.tensor, writer)
-        return Lifted(whole, self.level, before.batched, before.origin)
+        return Lifted(whole, self.level, before.batched, before.origin, before.placed)
 
     def is_part_of(self, whole: Any) -> bool:
         """Whether this is a view further out of what was lifted, and so shows what is written there."""
@@ -400,34 +399,6 @@ def drawn_apart(*parameters: Tensor, target: Tensor | None = None) -> tuple[Leve
             raise RuntimeError(NOT_DIFFERENT)
         apart.append(level)
     return tuple(reversed(apart))
-
-
-class Visitor:
-    """A leaf of a level further out, as it was before it came to another one; it goes back when that is over."""
-
-    __slots__ = ("leaf", "came_as", "value", "spec", "storage")
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.leaf, self.came_as = weakref.ref(tensor), None
-        self.value, self.spec, self.storage = tensor._value, tensor._spec, tensor._storage
-
-    def returns(self) -> None:
-        """Let it be as it was, but for whether it requires grad; unless it was written to."""
-        tensor = self.leaf()
-        if tensor is not None and tensor._storage is None and tensor._value is self.came_as:
-            tensor._value, tensor._storage = self.value, self.storage
-            tensor._spec = self.spec.replace(requires_grad=tensor._spec.requires_grad)
-
-
-def as_leaf_here(tensor: Tensor) -> None:
-    """Let a leaf of a level further out, that is to require grad, live at the innermost level as long as that runs."""
-    level, visitor = thread.levels[-1], Visitor(tensor)
-    level.leaves = (*level.leaves, visitor)
-    with level.outside():
-        below = wrap(value_of(tensor), tensor._spec.fresh.replace(requires_grad=False))
-    tensor._value, tensor._spec, tensor._storage = Lifted(below, level, False), tensor._spec.fresh, None
-    tensor._spec = tensor._spec.replace(level=level.depth)
-    visitor.came_as = tensor._value
 
 
 def all_elements(tensor: Tensor) -> Any:

@@ -1738,11 +1738,11 @@ class TensorMethods:
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """``input`` with two dimensions exchanged."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
-        """Exchange two dimensions, in place."""
+        """``transpose_``."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
         """``input`` with two dimensions exchanged."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
-        """Exchange two dimensions, in place."""
+        """``transpose_``."""
     def t(self) -> Tensor:
         """The transpose of a matrix; a tensor of fewer dimensions as it is."""
     def t_(self) -> Self:

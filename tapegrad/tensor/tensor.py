@@ -288,8 +288,8 @@ def window_value(tensor: Tensor) -> Any:
         place = tuple(spec.shape), spec.layout, tensor._offset, spec.dtype.numpy, tensor._view_bits
         alive = storage.shared and is_shared(storage) and capturing.by is None
         value = storage.memory.shown(tensor) if alive else read_window(storage.value, memory_layout(storage), *place)
-    if tensor._severed:
-        value = value.severed()
+    if tensor._severed and isinstance(value, Opaque):  # else it is a part of what is no tensor of a level
+        value = value.severed()  # type: ignore[attr-defined]
     tensor._value, tensor._seen = value, data_version
     return value
 
@@ -552,4 +552,5 @@ def _put_lifted(tensor: Tensor, storage: Storage, value: Any) -> None:
         place = spec.layout, tensor._offset, spec.dtype.numpy, tensor._view_bits
         with switched(grad=thread.modes.grad and not tensor._severed):
             whole = write_window(storage.value, memory_layout(storage), value, *place)
+        whole = whole.severed() if tensor._severed else whole
     storage.replace(whole.written_over(storage.value, tensor))

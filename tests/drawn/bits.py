@@ -67,6 +67,7 @@ def digests(item: Any, where: str = "") -> Iterator[tuple[str, str]]:
 
 
 def answer(mode: str, text: str) -> dict[str, str]:
+    tapegrad.manual_seed(0)
     try:
         return dict(digests(SEEN[mode](text)))
     except Exception as error:  # the machine's own; it is compared, too

@@ -20,7 +20,7 @@ import tapegrad
 from .comparing import Difference
 from .left import left_out
 from .modes import MODES, at_a_jump, modes_of
-from .playing import HELPERS, attempt
+from .playing import HELPERS, attempt, quiet
 from .programs import Drawn, draw
 from .shrinking import smallest
 
@@ -31,6 +31,9 @@ def right_module() -> Any:
         return tapegrad
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)  # of several writes to one place the last is then always the same
+    for module in (torch, tapegrad):  # warns once in a process; a program is run by PyTorch when it is drawn, too
+        with quiet():
+            module.ones(1).storage().size()
     register = torch.Tensor.register_hook
     if not hasattr(register, "looks"):
         torch.Tensor.register_hook = hook_that_looks(torch, register)

@@ -71,7 +71,7 @@ def into_a_part(w: Writer) -> str | None:
     call = f"warned(lambda: {w.choice(which).format_map(slots)})"
     if w.chance(80):
         call = indented("with torch.no_grad():", call)
-    told = f"log('{o}', {o}.shape == {m}.shape, list({o}.shape), list({o}.stride()), str({o}.dtype))\n"
+    told = f"log('{o}', {o}.shape == {m}.shape, list({o}.shape), steps({o}), str({o}.dtype))\n"
     if which is RANDOM:  # other numbers in each library; what was not to be written is as it was
         return f"{head}{call}\n{told}log('kept', ({m} == 7).tolist()[0][0], list({o}.shape))\n{m}.zero_()\n{o}.zero_()"
     return f"{head}{call}\n{told}log('part', {o}, {m})"

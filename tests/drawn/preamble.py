@@ -33,6 +33,11 @@ def node_hook(tag):
     return lambda *grads: log(tag, *[grad for group in grads for grad in group])
 
 
+def steps(x):
+    """The strides of a tensor; a step along a dimension of length 1 is none."""
+    return [step * (length > 1) for step, length in zip(x.stride(), x.shape, strict=True)]
+
+
 def same_memory(x, y):
     """Whether two tensors begin at one place."""
     return x.data_ptr() == y.data_ptr()

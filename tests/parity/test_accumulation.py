@@ -55,6 +55,40 @@ def test_a_post_hook_sees_the_memory_of_grad_where_it_is_kept(source):
     agree(account)
 
 
+BEFORE = {
+    "a tensor's": lambda x, node, kept: x.register_hook(lambda g: None),
+    "a tensor's that looks": lambda x, node, kept: x.register_hook(lambda g: kept.append(g.sum().item())),
+    "a tensor's that keeps it": lambda x, node, kept: x.register_hook(lambda g: kept.append(g)),
+    "a tensor's that gives another": lambda x, node, kept: x.register_hook(lambda g: g * 2),
+    "the node's": lambda x, node, kept: node.register_prehook(lambda grads: None),
+    "the node's that keeps it": lambda x, node, kept: node.register_prehook(lambda grads: kept.append(grads)),
+    "the node's that gives another": lambda x, node, kept: node.register_prehook(lambda grads: (grads[0] * 2,)),
+}
+
+
+LEAVES = {
+    "in rows": lambda torch: torch.arange(1.0, 7.0).reshape(2, 3),
+    "in columns": lambda torch: torch.arange(1.0, 7.0).reshape(3, 2).t(),
+    "with gaps": lambda torch: torch.arange(1.0, 13.0).reshape(2, 6)[:, ::2],
+}
+
+
+@pytest.mark.parametrize("lies", LEAVES)
+@pytest.mark.parametrize("before", BEFORE)
+def test_who_has_seen_a_gradient_and_keeps_nothing_leaves_its_memory_to_grad(before, lies):
+    def account(torch):
+        seen = []
+        for source in ("two ways", "product", "sum", "shared"):
+            x, kept = LEAVES[lies](torch).requires_grad_(), []
+            node = torch.autograd.graph.get_gradient_edge(x).node
+            BEFORE[before](x, node, kept)
+            node.register_hook(lambda gi, go, x=x: seen.append(attempt(lambda: [x.grad.mul_(-2) + 0, go[0] + 0])))
+            SOURCES[source](torch, x, torch.full((2, 3), 3.0))
+        return seen
+
+    agree(account)
+
+
 @program
 def a_gradient_that_is_asked_for_twice_is_one_tensor(torch):
     x, z = leaf(torch), leaf(torch)

@@ -447,6 +447,48 @@ def test_recorded(program):
     agree(program)
 
 
+# -- what is written ---------------------------------------------------------------------------------------------------
+
+STATEFUL = {
+    "batch norm": lambda torch, x, c, m, v: torch.nn.functional.batch_norm(x, m, v, training=True),
+    "by statistics": lambda torch, x, c, m, v: torch.nn.functional.batch_norm(x, m, v),
+    "instance norm": lambda torch, x, c, m, v: torch.nn.functional.instance_norm(x[..., None] * torch.ones(3), m, v),
+    "legit": lambda torch, x, c, m, v: torch._native_batch_norm_legit(x, None, None, m, v, True, 0.1, 1e-5)[0],
+    "native": lambda torch, x, c, m, v: torch.native_batch_norm(x, None, None, m, v, True, 0.1, 1e-5)[0].exp(),
+    "counted first": lambda torch, x, c, m, v: (m.add_(1), x.exp())[1],
+    "counted last": lambda torch, x, c, m, v: (x.exp(), m.add_(1))[0],
+    "a result that is saved": lambda torch, x, c, m, v: c.add_(x).exp_(),
+    "of a view": lambda torch, x, c, m, v: (c.mul_(x)[:1].exp_(), c)[1],
+    "an input that is saved": lambda torch, x, c, m, v: c.mul_(x),
+    "inputs and a result": lambda torch, x, c, m, v: c.pow_(x.exp()),
+    "scattered": lambda torch, x, c, m, v: c.scatter_reduce_(0, torch.zeros(3, 2, dtype=torch.int64), x, "prod"),
+    "twice": lambda torch, x, c, m, v: c.mul_(x).sigmoid_().tanh_(),
+    "relu": lambda torch, x, c, m, v: torch.nn.functional.relu(c.add_(x), inplace=True),
+    "rrelu": lambda torch, x, c, m, v: torch.nn.functional.rrelu_(c.add_(x), 0.25, 0.25, True),
+    "renormed": lambda torch, x, c, m, v: torch.nn.functional.embedding(torch.tensor([0, 1, 1]), c, max_norm=0.5) * x,
+}
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_state_is_written_again(name):
+    """The second run ends at the last tensor that is saved; a result is saved when it is written."""
+
+    def run(torch):
+        account = []
+        for stop in (True, False, None):
+            options = {"use_reentrant": True} if stop is None else {"use_reentrant": False, "early_stop": stop}
+            x = torch.arange(6.0, dtype=torch.float64).reshape(3, 2).cos().requires_grad_()
+            c, m, v = torch.ones(3, 2).double() / 2, torch.zeros(2).double(), torch.ones(2).double()
+            function = lambda x, c=c, m=m, v=v: STATEFUL[name](torch, x, c, m, v)
+            out = torch.utils.checkpoint.checkpoint(function, x, **options)
+            before = [[one.detach().clone(), one._version] for one in (c, m, v)]
+            outcome = first_line(attempt(lambda out=out, x=x: (out.sum() * x.sum()).backward()))
+            account += [before, outcome, x.grad, [[one.detach(), one._version] for one in (c, m, v)]]
+        return account
+
+    agree(run)
+
+
 # -- nested ------------------------------------------------------------------------------------------------------------
 
 

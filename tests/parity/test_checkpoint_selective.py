@@ -148,6 +148,19 @@ def selective_without_grad(torch):
     return asked
 
 
+def kept_statistics(torch):
+    rows = []
+    for policy in ([torch.ops.aten.native_batch_norm.default], [torch.ops.aten.exp.default]):
+        x, (m, v) = torch.arange(6.0).double().view(3, 2).sin().requires_grad_(), torch.ones(2, 2).double().unbind()
+        keep = functools.partial(torch.utils.checkpoint.create_selective_checkpoint_contexts, policy)
+        norm = lambda x, m=m, v=v: torch.nn.functional.batch_norm(x.exp(), m, v, training=True).exp()
+        out = torch.utils.checkpoint.checkpoint(norm, x, use_reentrant=False, context_fn=keep)
+        m.zero_()
+        out.pow(2).sum().backward()
+        rows.append([m, v, x.grad])
+    return rows
+
+
 def only_overloads(torch):
     make = torch.utils.checkpoint.create_selective_checkpoint_contexts
     outcome = attempt(lambda: make([torch.ops.aten.sin]))
@@ -160,6 +173,7 @@ def only_overloads(torch):
         policies_are_asked, what_policies_see, a_list_of_operators, each_policy, not_kept_where_it_stops,
         a_policy_with_state, a_kept_result_is_written_to, several_outputs, a_view_of_what_is_not_differentiable,
         other_operators_the_second_time, selective_with_higher_order, selective_without_grad, only_overloads,
+        kept_statistics,
     ],
     ids=name_of,
 )  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch as pytorch
 from expressions import expression
-from harness import same
+from harness import agree, same, warned
 from samples import array
 from transcripts import MODULES, same_transcript
 
@@ -88,6 +88,30 @@ def test_cast_from_complex_to_real_warns_and_drops_the_imaginary_part():
         y.sum().backward()
         assert y.grad_fn.name() == "ToCopyBackward0"
         assert (y.tolist(), x.grad.tolist()) == ([1, 3], [1, 1])
+
+
+def test_what_else_warns_of_imaginary_parts():
+    """Sums in another dtype, writes, results that are written to real tensors; at each call, if so set."""
+
+    def program(torch):
+        c, r = torch.tensor([[1 + 1j, 2.0, 3j]]), torch.zeros(1, 3)
+        acts = [
+            lambda: r.copy_(c), lambda: r.__setitem__(0, c[0]), lambda: r.__setitem__(torch.tensor([0]), r.clone()),
+            lambda: r.fill_(c[0, 0]), lambda: c.sum(dtype=torch.float32), lambda: c.sum(0, dtype=torch.int64),
+            lambda: c.prod(dtype=torch.float32), lambda: c.prod(0, dtype=torch.float64),
+            lambda: c.mean(0, dtype=torch.float32), lambda: c.cumsum(0, dtype=torch.int64),
+            lambda: c.cumprod(1, dtype=torch.float32), lambda: c.softmax(0, dtype=torch.float32),
+            lambda: c.log_softmax(1, dtype=torch.float32), lambda: c.sum(dtype=torch.complex128),
+            lambda: torch.sum(c, 0, out=torch.zeros(3)), lambda: torch.cumsum(c, 0, out=torch.zeros(1, 3)),
+            lambda: torch.eq(c, c, out=r > 1), lambda: torch.abs(c, out=r), lambda: c.to(torch.bool),
+        ]  # fmt: skip
+        torch.set_warn_always(True)
+        try:
+            return [warned(act) for _ in range(4) for act in acts]
+        finally:
+            torch.set_warn_always(False)
+
+    agree(program)
 
 
 HARD = "[float('nan'), float('inf'), -float('inf'), 1e10, -1e10, 70000.0, 300.0, -300.0, 1.9, -1.9]"

@@ -408,3 +408,51 @@ def test_a_level_belongs_to_its_thread():
         assert torch.equal(parts(torch, dual)[1], tangent(torch))
     assert account[:2] == [-1, None]
     assert torch.equal(account[2], 2 * tangent(torch))
+
+
+# -- tangents in the memory that is written ----------------------------------------------------------------------------
+
+ALONG = {
+    "add_": lambda torch, y, z: y.add_(1),
+    "add_ of a tensor": lambda torch, y, z: y.add_(z, alpha=2),
+    "sub_": lambda torch, y, z: y.sub_(z),
+    "mul_": lambda torch, y, z: y.mul_(2),
+    "mul_ of a tensor": lambda torch, y, z: y.mul_(z),
+    "div_": lambda torch, y, z: y.div_(z),
+    "neg_": lambda torch, y, z: y.neg_(),
+    "sin_": lambda torch, y, z: y.sin_(),
+    "exp_": lambda torch, y, z: y.exp_(),
+    "sigmoid_": lambda torch, y, z: y.sigmoid_(),
+    "sqrt_": lambda torch, y, z: y.sqrt_(),
+    "pow_": lambda torch, y, z: y.pow_(2),
+    "clamp_": lambda torch, y, z: y.clamp_(0.5, 1),
+    "copy_": lambda torch, y, z: y.copy_(z),
+    "zero_": lambda torch, y, z: y.zero_(),
+    "lerp_": lambda torch, y, z: y.lerp_(z, 0.3),
+    "addcmul_": lambda torch, y, z: y.addcmul_(z, z),
+    "cumsum_": lambda torch, y, z: y.cumsum_(0),
+    "index_add_": lambda torch, y, z: y.index_add_(0, torch.tensor([0]), z[:1]),
+    "an element": lambda torch, y, z: y.__setitem__(0, z[1]),
+    "a view": lambda torch, y, z: y[1:].mul_(3),
+    "a view, added": lambda torch, y, z: y[1:].add_(3),
+}
+
+
+@pytest.mark.parametrize("name", ALONG)
+def test_a_tangent_that_lies_where_is_written(name):
+    """PyTorch computes tangents when a write is done, of what was the tensor's own if its value is needed as well."""
+
+    def run(torch):
+        account, forward_ad = [], torch.autograd.forward_ad
+        for along in range(3):
+            y, z = torch.tensor([0.3, 0.7]).double(), torch.tensor([0.2, 0.9]).double()
+            with forward_ad.dual_level():
+                dual = forward_ad.make_dual(y, z + 1 if along == 2 else y)
+                other = forward_ad.make_dual(z, z if along == 0 else y)
+                ALONG[name](torch, dual, other)
+                both = forward_ad.unpack_dual(dual), forward_ad.unpack_dual(dual * other)
+                account += [[one.primal, one.tangent] for one in both]
+            account += [y, y._version, z]
+        return account
+
+    agree(run)

@@ -265,6 +265,44 @@ def test_along_itself():
     agree(run)
 
 
+WRITERS = {
+    "the second": lambda x, y: (y.add_(1), x * y)[1],
+    "the first": lambda x, y: (x.mul_(y), x * y)[1],
+    "both": lambda x, y: (x.add_(1), y.mul_(2), x * y)[2],
+    "a part": lambda x, y: (y[1:].mul_(2), x * y)[1],
+    "a part of a part": lambda x, y: (y.view(-1)[1:].sub_(2), x * y)[1],
+    "afterwards": lambda x, y: (z := x * y, y.add_(1), z * y)[2],
+    "copied": lambda x, y: (y.copy_(x * x), x * y)[1],
+    "without history": lambda x, y: (y.detach().add_(1), x * y)[1],
+}
+DIRECTIONS = {
+    "themselves": lambda x, y: (x, y),
+    "each other": lambda x, y: (y, x),
+    "one": lambda x, y: (x, x),
+    "the other": lambda x, y: (y, y),
+    "views": lambda x, y: (x.view(-1), y[:]),
+    "detached": lambda x, y: (x.detach(), y.detach()),
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_directions_that_are_primals_are_written(writer):
+    def run(torch):
+        account = []
+        for directions in DIRECTIONS.values():
+            for transform in ("jvp", "vmap of jvp"):
+                x, y = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([0.5, 4.0, 1.5])
+                along = lambda x, y, d=directions: torch.func.jvp(WRITERS[writer], (x, y), d(x, y))
+                if transform == "jvp":
+                    account.append([along(x, y), x, y, x._version, y._version])
+                else:
+                    x, y = x.expand(2, 3).clone(), y.expand(2, 3).clone()
+                    account.append([torch.vmap(along)(x, y), x, y])
+        return account
+
+    agree(run)
+
+
 TWICE = {
     "a": lambda a, b: a.mul_(2) * b,
     "b alone": lambda a, b: (a.mul_(2), b * 3)[1],

@@ -502,3 +502,59 @@ def test_a_view_that_was_written_to_is_read_after_its_level_is_over():
         return [gradient, kept[0] + 1, torch.func.grad(lambda x: (x * kept[0]).sum())(torch.ones(2))]
 
     agree(program)
+
+
+# -- gradients that depend on no input, but have a history -------------------------------------------------------------
+
+CONSTANT = {
+    "max_pool1d": lambda F, x: F.max_pool1d(x[0], 2),
+    "max_pool2d": lambda F, x: F.max_pool2d(x, 2),
+    "indices": lambda F, x: F.max_pool2d(x, 2, return_indices=True)[0],
+    "max_pool3d": lambda F, x: F.max_pool3d(x, (1, 2, 2)),
+    "adaptive_max_pool2d": lambda F, x: F.adaptive_max_pool2d(x, 2),
+    "fractional": lambda F, x: F.fractional_max_pool2d(
+        x, 2, output_size=2, _random_samples=x[:, :, 0, :2].detach().abs()
+    ),
+    "unpool": lambda F, x: F.max_unpool2d(*F.max_pool2d(x + x, 2, return_indices=True), 2),
+    "avg_pool1d": lambda F, x: F.avg_pool1d(x[0], 2),
+    "avg_pool2d": lambda F, x: F.avg_pool2d(x, 2),
+    "avg_pool3d": lambda F, x: F.avg_pool3d(x, (1, 2, 2)),
+    "adaptive_avg_pool2d": lambda F, x: F.adaptive_avg_pool2d(x, 2),
+    "adaptive_avg_pool3d": lambda F, x: F.adaptive_avg_pool3d(x, 2),
+    "area": lambda F, x: F.interpolate(x, scale_factor=0.5, mode="area"),
+    **{
+        f"{mode} {n}": lambda F, x, mode=mode, n=n: F.pad(x[0] if n == 1 else x[None, :, :n], (1, 1) * n, mode=mode)
+        if n != 2
+        else F.pad(x, (1, 1, 1, 1), mode=mode)
+        for mode in ("reflect", "replicate", "circular")
+        for n in (1, 2, 3)
+        if n != 3 or mode != "reflect"
+    },
+    "nll_loss": lambda F, x: F.nll_loss(x[0, :, 0], x[0, :, 0, 0].abs().long()),
+    "convolution": lambda F, x: F.conv2d(x, x[:, :, :2, :2].detach()),
+    "grid": lambda F, x: F.grid_sample(x, x[:, 0, :, :2, None].detach().expand(1, 4, 2, 2)),
+    "layer_norm": lambda F, x: F.layer_norm(x, (4,)),
+    "batch_norm": lambda F, x: F.batch_norm(x, None, None, training=True),
+    "bilinear": lambda F, x: F.interpolate(x, scale_factor=2, mode="bilinear"),
+    "relu": lambda F, x: F.relu(x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")
+@pytest.mark.parametrize("name", CONSTANT)
+def test_constant_gradients_have_a_history_further_out(name):
+    def run(torch):
+        account, func, f = [], torch.func, lambda x: CONSTANT[name](torch.nn.functional, x)
+        total = lambda x: f(x).sum()
+        for over in (
+            func.grad(total), lambda x: func.vjp(f, x)[1](torch.ones_like(f(x)))[0],
+            torch.vmap(func.grad(lambda x: total(x[None]))),
+        ):  # fmt: skip
+            x = torch.arange(32.0).double().view(1, 2, 4, 4).sin().requires_grad_()
+            found = attempt(lambda over=over, x=x: over(x))
+            account += [found.detach(), found.requires_grad] if isinstance(found, torch.Tensor) else found[:2]
+            if isinstance(found, torch.Tensor) and found.requires_grad:
+                account += torch.autograd.grad(found.sum(), x, allow_unused=True)
+        return account
+
+    agree(run)

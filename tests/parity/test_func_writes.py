@@ -181,6 +181,9 @@ TABLES = {
     "of a view": lambda torch, i, w: w.view(-1).add_(1).sum(),
     "of a part": lambda torch, i, w: w[1:].mul_(2).sum(),
     "in place": lambda torch, i, w: w.add_(1),
+    "of a detached part": lambda torch, i, w: w[1:].detach().mul_(2).sum(),
+    "an element of one": lambda torch, i, w: w.view(-1).detach().__setitem__(0, torch.tensor(2.0)) or w,
+    "a sine of one": lambda torch, i, w: torch.sin(torch.ones(4, 2), out=w[1:].detach()),
 }
 CAPTURED = {
     "plain": lambda torch, f, i, w: f(i, w),
@@ -190,6 +193,9 @@ CAPTURED = {
         torch.ones(3)
     ),
     "given": lambda torch, f, i, w: torch.func.grad(lambda x, w: (f(i, w) ** 2).sum() * x)(torch.tensor(2.0), w),
+    "given to both": lambda torch, f, i, w: torch.func.grad(
+        lambda x, w: torch.vmap(lambda x, w: f(i, w).sum() * x, (0, None))(x, w).sum()
+    )(torch.ones(3), w),
     "jvp": lambda torch, f, i, w: torch.func.jvp(lambda x: f(i, w).sum() * x, (torch.ones(2),), (torch.ones(2),)),
     "vmap": lambda torch, f, i, w: torch.vmap(lambda x: f(i, w) * x)(torch.ones(3)),
     "vmap of rows": lambda torch, f, i, w: torch.vmap(lambda i: f(i, w))(i.expand(2, 3)),
@@ -219,6 +225,207 @@ def test_a_view_in_one_transform_is_not_remembered_for_another():
             account.append(torch.func.grad(lambda x: (c.view(-1) * x).sum())(torch.ones(2)))
             account.append(torch.vmap(lambda x: (c.view(-1).add_(1), (c * x).sum())[1])(torch.ones(3, 2)))
         return account, c
+
+    agree(run)
+
+
+LISTS = {
+    "add": lambda torch, x, c: torch._foreach_add_([c], 1),
+    "add a tensor": lambda torch, x, c: torch._foreach_add_([c], [x]),
+    "mul twice": lambda torch, x, c: torch._foreach_mul_([c, c], 2),
+    "exp": lambda torch, x, c: torch._foreach_exp_([c]),
+    "zero": lambda torch, x, c: torch._foreach_zero_([c]),
+    "addcmul": lambda torch, x, c: torch._foreach_addcmul_([c], [x], [x]),
+    "lerp": lambda torch, x, c: torch._foreach_lerp_([c], [x], 0.25),
+    "another of the level": lambda torch, x, c: torch._foreach_add_([x * 1, c], [c, x]),
+    "of the level alone": lambda torch, x, c: torch._foreach_mul_([x * 1], [c]),
+}
+LEVELS = {
+    "grad": lambda torch, f, x: torch.func.grad(lambda x: f(x).sum())(x),
+    "jvp": lambda torch, f, x: torch.func.jvp(f, (x,), (x + 1,)),
+    "jacfwd": lambda torch, f, x: torch.func.jacfwd(f)(x),
+    "grad of grad": lambda torch, f, x: torch.func.grad(
+        lambda x: torch.func.grad(lambda x: f(x).pow(2).sum())(x).sum()
+    )(x),
+    "functional": lambda torch, f, x: torch.autograd.functional.jvp(f, x, x),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_may_hold_what_is_captured(name):
+    """PyTorch does not look into lists for what is captured, and writes to it further out."""
+
+    def run(torch):
+        account = []
+        for over in LEVELS.values():
+            x, c = numbers(torch, 3) + 1, numbers(torch, 3) + 2
+            found = attempt(lambda x=x, c=c, o=over: o(torch, lambda x: (LISTS[name](torch, x, c), x * c)[1], x))
+            account += [found, x, c, c._version, c.requires_grad]
+        return account
+
+    agree(run)
+
+
+# -- views in place, and other sizes -----------------------------------------------------------------------------------
+
+VIEWS = {
+    "t_": lambda y: y.t_(),
+    "transpose_": lambda y: y.transpose_(0, -1),
+    "swapaxes_": lambda y: y.swapaxes_(0, 1),
+    "swapdims_": lambda y: y.swapdims_(0, -1),
+    "unsqueeze_": lambda y: y.unsqueeze_(1),
+    "unsqueeze_ in front": lambda y: y.unsqueeze_(0),
+    "squeeze_": lambda y: y.squeeze_(),
+    "squeeze_ one": lambda y: y.squeeze_(0),
+    "squeeze_ some": lambda y: y.squeeze_((0, 1)),
+    "as_strided_": lambda y: y.as_strided_((2,), (1,)),
+    "resize_": lambda y: y.resize_(6).zero_(),
+    "resize_ to more": lambda y: y.resize_(7).zero_(),
+    "resize_ to less": lambda y: y.resize_(1, 2),
+    "resize_as_": lambda y: y.resize_as_(y.new_ones(2)),
+    "set_": lambda y: y.set_(y.new_ones(4)),
+    "set_ to nothing": lambda y: y.set_(),
+}
+WHERE = {
+    "vmap": lambda torch, f, x: torch.vmap(lambda y: (f(y), y * 2)[1])(x),
+    "vmap of the last": lambda torch, f, x: torch.vmap(lambda y: (f(y), y * 2)[1], in_dims=2)(x),
+    "of a view": lambda torch, f, x: torch.vmap(lambda y: (f(y), y.mul_(2), y * 2)[2])(x[1:]),
+    "then written": lambda torch, f, x: torch.vmap(lambda y: (f(y), y.add_(1), y * 2)[2])(x),
+    "of the last, then written": lambda torch, f, x: torch.vmap(lambda y: (f(y), y.add_(1), y + 2)[2], in_dims=-1)(x),
+    "written, then": lambda torch, f, x: torch.vmap(lambda y: (y.add_(1), f(y), y.mul_(2), y + 2)[3], in_dims=2)(x),
+    "a view inside": lambda torch, f, x: torch.vmap(lambda y: (f(y[:1]).add_(1), y * 2)[1])(x),
+    "what is computed": lambda torch, f, x: torch.vmap(lambda y: f(y * 1).add_(1))(x),
+    "a view of that": lambda torch, f, x: torch.vmap(lambda y: f((y * 1)[:1]).add_(1))(x),
+    "returned": lambda torch, f, x: torch.vmap(f)(x),
+    "twice": lambda torch, f, x: torch.vmap(torch.vmap(lambda y: (f(y), y * 2)[1], in_dims=2))(x[:, None]),
+    "grad": lambda torch, f, x: torch.func.grad(lambda x: (f(x) * 2).sum())(x[0]),
+    "not differentiated": lambda torch, f, x: torch.func.grad(lambda a, y: (f(y) * a).sum())(x[0, 0, 1], x[0]),
+    "captured": lambda torch, f, x: torch.func.grad(lambda a: (f(x) * a).sum())(torch.tensor(2.0)),
+    "jvp": lambda torch, f, x: torch.func.jvp(lambda y: (f(y), y.mul_(2))[1], (x[0],), (x[0] + 1,)),
+    "vmap of jvp": lambda torch, f, x: torch.vmap(lambda x: torch.func.jvp(lambda y: f(y) * 2, (x,), (x + 1,)))(x),
+    "jvp of vmap": lambda torch, f, x: torch.func.jvp(torch.vmap(lambda y: f(y) * 2), (x,), (x + 1,)),
+    "grad of vmap": lambda torch, f, x: torch.func.grad(lambda x: torch.vmap(lambda y: f(y * 2) * y.sum())(x).sum())(x),
+    "grad of vmap of a view": lambda torch, f, x: torch.func.grad(
+        lambda x: torch.vmap(lambda y: f((y * 2)[:1]) * y.sum())(x).sum()
+    )(x),
+    "recorded": lambda torch, f, x: torch.autograd.grad(
+        torch.vmap(lambda y: f(y) * y)(w := x.clone().requires_grad_() * 2).sum(), w, materialize_grads=True
+    ),
+    "a leaf": lambda torch, f, x: torch.vmap(f)(x.clone().requires_grad_()),
+}
+NOT_EACH = {  # PyTorch reports bugs of its own, counts a write that it refuses, or names the views that it makes
+    "resize_": ("vmap of the last", "of the last, then written", "written, then", "a view of that", "twice", "jvp",
+                "vmap of jvp", "jvp of vmap"),
+    "set_": ("jvp", "vmap of jvp", "jvp of vmap", "a leaf", "grad of vmap", "grad of vmap of a view", "recorded"),
+    "as_strided_": ("jvp", "vmap of jvp", "jvp of vmap", "a leaf", "twice"),
+}  # fmt: skip
+NOT_EACH |= dict.fromkeys(("resize_ to more", "resize_ to less", "resize_as_"), NOT_EACH["resize_"])
+NOT_EACH["set_ to nothing"] = NOT_EACH["set_"]
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_in_place(name):
+    """What was given becomes the view, too, unless it has a tangent; some examples stay as they are."""
+
+    def run(torch):
+        account = []
+        for where, call in WHERE.items():
+            x = numbers(torch, 3, 1, 3)
+            if where not in NOT_EACH.get(name, ()):
+                found = attempt(lambda x=x, call=call: call(torch, VIEWS[name], x))
+                account.append([where, found, list(x.shape), x.stride(), x._version, x])
+        return account
+
+    agree(run)
+
+
+def test_resizing_examples_that_are_not_in_front_is_refused():
+    """PyTorch reports a bug of its own."""
+    x = tapegrad.ones(2, 3)
+    with pytest.raises(RuntimeError, match="the first dimension"):
+        tapegrad.vmap(lambda y: y.resize_(7), in_dims=1)(x)
+    assert x.shape == (2, 3) and x._version == 0
+
+
+def test_the_node_of_a_view_in_place_outside():
+    def run(torch):
+        names = []
+        for view in list(VIEWS.values())[:9]:
+            x = numbers(torch, 2, 1, 3).requires_grad_() * 2
+            torch.vmap(view)(x)
+            names.append(type(x.grad_fn).__name__)
+        return names
+
+    agree(run)
+
+
+def test_one_of_several_views_is_not_changed_in_place():
+    def run(torch):
+        functions = (lambda y: y.chunk(3, 1)[1].t_(), lambda y: (y * 2).chunk(3, 1)[1].unsqueeze_(0),
+                     lambda y: (y * 2).unbind()[0].mul_(2), lambda y: y.chunk(3, 1)[1].mul_(2))  # fmt: skip
+        grad = lambda f: torch.func.grad(lambda x: torch.vmap(f)(x).sum())(numbers(torch, 2, 1, 3))
+        return [attempt(lambda f=f: grad(f)) for f in functions]
+
+    agree(run)
+
+
+DETACHED = {
+    "a part": lambda z: z.detach()[1:].mul_(3),
+    "transposed": lambda z: z.detach().t_().mul_(3),
+    "of a transposed": lambda z: z.t().detach()[:, 1:].zero_(),
+    "an element": lambda z: z.detach().__setitem__(0, 3.0),
+    "all": lambda z: z.detach().mul_(3),
+}
+DIFFERENTIATED = {
+    "jvp of vmap": lambda torch, f, x: torch.func.jvp(torch.vmap(f), (x,), (x + 1,)),
+    "jvp of jvp": lambda torch, f, x: torch.func.jvp(lambda x: torch.func.jvp(f, (x,), (x,))[1], (x[0],), (x[0],)),
+    "jvp of grad": lambda torch, f, x: torch.func.jvp(torch.func.grad(lambda x: f(x).sum()), (x[0],), (x[0],)),
+    "hessian": lambda torch, f, x: torch.func.hessian(lambda x: f(x).sum())(x[0]),
+    "grad of vmap": lambda torch, f, x: torch.func.grad(lambda x: torch.vmap(f)(x).sum())(x),
+}
+
+
+@pytest.mark.parametrize("write", DETACHED)
+def test_what_is_detached_is_written(write):
+    """The tangent stays, at each level."""
+
+    def run(torch):
+        f = lambda y: (z := y * 2, DETACHED[write](z), z * z * z)[-1]
+        return [over(torch, f, numbers(torch, 2, 3, 1)) for over in DIFFERENTIATED.values()]
+
+    agree(run)
+
+
+MOVED = {
+    "computed": lambda torch, y: (y * 1).set_(torch.ones(4).double()) * 2,
+    "a view": lambda torch, y: y[:1].set_(torch.ones(4).double()) * y,
+    "made here": lambda torch, y: torch.zeros(3).double().set_(torch.ones(3).double()) * y,
+    "to an example": lambda torch, y: torch.zeros(3).double().set_(y) * 2,
+    "to itself": lambda torch, y: (y * 1).set_(y) * 2,
+    "to a part of it": lambda torch, y: (y * 1).set_(y, 1, (2,), (1,)) * 2,
+    "written to": lambda torch, y: y.set_(torch.ones(4).double()).add_(1),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_other_memory(name):
+    def run(torch):
+        account = []
+        for over in (*list(DIFFERENTIATED.values())[::4], lambda torch, f, x: torch.vmap(f)(x)):
+            x = numbers(torch, 2, 3)
+            found = attempt(lambda x=x, over=over: over(torch, lambda y: MOVED[name](torch, y), x))
+            refused = any(word in str(found) for word in ("forward AD", "TensorWrapper", "for set_", "a leaf"))
+            account += ["refused"] if refused else [found, x, x._version]
+        return account
+
+    agree(run)
+
+
+def test_a_source_that_is_shown_in_part_is_not_recorded():
+    def run(torch):
+        w, y = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True) * 2
+        parts = [x.set_(w, 0, (2,), (1,)) for x in (torch.zeros(3), y)]
+        return [[x.requires_grad, x.grad_fn is None, attempt(lambda x=x: x.sum().backward())] for x in parts]
 
     agree(run)
 
@@ -290,6 +497,41 @@ def test_what_is_refused_inside(name):
 
     agree(run)
     return None
+
+
+LEAVES = {
+    "grad": lambda torch, f, x: torch.func.grad(f)(x),
+    "vmap": lambda torch, f, x: torch.vmap(f)(x),
+    "forward-mode, vectorized": lambda torch, f, x: torch.autograd.functional.jacobian(
+        f, x, vectorize=True, strategy="forward-mode"
+    ),
+    "hessian, vectorized": lambda torch, f, x: torch.autograd.functional.hessian(
+        f, x, vectorize=True, outer_jacobian_strategy="forward-mode"
+    ),
+    "jacobian": lambda torch, f, x: torch.autograd.functional.jacobian(f, x),
+}
+
+
+@pytest.mark.parametrize("transform", LEAVES)
+def test_a_captured_leaf_that_comes_to_require_grad_stays_where_it_is(transform):
+    def run(torch):
+        account = []
+        for write in (False, True):
+            x, w = numbers(torch, 3), numbers(torch, 3)
+
+            def f(x, w=w, write=write):
+                w.requires_grad = True
+                if write:
+                    w.data.mul_(2)
+                return (w * x).sin().sum()
+
+            found = attempt(lambda f=f, x=x: LEAVES[transform](torch, f, x))
+            account += [found if isinstance(found, list) else [found.detach(), found.requires_grad]]
+            (w * 2).sum().backward()
+            account += [w.detach(), w.grad, w.is_leaf]
+        return account
+
+    agree(run)
 
 
 def _on_cpu(torch, x):

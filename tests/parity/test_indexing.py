@@ -460,6 +460,19 @@ def test_second_backward_through_a_released_index():
     same_error(program, A)
 
 
+@pytest.mark.parametrize("dims", [0, 1, 2])
+@pytest.mark.parametrize("index", [
+    "1.5", "object()", "(0.5, object())", "torch.ones(2)", "(0, 1.5)", "(0, 0, 1.5)", "(None, 1.5)",
+    "(torch.tensor([True, False]), 1.5)", "{}", "1j", "[object()]",
+])  # fmt: skip
+def test_indices_are_counted_before_anybody_looks_what_they_are(index, dims):
+    def program(torch, x):
+        given = eval(index, {"torch": torch})
+        x[(0,) * (2 - dims)][given] if dims < 2 else x[given]
+
+    same_error(program, np.arange(4.0).reshape(2, 2))
+
+
 @pytest.mark.parametrize("index", [0, -1, 1, 5])
 def test_a_number_of_no_dimension(index):
     same_error(lambda torch, x: x[index], np.array(1.5))

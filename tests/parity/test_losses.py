@@ -245,6 +245,9 @@ def test_cross_entropy(case):
 
 
 LOSS_ERRORS = {
+    "gaussian, int": (lambda F, x: F.gaussian_nll_loss(x, x, x), np.array([1, 2])),
+    "gaussian, bool": (lambda F, x: F.gaussian_nll_loss(x, x, x * 1.0), np.array([True, False])),
+    "gaussian, complex": (lambda F, x: F.gaussian_nll_loss(x, x, x * 1j), MATRIX),
     "reduction": (lambda F, x: F.mse_loss(x, x, reduction="x"), MATRIX),
     "mse, shapes": (lambda F, x, y: F.mse_loss(x, y), MATRIX, of(2)),
     "mse, int": (lambda F, x: F.mse_loss(x, x), np.array([1, 2])),

@@ -175,6 +175,9 @@ ERRORS = {
     "mm, half": (lambda torch, x: torch.mm(x.half(), x.bfloat16().mT), A),
     "mm, int": (lambda torch, x, y: torch.mm(x.float(), y.int()), A, B),
     "mm, 3-dim": (lambda torch, x, y: torch.mm(x, y), BATCH, B),
+    "bilinear, bias of another dtype": (
+        lambda torch, x: torch.nn.functional.bilinear(x, x, x.new_ones(2, 3, 3), torch.ones(2)), A
+    ),
     "mm, vector": (lambda torch, x, y: torch.mm(x, y), A, V),
     "mm, bool": (lambda torch, x: torch.mm(x > 0, x.mT > 0), A), "matmul, fold": (lambda torch, x, y: x @ y, BATCH, A),
     "matmul, vector": (lambda torch, x, y: x @ y, V, A),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from expressions import expression
-from harness import agree, attempt, recorded_warnings, same, same_error
+from harness import agree, attempt, recorded_warnings, same, same_error, warned
 from samples import array
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
@@ -43,6 +43,19 @@ def test_results_and_derivatives(text, inputs):
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])  # of half types, PyTorch's are nan
 def test_exponentials_of_narrow_types(dtype):
     same(lambda torch, x: torch.matrix_exp(x.to(getattr(torch, dtype))), A, second=False, rtol=1e-4)
+
+
+def test_cross_products_along_no_dimension_are_warned_of_before_they_are_refused():
+    def program(torch):
+        torch.set_warn_always(True)
+        try:
+            shapes = [((), ()), ((2, 4), (2, 4)), ((2, 3), (2, 3))]
+            acts = [lambda a=a, b=b: torch.cross(torch.ones(a), torch.ones(b)) for a, b in shapes]
+            return [warned(lambda act=act: attempt(act)) for act in acts]
+        finally:
+            torch.set_warn_always(False)
+
+    agree(program)
 
 
 def test_vander_writes_over_what_its_backward_needs():

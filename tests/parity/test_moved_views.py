@@ -168,6 +168,18 @@ def two_moves(torch):
     return seen(torch, x, v, u)
 
 
+def put_where_it_is(torch):
+    x, v, u = views(counted(torch, 6))
+    x.add_(1)
+    v.data = v
+    account = [v.clone()]
+    x.mul_(2)
+    u.data = u
+    x.data = x
+    v.sin_()
+    return account, seen(torch, x, v, u)
+
+
 def a_matrix_and_its_rows(torch):
     a = leaf(torch, 3, 3)
     x = a * 2
@@ -233,8 +245,8 @@ def tangents(torch):
 
 @pytest.mark.parametrize(
     "program",
-    [two_moves, a_matrix_and_its_rows, moved_back, a_parameter_that_is_given_data_each_step, views_made_after_the_move,
-     detached_before_the_move, tangents],
+    [two_moves, put_where_it_is, a_matrix_and_its_rows, moved_back, a_parameter_that_is_given_data_each_step,
+     views_made_after_the_move, detached_before_the_move, tangents],
     ids=lambda program: program.__name__,
 )  # fmt: skip
 def test_together(program):

@@ -491,6 +491,8 @@ def test_targets_that_get_another_shape():
             lambda o: torch.cholesky_solve(torch.ones(3, 2), definite, out=o),
             lambda o: torch.quantile(torch.arange(12.0).reshape(3, 4), torch.tensor([0.5, 0.25]), 1, out=o),
             lambda o: torch.narrow_copy(batch, 0, 0, 1, out=o),
+            lambda o: torch.abs(torch.ones(3, 2).t() * 1j, out=o), lambda o: torch.angle(batch.mT + 1j, out=o),
+            lambda o: torch.abs(torch.ones(3, 2).t(), out=o),
         ]
         account = []
         for call in calls:

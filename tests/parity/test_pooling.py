@@ -122,6 +122,9 @@ MORE_POOL_ERRORS = {
     "max, dilation": (lambda F, x: F.max_pool2d(x, 2, dilation=0), PLANE),
     "unpool, dtype": (lambda F, x: F.max_unpool2d(x, x.int(), 2), PLANE),
     "unpool, size": (lambda F, x: F.max_unpool2d(x, x.long(), 2, output_size=(99, 99)), PLANE),
+    "of a number": (lambda F, x: F.avg_pool2d(x[0, 0, 0, 0], 2, 0), PLANE),
+    "of a line": (lambda F, x: F.avg_pool2d(x[0, 0, 0], 2), PLANE),
+    "norm of a line": (lambda F, x: F.lp_pool2d(x[0, 0, 0], 2, 2), PLANE),
     "unpool, index": (lambda F, x: F.max_unpool2d(x, x.long() * 0 + 99999, 2), PLANE),
 }
 

@@ -484,6 +484,25 @@ def unpacking_saves_where_backward_is_recorded(torch):
     return len(log) > 0, g.tolist()
 
 
+@program
+def a_result_is_packed_when_it_is_written(torch):
+    seen = []
+    for write in (lambda c: c.exp_(), lambda c: c.mul_(2).tanh_(), lambda c: torch.nn.functional.relu(c, inplace=True),
+                  lambda c: c[1:].sigmoid_(), lambda c: torch.nn.functional.elu_(c), lambda c: c.pow_(c.detach() + 1)):
+        x, c = leaf(torch), torch.ones(2)
+
+        def pack(t, c=c):
+            seen.append([t.detach().clone(), t._version, c.detach().clone(), c._version])
+            if t.grad_fn is not None:
+                raise ValueError("enough")
+            return t
+
+        with hooked(torch, pack, lambda t: t):
+            seen.append(attempt(lambda write=write, c=c, x=x: write(c.add_(x))))
+        seen.append([c.detach(), c._version, c.requires_grad])
+    return seen
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_program(function):
     agree(function)

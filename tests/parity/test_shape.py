@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from expressions import expression
-from harness import same, same_error
+from harness import agree, attempt, same, same_error, warned
 from samples import array
 
 pytestmark = pytest.mark.parity
@@ -277,6 +277,21 @@ def test_warnings():
                 torch.set_warn_always(False)
 
         same(program, V)
+
+
+def test_numbers_are_no_matrices():
+    def program(torch):
+        acts = [
+            lambda x: x.T, lambda x: x.mT, lambda x: x.H, lambda x: x.mH, lambda x: x.adjoint(), torch.adjoint
+        ]  # fmt: skip
+        torch.set_warn_always(True)
+        try:
+            tensors = torch.tensor(1 + 2j), torch.tensor(1.0), torch.ones(2, 2), torch.ones(2, 2, 2)
+            return [warned(lambda act=act, x=x: attempt(lambda: act(x))) for x in tensors for act in acts]
+        finally:
+            torch.set_warn_always(False)
+
+    agree(program)
 
 
 @pytest.mark.parametrize("text", [

@@ -522,6 +522,42 @@ def layouts_of_gradients(torch):
 
 
 @program
+def operands_that_are_cast_are_copied_first(torch):
+    makes = [
+        lambda d: torch.ones(3, 2, dtype=d).expand(2, 3, 2).permute(2, 0, 1), lambda d: torch.ones(2, 2, 3, dtype=d),
+        lambda d: torch.ones(3, 1, 1, dtype=d).expand(3, 2, 2).permute(2, 1, 0), lambda d: torch.ones((), dtype=d),
+        lambda d: torch.ones(2, 3, 2, dtype=d).mT, lambda d: torch.ones(3, dtype=d).expand(2, 2, 3),
+    ]  # fmt: skip
+    account, dtypes = [], (torch.int64, torch.float32, torch.float64)
+    for left in makes:
+        for right in makes:
+            for one, other in ((d, e) for d in dtypes for e in dtypes):
+                x, y = left(one), right(other)
+                account.append([f(x, y).stride() for f in (torch.add, torch.div, torch.lt, torch.maximum)])
+        x = left(torch.int64)
+        account.append([x.sin().stride(), torch.logical_not(x).stride(), (x * 1.5).stride(), (x / 2).stride()])
+    return account
+
+
+@program
+def gradients_that_are_cast_are_written_anew(torch):
+    account = []
+    for given in (lambda: counted(torch, 2, 3), lambda: counted(torch, 3, 2).t(), lambda: counted(torch, 2, 6)[:, ::2]):
+        for function in (
+            lambda x: x.sum(-1, dtype=torch.float64), lambda x: x.sum(dtype=torch.float64),
+            lambda x: x.mean(0, dtype=torch.float64), lambda x: x.sum((0, 1), keepdim=True, dtype=torch.float16),
+            lambda x: x.nansum(0, dtype=torch.float64), lambda x: x.t().to(torch.float64),
+        ):  # fmt: skip
+            x = given().requires_grad_()
+            for create_graph in (False, True):
+                (grad,) = torch.autograd.grad(function(x).sin().sum(), x, create_graph=create_graph)
+                account.append([grad.stride(), grad.dtype is x.dtype])
+                with torch.no_grad():
+                    account.append(grad.mul_(2).detach())
+    return account
+
+
+@program
 def nodes_of_parts_of_complex_numbers(torch):
     def chain(x):
         names, last = [], x.grad_fn

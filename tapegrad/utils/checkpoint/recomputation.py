@@ -26,6 +26,7 @@ from tapegrad.autograd.grad_mode import enable_grad, no_grad
 from tapegrad.autograd.running import engine
 from tapegrad.autograd.saved_tensors import saved_tensors_hooks
 from tapegrad.dispatch import SavedTensor, gradient_edge
+from tapegrad.dispatch.packing import EverythingSavedError
 from tapegrad.tensor.tensor import Tensor
 
 TIP = """
@@ -40,7 +41,7 @@ class CheckpointError(RuntimeError):
     """What is saved in the second run of a checkpointed function is not what was saved in the first."""
 
 
-class _StopRecomputationError(Exception):
+class _StopRecomputationError(EverythingSavedError):
     """Ends a second run: everything that backward needs is there."""
 
 

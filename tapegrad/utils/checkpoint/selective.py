@@ -15,6 +15,7 @@ from typing import Any
 
 from tapegrad.dispatch.forward_code import replay
 from tapegrad.ops.overloads import OpOverload, OpOverloadPacket, aten, prim
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor, value_of, version_of
 from tapegrad.utils.operator_modes import OperatorMode, each_output, in_pytorch_words
 
@@ -114,6 +115,8 @@ class _CachedTorchDispatchMode(OperatorMode):
         self.func_counter[func] += 1
         if self.storage.get(func, {}).get(index) is _RECOMPUTE:
             return op(*args, **settings)
+        if thread.writing is not None:
+            thread.writing.replayed = True
         return replay(op, args, settings, lambda: self._take(func, index))
 
     def _take(self, func: OpOverload, index: int) -> Any:
