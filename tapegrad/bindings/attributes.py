@@ -285,10 +285,14 @@ def _get_grad(self: Tensor) -> Tensor | None:
 def _set_grad(self: Tensor, value: Any) -> None:
     if value is not None:
         _check_grad(self, value)
+    if capturing.by is not None:
+        capturing.by.reads_grad = True
     self._grad = value
 
 
 def _delete_grad(self: Tensor) -> None:
+    if capturing.by is not None:
+        capturing.by.reads_grad = True
     self._grad = None
 
 

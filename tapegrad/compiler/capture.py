@@ -145,7 +145,7 @@ class Capture(Program):
         withholds: whether memory that NumPy sees may be written to when the program has been run.
         running: held while it is run, which uses up its inputs: other threads wait that want a result.
         started: the nodes that it makes have higher numbers; ``leads_out``: whether others were run.
-        reads_grad: whether Python has asked for the gradient of a tensor.
+        reads_grad: whether Python has looked at the gradient of a tensor, or set it.
     """
 
     __slots__ = (

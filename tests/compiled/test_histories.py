@@ -442,6 +442,28 @@ def test_programs(name):
     compare(PROGRAMS[name], calls=5, replayed=True)
 
 
+@program
+def gradients_that_come_later(wrap):
+    """Who sets or looks at gradients that are not there at first does so when they are."""
+    weight = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+
+    def dropping(x):
+        weight.grad = None
+        return weight * x
+
+    drops, updates = wrap(dropping), wrap(lambda x: (optimizer.step(), x * 2)[1])
+    asks = wrap(lambda x: x if weight.grad is None else x + weight.grad)
+
+    def call(number):
+        if number > 2:
+            weight.grad = ramp(2) + number
+        seen = [asks(ramp(2)), updates(ramp(2)), asks(ramp(2))]
+        return [one.clone() for one in seen], drops(ramp(2)).detach(), weight.grad, weight.detach().clone()
+
+    return call, []
+
+
 # -- what stays Python's -----------------------------------------------------------------------------------------------
 
 
