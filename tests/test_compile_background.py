@@ -98,6 +98,19 @@ def test_nothing_is_compiled_for_a_step_that_cannot_be_replayed(monkeypatch):
     assert 1 <= sum(captured[40:]) <= 3  # it is tried anew, seldom
 
 
+def test_calls_of_which_each_is_another_kind_are_made_at_once():
+    captured = []
+
+    @torch.compile
+    def step(x, number):
+        captured.append(torch.compiler.is_compiling())
+        return x * len(str(number))
+
+    for number in range(120):
+        assert step(torch.ones(2), number).tolist() == [float(len(str(number)))] * 2
+    assert captured.count(True) < 20 and not any(captured[-60:])
+
+
 def test_a_step_is_compiled_once_whatever_its_first_call_does():
     compiled = counters.compiled
     step = torch.compile(training())  # its first call makes the buffers of momentum

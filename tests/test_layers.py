@@ -90,7 +90,7 @@ ORDERS = {
         "profiler_util",
     ],
     "compiler": [
-        "trace_rules", "places", "code", "allowed", "what_ran", "watching", "reachable",  # what Python runs, and reaches
+        "trace_rules", "places", "code", "allowed", "what_ran", "watching", "reachable",  # what Python runs
         "written_guard", "guards", "moving", "stand_ins", "kept_numbers",
         "capture", "histories", "sources",
         "residuals", "joint_graph", "rebuilt_graph", "backward_programs", "compiled_function",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,10 @@ def classes_in(tree: TreeSpec) -> Iterator[type]:
 
 
 def may_come_new(leaf: Any) -> bool:
-    """Whether an argument is of a class of which each call may bring another instance."""
+    """Whether an argument is of a class of which each call may bring another instance, or a function made anew."""
     kind = type(leaf)
+    if kind is FunctionType:
+        return leaf.__closure__ is not None
     if issubclass(kind, (np.ndarray, np.generic)) or is_namespace(kind):
         return True
     if kind in PLAIN or issubclass(kind, (Tensor, type)) or any("__call__" in vars(base) for base in kind.__mro__):
@@ -98,7 +101,7 @@ class Newcomers:
         new = [i for i, leaf in enumerate(leaves) if may_come_new(leaf)]
         if not new:
             return key, []
-        alike = tuple((type(leaves[i]), NEW) if i in new else one for i, one in enumerate(key[0]))
+        alike = tuple((_kind_of(leaves[i]), NEW) if i in new else one for i, one in enumerate(key[0]))
         wide = alike, *key[1:]
         known: list[Any] = self._known.get(wide) or self._known.keep(wide, [])
         if NEW in known:
@@ -112,6 +115,11 @@ class Newcomers:
         return wide, dropped
 
 
+def _kind_of(leaf: Any) -> Any:
+    """What objects have in common that may be others in each call: their class, or the code of functions."""
+    return leaf.__code__ if type(leaf) is FunctionType else type(leaf)
+
+
 NEW = "another one in each call"
 """What stands for an object in a key."""
 
@@ -120,6 +128,6 @@ def new_in(key: tuple) -> str | None:
     """Which argument of calls with a key is always new, in words."""
     for number, one in enumerate(key[0]):
         if type(one) is tuple and one[1:] == (NEW,):
-            kind = one[0].__qualname__
+            kind = getattr(one[0], "co_qualname", None) or one[0].__qualname__
             return f"argument {number} is another {kind} in each call; pass tensors, or a dataclass of them"
     return None

@@ -35,11 +35,15 @@ class CompiledModules:
 
     Args:
         compile: makes a ``Compiled`` of a function.
+
+    Attributes:
+        latest: those of the last call that was captured.
     """
 
     def __init__(self, compile: Callable[[Callable], Any]) -> None:
         self._compile = compile
         self._known: dict[int, CompiledModule] = {}
+        self.latest: tuple[CompiledModule, ...] = ()
 
     def of(self, modules: Sequence[Any]) -> tuple[CompiledModule, ...]:
         """Those of a call that enters some modules; none, if they are others in each call."""
@@ -50,7 +54,8 @@ class CompiledModules:
                 known = self._known[id(module)] = CompiledModule(module, self._compile(module._call_impl))
             if known is not None:
                 found.append(known)
-        return tuple(found)
+        self.latest = tuple(found)
+        return self.latest
 
 
 @contextmanager

@@ -85,6 +85,9 @@ def is_users(thing: Any) -> bool:
         thing = thing.__func__
     if is_a(thing, types.FunctionType):
         module = home_of(thing)
+        wrapped = thing.__dict__.get("__wrapped__")
+        if wrapped is not None and (is_trusted(module) or is_standard(module)):
+            return is_users(wrapped)  # a library's decorator stands between
     else:
         module = (thing if is_a(thing, type) else type(thing)).__module__
     return not (is_trusted(module) or is_standard(module))

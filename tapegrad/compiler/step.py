@@ -22,7 +22,7 @@ from typing import Any
 
 from tapegrad.caches import Cache
 from tapegrad.compiler.arguments import Newcomers, new_in, taken_apart
-from tapegrad.compiler.cache_entry import CacheEntry
+from tapegrad.compiler.cache_entry import TRIALS, CacheEntry
 from tapegrad.compiler.cache_keys import MOVES, Likeness, Widths, are_ordinary, cache_key
 from tapegrad.compiler.captured_call import CapturedCall, Shared
 from tapegrad.compiler.compiled_modules import CompiledModules, compiled
@@ -42,7 +42,13 @@ ENTRY = 32 << 10
 WATCHED = "source lines are recorded, anomaly mode, a profiler or hooks on saved tensors look on, or a transform is on"
 """Why a call is no program: somebody looks at what is computed, or has it computed in another way."""
 
-_OWN = frozenset({"function", "fullgraph", "calls", "replayed", "aside", "_entries", "_last", "_newcomers", "_shared"})
+IN_VAIN, MOST_IN_VAIN = 3, 48
+"""A call that is captured counts as so many that are replayed; where those are so many more, none is captured."""
+
+_OWN = frozenset({
+    "function", "fullgraph", "calls", "replayed", "aside", "_entries", "_last", "_shared", "_vain",
+    "_rested", "_newcomers",
+})  # fmt: skip
 """The attributes of what ``compile`` gives, besides those of the function."""
 
 
@@ -63,6 +69,7 @@ class Compiled:
         self._entries = Cache("kinds of compiled calls", ENTRY)
         self._newcomers = Newcomers()
         self._last: CacheEntry | None = None
+        self._vain = self._rested = 0
         self._shared = Shared(function, not fullgraph, Programs(), CompiledModules(_by_itself), Widths(), RLock())
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -107,6 +114,7 @@ class Compiled:
                 replay = None if at_once else last.ready(leaves)
                 if replay is not None:
                     inside["replayed"] += 1
+                    inside["_vain"] = 0
                     return replay.run(leaves)
             if at_once:
                 return self._at_once(last, args, kwargs)
@@ -118,25 +126,43 @@ class Compiled:
         if any(isinstance(leaf, Tensor) and is_traced(value_of(leaf)) for leaf in leaves):
             return self.function(*args, **kwargs)
         with self._shared.lock:
-            entry = self._entry(leaves, tree)
-            self._last = None if entry.likeness is None else entry
-            at_once = entry.goes_at_once(self._shared.splits)
+            entry, at_once = None, self._rests()
             if not at_once:
+                entry = self._entry(leaves, tree)
+                self._last = None if entry.likeness is None else entry
+                at_once = entry.goes_at_once(self._shared.splits)
+            if not at_once:
+                assert entry is not None
                 obstacle = entry.turn(leaves)
                 if obstacle is None:
                     self.replayed += 1
+                    self._vain = max(0, self._vain - 1)
                     return entry.replay.run(leaves)  # type: ignore[union-attr]
                 entry.reason, entry.replay = obstacle, None
                 entry.runs += 1
+                self._vain += IN_VAIN
         if at_once:
             return self._at_once(entry, args, kwargs)
         return CapturedCall(self._shared, entry, args, kwargs, leaves, tree).run()
 
-    def _at_once(self, entry: CacheEntry, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _rests(self) -> bool:
+        """Whether so many calls were captured in vain, be it of other kinds, that this one is made at once."""
+        if self._vain < MOST_IN_VAIN or not self._shared.splits:
+            return False
+        self._rested += 1
+        if self._rested in TRIALS[1]:
+            self._vain = MOST_IN_VAIN - TRIALS[0] * IN_VAIN
+        return True
+
+    def _at_once(self, entry: CacheEntry | None, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make a call as it stands; where it can't be replayed, modules are compiled: Note [Compiled modules]."""
-        if entry.replay is not None or not entry.compiled_modules:
+        if entry is None:
+            modules = self.__dict__["_shared"].modules.latest
+        else:
+            modules = () if entry.replay is not None else entry.compiled_modules
+        if not modules:
             return self.__dict__["function"](*args, **kwargs)
-        with compiled(entry.compiled_modules):
+        with compiled(modules):
             return self.__dict__["function"](*args, **kwargs)
 
     def report(self) -> str:

@@ -497,7 +497,9 @@ def global_batch(compile):
     step = compile(lambda: holder.batch[0].sum() + holder.batch[1].mean())
 
     def call(n):
-        holder.batch = tuple(map(watched, regression(n)))
+        holder.batch = regression(n)
+        if n < 11:  # the last one may be what a call is compared with
+            list(map(watched, holder.batch))
         found = step()
         holder.batch = None
         return found

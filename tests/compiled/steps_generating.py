@@ -68,7 +68,7 @@ def gan_that_prints(compile):
     return lambda n: step(n, regression(n)[0]), [g, d, losses]
 
 
-@program("WGAN-GP: a penalty by double backward, the generator in each third call", rtol=1e-4)
+@program("WGAN-GP: a penalty by double backward, the generator in each third call", calls=12, rtol=1e-4)
 def wgan_gp(compile):
     g, d, opt_g, opt_d = players()
 

@@ -265,7 +265,8 @@ def compiled_gpt(compile):
     class Block(nn.Module):
         def __init__(self, width=8):
             super().__init__()
-            self.norm, self.qkv, self.out = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.norm, self.out = nn.LayerNorm(width), nn.Linear(width, width)
+            self.qkv = nn.Linear(width, 3 * width, bias=False)  # that of keys has no gradient but rounding
 
         def forward(self, x):
             b, t, c = x.shape

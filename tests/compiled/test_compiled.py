@@ -14,10 +14,6 @@ import tapegrad as torch
 from tests.compiled.running import difference, entries
 from tests.rings import is_drawn
 
-RED = frozenset("""
-""".split())  # noqa: SIM905
-"""What is wrong today."""
-
 REPLAYED = frozenset("""
 tutorial lazy_meter scheduler_inside scheduler_outside nanogpt_rate micro_steps clip_value scaler_off decay_groups
 two_optimizers other_optimizers closure_step sgd_by_hand functional_update ema ema_warms_up sam lookahead own_optimizer
@@ -130,9 +126,6 @@ def test_program_is_repeatable(name):
 
 def assert_right(entry):
     fault, compile = difference(entry)
-    if entry.name in RED:
-        assert fault is not None, f"{entry.name} is right: take it out of RED"
-    else:
-        assert fault is None, fault
+    assert fault is None, fault
     if entry.name in REPLAYED:
         assert compile.counts[-1][1] > 0, [one.report() for one in compile.known()]
