@@ -23,6 +23,7 @@ from benchmarks import (
     cold_start,
     dynamic,
     first_calls,
+    first_replays,
     lengths,
     loading,
     memory,
@@ -49,7 +50,7 @@ from benchmarks.report import (
     worst,
 )
 from benchmarks.timing import take_turns
-from benchmarks.workloads import HESSIAN, workloads
+from benchmarks.workloads import HESSIAN, MODEL_ALONE, workloads
 
 BUDGET = 6.0
 """Seconds after which a contestant has been measured often enough, if that was three times."""
@@ -171,7 +172,7 @@ def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str
     if options.at_once:
         return of_what_runs_at_once(found, rounds, options.quick, options.only or "")
     if options.compiled:
-        return of_compiled(rounds, options.quick, options.only or "")
+        return of_compiled(found, rounds, options.quick, options.only or "")
     if options.first_calls:
         return of_first_calls(1 if options.quick else min(rounds, 3), options.quick)
     if options.first_step:
@@ -193,10 +194,19 @@ def of_what_runs_at_once(found: Modules, rounds: int, quick: bool, only: str) ->
     return on_a_core([name for name in targets.AT_ONCE if only in name], modes, rounds, quick, targets.at_once_rows)
 
 
-def of_compiled(rounds: int, quick: bool, only: str) -> dict[str, Any]:
-    """Measure compiled steps beside the same by ``jax.jit``, and print what was found."""
+def of_compiled(found: Modules, rounds: int, quick: bool, only: str) -> dict[str, Any]:
+    """Measure compiled steps beside the same by ``jax.jit`` and PyTorch, and print what was found."""
+    modes = [mode for mode in (COMPILED, JAX_JIT, EAGER) if mode in available(found)]
     names = [name for name in targets.REPLAYED if only in name]
-    return on_a_core(names, [COMPILED, JAX_JIT], rounds, quick, targets.compiled_rows)
+    whole = on_a_core(names, modes, rounds, quick, targets.compiled_rows)
+    models = [name for name in MODEL_ALONE.values() if only in name]
+    alone = on_a_core(models, [IMMEDIATE, JAX_JIT], rounds, quick, targets.model_rows)
+    results = {key: whole[key] + alone[key] for key in whole}
+    with on_one_core():
+        started = first_replays.first_replays([name for name in targets.COMPILED_ONCE if only in name], quick)
+    rows = [] if quick else targets.first_replay_rows(started)
+    print(first_replays.table(started), targets.lines(rows), sep="\n\n")
+    return results | {"first_replays": started, "targets": results["targets"] + rows}
 
 
 def on_a_core(

@@ -14,9 +14,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from benchmarks.cases import Case, workload_case
-from benchmarks.contest import MODES
+from benchmarks.contest import MODES, Workload
 from benchmarks.timing import Contestant
-from benchmarks.workloads import workloads
+from benchmarks.workloads import compiled_workloads, model_workloads, workloads
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,11 @@ class Apart(Contestant):
         assert self.connection is not None
         self.connection.send("again")
         return answer(self.name, self.connection)
+
+
+def named(workload: str, small: bool) -> Workload:
+    """A workload by its name."""
+    return (workloads(small) | compiled_workloads(small) | model_workloads(small))[workload]
 
 
 def answer(name: str, connection: Connection) -> Any:
@@ -46,7 +51,7 @@ def answer(name: str, connection: Connection) -> Any:
 
 def serve(connection: Connection, workload: str, small: bool, name: str, cpu: bool) -> None:
     """What the process does: make the contestant ready, say how much work a call is, and measure when it is told to."""
-    case = workload_case(workloads(small)[workload], [name] if name in MODES else [])
+    case = workload_case(named(workload, small), [name] if name in MODES else [])
     contestant = next(one for one in case.contestants if one.name == name)
     contestant = replace(contestant, cpu=cpu)
     connection.send(contestant.units)
@@ -61,7 +66,7 @@ def case_apart(workload: str, modes: Iterable[str], small: bool, cpu: bool = Fal
 
     With ``cpu``, seconds are those of the CPU.
     """
-    known = workloads(small)[workload]
+    known = named(workload, small)
     context = multiprocessing.get_context("spawn")
     connections: dict[str, Connection] = {}
     processes = []

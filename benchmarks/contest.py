@@ -127,7 +127,11 @@ def ours(workload: Workload, mode: str) -> Running:
 
 
 def _wait(tensors: list) -> object:
-    """Return when tensors and their gradients are there: for hundreds of them, ``to_arrays`` would take too long."""
+    """Return when tensors and their gradients are there: for hundreds of them, ``to_arrays`` would take too long.
+
+    What is compiled in the background takes over with the next measurement.
+    """
+    tapegrad.execution.wait_for_compiler()
     wanted = [*tensors, *(tensor.grad for tensor in tensors if tensor.grad is not None)]
     return jax.block_until_ready([materialized(value_of(tensor)) for tensor in wanted])
 

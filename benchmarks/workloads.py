@@ -26,13 +26,18 @@ from benchmarks.models import (
     tensors,
     transformer,
 )
+from benchmarks.pictures import resnet, unet
 
 RATE = 0.01
 """The learning rate."""
 
 FORWARD, SHORT_CHAIN, LONG_CHAIN = "chain, forward", "chain", "long chain"
 ADAMW, HESSIAN = "transformer block with AdamW", "Hessian-vector product"
+RESNET, UNET, GPT = "ResNet", "UNet", "GPT with AdamW"
 GPT2, GPT2_HALF = "GPT-2-small blocks, float32", "GPT-2-small blocks, bfloat16"
+
+MODEL_ALONE = {name: f"{name}, the model compiled" for name in (MLP, CONV_NET, TRANSFORMER)}
+"""Steps in which only the model and its loss are compiled: the backward pass is a second program."""
 
 FLOOR, TWO_FLOORS = "a bare XLA call each", "two bare XLA calls each"
 
@@ -50,12 +55,17 @@ TITLES = {
 """What the report calls the full-sized ones."""
 
 
-def training(model: Model, torch: Any, device: str) -> Program:
-    """A step of SGD in PyTorch's language; it returns the loss."""
+def training(model: Model, torch: Any, device: str, compiles: bool = False) -> Program:
+    """A step of SGD in PyTorch's language; it returns the loss. ``compiles``: the model, and nothing else."""
     parameters, buffers, data = tensors(model, torch, device)
 
+    def forward(*data: Any) -> Any:
+        return model.torch(torch, parameters, buffers, data)
+
+    compute = torch.compile(forward) if compiles else forward
+
     def step(*data: Any) -> Any:
-        loss = model.torch(torch, parameters, buffers, data)
+        loss = compute(*data)
         loss.backward()
         with torch.no_grad():
             for parameter in parameters:
@@ -80,6 +90,12 @@ def jax_training(model: Model) -> Pure:
 def of_model(title: str, model: Model, steps: int = 1) -> Workload:
     """Steps of training of a model."""
     return Workload(title, "ms a step", 1e3, partial(training, model), partial(jax_training, model), steps=steps)
+
+
+def with_model_compiled(title: str, model: Model, steps: int = 1) -> Workload:
+    """Steps of training of a model that is compiled, with the rest as it stands."""
+    program = partial(training, model, compiles=True)
+    return Workload(title, "ms a step", 1e3, program, partial(jax_training, model), steps=steps)
 
 
 def chain(length: int, steps: int) -> Workload:
@@ -127,6 +143,29 @@ def workloads(small: bool = False) -> dict[str, Workload]:
     for name, of, model in ((ADAMW, second_order.with_adamw, TRANSFORMER), (HESSIAN, second_order.with_hessian, MLP)):
         found[name] = of(name if small else TITLES[name], models[model], STEPS[model])
     return found | (gpu_workloads() if on_gpu() and not small else {})
+
+
+def compiled_workloads(small: bool = False) -> dict[str, Workload]:
+    """What is measured compiled only, for its many kernels: deep nets, and blocks of a GPT with AdamW."""
+    if small:
+        deep = resnet((2, 3), 1, 8, 2, 3), unet((2, 3), 4, 2), transformer(2, 8, 4, 3, 2)
+    else:
+        deep = resnet((16, 32, 64), 2, 32, 16), unet((8, 16, 32), 32, 8), transformer(4, 128, 4, 64, 8)
+    titles = "ResNet of 13 convolutions, batch 16", "UNet of three widths, batch 8", "GPT of four blocks with AdamW"
+    return {
+        RESNET: of_model(titles[0], deep[0]),
+        UNET: of_model(titles[1], deep[1]),
+        GPT: second_order.with_adamw(titles[2], deep[2], 4),
+    }
+
+
+def model_workloads(small: bool = False) -> dict[str, Workload]:
+    """Steps of which the model is compiled, by the names under which there are targets."""
+    models = SMALL_MODELS if small else MODELS
+    titles = {name: title if small else f"{TITLES[name]}, the model compiled" for name, title in MODEL_ALONE.items()}
+    return {
+        MODEL_ALONE[name]: with_model_compiled(title, models[name], STEPS[name]) for name, title in titles.items()
+    }
 
 
 def gpu_workloads() -> dict[str, Workload]:

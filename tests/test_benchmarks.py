@@ -24,6 +24,7 @@ from benchmarks import (
     dynamic_programs,
     first_calls,
     first_operators,
+    first_replays,
     fresh,
     layers,
     lengths,
@@ -42,12 +43,23 @@ from benchmarks import (
 from benchmarks.cases import TAPEGRAD, Case, workload_case
 from benchmarks.contest import COMPILED, DEFERRED, EAGER, IMMEDIATE, JAX_EAGER, JAX_JIT, MODES, OURS
 from benchmarks.models import transformer
-from benchmarks.workloads import ADAMW, FLOOR, FORWARD, HESSIAN, SHORT_CHAIN, TWO_FLOORS, of_model, workloads
+from benchmarks.workloads import (
+    FLOOR,
+    FORWARD,
+    HESSIAN,
+    SHORT_CHAIN,
+    TWO_FLOORS,
+    UNET,
+    compiled_workloads,
+    model_workloads,
+    of_model,
+    workloads,
+)
 from tapegrad.tape import kept
 
 pytestmark = pytest.mark.once("the benchmarks choose for themselves")
 
-SMALL = {name: replace(workload, steps=2) for name, workload in workloads(small=True).items()}
+SMALL = {name: replace(workload, steps=2) for name, workload in (workloads(True) | compiled_workloads(True)).items()}
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +92,14 @@ def same(ours, theirs):
 @pytest.mark.parametrize("name", SMALL)
 def test_a_workload_is_the_same_in_every_mode_of_ours(name, mode, compiled_by_jax):
     same(after_two_steps(name, mode), compiled_by_jax[name])
+
+
+@pytest.mark.parametrize("name", model_workloads(small=True))
+def test_a_step_with_a_compiled_model_is_the_same_in_jax(name):
+    workload = replace(model_workloads(small=True)[name], steps=4)
+    ours, theirs = (MODES[mode](workload, mode) for mode in (IMMEDIATE, JAX_JIT))
+    ours.run(), theirs.run()
+    same(ours.numbers(), theirs.numbers())
 
 
 @pytest.mark.ring("full")
@@ -360,6 +380,10 @@ def test_targets_of_compiled_steps():
     ours, theirs = timing.Timing("", (3.0, 2.0), 0.0), timing.Timing("", (1.0, 2.0), 0.0)
     (row,) = targets.compiled_rows({HESSIAN: {COMPILED: ours, JAX_JIT: theirs}})
     assert (row["measured"], row["target"], row["met"]) == (2.0, 1.03, False)
+    one = {"compile seconds": 2.0, "longest": 3.0, "first replay": 4.0}
+    of = {COMPILED: one, IMMEDIATE: one | {"longest": 2.9}, JAX_JIT: one | {"compile seconds": 1.0}}
+    rows = targets.first_replay_rows({UNET: of | {f"{who}, warm cache": one for who in (COMPILED, JAX_JIT)}})
+    assert [(round(row["measured"], 3), row["met"]) for row in rows] == [(2.0, False), (0.1, True), (1.0, True)]
 
 
 def test_targets_of_modules():
@@ -476,10 +500,24 @@ def test_the_command_measures_what_runs_at_once(monkeypatch, tmp_path, capsys):
 def test_the_command_measures_compiled_steps(monkeypatch, tmp_path, capsys):
     together = lambda name, modes, small, cpu: nullcontext(workload_case(SMALL[name], modes))
     monkeypatch.setattr(command, "case_apart", together)
-    cases = run_command(monkeypatch, tmp_path, "--compiled")["cases"]
-    assert [case["case"] for case in cases] == [SMALL[name].title for name in ("MLP", ADAMW, HESSIAN)]
-    assert all(list(case["contestants"]) == [COMPILED, JAX_JIT] for case in cases)
-    assert HESSIAN in capsys.readouterr().out
+    times = dict.fromkeys(first_replays.COLUMNS, 2.0)
+    monkeypatch.setattr(command.first_replays, "measured", lambda name, mode, quick, cache=None: times)
+    monkeypatch.setattr(command.targets, "REPLAYED", ("MLP", UNET, HESSIAN))
+    results = run_command(monkeypatch, tmp_path, "--compiled")
+    assert [case["case"] for case in results["cases"]] == [SMALL[name].title for name in ("MLP", UNET, HESSIAN)]
+    assert all(list(case["contestants"]) == [COMPILED, JAX_JIT] for case in results["cases"])
+    assert list(results["first_replays"]) == list(targets.COMPILED_ONCE)
+    told = capsys.readouterr().out
+    assert HESSIAN in told and "until the first replay" in told
+
+
+@pytest.mark.ring("full")
+@pytest.mark.parametrize("mode", [COMPILED, JAX_JIT])
+def test_a_fresh_process_says_when_a_step_was_replayed(mode):
+    found = first_replays.measured("MLP", mode, quick=True)
+    assert set(found) == set(first_replays.COLUMNS)
+    assert 1 < found["calls"] < first_replays.MOST and found["compiles"] > 0
+    assert 0 < found["longest"] <= found["first replay"]
 
 
 def test_the_command_measures_modules(monkeypatch, tmp_path, capsys):

@@ -58,6 +58,8 @@ def test_calls_go_on_at_once_until_the_program_takes_over_and_give_the_same():
 
 @pytest.mark.parametrize("add", [lambda due: due.compile(), lambda due: None], ids=["at once", "never"])
 def test_how_long_the_compiler_takes_changes_nothing(monkeypatch, add):
+    runs_of(torch.compile(training()), 20)  # what is imported on the way makes a first call another one
+    torch.execution.clear_caches()
     expected = runs_of(torch.compile(training()))
     torch.execution.clear_caches()
     monkeypatch.setattr(compiler, "add", add)
@@ -79,12 +81,13 @@ def test_wait_for_compiler_has_the_program_take_over_with_the_next_call(monkeypa
 
 
 def test_nothing_is_compiled_for_a_step_that_cannot_be_replayed(monkeypatch):
-    compiled, captured, plain = counters.compiled, [], training()
+    compiled, captured, w = counters.compiled, [], torch.ones(3, requires_grad=True)
 
     @torch.compile
     def step():
         captured.append(torch.compiler.is_compiling())
-        return plain().item()
+        (w * 2).sum().backward()
+        return w.grad.sum().item()
 
     for _ in range(40):
         step()
@@ -93,6 +96,19 @@ def test_nothing_is_compiled_for_a_step_that_cannot_be_replayed(monkeypatch):
     for _ in range(100):
         step()
     assert 1 <= sum(captured[40:]) <= 3  # it is tried anew, seldom
+
+
+def test_calls_of_which_each_is_another_kind_are_made_at_once():
+    captured = []
+
+    @torch.compile
+    def step(x, number):
+        captured.append(torch.compiler.is_compiling())
+        return x * len(str(number))
+
+    for number in range(120):
+        assert step(torch.ones(2), number).tolist() == [float(len(str(number)))] * 2
+    assert captured.count(True) < 20 and not any(captured[-60:])
 
 
 def test_a_step_is_compiled_once_whatever_its_first_call_does():

@@ -177,7 +177,7 @@ REFUSED = {
     "an iterator": (lambda: next(ITERATOR), "list_iterator"),
     "the time": (lambda: CLOCK.time() * 0 + 1.0, "time"),
     "a stream of numpy": (lambda: STREAM.random(), "numpy.random"),
-    "a stream of random": (lambda: RANDOM.random(), "random.Random"),
+    "a stream of random": (lambda: RANDOM.random(), "Random.random"),
     "random": (lambda: random.random(), "random"),
     "np.random": (lambda: np.random.rand(), "rand"),
     "what is remembered": (remembered, "lru_cache"),

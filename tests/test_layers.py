@@ -90,11 +90,14 @@ ORDERS = {
         "profiler_util",
     ],
     "compiler": [
-        "trace_rules", "code", "places", "reachable", "written_guard", "guards", "moving",  # what Python reaches
-        "stand_ins",
-        "capture", "histories", "sources", "side_effects", "rebinding",  # what a call does
-        "leaving", "reading", "programs", "replay",  # how it is done again
-        "tensor_guards", "cache_keys", "cache_entry", "captured_call", "options", "settings", "step", "marks",
+        "trace_rules", "places", "code", "allowed", "what_ran", "watching", "reachable",  # what Python runs
+        "written_guard", "guards", "moving", "stand_ins", "kept_numbers",
+        "capture", "histories", "sources",
+        "residuals", "joint_graph", "rebuilt_graph", "backward_programs", "compiled_function",
+        "side_effects", "rebinding",  # what a call does
+        "compiled_modules", "leaving", "reading", "programs", "replay",  # how it is done again
+        "tensor_guards", "arguments", "cache_keys", "cache_entry", "captured_call",
+        "options", "settings", "step", "marks",
     ],
     "nn": [
         "_reduction", "functional", "grad", "parameter", "init", "utils.rnn",  # of sequences: layers take them

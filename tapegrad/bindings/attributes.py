@@ -13,6 +13,7 @@ from tapegrad.dispatch.accumulation import refit
 from tapegrad.dispatch.views import place_written_views, tell_views
 from tapegrad.errors import INFERENCE_REQUIRES_GRAD
 from tapegrad.execution import dtypes
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import FLOATING, dtype, get_default_dtype
 from tapegrad.execution.host import has_accelerator, may_look
@@ -276,16 +277,22 @@ def _get_grad(self: Tensor) -> Tensor | None:
             "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
             stacklevel=3,
         )
+    if capturing.by is not None:
+        capturing.by.reads_grad = True
     return self._grad
 
 
 def _set_grad(self: Tensor, value: Any) -> None:
     if value is not None:
         _check_grad(self, value)
+    if capturing.by is not None:
+        capturing.by.reads_grad = True
     self._grad = value
 
 
 def _delete_grad(self: Tensor) -> None:
+    if capturing.by is not None:
+        capturing.by.reads_grad = True
     self._grad = None
 
 

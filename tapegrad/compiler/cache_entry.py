@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.compiler.cache_keys import Likeness
+from tapegrad.compiler.compiled_modules import CompiledModule
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.replay import RecordedCall, Replay
 from tapegrad.compiler.tensor_guards import TensorGuards
@@ -46,6 +47,8 @@ class CacheEntry:
         runs: how many calls in a row Python was run for.
         accounted: whether the last call could be accounted for.
         unlike: whether all that has prevented the last call from being replayed may have been of the first calls.
+        compiled_modules: what is compiled by itself where calls can't be replayed.
+        keeps: whether anything is kept of such calls: not if each brings another object.
         steady: whether tensors that it reaches have kept the elements that it has read.
     """
 
@@ -57,8 +60,9 @@ class CacheEntry:
         self.replay: Replay | None = None
         self.reason = "it is the first call of its kind"
         self.runs = 0
-        self.accounted = self.steady = True
+        self.accounted = self.steady = self.keeps = True
         self.unlike = False
+        self.compiled_modules: Sequence[CompiledModule] = ()
         self.moving: set[tuple] = set()
         self.rigid: set[tuple] = set()
         self.read = ""
@@ -131,7 +135,7 @@ class CacheEntry:
         """How such calls are made, and why, in words."""
         if self.replay is None:
             return f"Python is run: {self.reason}"
-        left = self.replay.executable.calls_left
+        left = self.replay.calls_left
         return f"compiled in the background, until then at once: {left} calls" if left else "replayed"
 
     def goes_at_once(self, splits: bool) -> bool:
@@ -140,7 +144,9 @@ class CacheEntry:
         ``splits``: whether elements may be read; if not, calls that can't be replayed are captured, to refuse that.
         """
         if self.replay is not None:
-            return self.replay.executable.waits
+            return self.replay.waits
+        if not self.keeps:
+            return splits
         if not (splits and self.resting):
             return False
         self.runs += 1  # this call may be the last one before a trial

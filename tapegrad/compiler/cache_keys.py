@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from tapegrad.caches import Cache
+from tapegrad.compiler.arguments import taken_apart
 from tapegrad.compiler.capture import hooks_of
 from tapegrad.compiler.reachable import KEPT
 from tapegrad.compiler.trace_rules import PLAIN
@@ -23,7 +24,7 @@ from tapegrad.execution.dtypes import get_default_dtype
 from tapegrad.execution.values import is_tracer
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import TreeSpec, flatten
+from tapegrad.tensor.trees import TreeSpec
 
 
 @cache
@@ -76,9 +77,13 @@ class Widths:
 
     Calls whose numbers differ have different keys, at first; but as soon as one number has had two values, it
     moves, unless Python has to know it.
+
+    Attributes:
+        seen: whether a call has shown that it runs nothing that is not known.
     """
 
     def __init__(self) -> None:
+        self.seen = False
         self._known = Cache("kinds of compiled calls")
         self._rigid = Cache("kinds of compiled calls")
 
@@ -126,7 +131,7 @@ class Likeness:
         self._names, self._tree = tuple(tree.below[1].context), None if is_flat(tree) else tree
         self._count, self._ambient = len(leaves), ambient()
         are_tensors = [isinstance(leaf, Tensor) for leaf in leaves]
-        self._tensors = [(i, keys[i][1], keys[i][3]) for i, tensor in enumerate(are_tensors) if tensor]
+        self._tensors = [(i, keys[i][1], keys[i][3], keys[i][2]) for i, tensor in enumerate(are_tensors) if tensor]
         moving = [i for i, key in enumerate(keys) if key in MOVES.values()]
         self._moving = [(i, type(leaves[i])) for i in moving]
         self._others = [(i, leaves[i]) for i, tensor in enumerate(are_tensors) if not tensor and i not in moving]
@@ -138,7 +143,7 @@ class Likeness:
         if not has_plain_keys(tree):
             return None
         for leaf, of in zip(leaves, keys, strict=True):
-            if isinstance(leaf, Tensor) and (of[0] is not Tensor or of[1].level or not of[2] or of[4] or of[5]):
+            if isinstance(leaf, Tensor) and (of[0] is not Tensor or of[1].level or of[4] or of[5]):
                 return None
         tensors = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
         return cls(leaves, keys, tree) if list(again) == tensors else None
@@ -148,9 +153,9 @@ class Likeness:
         leaves = self._taken_apart(args, kwargs)
         if leaves is None or len(leaves) != self._count or ambient() != self._ambient:
             return None
-        for i, spec, graded in self._tensors:
+        for i, spec, graded, is_leaf in self._tensors:
             leaf = leaves[i]
-            if type(leaf) is not Tensor or leaf._spec is not spec or leaf._edge is not None:
+            if type(leaf) is not Tensor or leaf._spec is not spec or (leaf._edge is None) is not is_leaf:
                 return None
             inside = leaf.__dict__
             if inside:
@@ -173,7 +178,7 @@ class Likeness:
 
     def _taken_apart(self, args: tuple, kwargs: dict[str, Any]) -> Sequence[Any] | None:
         if self._tree is not None:
-            leaves, tree = flatten((args, kwargs))
+            leaves, tree = taken_apart((args, kwargs))
             return leaves if tree == self._tree else None
         if not (kwargs or self._names):
             return args

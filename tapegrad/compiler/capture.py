@@ -24,13 +24,21 @@ from tapegrad.execution.deferred import Program, recording, run
 from tapegrad.execution.late import Check, Findings, joined, look, nothing
 from tapegrad.execution.values import DeferredValue, Traced, materialized
 from tapegrad.tape.modes import thread
+from tapegrad.tape.node import next_sequence_nr
 from tapegrad.tape.positions import here
 from tapegrad.tensor.shared import give_back
 from tapegrad.tensor.tensor import Tensor
 
 
 def hooks_of(tensor: Tensor) -> Iterator[Callable]:
-    """The functions that are called when the gradient of a leaf is computed or has been accumulated."""
+    """The functions that are called when the gradient of a leaf is computed or has been accumulated, each once."""
+    inside = tensor.__dict__
+    if "_accumulator" in inside or "_hooks" in inside or "_leaf_hooks" in inside:
+        yield from {id(hook): hook for hook in _hooks_of(tensor)}.values()
+
+
+def _hooks_of(tensor: Tensor) -> Iterator[Callable]:
+    """The same, some of them several times: a leaf and its accumulator share them."""
     if tensor._hooks is not None:
         yield from tensor._hooks.values()
     node = None if tensor._accumulator is None else tensor._accumulator()
@@ -136,11 +144,14 @@ class Capture(Program):
         constants: by identity, the arrays of the host that the call has made tensors of.
         withholds: whether memory that NumPy sees may be written to when the program has been run.
         running: held while it is run, which uses up its inputs: other threads wait that want a result.
+        started: the nodes that it makes have higher numbers; ``leads_out``: whether others were run.
+        reads_grad: whether Python has looked at the gradient of a tensor, or set it.
     """
 
     __slots__ = (
         "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "before",
-        "steady", "looked_at", "numbers", "moving", "running", "constants", "withholds", "_withheld", "_kept",
+        "steady", "looked_at", "numbers", "moving", "running", "constants", "withholds",
+        "started", "leads_out", "reads_grad", "_withheld", "_kept",
     )  # fmt: skip
 
     def __init__(self, splits: bool) -> None:
@@ -162,6 +173,8 @@ class Capture(Program):
         self.steady: frozenset[int] = frozenset()
         self.looked_at: list[Seen] = []
         self.withholds = False
+        self.started, self.leads_out = next_sequence_nr(), False
+        self.reads_grad = False
         self._withheld: list[tuple[Any, Any]] = []
         self._kept: list[Any] = []
 
@@ -282,6 +295,10 @@ class Capture(Program):
         self.expect_checks()
         look()
 
+    def watch_nodes(self, currency: Any) -> Any:
+        """What flows in a backward pass, with an eye on nodes that were there before the call."""
+        return Outlook(currency, self)
+
     def join_checks(self) -> None:
         """Have one more result for what all checks find, at the end of the call."""
         if self.checks:
@@ -312,6 +329,23 @@ class Capture(Program):
         self.give_back(written=False)
         for stream, before, _ in self.streams.values():
             stream.rewind(before)
+
+
+class Outlook:
+    """A currency that notes whether nodes are run that were there before a captured call."""
+
+    plain = False
+
+    def __init__(self, currency: Any, capture: Capture) -> None:
+        self._currency, self._capture = currency, capture
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._currency, name)
+
+    def run(self, node: Any, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        """Run a node, and note whether it was there before; so was every leaf."""
+        self._capture.leads_out |= node.sequence_nr < self._capture.started
+        return self._currency.run(node, grads, needed)
 
 
 def captured(capture: Capture, call: Callable[[], Any]) -> Any:

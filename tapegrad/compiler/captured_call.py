@@ -7,14 +7,19 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Any, NamedTuple
 
+from tapegrad.compiler.arguments import classes_in, taken_apart
 from tapegrad.compiler.cache_entry import CacheEntry
 from tapegrad.compiler.cache_keys import Widths, ambient, has_more
 from tapegrad.compiler.capture import Capture, captured, hooks_of
+from tapegrad.compiler.compiled_function import Histories
+from tapegrad.compiler.compiled_modules import CompiledModules
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.histories import begins, without_own
+from tapegrad.compiler.kept_numbers import put_numbers
 from tapegrad.compiler.moving import Numbers, plain_tree
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.programs import Programs
+from tapegrad.compiler.reachable import Instances
 from tapegrad.compiler.rebinding import rebound_by
 from tapegrad.compiler.replay import RecordedCall, Replay
 from tapegrad.compiler.side_effects import check_accounts, side_effects_of
@@ -22,6 +27,8 @@ from tapegrad.compiler.sources import TensorSources, Unaccounted, inputs_of
 from tapegrad.compiler.stand_ins import can_tell, moved_numbers, standing_in
 from tapegrad.compiler.tensor_guards import TensorGuards
 from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.compiler.watching import watching
+from tapegrad.compiler.what_ran import WhatRan
 from tapegrad.execution.copies import copied
 from tapegrad.execution.deferred import recording, run, wanted_of
 from tapegrad.execution.late import Findings
@@ -42,6 +49,7 @@ class Shared(NamedTuple):
         function: the function.
         splits: whether elements may be read.
         programs: their programs.
+        modules: the modules that they enter, compiled by themselves.
         widths: which arguments are other numbers in each call.
         lock: held while what is known of calls is changed.
     """
@@ -49,6 +57,7 @@ class Shared(NamedTuple):
     function: Callable
     splits: bool
     programs: Programs
+    modules: CompiledModules
     widths: Widths
     lock: RLock
 
@@ -72,9 +81,12 @@ class CapturedCall:
         self, shared: Shared, entry: CacheEntry, args: tuple, kwargs: dict[str, Any], leaves: list, tree: TreeSpec
     ) -> None:
         self.shared, self.entry, self.leaves, self.tree = shared, entry, leaves, tree
+        self.ran = WhatRan(getattr(shared.function, "__self__", shared.function))
         self.reached = self._reached()
-        self.why_not = self.reached.unsure or ""
+        self.why_not = ""
         self.modes = ambient()
+        self.histories: Histories | None = None
+        self.obstacle: Unaccounted | None = None
         self.numbers = Numbers()
         self.capture = Capture(shared.splits)
         self.capture.numbers = self.numbers
@@ -85,9 +97,13 @@ class CapturedCall:
             self.capture.steady = frozenset(map(id, self.reached.tensors)) - frozenset(map(id, leaves))
         if entry.guards is not None:
             entry.moving |= moved_numbers(entry.guards) - entry.rigid
-        stay = self.reached.unsure or can_tell(self.reached)
+        moving = shared.widths.seen and (entry.moving or entry.arguments)  # a call with numbers has shown what it runs
+        stay = not moving or self.reached.unsure or can_tell(self.reached)
         self.moving = set() if stay else entry.moving - entry.rigid
         moves = () if stay else entry.arguments
+        self.stays = bool(stay and entry.arguments)
+        if self.stays and moving:
+            shared.widths.stay(entry.key, leaves)
         self.given = [self.numbers.begin(i, leaf) if i in moves else leaf for i, leaf in enumerate(leaves)]
         self.arguments: tuple[tuple, dict[str, Any]] = unflatten(self.given, tree) if moves else (args, kwargs)
 
@@ -103,6 +119,7 @@ class CapturedCall:
         function = self.shared.function
         name = getattr(function, "__qualname__", type(function).__name__)
         roots: list[tuple[Any, str]] = [(function, name)]
+        roots += [(Instances(cls), cls.__qualname__) for cls in set(classes_in(self.tree))]
         return roots + [
             (leaf, f"argument {i}") for i, leaf in enumerate(self.leaves) if not isinstance(leaf, (*PLAIN, Tensor))
         ]
@@ -115,28 +132,71 @@ class CapturedCall:
                 self._run_split()
             else:
                 self._check_arguments()
+                self._narrow()
                 self._account(result)
-            return plain_tree(result)
+            modules = [] if self.entry.replay is not None else self.ran.modules
+            self.entry.compiled_modules = self.shared.modules.of(modules)
+            found = [plain_tree(result)]
+            del result
+            self._put_numbers(found)
+            return found[0]
+        except BaseException:
+            self._put_numbers([])
+            raise
         finally:
             self.capture.give_back()
+
+    def _put_numbers(self, found: list) -> None:
+        """Put numbers where stand-ins are kept, in a list among others; the next calls have none of these."""
+        if self.numbers.made:
+            self.given, self.arguments = self.leaves, ((), {})
+            kept = put_numbers(self.numbers.made, found)
+            self.numbers.read.update((one, "a place where the number is kept") for one in kept)
+            if kept:
+                self._let_numbers_stay()
 
     def _call(self) -> Any:
         """Call the function while all that is computed is captured."""
         capture = self.capture
         for tensor in (*(leaf for leaf in self.leaves if isinstance(leaf, Tensor)), *self.reached.tensors):
             capture.note(tensor, before=True)
+        if any(seen.edge is not None for seen in capture.seen.values()):
+            thread.backward_watchers = (*thread.backward_watchers, capture.watch_nodes)
         try:
-            with standing_in(self.reached, self.moving, self.numbers, self._roots):
+            with standing_in(self.reached, self.moving, self.numbers):
                 args, kwargs = self.arguments
-                result = self.shared.function(*args, **kwargs)
+                self.ran.begin(sys._getframe())
+                with watching(self.ran):
+                    result = self.shared.function(*args, **kwargs)
             if capture.refused is not None:
                 raise capture.refused
             if capture.split is None:
+                self._take_down(result)
                 capture.join_checks()
             return result
         except BaseException:
             self._failed()
             raise
+        finally:
+            self.ran.begin(None)
+            thread.backward_watchers = tuple(one for one in thread.backward_watchers if one != capture.watch_nodes)
+
+    def _take_down(self, result: Any) -> None:
+        """Take down the histories that leave the call, as long as all is recorded: Note [Histories that leave a call].
+
+        What prevents it is raised when the call is accounted for.
+        """
+        capture, given = self.capture, flatten(result)[0]
+        if thread.autocast is not None:  # the next call casts its weights anew
+            kept = thread.autocast.cache
+            thread.autocast.cache = {key: one for key, one in kept.items() if one[1] is not capture}
+        for leaf in given:
+            if isinstance(leaf, Tensor) and leaf._edge is not None and leaf._view is None:
+                leaf._edge = without_own(leaf._edge, capture)
+        try:
+            self.histories = Histories.of(capture, given)
+        except Unaccounted as error:
+            self.obstacle = error
 
     def _failed(self) -> None:
         """Leave what eager execution would, after an error; nothing, if it is that elements were read."""
@@ -153,9 +213,17 @@ class CapturedCall:
         finish(self.capture)
         self._expect_found()
 
+    def _narrow(self) -> None:
+        """Leave out of what is reached what has nothing to do with what ran."""
+        if self.ran.known:
+            self.reached = self.reached.narrowed(self.ran)
+            self.why_not = self.why_not or self.reached.unsure or ""
+        else:
+            self.why_not = self.why_not or "a profiler of Python looks on, so that it is not known what it runs"
+
     def _check_arguments(self) -> None:
         """See whether there is more to the arguments than can be compared at the next call."""
-        leaves, tree = flatten(self.arguments)
+        leaves, tree = taken_apart(self.arguments)
         if tree != self.tree or any(one is not other for one, other in zip(leaves, self.given, strict=False)):
             self.why_not = "it changes the containers among its arguments"
         if any(isinstance(leaf, Tensor) and has_more(leaf) for leaf in self.leaves):
@@ -167,40 +235,59 @@ class CapturedCall:
         capture, reached, leaves = self.capture, self.reached, self.leaves
         given, tree = flatten(result)
         kept = ["it returns a container that was there before"] if reached.holds(containers_of(result)) else []
-        for leaf in given:
-            if isinstance(leaf, Tensor) and leaf._edge is not None and leaf._view is None:
-                leaf._edge = without_own(leaf._edge, capture)
+        histories = self.histories
+        nodes = [] if histories is None else histories.take_over(capture, given)
         capture.forget_handles()
         found, checks = capture.found
         rebound, why = rebound_by(capture, reached, leaves)
-        kept += [why] if why else histories(given, rebound)
+        kept += [why] if why else histories_lost(given, rebound)
         try:
             sources = TensorSources(capture, leaves, reached.tensors, rebound)
-            inputs, effects = inputs_of(capture, sources), side_effects_of(capture, sources, given, rebound, found)
+            if self.obstacle is not None:
+                raise self.obstacle
+            inputs = inputs_of(capture, sources)
+            effects = side_effects_of(capture, sources, given, rebound, found, histories)
+            if capture.leads_out:
+                raise Unaccounted("its backward pass goes on through a history that was there before")
             if ambient() != self.modes:
                 raise Unaccounted("it changes the modes of its caller")
+            if histories is not None:
+                histories.let_go()
             check_accounts(capture, effects, wanted_of(capture))
         except Unaccounted as error:
             self.entry.accounted, self.entry.reason, self.entry.last = False, self.why_not or why or str(error), None
             self.entry.unlike = False
+            if histories is not None:
+                histories.give_back(capture, nodes, given)
             finish(capture)
             self._expect_found()
             return
-        executable = self.shared.programs.of(capture, inputs, effects, sources, leaves)
+        held = () if histories is None else histories.held
+        executable = self.shared.programs.of(capture, inputs, effects, sources, leaves, held)
+        if histories is not None:
+            histories.settle(sources.of)
+            histories = self.shared.programs.histories(executable, histories)
+            for node, backward in zip(nodes, histories.backwards, strict=True):
+                node.backward = backward
         numbers = self.numbers if self.numbers.origins else None
-        new = RecordedCall(capture.code, inputs, effects, tree, executable, checks, numbers)
+        new = RecordedCall(capture.code, inputs, effects, tree, executable, checks, numbers, histories)
         changes = next((seen.change() for seen in capture.seen.values() if seen.change()), None)
         fixed = [one for one in capture.seen.values() if one.before and sources.of(one.tensor).fixed]
-        guards = TensorGuards(fixed, capture.looked_at)
+        graded = capture.reads_grad or effects.grades or any(one.grades for one in inputs)
+        guards = TensorGuards(fixed, capture.looked_at, graded)
         if {id(one.old) for one in rebound} & {id(one.tensor) for one in capture.looked_at}:
             kept.append("it reads elements of a tensor in a place that it rebinds")
         kept += [f"it changes a tensor: {changes}"] if changes else []
+        kept += ["a number among its arguments is another one in each call"] if self.stays else []
         self._run_program(new, sources)
         capture.give_back()
         reached.release([*rebound, *self.numbers.rebound()])
         for leaf in given:
             if isinstance(leaf, Tensor):
                 materialize(leaf)
+        if not self.entry.keeps:
+            self._expect_found()
+            return
         with self.shared.lock:
             self._remember(new, guards, self.why_not or "".join(kept[:1]))
         self._expect_found()
@@ -230,6 +317,7 @@ class CapturedCall:
             changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"
         entry.reason, entry.unlike = why_not or changed or unlike or "", not self.why_not
         entry.last, entry.guards, entry.tensor_guards, entry.accounted = new, reached, guards, True
+        self.shared.widths.seen = self.shared.widths.seen or not reached.unsure
         if entry.reason:
             entry.replay = None
         else:
@@ -265,7 +353,7 @@ def containers_of(tree: Any) -> list[Any]:
     return []
 
 
-def histories(given: list, rebound: list[Rebound]) -> list[str]:
+def histories_lost(given: list, rebound: list[Rebound]) -> list[str]:
     """Why a call can't be replayed that returns the history of a tensor of which another one takes the place."""
     olds = {id(one.old) for one in rebound}
     edges = (leaf._edge for leaf in given if isinstance(leaf, Tensor) and leaf._edge is not None)

@@ -12,12 +12,11 @@ import collections
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from tapegrad.compiler.places import (
     MISSING,
     Absent,
     AttributeSlot,
+    Bases,
     Binding,
     Cell,
     Code,
@@ -25,8 +24,9 @@ from tapegrad.compiler.places import (
     can_be_rebound,
     identity_of,
 )
-from tapegrad.compiler.reachable import DEFAULTS, Reachable
-from tapegrad.compiler.trace_rules import PLAIN
+from tapegrad.compiler.reachable import DEFAULTS, Reachable, Reached, contents_of
+from tapegrad.compiler.trace_rules import PLAIN, TELLING
+from tapegrad.compiler.what_ran import WhatRan
 from tapegrad.compiler.written_guard import WrittenGuard, alike
 from tapegrad.tensor.tensor import Tensor
 
@@ -48,44 +48,60 @@ class Guards:
     """
 
     __slots__ = (
-        "tensors", "unsure", "names", "_places", "_lists", "_sets", "_keys", "_names", "_sizes", "_arrays", "_kept",
-        "_pinned", "_same",
+        "tensors", "unsure", "names", "_reachable", "_places", "_lists", "_sets", "_keys", "_names", "_sizes",
+        "_arrays", "_kept", "_pinned", "_same",
     )  # fmt: skip
 
     def __init__(self, roots: list[tuple[Any, str]]) -> None:
-        reachable = Reachable(roots)
-        self.tensors: list[Tensor] = reachable.tensors
-        self.unsure, self.names = reachable.unsure, reachable.names
-        self._kept, self._pinned = reachable.kept, reachable.pinned
-        places = reachable.places
-        self._places: list[tuple] = [tuple(place) for place in places if type(place.container) not in _SEQUENCES]
+        self._reachable: Reachable | None = Reachable(roots)
+        self._take(self._reachable.all())
+
+    def _take(self, reached: Reached) -> None:
+        self.tensors: list[Tensor] = reached.tensors
+        self.unsure, self.names = reached.unsure, reached.names
+        self._kept, self._pinned = reached.kept, reached.pinned
+        self._places: list[tuple] = [
+            tuple(place[:4]) for place in reached.places if type(place.container) not in _SEQUENCES
+        ]
         self._lists: list[tuple] = []
         self._sets: list[tuple] = []
         self._keys: list[tuple] = []
         self._names: list[tuple] = []
         self._sizes: list[tuple] = []
-        self._arrays = [(array, _contents(array), name) for array, name in reachable.arrays]
-        for container, name in reachable.containers:
-            self._add(container, name)
+        self._arrays = [(array, contents, name) for array, name, contents in reached.arrays]
+        for container, name, items in reached.containers:
+            self._add(container, name, items)
         self._same: Callable[[], bool] | None = None
+
+    @property
+    def telling(self) -> bool:
+        """Whether something could be called that tells a stand-in from a number."""
+        return self._reachable is None or self._reachable.telling or not self.names.isdisjoint(TELLING)
+
+    def narrowed(self, ran: WhatRan) -> Guards:
+        """What of it has to do with what has run."""
+        assert self._reachable is not None
+        part = object.__new__(Guards)
+        part._reachable = None
+        part._take(self._reachable.narrowed(ran))
+        return part
 
     @property
     def arrays(self) -> bool:
         """Whether an array of NumPy's was reached."""
         return bool(self._arrays)
 
-    def _add(self, container: Any, name: str) -> None:
-        if isinstance(container, set):
-            self._sets.append((container, tuple(container), name))
+    def _add(self, container: Any, name: str, items: tuple) -> None:
+        if isinstance(container, (set, frozenset)):
+            self._sets.append((container, items, name))
         elif type(container) in _SEQUENCES:
-            items = tuple(container)
             self._lists.append((container, tuple(map(id, items)), items, name))
         elif name.startswith("the attributes of"):
-            self._names.append((container, tuple(container), next(reversed(container), None), name))
+            self._names.append((container, items, items[-1] if items else None, name))
         elif isinstance(container, dict):
-            self._keys.append((container, tuple(map(id, container)), tuple(container), name))
+            self._keys.append((container, tuple(map(id, items)), items, name))
         else:
-            self._sizes.append((container, len(container), name))
+            self._sizes.append((container, len(items), name))
 
     def holds(self, things: list[Any]) -> bool:
         """Whether one of some objects was reached."""
@@ -99,10 +115,10 @@ class Guards:
         found: dict[tuple, Rebound] = {}
         stay = set(self._pinned)
         for container, key, old, name in self.all_places():
-            if isinstance(old, Tensor):
+            if issubclass(type(old), Tensor):
                 binding = Binding(container, key, name)
                 new = binding.find()
-                if new is not old and isinstance(new, Tensor) and can_be_rebound(container):
+                if new is not old and issubclass(type(new), Tensor) and can_be_rebound(container):
                     found[binding.identity] = Rebound(binding, old, new)
                 else:
                     stay.add(id(old))
@@ -182,7 +198,7 @@ class Guards:
             if not _all_alike(container, elements):
                 return f"{name} has other elements than it had"
         for array, contents, name in self._arrays:
-            if _contents(array) != contents:
+            if contents_of(array) != contents:
                 return f"{name}, an array of NumPy, has been written to"
         return None
 
@@ -194,6 +210,8 @@ def _compare(guard: WrittenGuard, container: Any, key: Any, expected: Any) -> No
         guard.terms.append(f"{name(key)} not in {name(container.inner)}")
     elif kind is Cell:
         guard.expect(f"{name(container.cell)}.cell_contents", expected)
+    elif kind is Bases:
+        guard.expect(f"{name(container.cls)}.__mro__", expected)
     elif kind is Code:
         guard.expect(f"{name(container.function)}.__code__", expected)
     elif kind is AttributeSlot and key in DEFAULTS:
@@ -214,10 +232,6 @@ def _all_alike(container: Any, items: tuple) -> bool:
     return len(container) == len(items) and all(
         one is other or alike(one, other) for one, other in zip(container, items, strict=True)
     )
-
-
-def _contents(array: np.ndarray) -> tuple:
-    return array.shape, array.strides, array.dtype, array.tobytes()
 
 
 def _words(name: str, was: Any, now: Any) -> str:

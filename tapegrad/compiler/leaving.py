@@ -9,6 +9,7 @@ from tapegrad.bindings.attributes import set_flag
 from tapegrad.compiler.histories import renewed
 from tapegrad.compiler.side_effects import NewTensor, Returned, SideEffects, WrittenMemory
 from tapegrad.compiler.sources import TensorSource
+from tapegrad.tape.node import Node
 from tapegrad.tensor.storage import Counter, Storage
 from tapegrad.tensor.tensor import Tensor, counter_of, wrap
 
@@ -54,8 +55,11 @@ class Leaving:
         ]
         self._rebound = () if easy else effects.rebound
 
-    def leave(self, found: dict[int, Any], arguments: Sequence[Any]) -> list[Any]:
-        """Leave it behind, with these results, and give the leaves of what the call returns."""
+    def leave(self, found: dict[int, Any], arguments: Sequence[Any], nodes: Sequence[Node] = ()) -> list[Any]:
+        """Leave it behind, with these results, and give the leaves of what the call returns.
+
+        Their histories are ``nodes``, one for each stage.
+        """
         for stream, keys in self._drawn:
             stream.offset += keys
         for storage, slot, counter, writes in self._memories:
@@ -81,7 +85,7 @@ class Leaving:
             self._bind(found, arguments)
         given: list[Any] = []
         for one in self._returned:
-            given.append(_given(one, found, arguments, given))
+            given.append(_given(one, found, arguments, given, nodes))
         return given
 
     def _bind(self, found: dict[int, Any], arguments: Sequence[Any]) -> None:
@@ -108,8 +112,12 @@ def _is_simple(source: TensorSource, new: NewTensor | None) -> bool:
     return source.fixed and new is not None and new.simple
 
 
-def _given(one: Returned, found: dict[int, Any], arguments: Sequence[Any], given: list[Any]) -> Any:
+def _given(
+    one: Returned, found: dict[int, Any], arguments: Sequence[Any], given: list[Any], nodes: Sequence[Node] = ()
+) -> Any:
     if one.kind == "result":
+        if one.output is not None:
+            return one.of.tensor(found, (nodes[one.output[0]], one.output[1]))
         return one.of.tensor(found, None if one.edge is None else (renewed(one.edge[0]), one.edge[1]))
     if one.kind == "tensor":
         return one.of.find(arguments)

@@ -82,6 +82,7 @@ class Numbers:
         conditions: registers that must be what they were.
         written: what is put where: places, each with a register or a constant.
         read: where a condition comes from that is no comparison: a place in the user's program.
+        made: all stand-ins.
     """
 
     def __init__(self) -> None:
@@ -96,6 +97,7 @@ class Numbers:
         self._floats: dict[int, tuple[int, float]] = {}
         self._thread = get_ident()
         self.open = True
+        self.made: list[Moving] = []
 
     # -- while the call is captured
 
@@ -103,7 +105,11 @@ class Numbers:
         """The stand-in of a number."""
         self.origins.append((origin, type(value)))
         self.values.append(value)
-        return Moving(self, len(self.values) - 1, value)
+        return self._made(len(self.values) - 1, value)
+
+    def _made(self, register: int, value: Any) -> Moving:
+        self.made.append(Moving(self, register, value))
+        return self.made[-1]
 
     def compute(self, function: Callable, *operands: Any) -> Any:
         """What a function gives for numbers of which some move."""
@@ -120,7 +126,7 @@ class Numbers:
         if type(value) is bool:
             self.conditions[register] = value
             return value
-        return Moving(self, register, value)
+        return self._made(register, value)
 
     def ask(self, register: int) -> None:
         """Somebody wants to know a number: it must be the same the next time."""
@@ -314,6 +320,12 @@ class Moving:
     def __bool__(self) -> bool:
         return self._numbers.compute(bool, self)
 
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        return _POWER(self, other) if modulus is None else pow(self._ask(), *asked([other, modulus]))
+
+    def __rpow__(self, other: Any, modulus: Any = None) -> Any:
+        return _POWERED(self, other) if modulus is None else pow(other, self._ask(), *asked([modulus]))
+
     def __round__(self, digits: Any = None) -> Any:
         return self._numbers.compute(round, self) if digits is None else self._numbers.compute(round, self, digits)
 
@@ -388,7 +400,8 @@ def _told(function: Callable) -> Callable:
     return lambda self, *args: function(self._ask(), *args)
 
 
-for _name_of in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+_POWER, _POWERED = _binary(operator.pow, False), _binary(operator.pow, True)
+for _name_of in ("add", "sub", "mul", "truediv", "floordiv", "mod"):
     setattr(Moving, f"__{_name_of}__", _binary(getattr(operator, _name_of), False))
     setattr(Moving, f"__r{_name_of}__", _binary(getattr(operator, _name_of), True))
 for _name_of in ("and_", "or_", "xor", "lshift", "rshift"):

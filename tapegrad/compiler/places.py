@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import types
 from collections import OrderedDict, defaultdict
 from typing import Any, NamedTuple
@@ -12,13 +13,31 @@ MISSING: Any = object()
 """Stands for what is not there."""
 
 
+class Need(NamedTuple):
+    """What must have been executed for a place to matter.
+
+    ``kind`` is ``"run"`` (``code``), ``"chain"`` or ``"module"`` (``what`` is named in ``code``), ``"name"`` (in any
+    code), or ``"any"`` (something was asked for by a name that is not known).
+    """
+
+    kind: str
+    code: Any
+    what: Any
+
+
 class Place(NamedTuple):
-    """Where an object was found: ``container[key]``, and what it is called; no container if it can't change."""
+    """Where an object was found: ``container[key]``, and what it is called; no container if it can't change.
+
+    ``need`` is what must have been executed for it to matter: a ``Need``, or None; ``follow``: whether what is there
+    matters, besides which object it is.
+    """
 
     container: Any
     key: Any
     value: Any
     name: str
+    need: Any = None
+    follow: bool = True
 
 
 class Cell:
@@ -69,16 +88,16 @@ class Absent:
         return self.inner.get(key, MISSING)
 
 
-class Called:
-    """What a weak reference refers to, as a container."""
+class KindOfReferent:
+    """The class of what a weak reference refers to, as a container; that of None, when it is gone."""
 
-    __slots__ = ("function",)
+    __slots__ = ("reference",)
 
-    def __init__(self, function: Any) -> None:
-        self.function = function
+    def __init__(self, reference: Any) -> None:
+        self.reference = reference
 
     def __getitem__(self, key: Any) -> Any:
-        return self.function()
+        return type(self.reference())
 
 
 class Code:
@@ -91,6 +110,27 @@ class Code:
 
     def __getitem__(self, key: Any) -> Any:
         return self.function.__code__
+
+
+class Bases:
+    """What a class derives from, as a container."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.cls.__mro__
+
+
+class Registered:
+    """What is known of classes that were registered with abstract ones, as a container."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        return abc.get_cache_token()
 
 
 class ClassOf:

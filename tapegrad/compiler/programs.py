@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from tapegrad.caches import Cache
 from tapegrad.compiler.capture import Capture
+from tapegrad.compiler.compiled_function import Histories
 from tapegrad.compiler.leaving import memory_of
 from tapegrad.compiler.side_effects import SideEffects
 from tapegrad.compiler.sources import Input, TensorSources
@@ -18,13 +19,18 @@ class Programs:
 
     def __init__(self) -> None:
         self._executables = Cache("compiled programs")
+        self._histories = Cache("compiled programs")
 
     def of(
         self, capture: Capture, inputs: Sequence[Input], effects: SideEffects, sources: TensorSources,
-        arguments: Sequence[Any],
+        arguments: Sequence[Any], held: Collection[int] = (),
     ) -> StepExecutable:  # fmt: skip
-        """The program of a captured call. A number that is not what it was becomes an input of it."""
+        """The program of a captured call. A number that is not what it was becomes an input of it.
+
+        The inputs that are ``held``, by position, are there when it has been run, too.
+        """
         replaced = replaced_by(inputs, effects, sources, arguments)
+        replaced = {position: slot for position, slot in replaced.items() if position not in held}
         code, numbers = capture.code, {i: one.of for i, one in enumerate(inputs) if is_number(one)}
         key = len(code), tuple(effects.slots), tuple(replaced.items()), tuple(numbers)
         known: list[tuple[list[tuple], StepExecutable]] = self._executables.get(key) or self._executables.keep(key, [])
@@ -39,6 +45,14 @@ class Programs:
         executable = StepExecutable(code, effects.slots, capture.size, numbers, replaced)
         known.append((code, executable))
         return executable
+
+    def histories(self, executable: StepExecutable, new: Histories) -> Histories:
+        """The histories that leave a call of a program: those of an earlier call, if they are the same."""
+        known: list[Histories] = self._histories.get(executable) or self._histories.keep(executable, [])
+        before = next((one for one in known if one.joint.same(new.joint)), None)
+        if before is None:
+            known.append(new)
+        return before or new
 
 
 def is_number(one: Input) -> bool:

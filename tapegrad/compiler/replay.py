@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from tapegrad.compiler.compiled_function import CompiledFunctionBackward, Histories
 from tapegrad.compiler.leaving import Leaving, memory_of
 from tapegrad.compiler.moving import Numbers
 from tapegrad.compiler.reading import Reading
@@ -14,6 +15,7 @@ from tapegrad.compiler.sources import Input
 from tapegrad.execution.late import Check, Findings, nothing
 from tapegrad.execution.programs import why_unlike
 from tapegrad.execution.step_executable import StepExecutable
+from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import TreeSpec, unflatten
 
 
@@ -27,6 +29,7 @@ class RecordedCall(NamedTuple):
     executable: StepExecutable
     checks: Sequence[Check]
     numbers: Numbers | None
+    histories: Histories | None
 
     def unlike(self, other: RecordedCall) -> str | None:
         """What makes a difference between running one and the other, in words; None if nothing does."""
@@ -41,6 +44,8 @@ class RecordedCall(NamedTuple):
             return "Python computes something else from numbers"
         if not self.effects.same(other.effects):
             return "it leaves its results in other places"
+        if self.histories is not other.histories:
+            return "it returns tensors with other histories"
         return None if self.tree == other.tree else "it returns another structure"
 
 
@@ -67,8 +72,9 @@ class Replay:
         self._before = next((i for i, (kind, _) in enumerate(recorded.inputs) if kind == "found"), -1)
         self._numbers, self._values = recorded.numbers, []  # type: ignore[var-annotated]
         self._moving_inputs = [(i, of) for i, (kind, of) in enumerate(recorded.inputs) if kind == "moving"]
-        self._moving_results = [(i, of) for i, (kind, of, _) in enumerate(effects.returned) if kind == "moving"]
+        self._moving_results = [(i, of) for i, (kind, of, *_) in enumerate(effects.returned) if kind == "moving"]
         self.diverted = False
+        self._histories = recorded.histories
         self._holdings = Holdings(effects, fixed)
         sources = [of for kind, of in recorded.inputs if kind in ("tensor", "storage")]
         sources += [one.source for one in effects.written]
@@ -82,6 +88,19 @@ class Replay:
         self._fixed = {id(source.find(arguments)._storage) for source in sources if not source.moves}
         plain = all(source.find(arguments)._spec.plain for source in self._moving if not source.grad)
         self._looks = bool(self._unshared or known) or not plain or any(source.grad for source in self._moving)
+
+    @property
+    def waits(self) -> bool:
+        """Whether this call is still made at once: its program, or one of a backward pass, is being compiled."""
+        if self._histories is None:
+            return self.executable.waits
+        return max([executable.waits for executable in (self.executable, *self._histories.programs)])  # each counts
+
+    @property
+    def calls_left(self) -> float:
+        """How many calls are still made at once."""
+        programs = () if self._histories is None else self._histories.programs
+        return max(executable.calls_left for executable in (self.executable, *programs))
 
     def unobstructed(self, arguments: Sequence[Any]) -> bool:
         """Whether there is no obstacle, where arguments are of the same kinds, and different tensors."""
@@ -136,21 +155,33 @@ class Replay:
             leaf._grad = None
         for source in self._dropped:
             source.find(arguments)._grad = None
+        kept = None if self._histories is None else self._keep(inputs, arguments)
         results: list[Any] = []
         try:
             self.executable.run(inputs, results)
             found = self.executable.by_slot(results)
-            given = self._leave(found, arguments)
+            given = self._leave(found, arguments, kept)
         except BaseException:
             if results:  # an interrupt came with them; what is left behind twice is counted twice
-                self._leave(self.executable.by_slot(results), arguments)
+                self._leave(self.executable.by_slot(results), arguments, kept)
             raise
         if self._found is not None:
             self._findings.expect(found[self._found])
         return given[0] if self._tree.kind is None else unflatten(given, self._tree)
 
-    def _leave(self, found: dict[int, Any], arguments: Sequence[Any]) -> list[Any]:
-        given = self._leaving.leave(found, arguments)
+    def _keep(self, inputs: Sequence[Any], arguments: Sequence[Any]) -> tuple[dict[int, Any], list[Tensor]]:
+        """What histories keep of what the program is given, and of what is there before it is run."""
+        assert self._histories is not None
+        tensors = [source.find(arguments) for source in self._histories.joint.sources]
+        return {position: inputs[position] for position in self._histories.held}, tensors
+
+    def _leave(self, found: dict[int, Any], arguments: Sequence[Any], kept: Any) -> list[Any]:
+        nodes: Sequence[CompiledFunctionBackward] = ()
+        if kept is not None:
+            nodes = self._histories.nodes(found.__getitem__, *kept)  # type: ignore[union-attr]
+        given = self._leaving.leave(found, arguments, nodes)
+        for node in nodes:
+            node.note_versions()
         if self._numbers is not None:
             self._numbers.write(self._values)
             for position, register in self._moving_results:

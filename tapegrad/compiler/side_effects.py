@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.compiler.capture import Capture, Seen
+from tapegrad.compiler.compiled_function import Histories
 from tapegrad.compiler.histories import is_used_up
+from tapegrad.compiler.joint_graph import MAY_BE_ASKED
 from tapegrad.compiler.moving import Moving
 from tapegrad.compiler.places import Rebound
 from tapegrad.compiler.sources import TensorSource, TensorSources, Unaccounted
@@ -66,7 +68,10 @@ class NewTensor(NamedTuple):
             tensor._view = View(shown, creation, 0)
             share(tensor, shown, offset, view_bits)
         elif writes:
-            storage_to_write(tensor).counter.version = writes
+            storage = storage_to_write(tensor)
+            storage.counter.version = writes
+            if edge is not None:
+                storage.comes_from(edge)
         return tensor
 
     @property
@@ -97,7 +102,8 @@ class Graded(NamedTuple):
 class Returned(NamedTuple):
     """A leaf of what was returned.
 
-    ``kind`` is ``"result"`` (``of`` is a ``NewTensor``, ``edge`` its place in a graph that is used up),
+    ``kind`` is ``"result"`` (``of`` is a ``NewTensor``, ``edge`` its place in a graph that is used up, ``output`` which
+    output of which of the nodes that the call gives to its histories, ``Histories``),
     ``"tensor"`` (found by a ``TensorSource``), ``"again"`` (the same as leaf number ``of``),
     ``"moving"`` (a register of ``Numbers``), or ``"value"``.
     """
@@ -105,6 +111,7 @@ class Returned(NamedTuple):
     kind: str
     of: Any
     edge: Edge | None = None
+    output: tuple[int, int] | None = None
 
 
 class Rebinding(NamedTuple):
@@ -136,6 +143,14 @@ class SideEffects(NamedTuple):
     flagged: tuple[Flagged, ...] = ()
     found: int | None = None
     """The result that is what checks have found."""
+    kept: tuple[int, ...] = ()
+    """The results that are kept for a backward pass."""
+
+    @property
+    def grades(self) -> bool:
+        """Whether gradients of leaves were replaced or written to."""
+        sources = [*(one.source for one in self.written), *(one.source for one in self.counted)]
+        return bool(self.graded) or any(source.grad for source in sources)
 
     def same(self, other: SideEffects) -> bool:
         """Whether the same is left behind, in the same places."""
@@ -144,6 +159,7 @@ class SideEffects(NamedTuple):
         return (
             len(mine) == len(its)
             and self.found == other.found
+            and self.kept == other.kept
             and len(self.returned) == len(other.returned)
             and all(a[0].same(b[0]) and a[1:] == b[1:] for a, b in zip(mine, its, strict=True))
             and len(self.drawn) == len(other.drawn)
@@ -159,7 +175,7 @@ class SideEffects(NamedTuple):
         new = [one.new for one in self.graded if one.new is not None]
         new += [one.of for one in (*(one.now for one in self.rebound), *self.returned) if one.kind == "result"]
         found = [] if self.found is None else [self.found]
-        return list(dict.fromkeys([*named, *(slot for one in new for slot in one.slots), *found]))
+        return list(dict.fromkeys([*named, *(slot for one in new for slot in one.slots), *found, *self.kept]))
 
 
 def _rebind_the_same(ours: tuple[Rebinding, ...], others: tuple[Rebinding, ...]) -> bool:
@@ -176,15 +192,16 @@ def _return_the_same(left: Returned, right: Returned) -> bool:
         return left.of is right.of or alike(left.of, right.of)
     if left.kind == "tensor":
         return left.of.same(right.of)
-    return left.of == right.of and (left.edge is None) == (right.edge is None)
+    return left.of == right.of and (left.edge is None) == (right.edge is None) and left.output == right.output
 
 
 # -- how it is found out -----------------------------------------------------------------------------------------------
 
 
 def side_effects_of(
-    capture: Capture, sources: TensorSources, results: Sequence[Any], rebound: Sequence[Rebound] = (), found: Any = None
-) -> SideEffects:
+    capture: Capture, sources: TensorSources, results: Sequence[Any], rebound: Sequence[Rebound] = (),
+    found: Any = None, histories: Histories | None = None,
+) -> SideEffects:  # fmt: skip
     """What a captured call leaves behind; ``found`` is what its checks will have found.
 
     Raises:
@@ -201,14 +218,14 @@ def side_effects_of(
     returned = tuple(
         Returned("again", firsts[id(leaf)])
         if isinstance(leaf, Tensor) and firsts.setdefault(id(leaf), number) != number
-        else _return(capture, leaf, sources, places)
+        else _return(capture, leaf, sources, places, {} if histories is None else histories.joint.place)
         for number, leaf in enumerate(results)
     )
     drawn = tuple(_draw(*stream) for stream in capture.streams.values())
     effects = SideEffects(
         tuple(written.values()), tuple(counted.values()), tuple(graded), _rebindings(capture, rebound), drawn, returned,
         _flagged(capture, sources),
-        None if found is None else found.slot,
+        None if found is None else found.slot, () if histories is None else histories.slots,
     )  # fmt: skip
     _check_memories(capture, sources, written)
     return effects
@@ -245,7 +262,7 @@ def _account_for_writes(
     capture: Capture, seen: Seen, sources: TensorSources, written: dict[int, WrittenMemory], counted: dict[int, Counted]
 ) -> None:
     tensor, storage = seen.tensor, seen.tensor._storage
-    if seen.edge is not None and not sources.of(tensor).rebound:
+    if seen.edge is not None and not (seen.before or sources.of(tensor).rebound):
         raise Unaccounted(f"it uses a tensor of shape {list(tensor.shape)} that has a history")
     what = f"a tensor of shape {list(tensor.shape)} that was there before"
     if tensor._edge is not seen.edge:
@@ -344,7 +361,10 @@ def _check_memories(capture: Capture, sources: TensorSources, written: dict[int,
             raise Unaccounted(f"{sources.of(seen.tensor)} shares memory that is written to with {sources.of(other)}")
 
 
-def _return(capture: Capture, leaf: Any, sources: TensorSources, places: dict[int, TensorSource]) -> Returned:
+def _return(
+    capture: Capture, leaf: Any, sources: TensorSources, places: dict[int, TensorSource],
+    outputs: dict[int, tuple[int, int]],
+) -> Returned:  # fmt: skip
     if type(leaf) is Moving:
         return Returned("moving", leaf._register)
     if not isinstance(leaf, Tensor):
@@ -361,6 +381,8 @@ def _return(capture: Capture, leaf: Any, sources: TensorSources, places: dict[in
     for owner in capture.seen.values():
         if owner.tensor._grad is leaf:
             return Returned("tensor", TensorSource(_lasting(sources.of(owner.tensor)).of, True))
+    if id(leaf) in outputs:
+        return Returned("result", new_tensor(capture, leaf, "a tensor that it returns"), None, outputs[id(leaf)])
     return _return_result(capture, leaf)
 
 
@@ -380,7 +402,7 @@ def _return_result(capture: Capture, leaf: Tensor) -> Returned:
     if leaf._edge is None and leaf._spec.requires_grad:
         raise Unaccounted("it returns a new leaf")
     if leaf._edge is not None and not is_used_up(leaf._edge, capture):
-        raise Unaccounted("it returns a tensor with a history: its backward pass may still be asked for")
+        raise Unaccounted(MAY_BE_ASKED)
     return Returned("result", result, leaf._edge)
 
 

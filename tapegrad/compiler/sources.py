@@ -121,6 +121,11 @@ class Input(NamedTuple):
     kind: str
     of: Any
 
+    @property
+    def grades(self) -> bool:
+        """Whether it is the gradient of a tensor."""
+        return self.kind in ("tensor", "storage") and self.of.grad
+
     def same(self, other: Input) -> bool:
         """Whether it is the same source, with the same value if it is a constant or a number."""
         if self.kind != other.kind:

@@ -13,7 +13,6 @@ from tapegrad.bindings.handing import overriding
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.moving import NUMBERS, Moving, NumberOperand, Numbers, asked
 from tapegrad.compiler.places import MISSING, Binding, can_be_rebound, identity_of
-from tapegrad.compiler.trace_rules import TELLING
 from tapegrad.compiler.written_guard import alike
 
 
@@ -51,7 +50,7 @@ class StandIns:
         self._starts: dict[tuple, Moving] = {}
         self._bindings: dict[tuple, Binding] = {}
         for container, key, value, name in list(reached.all_places()):
-            if not can_be_rebound(container):
+            if not can_be_rebound(container) or container is vars(math):
                 continue
             binding = Binding(container, key, name)
             if value is math or id(value) in _OF_MATH:
@@ -63,8 +62,8 @@ class StandIns:
                     started = self._starts[binding.identity] = numbers.begin(binding, binding.find())
                     binding.bind(started)
 
-    def take_away(self, roots: list[tuple[Any, str]]) -> None:
-        """Put numbers where stand-ins are, wherever the call has left them, and note what it has left where."""
+    def take_away(self) -> None:
+        """Put numbers back, and note what the call has left where. What it has kept elsewhere: ``kept_numbers.py``."""
         self.numbers.open = False
         for identity, binding in self._bindings.items():
             now = binding.find()
@@ -78,14 +77,11 @@ class StandIns:
         for binding, value in reversed(self._restored):
             if binding.find() is not MISSING:
                 binding.bind(value)
-        for container, key, value, name in list(Guards(roots).all_places()):
-            if type(value) is Moving and can_be_rebound(container):
-                Binding(container, key, name).bind(value._value)
 
 
 @contextmanager
 def standing_in(
-    reached: Guards, moving: Collection[tuple], numbers: Numbers, roots: list[tuple[Any, str]]
+    reached: Guards, moving: Collection[tuple], numbers: Numbers
 ) -> Iterator[None]:
     """Have stand-ins in the places of numbers that move, in a block. Arguments may have them already."""
     if not (moving or numbers.origins):
@@ -100,7 +96,7 @@ def standing_in(
     finally:
         _calls.remove(numbers)
         overriding.admit(contexts=-1)
-        standing.take_away(roots)
+        standing.take_away()
         if alone:
             _standing.release()
 
@@ -111,14 +107,13 @@ _calls: list[Numbers] = []
 
 
 def can_tell(reached: Guards) -> bool:
-    """Whether code asks for types and identities, by which it can tell stand-ins from numbers, or calls jax itself."""
-    if not reached.names.isdisjoint(TELLING):
-        return True
-    return any(_is_of_jax(value) for _, _, value, _ in reached.all_places())
+    """Whether code may tell stand-ins from numbers: by types and identities, in functions of C, or in jax's."""
+    return reached.telling or any(_is_of_jax(value) for _, _, value, _ in reached.all_places())
 
 
 def _is_of_jax(value: Any) -> bool:
-    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    holder = value if issubclass(type(value), (types.ModuleType, types.FunctionType, type)) else type(value)
+    name = holder.__name__ if type(holder) is types.ModuleType else holder.__module__
     return isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib")
 
 

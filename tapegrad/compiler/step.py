@@ -21,9 +21,11 @@ from threading import RLock
 from typing import Any
 
 from tapegrad.caches import Cache
-from tapegrad.compiler.cache_entry import CacheEntry
+from tapegrad.compiler.arguments import Newcomers, new_in, taken_apart
+from tapegrad.compiler.cache_entry import TRIALS, CacheEntry
 from tapegrad.compiler.cache_keys import MOVES, Likeness, Widths, are_ordinary, cache_key
 from tapegrad.compiler.captured_call import CapturedCall, Shared
+from tapegrad.compiler.compiled_modules import CompiledModules, compiled
 from tapegrad.compiler.programs import Programs
 from tapegrad.compiler.settings import check_settings
 from tapegrad.execution.capturing import capturing
@@ -32,7 +34,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tape.showing import shown_in_html
 from tapegrad.tensor.shared import release_shared, shared_now
 from tapegrad.tensor.tensor import Tensor, value_of
-from tapegrad.tensor.trees import TreeSpec, flatten
+from tapegrad.tensor.trees import TreeSpec
 
 ENTRY = 32 << 10
 """About how many bytes an entry takes."""
@@ -40,7 +42,13 @@ ENTRY = 32 << 10
 WATCHED = "source lines are recorded, anomaly mode, a profiler or hooks on saved tensors look on, or a transform is on"
 """Why a call is no program: somebody looks at what is computed, or has it computed in another way."""
 
-_OWN = frozenset({"function", "fullgraph", "calls", "replayed", "aside", "_entries", "_last", "_shared"})
+IN_VAIN, MOST_IN_VAIN = 3, 48
+"""A call that is captured counts as so many that are replayed; where those are so many more, none is captured."""
+
+_OWN = frozenset({
+    "function", "fullgraph", "calls", "replayed", "aside", "_entries", "_last", "_shared", "_vain",
+    "_rested", "_newcomers",
+})  # fmt: skip
 """The attributes of what ``compile`` gives, besides those of the function."""
 
 
@@ -59,8 +67,10 @@ class Compiled:
         self.function, self.fullgraph = function, fullgraph
         self.calls = self.replayed = self.aside = 0
         self._entries = Cache("kinds of compiled calls", ENTRY)
+        self._newcomers = Newcomers()
         self._last: CacheEntry | None = None
-        self._shared = Shared(function, not fullgraph, Programs(), Widths(), RLock())
+        self._vain = self._rested = 0
+        self._shared = Shared(function, not fullgraph, Programs(), CompiledModules(_by_itself), Widths(), RLock())
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: compiled for each instance, which keeps what was compiled for it."""
@@ -104,30 +114,56 @@ class Compiled:
                 replay = None if at_once else last.ready(leaves)
                 if replay is not None:
                     inside["replayed"] += 1
+                    inside["_vain"] = 0
                     return replay.run(leaves)
             if at_once:
-                return inside["function"](*args, **kwargs)
+                return self._at_once(last, args, kwargs)
         return self._look_closely(args, kwargs)
 
     def _look_closely(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make a call that does not look like the last one, or after which something may have changed."""
-        leaves, tree = flatten((args, kwargs))
+        leaves, tree = taken_apart((args, kwargs))
         if any(isinstance(leaf, Tensor) and is_traced(value_of(leaf)) for leaf in leaves):
             return self.function(*args, **kwargs)
         with self._shared.lock:
-            entry = self._entry(leaves, tree)
-            self._last = None if entry.likeness is None else entry
-            at_once = entry.goes_at_once(self._shared.splits)
+            entry, at_once = None, self._rests()
             if not at_once:
+                entry = self._entry(leaves, tree)
+                self._last = None if entry.likeness is None else entry
+                at_once = entry.goes_at_once(self._shared.splits)
+            if not at_once:
+                assert entry is not None
                 obstacle = entry.turn(leaves)
                 if obstacle is None:
                     self.replayed += 1
+                    self._vain = max(0, self._vain - 1)
                     return entry.replay.run(leaves)  # type: ignore[union-attr]
                 entry.reason, entry.replay = obstacle, None
                 entry.runs += 1
+                self._vain += IN_VAIN
         if at_once:
-            return self.function(*args, **kwargs)
+            return self._at_once(entry, args, kwargs)
         return CapturedCall(self._shared, entry, args, kwargs, leaves, tree).run()
+
+    def _rests(self) -> bool:
+        """Whether so many calls were captured in vain, be it of other kinds, that this one is made at once."""
+        if self._vain < MOST_IN_VAIN or not self._shared.splits:
+            return False
+        self._rested += 1
+        if self._rested in TRIALS[1]:
+            self._vain = MOST_IN_VAIN - TRIALS[0] * IN_VAIN
+        return True
+
+    def _at_once(self, entry: CacheEntry | None, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Make a call as it stands; where it can't be replayed, modules are compiled: Note [Compiled modules]."""
+        if entry is None:
+            modules = self.__dict__["_shared"].modules.latest
+        else:
+            modules = () if entry.replay is not None else entry.compiled_modules
+        if not modules:
+            return self.__dict__["function"](*args, **kwargs)
+        with compiled(modules):
+            return self.__dict__["function"](*args, **kwargs)
 
     def report(self) -> str:
         """How often Python was run, and why, for each kind of call.
@@ -143,6 +179,9 @@ class Compiled:
         lines = [f"{self.calls} calls, {self.replayed} of them replayed"]
         for number, entry in enumerate(self.known_entries(), 1):
             lines.append(f"kind {number}: {entry.state}")
+            for module, call in entry.compiled_modules if entry.replay is None else ():
+                states = dict.fromkeys(one.state for one in call.known_entries())
+                lines.append(f"  {type(module).__name__}, by itself: {'; '.join(states)}")
         if self.aside:
             lines.append(f"{self.aside} more ran as they stand: {WATCHED}")
         return "\n".join(lines)
@@ -156,16 +195,25 @@ class Compiled:
 
     def _entry(self, leaves: list, tree: TreeSpec) -> CacheEntry:
         """What is known of calls like this one."""
-        key = exact = cache_key(self.function, leaves, tree)
-        entry = self._entries.get(key)
+        key, dropped = self._newcomers.widened(cache_key(self.function, leaves, tree), leaves)
+        exact, entry = key, self._entries.get(key)
+        for one in dropped:
+            self._entries.forget(one)
         if entry is None:
             key = self._shared.widths.widened(key, leaves, tree)
             entry = self._entries.get(key)
         if entry is None:
-            entry = CacheEntry(Likeness.of(leaves, key, tree), exact)
+            new = new_in(key)
+            entry = CacheEntry(None if new else Likeness.of(leaves, key, tree), exact)
+            if new:
+                entry.reason, entry.keeps = new, False
             entry.arguments = [i for i, one in enumerate(key[0]) if one in MOVES.values()]
             self._entries.keep(key, entry)
         return entry
+
+
+def _by_itself(function: Callable) -> Compiled:
+    return Compiled(function, False)
 
 
 def compile(
@@ -193,8 +241,10 @@ def compile(
     it does nothing but compute with tensors, and what it reads besides its arguments has not changed: ``report()`` of
     what is returned says how often that was so, and what has prevented it. On a CPU no call waits for the compiler: the
     program takes over after a number of calls that should take as long as to compile it
-    (``torch.execution.wait_for_compiler()`` has it do so at once). An interrupt (ctrl-C) loses nothing: a step
-    that was replayed has then been made, or not; where Python was run, all is as far as that had come.
+    (``torch.execution.wait_for_compiler()`` has it do so at once). Tensors that leave a call with a history have one
+    node, ``CompiledFunctionBackward``, whose backward pass is a program, too: so a model, or a loss, may be compiled
+    alone. An interrupt (ctrl-C) loses nothing: a step that was replayed has then been made, or not; where Python was
+    run, all is as far as that had come.
 
     Raises:
         RuntimeError: a backend or a mode that PyTorch has not; both a mode and options.
@@ -218,7 +268,7 @@ def compile(
     True
     """
 
-    def compiled(model: Callable) -> Any:
+    def made_of(model: Callable) -> Any:
         if model is None:
             raise RuntimeError("Model can't be None")
         check_settings(model, backend, mode, options, dynamic, disable)
@@ -228,4 +278,4 @@ def compile(
         made = Compiled(model, fullgraph)
         return made if adopt is None else adopt(model, made)
 
-    return compiled if model is None else compiled(model)
+    return made_of if model is None else made_of(model)

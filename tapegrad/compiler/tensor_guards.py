@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from tapegrad.compiler.capture import Seen, current_array, hooks_of
 from tapegrad.compiler.reachable import KEPT
@@ -15,17 +16,21 @@ def _hook_ids(tensor: Tensor) -> tuple[int, ...]:
     return tuple(map(id, hooks_of(tensor)))
 
 
+ANY = object()
+"""In place of the spec of a gradient: it makes no difference."""
+
+
 class TensorGuard:
-    """What a tensor was when a call began."""
+    """What a tensor was when a call began; ``graded``: whether its gradient makes a difference."""
 
     __slots__ = ("tensor", "spec", "storage", "edge", "offset", "hooks", "grad", "attributes")
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: Seen, graded: bool) -> None:
         tensor = self.tensor = seen.tensor
         self.spec, self.edge, self.offset = seen.spec, seen.edge, seen.offset
         self.storage, self.hooks = tensor._storage, _hook_ids(tensor)
         self.attributes = tensor.__dict__.keys() - KEPT
-        self.grad = None if seen.grad is None else seen.grad._spec
+        self.grad: Any = ANY if not graded else None if seen.grad is None else seen.grad._spec
 
     def change(self) -> str | None:
         """What is not what it was, in words."""
@@ -34,7 +39,7 @@ class TensorGuard:
         what = f"a tensor of shape {list(tensor.shape)}"
         if tensor._spec is not self.spec:
             return f"{what} was {self.spec} and is {tensor._spec}"
-        if spec is not self.grad:
+        if spec is not self.grad and self.grad is not ANY:
             return f"the gradient of {what} was {self.grad} and is {spec}"
         if tensor._storage is not self.storage or tensor._edge is not self.edge:
             return f"{what} lies in another memory, or has another history"
@@ -58,14 +63,15 @@ class TensorGuards:
 
     Args:
         seen: the tensors, as they were.
+        graded: whether their gradients make a difference.
         looked_at: those of which the call has read elements: they must have the same ones.
     """
 
     __slots__ = ("ids", "_guards", "_simple", "_graded", "_others", "_arrays", "_same")
 
-    def __init__(self, seen: Iterable[Seen], looked_at: Iterable[Seen] = ()) -> None:
+    def __init__(self, seen: Iterable[Seen], looked_at: Iterable[Seen] = (), graded: bool = True) -> None:
         self._arrays = [(one.tensor, materialized(one.value)) for one in looked_at]
-        guards = self._guards = [TensorGuard(one) for one in seen]
+        guards = self._guards = [TensorGuard(one, graded) for one in seen]
         self.ids = frozenset(id(guard.tensor) for guard in guards)
         self._others = [guard for guard in guards if not guard.simple]
         self._simple: list[tuple] = []
@@ -96,7 +102,8 @@ class TensorGuards:
             written.expect_size(inside, size)
         for inside, spec in self._graded:
             grad, node = f"{name(inside)}['_grad']", f"(node := {name(inside)}['_accumulator']())"
-            expect(grad if spec is None else f"{grad} is not None and {grad}._spec", spec)
+            if spec is not ANY:
+                expect(grad if spec is None else f"{grad} is not None and {grad}._spec", spec)
             terms.append(f"({node} is None or node.hook_slots is None)")
         return written.function()
 

@@ -1,9 +1,8 @@
-"""What is known of libraries: which of their functions may be left out when a call is replayed, and which may not.
+"""What is known of libraries: which of them are searched for what a call depends on, and which are not.
 
 Note [Who is trusted]
-A replayed call does without Python, so a function must be one that gives the same for the same. The functions of
-tapegrad, jax and numpy are taken for such, and those of a few modules of the standard library; but not those that
-have to do with the state of generators, files, clocks and the like. All other code is searched like the user's own.
+A replayed call does without Python. The functions of tapegrad, jax, numpy and of the standard library are not searched:
+which of them may be left out is said in ``allowed.py``. All other code is searched like the user's own.
 
 Layers of ``nn`` are such other code. What all modules have in common, and all optimizers, schedules and scalers
 (*machinery*: attributes, hooks, state dicts, what is done to parameters), is in between: its code is trusted, but it
@@ -29,34 +28,15 @@ _MACHINERY = (
     "tapegrad.nn.utils.", "tapegrad.optim.", "tapegrad.amp.grad_scaler.",
 )  # fmt: skip
 
-_PURE = frozenset({
-    "builtins", "math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "collections",
-    "_collections", "collections.abc", "_collections_abc", "contextlib", "typing", "types", "abc", "_abc", "enum",
-    "numbers", "copy", "dataclasses", "bisect", "_bisect", "heapq", "_heapq", "string", "weakref", "_weakref", "re",
-    "reprlib",
-})  # fmt: skip
-"""The modules of the standard library whose functions have no state and ask nobody."""
-
-_IMPURE_BUILTINS = frozenset({
-    "print", "input", "open", "exec", "eval", "compile", "globals", "locals", "breakpoint", "__import__", "id",
-})  # fmt: skip
-
 DYNAMIC = frozenset({
     "getattr", "setattr", "hasattr", "delattr", "vars", "dir", "__dict__", "__getattribute__", "__setattr__",
     "__delattr__", "attrgetter", "methodcaller", "deepcopy", "copy", "asdict", "astuple", "replace", "fields",
 })  # fmt: skip
 """Who mentions one of these may use attributes that it does not mention."""
 
-_STATEFUL = {
-    "tapegrad": frozenset({
-        "manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "fork_rng", "get_state", "set_state",
-        "clone_state", "get_offset", "set_offset", "use", "save", "load", "set_execution", "reset_stats", "stats",
-    }),
-    "numpy": frozenset({
-        "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "save", "savetxt", "savez", "tofile", "seterr",
-    }),
-}  # fmt: skip
-"""What in the libraries has to do with state that is not compared."""
+REACHING_NAMES = frozenset({"getattr", "setattr", "hasattr", "delattr", "vars", "dir", "__dict__", "__getattribute__",
+                            "__setattr__", "__delattr__"})  # fmt: skip
+"""Who executes one of these does; the others are seen when they are called."""
 
 TELLING = frozenset({"type", "__class__", "id"})
 """By which code could tell a stand-in from the number in whose place it is."""
@@ -64,10 +44,11 @@ TELLING = frozenset({"type", "__class__", "id"})
 OF_TENSORS = frozenset({"_version", "grad_fn", "data_ptr", "untyped_storage", "storage_offset", "_is_view", "_base"})
 """What a tensor knows of itself that is not compared."""
 
-_NUMPY_RANDOM = frozenset({
-    "rand", "randn", "randint", "random_sample", "choice", "permutation", "shuffle", "normal", "uniform",
-    "standard_normal", "seed", "default_rng", "RandomState", "Generator",
+HIDDEN = frozenset({
+    "__globals__", "__builtins__", "__subclasses__", "f_locals", "f_globals", "f_builtins", "f_back", "gi_frame",
+    "cr_frame", "tb_frame", "cell_contents",
 })  # fmt: skip
+"""By which code takes what no search would find."""
 
 
 def is_trusted(module: Any) -> bool:
@@ -81,9 +62,9 @@ def is_machinery(module: Any) -> bool:
     return f"{module or ''}.".startswith(_MACHINERY)
 
 
-def is_ours(module: Any) -> bool:
-    """Whether a module is one of tapegrad's, of which it is known that what it warns of depends on its arguments."""
-    return f"{module or ''}.".startswith("tapegrad.")
+def is_searched(module: Any) -> bool:
+    """Whether a module is one of tapegrad's whose functions are searched like the user's, but known."""
+    return f"{module or ''}.".startswith(_SEARCHED)
 
 
 def is_namespace(kind: type) -> bool:
@@ -93,30 +74,10 @@ def is_namespace(kind: type) -> bool:
 
 def names_of_machinery(names: frozenset[str]) -> frozenset[str]:
     """What machinery names that may be an attribute of a module, or of an optimizer."""
-    return names - DYNAMIC - OF_TENSORS - TELLING - _STATEFUL["tapegrad"]
+    return names - DYNAMIC - OF_TENSORS - TELLING - HIDDEN
 
 
 def is_standard(module: Any) -> bool:
     """Whether a module belongs to the standard library."""
     root = str(module or "").partition(".")[0]
     return root in sys.stdlib_module_names and root != "__main__"
-
-
-def suspect_function(function: Any, module: Any) -> bool:
-    """Whether a function or a class that is defined in a library's module may give something else the next time."""
-    owner = getattr(function, "__self__", None)
-    if isinstance(function, types.BuiltinFunctionType) and not isinstance(owner, (types.ModuleType, types.NoneType)):
-        return False  # a method of an object: that one is judged itself
-    module = str(module or "")
-    if module == "builtins":
-        return function.__name__ in _IMPURE_BUILTINS
-    return module not in _PURE and (not is_trusted(module) or module.startswith("numpy.random"))
-
-
-def stateful_names(module: str, names: set[str]) -> set[str]:
-    """Which of some names mean functions of a library that have to do with hidden state."""
-    root = module.partition(".")[0]
-    found = names & _STATEFUL.get(root, frozenset())
-    if root == "numpy" and "random" in names:
-        found |= names & _NUMPY_RANDOM
-    return found

@@ -403,7 +403,7 @@ class Structure:
         made._begin(op, specs, settings)
         made.read, made.place, made.index, made.was_traced = read, place, index, False
         vars(made).update(zip(SHIPPED, place(index), strict=True))
-        made.dtypes = list(map(from_numpy, made.dtypes))
+        made.dtypes = [from_numpy(one) for one in vars(made)["dtypes"]]
         return made
 
     @property

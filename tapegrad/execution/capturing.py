@@ -20,9 +20,11 @@ class Capturer(Protocol):
 
     Attributes:
         checks: results of checks that are part of what is captured, each with the check; to be appended to.
+        reads_grad: to be set when Python looks at the gradient of a tensor, or sets it.
     """
 
     checks: list[tuple[Any, Any]]
+    reads_grad: bool
 
     def note(self, tensor: Any) -> None:
         """A tensor is going to be written to."""

@@ -37,7 +37,8 @@ class Pickler(pickle.Pickler):
         kind = type(obj)
         if kind is FunctionType:
             if obj.__code__.co_filename == WRITTEN:
-                names = {name: obj.__globals__[name] for name in names_in(obj.__code__) if name in obj.__globals__}
+                found = sorted(names_in(obj.__code__).intersection(obj.__globals__))
+                names = {name: obj.__globals__[name] for name in found}
                 return function_of, (marshal.dumps(obj.__code__), names)
             if hasattr(obj, "ufunc"):
                 return along_rows, (obj.ufunc,)

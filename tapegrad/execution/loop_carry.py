@@ -54,8 +54,7 @@ def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[A
     def is_cheap(instruction: tuple) -> bool:
         call, *slots = instruction
         values = [known[slot] if slot >= 0 else arguments[~slot] for slot in slots]
-        kinds = [x if isinstance(x, NUMBERS) else jax.ShapeDtypeStruct(x.shape, x.dtype) for x in values]
-        return computed_twice(call, tuple(kinds))
+        return computed_twice(call, tuple(map(kind_of, values)))
 
     found = [slot for slot in loop_carry(code, lambda instruction: True) if not wanted[slot]]
     if found:
@@ -66,6 +65,11 @@ def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[A
 
 def _nbytes(value: Any) -> int:
     return 0 if isinstance(value, NUMBERS) else math.prod(value.shape) * value.dtype.itemsize
+
+
+def kind_of(value: Any) -> Any:
+    """What ``computed_twice`` has to know of an operand: a number, or shape and dtype."""
+    return value if isinstance(value, NUMBERS) else jax.ShapeDtypeStruct(value.shape, value.dtype)
 
 
 @remembered("looked through", nbytes=512)

@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 import jax
+import ml_dtypes
+import numpy as np
 
 from tapegrad.caches import EXECUTABLE, weigh
 from tapegrad.execution.calls import Call
@@ -36,6 +38,7 @@ from tapegrad.execution.partition import run_through
 from tapegrad.execution.processes import processes
 from tapegrad.execution.programs import (
     COMPILED_INSTRUCTION,
+    ROUNDED,
     CachedProgram,
     counters,
     first_call,
@@ -52,6 +55,9 @@ go through loops, what XLA takes to compile grows faster than the length, and pi
 
 SECONDS_PER_STEP, SECONDS_PER_INSTRUCTION, SECONDS_PER_CONVOLUTION = 0.25, 0.0025, 0.4
 """About what XLA takes to compile a step, for each of its instructions, and for each convolution, forward or back."""
+
+HALVES = frozenset(map(np.dtype, ("float16", ml_dtypes.bfloat16)))
+"""Dtypes of which XLA would keep more digits between two operations than they have."""
 
 SECONDS_IN_LOOPS = 0.0003
 """About what it takes for each pair of instructions, where values go through loops (``loop_carry.py``)."""
@@ -240,7 +246,9 @@ class StepExecutable(Due):
             results = run_through(code, arguments, Call.inline)
             return [results[slot] for slot in wanted]
 
-        return jitted(program, donate_argnums=tuple(range(len(self.donated))))
+        halves = any(aval is not None and aval.dtype in HALVES for call, *_ in code for aval in call.avals)
+        options = {"compiler_options": ROUNDED} if halves else {}
+        return jitted(program, donate_argnums=tuple(range(len(self.donated))), **options)
 
 
 _waiting: WeakSet[StepExecutable] = WeakSet()

@@ -239,5 +239,7 @@ def calls() -> Iterator[Specimen]:
 LENGTHS = ({"a": 6, "b": 9, "c": 14, "d": 22, "p": 8}, {"a": 10, "b": 17, "c": 11, "d": 41, "p": 12})
 """What letters are, twice: what differs becomes a symbol."""
 
-SAME = ({}, {"b": "a"}, {"a": "1"}, {"b": "1"}, {"c": "a"}, {"c": "b"}, {"p": "a"}, {"p": "c"})
+SAME: tuple[dict[str, str], ...] = (
+    {}, {"b": "a"}, {"a": "1"}, {"b": "1"}, {"c": "a"}, {"c": "b"}, {"p": "a"}, {"p": "c"},
+)  # fmt: skip
 """Which letters are other ones, or 1, in turn."""

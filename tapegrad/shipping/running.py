@@ -131,4 +131,4 @@ def fixed() -> None:
                     return structures.Fit(made, ())
         return found
 
-    Family.fit = fitting  # type: ignore[method-assign]
+    Family.fit = fitting  # type: ignore[method-assign, assignment]

@@ -262,8 +262,8 @@ PIECE = 1 << 11
 
 def compressed(entries: dict[bytes, bytes]) -> bytes:
     """A file of entries that are alike: a digest of the table, two lengths, the table, common bytes, the entries."""
-    data = [entry for _, entry in sorted(entries.items())]
-    words = b"".join([entry[-PIECE:] for entry in data[:: max(len(data) * PIECE // WORDS, 1)]])[:WORDS]
+    alike = [entry for _, entry in sorted(entries.items())]
+    words = b"".join([entry[-PIECE:] for entry in alike[:: max(len(alike) * PIECE // WORDS, 1)]])[:WORDS]
     table, parts, begin = [], [], 0
     for key, data in sorted(entries.items()):
         packer = zlib.compressobj(9, wbits=-15, zdict=words)

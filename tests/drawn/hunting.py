@@ -223,7 +223,7 @@ def runnable(program: str) -> str:
             source = ast.unparse(HELPERS[name])
             waiting += [other for other in HELPERS if other != name and re.search(rf"\b{other}\b", source)]
     helpers = "\n".join(ast.unparse(HELPERS[name]) for name in HELPERS if name in needed)
-    lines = [f"import {name}" for name in ("threading", "warnings") if f"{name}." in helpers]
+    lines = [f"import {name}" for name in ("random", "threading", "warnings") if f"{name}." in helpers]
     lines += ["import torch  # or: import tapegrad as torch"]
     lines += ["F = torch.nn.functional"] * ("F." in program) + ["forward_ad = torch.autograd.forward_ad"] * (
         "forward_ad." in program

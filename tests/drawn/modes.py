@@ -188,7 +188,8 @@ def after_call(player: Player, leaves: dict[str, Any], result: dict[str, Any]) -
         marks = {name: player.marks_of(item, (*HIDDEN, "grad_fn")) for name, item in result.items()}
         numbers = {name: player.numbers_of(item) for name, item in result.items()}
         grads = {f"{name}.grad": player.gradient(item.grad) for name, item in leaves.items()}
-        return {"marks": marks, **numbers, **grads, "log": player.numbers_of(player.names["seen"])}
+        kept = {"log": player.numbers_of(player.names["seen"]), "kept": player.kept()}
+        return {"marks": marks, **numbers, **grads, **kept}
 
 
 def arguments_of(step: str) -> list[str]:

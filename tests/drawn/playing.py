@@ -111,13 +111,17 @@ class Player:
             return self.numbers_now()
 
     def numbers_now(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"log": self.numbers_of(self.names["seen"])}
+        found: dict[str, Any] = {"log": self.numbers_of(self.names["seen"]), "kept": self.kept()}
         for name, item in sorted(self.pool.items()):
             found[name] = self.numbers_of(item)
             if isinstance(item, self.module.Tensor):
                 grad = attempt(lambda item=item: item.grad)
                 found[f"{name}.grad"] = self.gradient(grad)
         return found
+
+    def kept(self) -> Any:
+        """What Python has kept."""
+        return self.numbers_of({name: item for name, item in vars(self.names["Kept"]).items() if name[:2] != "__"})
 
     def gradient(self, grad: Any) -> Any:
         if not isinstance(grad, self.module.Tensor):

@@ -1,5 +1,6 @@
 """What the lines of a drawn program may speak of, besides ``torch``. A program is printed with what it uses of this."""
 
+import random
 import threading
 import warnings
 
@@ -11,6 +12,14 @@ seen = []
 def log(tag, *values):
     """Note what a hook was given, as it is now."""
     seen.append([tag, *[v.detach().clone() if isinstance(v, torch.Tensor) else said(v) for v in values]])
+
+
+class Kept:
+    """What Python keeps from one call of a step to the next."""
+
+    n, rate, text = 0, 1.0, ""
+    log, table = [], {}
+    draws = random.Random(7)
 
 
 def said(value):

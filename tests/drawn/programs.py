@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from . import memory, orders, outputs, overriding, scattering, threads, training, transforming
+from . import memory, orders, outputs, overriding, python, scattering, threads, training, transforming
 from .playing import settle
 from .steps import FEATURES, STEPS, WEIGHTS, function, leaf
 from .writer import SHAPES, Writer
 
-__all__ = ["Drawn", "draw", "memory", "orders", "outputs", "overriding", "scattering", "smooth_program", "threads",
-           "training", "transforming"]  # fmt: skip
+__all__ = ["Drawn", "draw", "memory", "orders", "outputs", "overriding", "python", "scattering", "smooth_program",
+           "threads", "training", "transforming"]  # fmt: skip
 SMOOTH = "smooth functions"
 FEATURE_OF = {step.__name__: feature for feature, steps in FEATURES.items() for step in steps}
 

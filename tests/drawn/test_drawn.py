@@ -139,6 +139,7 @@ def silent(function):
 
 
 A = "a = torch.tensor([0.5, 1.0], requires_grad=True)\n"
+KEPT = "a = torch.tensor([0.5, 1.0], requires_grad=True)\nKept.n += 1\nb = a * Kept.n\nKept.log.append(Kept.n)"
 FAULTS = {
     "written transforms": (
         "r = torch.zeros(2, 3)\ntorch.func.vmap(lambda v, r: r.add_(v))(torch.ones(2, 3), r)\nlog('r', r)",
@@ -204,6 +205,19 @@ def test_a_fault_of_a_family_is_found(family, monkeypatch):
         place = getattr(place, part)
     monkeypatch.setattr(place, attribute, fault(getattr(place, attribute)))
     assert at_once(right_module(), program) is not None
+
+
+def first_again(function, **options):
+    """A fault: a compiler that gives what the first call gave."""
+    found = []
+    return lambda *args: found[0] if found else (found.append(function(*args)), found[0])[1]
+
+
+def test_what_python_keeps_is_compared(monkeypatch):
+    assert compiled(tapegrad, KEPT) is None and "class Kept" in runnable(KEPT)
+    monkeypatch.setattr(tapegrad, "compile", first_again)
+    assert compiled(tapegrad, KEPT) is not None
+    assert "kept" in compiled(tapegrad, KEPT.replace("b = a * Kept.n", "b = a * 2")).what
 
 
 def test_what_a_program_sets_is_put_back():

@@ -253,6 +253,7 @@ AT_THE_END = """
 import tapegrad as torch
 step = torch.compile(lambda i: torch.ones(3)[i])
 for index in (0, 0, 0, 5):
+    torch.execution.wait_for_compiler()
     given = step(torch.tensor([index]))
 """
 

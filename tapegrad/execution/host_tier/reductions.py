@@ -182,6 +182,10 @@ def summed(x: np.ndarray, first: int, last: int, y: np.ndarray | None = None) ->
     array([8., 8., 8.], dtype=float32)
     """
     shape = x.shape
+    if y is None and len(shape) == 2 and first + last == 1:  # most sums by far
+        length = shape[last]
+        if 0 < length <= LONGEST and x.size:
+            return x.dot(ONES[x.dtype][:length]) if last else ONES[x.dtype][:length].dot(x)
     inner = len(shape) - last
     ahead, behind = math.prod(shape[:first]), math.prod(shape[inner:])
     too_many = not x.size or max(ahead, behind) > LONGEST

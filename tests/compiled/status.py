@@ -1,0 +1,120 @@
+"""What has become of each entry when it was compiled: replayed or not, right or wrong, and what a call costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from time import process_time, sleep
+from typing import Any
+
+import tapegrad as torch
+from tests.compiled.declaring import SCALE, Entry
+from tests.compiled.running import Compile, attempt, difference, fresh, surrounded
+
+WARMING, ROUNDS = 10, 15
+
+
+@dataclass(frozen=True)
+class Status:
+    """What is known of an entry.
+
+    Attributes:
+        kind: "replayed": the last calls ran none of the function's Python; "partly": some of them; or "python".
+        reason: why not, as ``report()`` says.
+        fault: how it differs from the plain program, or None.
+        plain, compiled: CPU seconds per call after the first ten, where they were measured.
+    """
+
+    entry: Entry
+    kind: str
+    reason: str
+    fault: str | None
+    plain: float = 0.0
+    compiled: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long as the plain program the compiled one takes."""
+        return self.compiled / self.plain if self.plain else 0.0
+
+    def __str__(self) -> str:
+        cost = f"{self.ratio:6.2f} {self.plain * 1e3:7.2f} ms" if self.plain else ""
+        told = f"WRONG: {self.fault}" if self.fault else self.reason
+        return f"{self.entry.name:26}{self.kind:9}{cost}  {told[:240]}".rstrip()
+
+
+def reasons(compile: Compile) -> str:
+    """What the reports say of what isn't replayed, in one line."""
+    lines = [line.partition(": ")[2] for one in compile.known() for line in one.report().splitlines()[1:]]
+    return "; ".join(line for line in lines if not line.startswith("replayed"))
+
+
+def kind_of(compile: Compile) -> str:
+    """Whether the calls in the second half were replayed."""
+    pairs = pairwise(compile.counts[len(compile.counts) // 2 :])
+    made = [(after[0] - before[0], after[1] - before[1]) for before, after in pairs if after[0] > before[0]]
+    if made and all(calls == replayed for calls, replayed in made):
+        return "replayed"
+    return "partly" if any(replayed for _, replayed in made) else "python"
+
+
+def costs(entry: Entry, scale: int, rounds: int = ROUNDS) -> tuple[float, float]:
+    """The CPU seconds of a call, plain and compiled, after ten calls: medians of turns."""
+    with ExitStack() as stack:
+        stack.callback(SCALE.__setitem__, 0, SCALE[0])
+        SCALE[0] = scale
+        stack.enter_context(surrounded())
+        running: list[Callable[[int], Any]] = []
+        for compile in (Compile(None), Compile(torch.compile)):
+            make = stack.enter_context(fresh(entry))
+            running.append(make(compile)[0])
+        for call in running:
+            for number in range(WARMING):
+                attempt(entry, call, number)
+        wait_until_quiet()
+        taken: tuple[list[float], list[float]] = [], []
+        for number in range(WARMING, WARMING + rounds):
+            for which in (0, 1) if number % 2 else (1, 0):
+                begun = process_time()
+                attempt(entry, running[which], number)
+                taken[which].append(process_time() - begun)
+    return median(taken[0]), median(taken[1])
+
+
+def wait_until_quiet(most: float = 20.0) -> None:
+    """Return when no other thread of this process computes or compiles any more."""
+    while most > 0:
+        begun = process_time()
+        sleep(0.02)
+        if process_time() - begun < 0.005:
+            return
+        most -= 0.02
+
+
+def status(entry: Entry, cost: bool, scale: int = 1) -> Status:
+    """All that is known of an entry; costs are those of larger batches and nets, where the program can have them."""
+    fault, compile = difference(entry, calls=max(entry.calls, WARMING))
+    taken: tuple[float, ...] = ()
+    if cost:
+        try:
+            taken = costs(entry, scale)
+        except (RuntimeError, IndexError, ValueError):
+            if scale == 1:
+                raise
+            taken = costs(entry, 1)
+    return Status(entry, kind_of(compile), reasons(compile), fault, *taken)
+
+
+def summary(found: list[Status]) -> Iterator[str]:
+    """The figures."""
+    kinds = {kind: sum(one.kind == kind for one in found) for kind in ("replayed", "partly", "python")}
+    yield f"{len(found)} entries, {sum(one.fault is not None for one in found)} wrong"
+    yield ", ".join(f"{kind} {count}" for kind, count in kinds.items())
+    ratios = sorted(one.ratio for one in found if one.plain)
+    if ratios:
+        yield f"cost above 1.05 of at once: {sum(ratio > 1.05 for ratio in ratios)} of {len(ratios)}"
+        late = sorted(one.ratio for one in found if one.plain and one.kind != "replayed") or [0.0]
+        yield f"of those that are not replayed: median {median(late):.2f}, worst {late[-1]:.2f}"
