@@ -138,6 +138,11 @@ class CacheEntry:
         left = self.replay.calls_left
         return f"compiled in the background, until then at once: {left} calls" if left else "replayed"
 
+    @property
+    def modules_at_once(self) -> Sequence[CompiledModule]:
+        """What is compiled by itself where calls are made at once: nothing, while the whole is being compiled."""
+        return () if self.replay is not None else self.compiled_modules
+
     def goes_at_once(self, splits: bool) -> bool:
         """Whether this call is made as it stands: its program is being compiled, or there is none.
 

@@ -43,9 +43,9 @@ class CompiledModules:
     def __init__(self, compile: Callable[[Callable], Any]) -> None:
         self._compile = compile
         self._known: dict[int, CompiledModule] = {}
-        self.latest: tuple[CompiledModule, ...] = ()
+        self.latest: Sequence[CompiledModule] = ()
 
-    def of(self, modules: Sequence[Any]) -> tuple[CompiledModule, ...]:
+    def of(self, modules: Sequence[Any]) -> Sequence[CompiledModule]:
         """Those of a call that enters some modules; none, if they are others in each call."""
         found = []
         for module in modules:

@@ -16,7 +16,7 @@ and where calls can't be replayed, after a few of them the function is called as
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import Any
 
@@ -25,7 +25,7 @@ from tapegrad.compiler.arguments import Newcomers, new_in, taken_apart
 from tapegrad.compiler.cache_entry import TRIALS, CacheEntry
 from tapegrad.compiler.cache_keys import MOVES, Likeness, Widths, are_ordinary, cache_key
 from tapegrad.compiler.captured_call import CapturedCall, Shared
-from tapegrad.compiler.compiled_modules import CompiledModules, compiled
+from tapegrad.compiler.compiled_modules import CompiledModule, CompiledModules, compiled
 from tapegrad.compiler.programs import Programs
 from tapegrad.compiler.settings import check_settings
 from tapegrad.execution.capturing import capturing
@@ -117,7 +117,7 @@ class Compiled:
                     inside["_vain"] = 0
                     return replay.run(leaves)
             if at_once:
-                return self._at_once(last, args, kwargs)
+                return self._at_once(last.modules_at_once, args, kwargs)
         return self._look_closely(args, kwargs)
 
     def _look_closely(self, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -126,13 +126,14 @@ class Compiled:
         if any(isinstance(leaf, Tensor) and is_traced(value_of(leaf)) for leaf in leaves):
             return self.function(*args, **kwargs)
         with self._shared.lock:
-            entry, at_once = None, self._rests()
-            if not at_once:
+            modules: Sequence[CompiledModule] = self._shared.modules.latest
+            if self._rests():
+                at_once = True
+            else:
                 entry = self._entry(leaves, tree)
                 self._last = None if entry.likeness is None else entry
-                at_once = entry.goes_at_once(self._shared.splits)
+                at_once, modules = entry.goes_at_once(self._shared.splits), entry.modules_at_once
             if not at_once:
-                assert entry is not None
                 obstacle = entry.turn(leaves)
                 if obstacle is None:
                     self.replayed += 1
@@ -142,7 +143,7 @@ class Compiled:
                 entry.runs += 1
                 self._vain += IN_VAIN
         if at_once:
-            return self._at_once(entry, args, kwargs)
+            return self._at_once(modules, args, kwargs)
         return CapturedCall(self._shared, entry, args, kwargs, leaves, tree).run()
 
     def _rests(self) -> bool:
@@ -154,12 +155,8 @@ class Compiled:
             self._vain = MOST_IN_VAIN - TRIALS[0] * IN_VAIN
         return True
 
-    def _at_once(self, entry: CacheEntry | None, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Make a call as it stands; where it can't be replayed, modules are compiled: Note [Compiled modules]."""
-        if entry is None:
-            modules = self.__dict__["_shared"].modules.latest
-        else:
-            modules = () if entry.replay is not None else entry.compiled_modules
+    def _at_once(self, modules: Sequence[CompiledModule], args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Make a call as it stands, with these modules compiled: Note [Compiled modules]."""
         if not modules:
             return self.__dict__["function"](*args, **kwargs)
         with compiled(modules):

@@ -247,7 +247,7 @@ class StepExecutable(Due):
             return [results[slot] for slot in wanted]
 
         halves = any(aval is not None and aval.dtype in HALVES for call, *_ in code for aval in call.avals)
-        options = {"compiler_options": ROUNDED} if halves else {}
+        options: dict[str, Any] = {"compiler_options": ROUNDED} if halves else {}
         return jitted(program, donate_argnums=tuple(range(len(self.donated))), **options)
 
 
