@@ -47,6 +47,7 @@ class CacheEntry:
         runs: how many calls in a row Python was run for.
         accounted: whether the last call could be accounted for.
         unlike: whether all that has prevented the last call from being replayed may have been of the first calls.
+        pays: whether a program is likely to be quicker than calls at once.
         compiled_modules: what is compiled by itself where calls can't be replayed.
         keeps: whether anything is kept of such calls: not if each brings another object.
         steady: whether tensors that it reaches have kept the elements that it has read.
@@ -61,7 +62,7 @@ class CacheEntry:
         self.reason = "it is the first call of its kind"
         self.runs = 0
         self.accounted = self.steady = self.keeps = True
-        self.unlike = False
+        self.unlike, self.pays = False, True
         self.compiled_modules: Sequence[CompiledModule] = ()
         self.moving: set[tuple] = set()
         self.rigid: set[tuple] = set()

@@ -134,7 +134,7 @@ class CapturedCall:
                 self._check_arguments()
                 self._narrow()
                 self._account(result)
-            modules = [] if self.entry.replay is not None else self.ran.modules
+            modules = [] if self.entry.replay is not None or not self.entry.pays else self.ran.modules
             self.entry.compiled_modules = self.shared.modules.of(modules)
             found = [plain_tree(result)]
             del result
@@ -315,6 +315,9 @@ class CapturedCall:
         unlike = entry.known(new)
         if changed and not reached.unsure:
             changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"
+        if new.histories is not None and not new.executable.pays():
+            self.why_not = why_not = why_not or "calls at once take no longer than its program would"
+            entry.pays = False
         entry.reason, entry.unlike = why_not or changed or unlike or "", not self.why_not
         entry.last, entry.guards, entry.tensor_guards, entry.accounted = new, reached, guards, True
         self.shared.widths.seen = self.shared.widths.seen or not reached.unsure

@@ -61,7 +61,7 @@ class CompiledModules:
 @contextmanager
 def compiled(modules: Sequence[CompiledModule]) -> Iterator[None]:
     """Have some modules compiled, in a block."""
-    mine = [(module.__dict__, call) for module, call in modules if module.__dict__.get(CALL) is None]
+    mine = [(module.__dict__, call) for module, call in modules if call.pays and module.__dict__.get(CALL) is None]
     try:
         for inside, call in mine:
             inside[CALL] = call

@@ -155,6 +155,12 @@ class Compiled:
             self._vain = MOST_IN_VAIN - TRIALS[0] * IN_VAIN
         return True
 
+    @property
+    def pays(self) -> bool:
+        """Whether programs are likely to be quicker than calls at once, of all kinds or of one."""
+        last = self.__dict__["_last"]
+        return last is None or last.pays
+
     def _at_once(self, modules: Sequence[CompiledModule], args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make a call as it stands, with these modules compiled: Note [Compiled modules]."""
         if not modules:

@@ -215,6 +215,11 @@ class Kernel:
         tiered = self._tiered
         return tiered.cost.host if tiered is not None and tiered.tier == "host" else None
 
+    def cost_by_xla(self) -> float | None:
+        """The nanoseconds that a call of XLA's takes; None if this is not known."""
+        tiered = self._tiered
+        return None if tiered is None or not tiered.cost.xla else tiered.cost.xla
+
     def present_cost(self) -> float | None:
         """The nanoseconds that a call takes of who runs it now; None if this is not known."""
         tiered = self._tiered

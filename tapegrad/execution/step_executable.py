@@ -31,6 +31,7 @@ import numpy as np
 
 from tapegrad.caches import EXECUTABLE, weigh
 from tapegrad.execution.calls import Call
+from tapegrad.execution.costs import XLA_ARRAY, XLA_CALL
 from tapegrad.execution.devices import jitted
 from tapegrad.execution.kernel import call_into
 from tapegrad.execution.loop_carry import extra_outputs, loop_carry
@@ -67,6 +68,9 @@ PATIENCE = 1.5
 
 CALL_AT_ONCE = 4e-6
 """Seconds that a kernel takes at once, besides what it computes: Python, and the tape."""
+
+REPLAY, REPLAY_INPUT = 60e-6, 5e-6
+"""Seconds that a replay takes besides what its program computes, and for each input."""
 
 
 class InstructionStep(NamedTuple):
@@ -157,6 +161,21 @@ class StepExecutable(Due):
             call.kernel.postpone(steps * times)
         _waiting.add(self)
         compiler.add(self)
+
+    def pays(self) -> bool:
+        """Whether its program is likely to be quicker than calls at once; where XLA runs everything, it is.
+
+        What XLA computes of it takes as long as by single kernels (Note [Costs] in ``costs.py``), but for their calls.
+        """
+        if not in_background():
+            return True
+        at_once, replayed = 0.0, REPLAY + REPLAY_INPUT * len(self._examples)
+        for call, *operands in self._code:
+            by_xla = call.kernel.cost_by_xla()
+            at_once += CALL_AT_ONCE + 1e-9 * call.present_cost()
+            if by_xla is not None:
+                replayed += 1e-9 * max(0.0, by_xla - XLA_CALL - XLA_ARRAY * (len(operands) + call.count))
+        return replayed < at_once
 
     @property
     def waits(self) -> bool:
