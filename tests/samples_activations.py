@@ -37,7 +37,7 @@ SAMPLES = [
     Sample("hardsigmoid_backward", (V, A)),
     Sample("hardtanh_backward", (V, A), {"min_val": -1.0, "max_val": 1.0}),
     Sample("leaky_relu_backward", (V, A), {"negative_slope": 0.1}),
-    *(Sample("prelu_backward", (A, -A, weight)) for weight in (V, POINT)),
+    *(Sample(f"prelu_{of}backward", (A, -A, weight)) for of in ("", "weight_") for weight in (V, POINT)),
     *(Sample(f"{op}_backward", (V, A), {"lambd": 0.5}) for op in ("hardshrink", "softshrink")),
     *(Sample("glu", (array(2, 4),), {"axis": axis}) for axis in (0, 1)),
 ]  # fmt: skip
