@@ -503,6 +503,7 @@ def test_the_command_measures_compiled_steps(monkeypatch, tmp_path, capsys):
     times = dict.fromkeys(first_replays.COLUMNS, 2.0)
     monkeypatch.setattr(command.first_replays, "measured", lambda name, mode, quick, cache=None: times)
     monkeypatch.setattr(command.targets, "REPLAYED", ("MLP", UNET, HESSIAN))
+    monkeypatch.setattr(command, "MODEL_ALONE", {})
     results = run_command(monkeypatch, tmp_path, "--compiled")
     assert [case["case"] for case in results["cases"]] == [SMALL[name].title for name in ("MLP", UNET, HESSIAN)]
     assert all(list(case["contestants"]) == [COMPILED, JAX_JIT] for case in results["cases"])

@@ -203,7 +203,8 @@ def _become_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
     """Let the tangent of a tensor that was written to be that of what was written; it is written to itself."""
     present = written_tangent(tensor)
     if present is None:
-        take_tangent(tensor, tangent)  # type: ignore[arg-type]
+        if tangent is not None:
+            take_tangent(tensor, tangent)
         return
     refuse_in_place(present)
     before = before_write(present)

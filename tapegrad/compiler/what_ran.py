@@ -11,6 +11,7 @@ reads is the same: it takes another way only where it finds something else.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Collection
 from types import CodeType, FrameType
@@ -47,8 +48,8 @@ IMPORTED = "imported"
 def owner_of(code: CodeType, names: dict) -> str:
     """Whose code is, by the globals of its function."""
     module = str(names.get("__name__") or "")
-    if code.co_name == "<module>":
-        return IMPORTED
+    if code.co_name == "<module>" or any(getattr(one, "__code__", None) is code for one in gc.callbacks):
+        return IMPORTED  # of which nothing is the call's own
     if code.co_filename == WRITTEN or module.startswith("namedtuple_"):
         return KNOWN
     if module in WRAPPING:

@@ -5,10 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import tapegrad as torch
 from tests.compiled.what_ran_programs import PROGRAMS, observed
+
+
+@pytest.fixture(autouse=True)
+def printing():
+    """What programs set of NumPy's printing is taken back."""
+    before = np.get_printoptions()
+    yield
+    np.set_printoptions(**before)
 
 
 @pytest.mark.once("what Python does besides is the same in both")

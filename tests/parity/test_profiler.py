@@ -450,7 +450,7 @@ def test_stacks_are_written(module, tmp_path):
     assert path.read_text() == "b.py(2):_g;a.py(1):_f 20\na.py(3):_f 2460\nc.py(2):_h;a.py(1):_f 10\n"
 
 
-INTERNAL = 28
+INTERNAL = 30
 """How many operators of the table are steps inside one of PyTorch's, and keep a name of their own."""
 
 
