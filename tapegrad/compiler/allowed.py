@@ -110,7 +110,8 @@ _JAX = tuple(f"jax.{name}." for name in _JAX_ROOMS)
 _ROOMS = """
     functions ops dispatch tape engine linalg fft special functional masked signal nn optim amp func distributions
     interop overrides types _C _ops jit declaring storage torch_version version __future__
-    absent doors as_torch.standing distributed.tensor distributed.device_mesh
+    absent doors caches as_torch.standing distributed.tensor distributed.device_mesh execution.shared execution.kernel
+    execution.calls
     tensor.dual tensor.exposing tensor.geometry tensor.layout tensor.level_messages tensor.lifted tensor.paths
     tensor.placing tensor.refusals tensor.shared tensor.spec tensor.storage tensor.tensor tensor.trees
     execution.dtypes execution.devices execution.promotion execution.values execution.host
