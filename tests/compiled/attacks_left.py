@@ -4,10 +4,12 @@ import collections
 import copy
 import dataclasses
 import fractions
+import gc
 import json
 import os
 import pickle
 import warnings
+import weakref
 from types import MappingProxyType, SimpleNamespace
 from typing import NamedTuple
 
@@ -493,16 +495,16 @@ def tuple_batch(compile):
 
 @program("a global batch that is replaced between the calls", calls=12)
 def global_batch(compile):
-    holder = SimpleNamespace(batch=None)
+    holder, alive = SimpleNamespace(batch=None), []
     step = compile(lambda: holder.batch[0].sum() + holder.batch[1].mean())
 
     def call(n):
         holder.batch = regression(n)
-        if n < 11:  # the last one may be what a call is compared with
-            list(map(watched, holder.batch))
+        alive.extend(map(weakref.ref, holder.batch))
         found = step()
         holder.batch = None
-        return found
+        gc.collect()
+        return found, sum(one() is not None for one in alive) <= 4  # those that a call is compared with
 
     return call, []
 

@@ -27,28 +27,30 @@ infers running_numbers
 """Of which calls must be replayed: what only runs as it stands is right, and shows nothing."""
 
 
-def steps():
-    """The names of the steps, of which each takes as long as ten attacks: half of them in wider rings only."""
-    wide = pytest.mark.ring("full")
-    return [name if is_drawn(name, 2) else pytest.param(name, marks=wide) for name in sorted(entries("steps"))]
+def drawn(kind, share):
+    """The names of a table, of which only so many are run by default, the others in the widest rings."""
+    wide = pytest.mark.ring("whole")
+    return [name if is_drawn(name, share) else pytest.param(name, marks=wide) for name in sorted(entries(kind))]
 
 
 @pytest.fixture(autouse=True)
-def printing():
-    """What programs set of NumPy's printing is taken back."""
+def settings():
+    """What programs set is taken back."""
     before = np.get_printoptions()
     yield
     np.set_printoptions(**before)
+    torch.use_deterministic_algorithms(False)
+    torch.set_printoptions(profile="default")
 
 
 @pytest.mark.once("a program is compared with itself at once")
-@pytest.mark.parametrize("name", steps())
+@pytest.mark.parametrize("name", drawn("steps", 12))
 def test_step(name):
     assert_right(entries()[name])
 
 
 @pytest.mark.once("a program is compared with itself at once")
-@pytest.mark.parametrize("name", sorted(entries("attacks")))
+@pytest.mark.parametrize("name", drawn("attacks", 3))
 def test_attack(name):
     assert_right(entries()[name])
 
