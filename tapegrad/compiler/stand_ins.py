@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
+from weakref import WeakSet
 
 from tapegrad.bindings.handing import overriding
 from tapegrad.compiler.guards import Guards
@@ -80,30 +81,30 @@ class StandIns:
 
 
 @contextmanager
-def standing_in(
-    reached: Guards, moving: Collection[tuple], numbers: Numbers
-) -> Iterator[None]:
+def standing_in(reached: Guards, moving: Collection[tuple], numbers: Numbers) -> Iterator[None]:
     """Have stand-ins in the places of numbers that move, in a block. Arguments may have them already."""
     if not (moving or numbers.origins):
         yield
         return
-    alone = _standing.acquire(blocking=False)  # of two threads that share places one finds numbers in them
-    standing = StandIns(reached, moving if alone else (), numbers)
-    _calls.append(numbers)
+    with _beginning:  # of two threads that share places one finds numbers in them
+        alone = not any(call.open for call in _calls)
+        _calls.add(numbers)
     overriding.admit(contexts=1)
     try:
-        yield
+        standing = StandIns(reached, moving if alone else (), numbers)
+        try:
+            yield
+        finally:
+            standing.take_away()
     finally:
-        _calls.remove(numbers)
+        numbers.open = False
+        _calls.discard(numbers)
         overriding.admit(contexts=-1)
-        standing.take_away()
-        if alone:
-            _standing.release()
 
 
-_standing = Lock()
-_calls: list[Numbers] = []
-"""The calls that are captured now with stand-ins."""
+_beginning = Lock()
+_calls: WeakSet[Numbers] = WeakSet()
+"""The calls that are captured now with stand-ins; one that an interrupt has left here goes with its numbers."""
 
 
 def can_tell(reached: Guards) -> bool:
