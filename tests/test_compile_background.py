@@ -87,7 +87,7 @@ def test_nothing_is_compiled_for_a_step_that_cannot_be_replayed(monkeypatch):
     def step():
         captured.append(torch.compiler.is_compiling())
         (w * 2).sum().backward()
-        return w.grad.sum().item()
+        return w.grad.sum().item() > 7
 
     for _ in range(40):
         step()

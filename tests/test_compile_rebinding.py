@@ -287,7 +287,7 @@ def trading(wrap):
 
 def keeping_a_list(wrap):
     losses = []
-    step = wrap(lambda x: losses.append((x * 2).sum()))
+    step = wrap(lambda x: (losses.append((x * 2).sum()), len(losses)))
     return lambda number: step(ONES * number), [losses]
 
 

@@ -1,4 +1,4 @@
-"""Arguments of calls, taken apart: as trees, of which plain dataclasses are nodes; and which of them are always new.
+"""Arguments and results of calls as trees, of which plain dataclasses are nodes; and which arguments are always new.
 
 Note [New objects]
 What calls have in common in an object that is no tensor is the object itself. Where each call brings another one (a
@@ -11,7 +11,7 @@ nothing is kept of them. It is not so with modules, optimizers, functions and th
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -21,7 +21,7 @@ from tapegrad.caches import Cache
 from tapegrad.compiler.reachable import inside_of, is_pythons
 from tapegrad.compiler.trace_rules import PLAIN, is_namespace, is_searched, is_standard, is_trusted
 from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import BUILT_IN, LEAF, TreeSpec, flatten
+from tapegrad.tensor.trees import BUILT_IN, LEAF, TreeSpec, flatten, unflatten
 
 MOST = 2
 """So many objects may come in turn before they are taken for new ones."""
@@ -34,6 +34,46 @@ def taken_apart(arguments: tuple) -> tuple[list, TreeSpec]:
         return leaves, tree
     grown: list[Any] = []
     return grown, _grow(tree, iter(leaves), grown)
+
+
+def put_together(leaves: Sequence[Any], tree: TreeSpec) -> Any:
+    """The tree of leaves, with new instances of dataclasses."""
+    return _put_together(iter(leaves), tree)
+
+
+def _put_together(leaves: Iterator, tree: TreeSpec) -> Any:
+    if tree.kind is None:
+        return next(leaves)
+    below = [_put_together(leaves, child) for child in tree.below]
+    if tree.kind in BUILT_IN or not _is_dataclass_node(tree):
+        return unflatten(below, tree._replace(below=(LEAF,) * len(below)))
+    made: Any = object.__new__(tree.kind)
+    for name, value in zip(tree.context[1:], below, strict=True):
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _is_dataclass_node(tree: TreeSpec) -> bool:
+    return type(tree.context) is tuple and tree.context[:1] == (id(tree.kind),)
+
+
+def replace_leaves(tree: Any, new: Callable[[Any], Any]) -> Any:
+    """A tree with other leaves, where there are such; the dataclasses in it are changed, and stay."""
+    leaves, spec = flatten(tree)
+    found = [_replaced(leaf, new) for leaf in leaves]
+    same = all(one is other for one, other in zip(found, leaves, strict=True))
+    return tree if same else unflatten(found, spec)
+
+
+def _replaced(leaf: Any, new: Callable[[Any], Any]) -> Any:
+    if type(leaf) in _LEAVES or not is_plain_dataclass(leaf):
+        return new(leaf)
+    for field in dataclasses.fields(leaf):
+        value = object.__getattribute__(leaf, field.name)
+        found = replace_leaves(value, new)
+        if found is not value:
+            object.__setattr__(leaf, field.name, found)
+    return leaf
 
 
 _LEAVES = frozenset((*PLAIN, Tensor, np.ndarray))

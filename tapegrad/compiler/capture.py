@@ -213,6 +213,12 @@ class Capture(Program):
         """Whether a number is one that moves."""
         return type(number) is float and self.numbers is not None and self.numbers.has(number)
 
+    def read_late(self, value: Any, kind: type) -> Any:
+        """The stand-in of the only element of a result; None if it is to be read now. See Note [Late reads]."""
+        if not (type(value) is DeferredValue and value.program is self and self.numbers.reads_late):
+            return None
+        return self.numbers.read_late(value, kind)
+
     def operand(self, value: Any) -> int:
         """As of any program; that there was a tracer is noted, and numbers that move have slots of their own."""
         if type(value) is float and self.numbers is not None:

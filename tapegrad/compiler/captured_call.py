@@ -14,14 +14,16 @@ from tapegrad.compiler.capture import Capture, captured, hooks_of
 from tapegrad.compiler.compiled_function import Histories
 from tapegrad.compiler.compiled_modules import CompiledModules
 from tapegrad.compiler.guards import Guards
-from tapegrad.compiler.histories import begins, without_own
+from tapegrad.compiler.histories import without_own
 from tapegrad.compiler.kept_numbers import put_numbers
-from tapegrad.compiler.moving import Numbers, plain_tree
-from tapegrad.compiler.places import Rebound
+from tapegrad.compiler.leaving import Appended
+from tapegrad.compiler.moving import Moving
+from tapegrad.compiler.numbers import Numbers
 from tapegrad.compiler.programs import Programs
 from tapegrad.compiler.reachable import Instances
 from tapegrad.compiler.rebinding import rebound_by
 from tapegrad.compiler.replay import RecordedCall, Replay
+from tapegrad.compiler.results import containers_kept, histories_lost, plain_items
 from tapegrad.compiler.side_effects import check_accounts, side_effects_of
 from tapegrad.compiler.sources import TensorSources, Unaccounted, inputs_of
 from tapegrad.compiler.stand_ins import can_tell, moved_numbers, standing_in
@@ -36,7 +38,7 @@ from tapegrad.execution.step_executable import StepExecutable
 from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import alone, thread
 from tapegrad.tensor.tensor import Tensor, materialize
-from tapegrad.tensor.trees import TreeSpec, flatten, unflatten
+from tapegrad.tensor.trees import TreeSpec, unflatten
 
 WAY_OUT = " (tensors may be written to or replaced: count, for example, in a 0-dim tensor)"
 """What ``report()`` adds where a call changes what is no tensor."""
@@ -84,12 +86,13 @@ class CapturedCall:
         self.ran = WhatRan(getattr(shared.function, "__self__", shared.function))
         self.reached = self._reached()
         self.why_not = ""
+        self.result: Any = None
         self.modes = ambient()
         self.histories: Histories | None = None
         self.obstacle: Unaccounted | None = None
         self.numbers = Numbers()
         self.capture = Capture(shared.splits)
-        self.capture.numbers = self.numbers
+        self.capture.numbers, self.numbers.demand = self.numbers, self.capture.demand
         self.capture.withholds = not (self.reached.unsure or self.reached.arrays)
         if entry.tensor_guards is not None and entry.tensor_guards.rewritten():
             entry.steady = False
@@ -98,7 +101,8 @@ class CapturedCall:
         if entry.guards is not None:
             entry.moving |= moved_numbers(entry.guards) - entry.rigid
         moving = shared.widths.seen and (entry.moving or entry.arguments)  # a call with numbers has shown what it runs
-        stay = not moving or self.reached.unsure or can_tell(self.reached)
+        self.numbers.reads_late = bool(shared.widths.seen and not can_tell(self.reached))
+        stay = not (moving and self.numbers.reads_late)
         self.moving = set() if stay else entry.moving - entry.rigid
         moves = () if stay else entry.arguments
         self.stays = bool(stay and entry.arguments)
@@ -127,30 +131,38 @@ class CapturedCall:
     def run(self) -> Any:
         """Make the call, and give what the function returns."""
         try:
-            result = captured(self.capture, self._call)
+            self.result = captured(self.capture, self._call)
             if self.capture.split is not None or self.capture.traced:
                 self._run_split()
             else:
                 self._check_arguments()
                 self._narrow()
-                self._account(result)
+                self._account()
             modules = [] if self.entry.replay is not None or not self.entry.pays else self.ran.modules
             self.entry.compiled_modules = self.shared.modules.of(modules)
-            found = [plain_tree(result)]
-            del result
-            self._put_numbers(found)
-            return found[0]
+            self._put_numbers()
+            return self.result
         except BaseException:
-            self._put_numbers([])
+            self._put_numbers()
             raise
         finally:
             self.capture.give_back()
 
-    def _put_numbers(self, found: list) -> None:
-        """Put numbers where stand-ins are kept, in a list among others; the next calls have none of these."""
+    def _put_numbers(self) -> None:
+        """Put numbers where stand-ins are left: the next calls have none where they are kept in unknown places."""
+        for binding, _ in self.numbers.written:
+            now = binding.find()
+            if type(now) is Moving:
+                binding.bind(now._value)
+            del now
         if self.numbers.made:
+            for one in self.reached.appended:
+                one.replace(plain_items)
             self.given, self.arguments = self.leaves, ((), {})
+            found = [plain_items(self.result)]
+            self.result = None
             kept = put_numbers(self.numbers.made, found)
+            self.result = found.pop()
             self.numbers.read.update((one, "a place where the number is kept") for one in kept)
             if kept:
                 self._let_numbers_stay()
@@ -186,7 +198,7 @@ class CapturedCall:
 
         What prevents it is raised when the call is accounted for.
         """
-        capture, given = self.capture, flatten(result)[0]
+        capture, given = self.capture, taken_apart(result)[0]
         if thread.autocast is not None:  # the next call casts its weights anew
             kept = thread.autocast.cache
             thread.autocast.cache = {key: one for key, one in kept.items() if one[1] is not capture}
@@ -212,6 +224,9 @@ class CapturedCall:
         self.entry.reason = f"it is split where elements are read at {split}" if split else "jax traces it"
         finish(self.capture)
         self._expect_found()
+        self._narrow()
+        if split and not (self.shared.widths.seen or self.reached.unsure):
+            self.shared.widths.seen = self.entry.unlike = True  # the next call may read late
 
     def _narrow(self) -> None:
         """Leave out of what is reached what has nothing to do with what ran."""
@@ -230,23 +245,25 @@ class CapturedCall:
             self.why_not = "one of its arguments is of a class of its own, or has attributes"
         self.entry.reason = self.why_not or self.entry.reason
 
-    def _account(self, result: Any) -> None:
+    def _account(self) -> None:
         """Account for what the program reads and leaves behind, and run it; see Note [Accounts]."""
         capture, reached, leaves = self.capture, self.reached, self.leaves
-        given, tree = flatten(result)
-        kept = ["it returns a container that was there before"] if reached.holds(containers_of(result)) else []
+        given, tree = taken_apart(self.result)
+        appended = [Appended.of(one) for one in reached.appended]
+        leaves_left = [*given, *(leaf for one in appended for leaf in one.take_leaves())]
+        kept = containers_kept(self.result, reached)
         histories = self.histories
         nodes = [] if histories is None else histories.take_over(capture, given)
         capture.forget_handles()
         found, checks = capture.found
         rebound, why = rebound_by(capture, reached, leaves)
-        kept += [why] if why else histories_lost(given, rebound)
+        kept += [why] if why else histories_lost(leaves_left, rebound)
         try:
             sources = TensorSources(capture, leaves, reached.tensors, rebound)
             if self.obstacle is not None:
                 raise self.obstacle
             inputs = inputs_of(capture, sources)
-            effects = side_effects_of(capture, sources, given, rebound, found, histories)
+            effects = side_effects_of(capture, sources, leaves_left, rebound, found, histories)
             if capture.leads_out:
                 raise Unaccounted("its backward pass goes on through a history that was there before")
             if ambient() != self.modes:
@@ -269,8 +286,8 @@ class CapturedCall:
             histories = self.shared.programs.histories(executable, histories)
             for node, backward in zip(nodes, histories.backwards, strict=True):
                 node.backward = backward
-        numbers = self.numbers if self.numbers.origins else None
-        new = RecordedCall(capture.code, inputs, effects, tree, executable, checks, numbers, histories)
+        numbers = self.numbers if self.numbers.origins or self.numbers.late else None
+        new = RecordedCall(capture.code, inputs, effects, tree, executable, checks, numbers, histories, appended)
         changes = next((seen.change() for seen in capture.seen.values() if seen.change()), None)
         fixed = [one for one in capture.seen.values() if one.before and sources.of(one.tensor).fixed]
         graded = capture.reads_grad or effects.grades or any(one.grades for one in inputs)
@@ -282,9 +299,11 @@ class CapturedCall:
         self._run_program(new, sources)
         capture.give_back()
         reached.release([*rebound, *self.numbers.rebound()])
-        for leaf in given:
-            if isinstance(leaf, Tensor):
-                materialize(leaf)
+        for tensor in [leaf for leaf in leaves_left if isinstance(leaf, Tensor)]:
+            materialize(tensor)
+        given.clear()
+        leaves_left.clear()
+        self._put_numbers()
         if not self.entry.keeps:
             self._expect_found()
             return
@@ -320,12 +339,13 @@ class CapturedCall:
             entry.pays = False
         entry.reason, entry.unlike = why_not or changed or unlike or "", not self.why_not
         entry.last, entry.guards, entry.tensor_guards, entry.accounted = new, reached, guards, True
+        entry.moving |= {binding.identity for binding, _ in self.numbers.written} - entry.rigid
         self.shared.widths.seen = self.shared.widths.seen or not reached.unsure
         if entry.reason:
             entry.replay = None
         else:
             known = {i: leaf for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and reached.holds([leaf])}
-            entry.replay, entry.runs = Replay(new, leaves, guards.ids, known), 0
+            entry.replay, entry.runs = Replay(new, leaves, guards.ids, known, reached.holds), 0
             new.executable.compile_later()
 
     def _let_numbers_stay(self) -> str:
@@ -345,24 +365,6 @@ class CapturedCall:
         found, checks = self.capture.found
         if found is not None:
             Findings(None, checks).expect(found)
-
-
-def containers_of(tree: Any) -> list[Any]:
-    """The containers in a tree of results."""
-    if isinstance(tree, dict):
-        return [tree, *(inner for value in tree.values() for inner in containers_of(value))]
-    if isinstance(tree, (list, tuple)):
-        return [tree, *(inner for value in tree for inner in containers_of(value))]
-    return []
-
-
-def histories_lost(given: list, rebound: list[Rebound]) -> list[str]:
-    """Why a call can't be replayed that returns the history of a tensor of which another one takes the place."""
-    olds = {id(one.old) for one in rebound}
-    edges = (leaf._edge for leaf in given if isinstance(leaf, Tensor) and leaf._edge is not None)
-    if olds and any(begins(edge, olds) for edge in edges):
-        return ["it returns a tensor whose history begins in a place that it rebinds; return detach() of it"]
-    return []
 
 
 def finish(capture: Capture) -> None:

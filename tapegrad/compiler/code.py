@@ -25,7 +25,8 @@ _ATTRIBUTES = frozenset({
     "LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM", "LOAD_SUPER_ATTR", "LOAD_SUPER_METHOD",
 })  # fmt: skip
 _CONTINUING = frozenset({"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR"})
-_SILENT = frozenset({"CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP"})
+SILENT = frozenset({"CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP"})
+"""Instructions that do nothing of interest."""
 
 
 class Use(NamedTuple):
@@ -85,7 +86,7 @@ def _uses(code: CodeType) -> Iterator[Use]:
         name, what = one.opname, one.argval
         if name == "EXTENDED_ARG":
             before.append(one.offset)
-        if name in _SILENT:
+        if name in SILENT:
             continue
         offsets, before = (*before, one.offset), []
         if chain and (one.is_jump_target or name not in _CONTINUING):

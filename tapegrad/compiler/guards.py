@@ -25,7 +25,7 @@ from tapegrad.compiler.places import (
     identity_of,
 )
 from tapegrad.compiler.reachable import DEFAULTS, Reachable, Reached, contents_of
-from tapegrad.compiler.trace_rules import PLAIN, TELLING
+from tapegrad.compiler.trace_rules import PLAIN
 from tapegrad.compiler.what_ran import WhatRan
 from tapegrad.compiler.written_guard import WrittenGuard, alike
 from tapegrad.tensor.tensor import Tensor
@@ -38,6 +38,7 @@ class Guards:
         tensors: the tensors that were reached.
         unsure: why it can't be told whether something has changed, or None.
         names: the names that code mentions.
+        appended: the lists to which the call has only appended.
 
     >>> rates = {"lr": 0.1}
     >>> guards = Guards([(rates, "rates")])
@@ -48,8 +49,8 @@ class Guards:
     """
 
     __slots__ = (
-        "tensors", "unsure", "names", "_reachable", "_places", "_lists", "_sets", "_keys", "_names", "_sizes",
-        "_arrays", "_kept", "_pinned", "_same",
+        "tensors", "unsure", "names", "appended", "_reachable", "_places", "_lists", "_sets", "_keys", "_names",
+        "_sizes", "_arrays", "_kept", "_pinned", "_same",
     )  # fmt: skip
 
     def __init__(self, roots: list[tuple[Any, str]]) -> None:
@@ -58,7 +59,7 @@ class Guards:
 
     def _take(self, reached: Reached) -> None:
         self.tensors: list[Tensor] = reached.tensors
-        self.unsure, self.names = reached.unsure, reached.names
+        self.unsure, self.names, self.appended = reached.unsure, reached.names, reached.appended
         self._kept, self._pinned = reached.kept, reached.pinned
         self._places: list[tuple] = [
             tuple(place[:4]) for place in reached.places if type(place.container) not in _SEQUENCES
@@ -76,7 +77,7 @@ class Guards:
     @property
     def telling(self) -> bool:
         """Whether something could be called that tells a stand-in from a number."""
-        return self._reachable is None or self._reachable.telling or not self.names.isdisjoint(TELLING)
+        return self._reachable is None or self._reachable.telling or self._reachable.hides
 
     def narrowed(self, ran: WhatRan) -> Guards:
         """What of it has to do with what has run."""

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.bindings.attributes import set_flag
+from tapegrad.compiler.appended import AppendedTo
+from tapegrad.compiler.arguments import put_together, taken_apart
 from tapegrad.compiler.histories import renewed
+from tapegrad.compiler.places import Binding
 from tapegrad.compiler.side_effects import NewTensor, Returned, SideEffects, WrittenMemory
 from tapegrad.compiler.sources import TensorSource
 from tapegrad.tape.node import Node
 from tapegrad.tensor.storage import Counter, Storage
 from tapegrad.tensor.tensor import Tensor, counter_of, wrap
+from tapegrad.tensor.trees import TreeSpec
 
 
 def memory_of(tensor: Tensor) -> Any:
@@ -105,6 +109,43 @@ class Leaving:
                 Storage.replace(memory, found[slot])  # in inference mode, if it was written to in that
         for source, writes in self._counted:
             counter_of(source.find(arguments)).version += writes
+
+
+class Appended:
+    """What a recorded call appends to one list.
+
+    Attributes:
+        binding: where the list is.
+        trees: how each of the items is made of leaves.
+    """
+
+    def __init__(self, binding: Binding, trees: Sequence[TreeSpec], leaves: Sequence[list]) -> None:
+        self.binding, self.trees = binding, trees
+        self._counts = [len(one) for one in leaves]
+        self._leaves = [leaf for one in leaves for leaf in one]
+
+    @classmethod
+    def of(cls, one: AppendedTo) -> Appended:
+        """What was appended to a list."""
+        pairs = [taken_apart(item) for item in one.items or ()]
+        return cls(one.binding, [tree for _, tree in pairs], [leaves for leaves, _ in pairs])
+
+    def take_leaves(self) -> list[Any]:
+        """The leaves of all items; they are forgotten."""
+        leaves, self._leaves = self._leaves, []
+        return leaves
+
+    def same(self, other: Appended) -> bool:
+        """Whether as much is appended to what is in the same place."""
+        return self.binding.identity == other.binding.identity and self.trees == other.trees
+
+    def append(self, leaves: Sequence[Any]) -> int:
+        """Append items again, made of the first of some leaves; how many these are."""
+        first, things = 0, self.binding.find()
+        for tree, count in zip(self.trees, self._counts, strict=True):
+            things.append(put_together(leaves[first : first + count], tree))
+            first += count
+        return first
 
 
 def _is_simple(source: TensorSource, new: NewTensor | None) -> bool:

@@ -27,13 +27,14 @@ import threading
 import time
 import types
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tapegrad.compiler.allowed import REACHING, class_is_allowed, code_is_allowed, function_is_allowed, thing_is_allowed
+from tapegrad.compiler.appended import LISTS, AppendedTo, appended_to
 from tapegrad.compiler.code import Mentions, imported, mentions, resolved
 from tapegrad.compiler.places import (
     MISSING,
@@ -201,6 +202,7 @@ class Reached:
         kept: all that was found: as long as it is held, identities mean something.
         unsure: why it can't be known whether something has changed, or None.
         names: the attributes that count.
+        appended: the lists to which a call has only appended; of them nothing else counts.
     """
 
     def __init__(self) -> None:
@@ -212,6 +214,7 @@ class Reached:
         self.kept: dict[int, Any] = {}
         self.unsure: str | None = None
         self.names: set[str] = set()
+        self.appended: list[AppendedTo] = []
 
     def add(self, found: Found, places: Iterable[Place]) -> list[Place]:
         """Add an object, with some of its places; these are given back."""
@@ -239,7 +242,8 @@ class Reachable:
         found: by identity, what was found of each object.
         names: the attributes that are named.
         most: why not all was found, or None.
-        telling: whether there is a function that may tell a stand-in from a number: Note [Numbers that move].
+        telling: whether there is a function that may tell a stand-in from a number: Note [Numbers that move];
+            ``hides``: whether there may be one that was not found.
     """
 
     def __init__(self, roots: list[tuple[Any, str]]) -> None:
@@ -258,7 +262,7 @@ class Reachable:
     def _begin(self) -> None:
         self.found: dict[int, Found] = {}
         self.most: str | None = None
-        self.telling = False
+        self.telling = self.hides = False
         self._inside: dict[type, Any] = {}  # what classes have: ``__dict__`` of one is another object each time
         self._containers: list[tuple[Any, str, tuple]] = []
 
@@ -269,7 +273,7 @@ class Reachable:
             if not place.follow or is_plain(thing) or id(thing) in self.found:
                 continue
             if len(self.found) >= MOST:
-                self.most = f"it reaches more than {MOST} objects"
+                self.most, self.hides = f"it reaches more than {MOST} objects", True
                 return
             waiting += self._find(thing, place.name).places
 
@@ -286,6 +290,7 @@ class Reachable:
             places.extend(self._places(thing, name))
         except Unsure as error:
             unsure = str(error)
+            self.hides = self.hides or not is_open(thing)
         found = self.found[id(thing)] = Found(thing, name, places, self._containers, unsure, code)
         return found
 
@@ -308,9 +313,22 @@ class Reachable:
             part = self._part(executed, ran)
         if executed.reaches and not self._dynamic:
             part.unsure = part.unsure or "it asks for attributes in a way that was not foreseen"
+        return part if executed.reaches else self._without_appended(part, executed, ran)
+
+    def _without_appended(self, part: Reached, executed: Executed, ran: WhatRan) -> Reached:
+        """Leave out the lists to which the call has only appended."""
+        lists = [one for one in part.kept.values() if type(one) in LISTS and getattr(one, "maxlen", None) is None]
+        before = [(one, self.found[id(one)].containers[0][2]) for one in lists]
+        changed = [(one, items) for one, items in before if len(items) != len(one)]
+        if not changed:
+            return part
+        needed = [place for one in part.kept for place in self.found[one].places if executed.needs(place)]
+        appended = appended_to(changed, needed, executed.uses())
+        part = self._part(executed, ran, {id(one.things) for one in appended})
+        part.appended = appended
         return part
 
-    def _part(self, executed: Executed, ran: WhatRan) -> Reached:
+    def _part(self, executed: Executed, ran: WhatRan, without: Collection[int] = ()) -> Reached:
         part = Reached()
         part.unsure, part.names = self.most or ran.refused, executed.names
         waiting = [Place(None, None, *root) for root in reversed(self.roots)]
@@ -321,7 +339,8 @@ class Reachable:
             if found is None or not place.follow or id(found.thing) in part.kept:
                 continue
             codes.add(found.code)
-            waiting += part.add(found, filter(executed.needs, found.places))
+            needed = filter(executed.needs, found.places)
+            waiting += part.add(found, [one for one in needed if id(one.value) not in without] if without else needed)
         part.unsure = part.unsure or executed.unknown(codes)
         return part
 
@@ -442,7 +461,8 @@ class Reachable:
             steps, value, rest = resolved(chain, function.__globals__)
             used = chain in said.globals or bool(rest) or type(value) is not types.ModuleType
             for inside, key, there in steps:
-                follow = used and there is value and not (known and is_a(value, types.BuiltinFunctionType))
+                judged = known and (is_a(value, types.BuiltinFunctionType) or value is type)  # ours tells no numbers
+                follow = used and there is value and not judged
                 box = Absent(inside) if there is MISSING else inside
                 yield Place(box, key, there, ".".join(chain), Need("chain", code, chain), follow)
 
@@ -635,11 +655,17 @@ def tolerates(thing: Any) -> bool:
     return _root(getattr(thing, "__name__", None)) not in ("jax", "jaxlib") if is_a(thing, types.ModuleType) else True
 
 
+def is_open(thing: Any) -> bool:
+    """Whether it is known what an object can call, although not whether that does the same each time."""
+    kind = thing if is_a(thing, type) else type(thing)
+    return is_a(thing, (types.BuiltinFunctionType, np.ndarray)) or _root(kind.__module__) in TOLERANT
+
+
 def _root(module: Any) -> str:
     return str(module or "").partition(".")[0]
 
 
-TOLERANT = frozenset({"time", "logging", "sys", "os", "warnings", "random", "contextlib"})
+TOLERANT = frozenset({"time", "logging", "sys", "os", "warnings", "random", "contextlib", "io", "_io"})
 """Modules of the standard library that do with a stand-in what they do with a number."""
 
 _ASKING = {id(getattr(builtins, name)): name for name in (*REACHING, "type")}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
+from tapegrad.compiler.appended import LISTS
+from tapegrad.compiler.arguments import put_together
 from tapegrad.compiler.compiled_function import CompiledFunctionBackward, Histories
-from tapegrad.compiler.leaving import Leaving, memory_of
-from tapegrad.compiler.moving import Numbers
+from tapegrad.compiler.leaving import Appended, Leaving, memory_of
+from tapegrad.compiler.numbers import Numbers
 from tapegrad.compiler.reading import Reading
 from tapegrad.compiler.rebinding import Holdings
 from tapegrad.compiler.side_effects import SideEffects
@@ -16,7 +18,7 @@ from tapegrad.execution.late import Check, Findings, nothing
 from tapegrad.execution.programs import why_unlike
 from tapegrad.execution.step_executable import StepExecutable
 from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import TreeSpec, unflatten
+from tapegrad.tensor.trees import TreeSpec
 
 
 class RecordedCall(NamedTuple):
@@ -30,6 +32,7 @@ class RecordedCall(NamedTuple):
     checks: Sequence[Check]
     numbers: Numbers | None
     histories: Histories | None
+    appended: Sequence[Appended] = ()
 
     def unlike(self, other: RecordedCall) -> str | None:
         """What makes a difference between running one and the other, in words; None if nothing does."""
@@ -46,6 +49,8 @@ class RecordedCall(NamedTuple):
             return "it leaves its results in other places"
         if self.histories is not other.histories:
             return "it returns tensors with other histories"
+        if len(self.appended) != len(other.appended) or not all(map(Appended.same, self.appended, other.appended)):
+            return "it appends something else"
         return None if self.tree == other.tree else "it returns another structure"
 
 
@@ -57,11 +62,13 @@ class Replay:
         arguments: those of the call that was recorded.
         fixed: the identities of tensors that are the same in each call.
         known: the arguments that the function reaches otherwise, too, by position: Python may have noticed.
+        guarded: whether one of some objects may not change.
     """
 
     def __init__(
-        self, recorded: RecordedCall, arguments: Sequence[Any], fixed: Collection[int], known: dict[int, Any]
-    ) -> None:
+        self, recorded: RecordedCall, arguments: Sequence[Any], fixed: Collection[int], known: dict[int, Any],
+        guarded: Callable[[list], bool] = lambda things: False,
+    ) -> None:  # fmt: skip
         executable, effects, self._tree = recorded.executable, recorded.effects, recorded.tree
         self._known = known
         self.executable = executable
@@ -74,8 +81,9 @@ class Replay:
         self._moving_inputs = [(i, of) for i, (kind, of) in enumerate(recorded.inputs) if kind == "moving"]
         self._moving_results = [(i, of) for i, (kind, of, *_) in enumerate(effects.returned) if kind == "moving"]
         self.diverted = False
-        self._histories = recorded.histories
+        self._histories, self._appended, self._guarded = recorded.histories, recorded.appended, guarded
         self._holdings = Holdings(effects, fixed)
+        self._returns = recorded.tree.num_leaves
         sources = [of for kind, of in recorded.inputs if kind in ("tensor", "storage")]
         sources += [one.source for one in effects.written]
         self._moving = list({(id(source.of), source.grad): source for source in sources if source.moves}.values())
@@ -108,13 +116,15 @@ class Replay:
             return False
         if self._streams and any(stream.retired for stream in self._streams):
             return False
+        if self._appended and self._misplaced() is not None:
+            return False
         if self._looks or not self._holdings.unchanged(arguments):
             return self.obstacle(arguments) is None
         return True
 
     def obstacle(self, arguments: Sequence[Any]) -> str | None:
         """What of these arguments, of gradients, or in rebound places, makes it impossible: they share memory."""
-        change = self._diversion(arguments) or self._holdings.changed(arguments)
+        change = self._diversion(arguments) or self._holdings.changed(arguments) or self._misplaced()
         if change is not None:
             return change
         if any(stream.retired for stream in self._streams):
@@ -131,6 +141,16 @@ class Replay:
             known.add(identity)
         shared = next((source for source in self._unshared if source.find(arguments)._storage is not None), None)
         return None if shared is None else f"{shared} gets new data, which others may have to see"
+
+    def _misplaced(self) -> str | None:
+        """Which list is not where something is appended to it, or is of interest otherwise."""
+        lists = [one.binding.find() for one in self._appended]
+        for one, things in zip(self._appended, lists, strict=True):
+            if type(things) not in LISTS or getattr(things, "maxlen", None) is not None:
+                return f"{one.binding} is no list any more"
+            if self._guarded([things]) or sum(other is things for other in lists) > 1:
+                return f"{one.binding} is a list that it reaches otherwise, too"
+        return None
 
     def _diversion(self, arguments: Sequence[Any]) -> str | None:
         """Compute numbers for the call; why it takes another course."""
@@ -167,7 +187,7 @@ class Replay:
             raise
         if self._found is not None:
             self._findings.expect(found[self._found])
-        return given[0] if self._tree.kind is None else unflatten(given, self._tree)
+        return given[0] if self._tree.kind is None else put_together(given, self._tree)
 
     def _keep(self, inputs: Sequence[Any], arguments: Sequence[Any]) -> tuple[dict[int, Any], list[Tensor]]:
         """What histories keep of what the program is given, and of what is there before it is run."""
@@ -183,7 +203,12 @@ class Replay:
         for node in nodes:
             node.note_versions()
         if self._numbers is not None:
-            self._numbers.write(self._values)
+            self._numbers.write(self._values, found)
             for position, register in self._moving_results:
                 given[position] = self._values[register]
+        if self._appended:
+            appended = given[self._returns :]
+            del given[self._returns :]
+            for one in self._appended:
+                del appended[: one.append(appended)]
         return given

@@ -145,6 +145,8 @@ class SideEffects(NamedTuple):
     """The result that is what checks have found."""
     kept: tuple[int, ...] = ()
     """The results that are kept for a backward pass."""
+    read: tuple[int, ...] = ()
+    """The results that are read when the program has been run."""
 
     @property
     def grades(self) -> bool:
@@ -175,7 +177,8 @@ class SideEffects(NamedTuple):
         new = [one.new for one in self.graded if one.new is not None]
         new += [one.of for one in (*(one.now for one in self.rebound), *self.returned) if one.kind == "result"]
         found = [] if self.found is None else [self.found]
-        return list(dict.fromkeys([*named, *(slot for one in new for slot in one.slots), *found, *self.kept]))
+        more = *found, *self.kept, *self.read
+        return list(dict.fromkeys([*named, *(slot for one in new for slot in one.slots), *more]))
 
 
 def _rebind_the_same(ours: tuple[Rebinding, ...], others: tuple[Rebinding, ...]) -> bool:
@@ -226,6 +229,7 @@ def side_effects_of(
         tuple(written.values()), tuple(counted.values()), tuple(graded), _rebindings(capture, rebound), drawn, returned,
         _flagged(capture, sources),
         None if found is None else found.slot, () if histories is None else histories.slots,
+        () if capture.numbers is None else tuple(capture.numbers.results.values()),
     )  # fmt: skip
     _check_memories(capture, sources, written)
     return effects

@@ -12,7 +12,8 @@ from weakref import WeakSet
 
 from tapegrad.bindings.handing import overriding
 from tapegrad.compiler.guards import Guards
-from tapegrad.compiler.moving import NUMBERS, Moving, NumberOperand, Numbers, asked
+from tapegrad.compiler.moving import NUMBERS, Moving, asked
+from tapegrad.compiler.numbers import NumberOperand, Numbers
 from tapegrad.compiler.places import MISSING, Binding, can_be_rebound, identity_of
 from tapegrad.compiler.written_guard import alike
 
@@ -73,7 +74,7 @@ class StandIns:
                 self.numbers.written.append((binding, NumberOperand.of_value(now)))
             if started is not None and type(now) not in (*NUMBERS, Moving):
                 self.numbers.read[started._register] = f"the end of the call, where {binding} has no number"
-            if type(now) is Moving:
+            if type(now) is Moving and not now._late:  # others are put there when they are known
                 binding.bind(now._value)
         for binding, value in reversed(self._restored):
             if binding.find() is not MISSING:
@@ -83,7 +84,7 @@ class StandIns:
 @contextmanager
 def standing_in(reached: Guards, moving: Collection[tuple], numbers: Numbers) -> Iterator[None]:
     """Have stand-ins in the places of numbers that move, in a block. Arguments may have them already."""
-    if not (moving or numbers.origins):
+    if not (moving or numbers.origins or numbers.reads_late):
         yield
         return
     with _beginning:  # of two threads that share places one finds numbers in them

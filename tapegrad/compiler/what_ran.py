@@ -24,6 +24,7 @@ from tapegrad.compiler.allowed import (
     function_is_allowed,
     function_reaches,
 )
+from tapegrad.compiler.appended import uses_of_names
 from tapegrad.compiler.code import Mentions, absolute, executed, imported, mentions, offsets_of, resolved
 from tapegrad.compiler.places import Place
 from tapegrad.compiler.trace_rules import (
@@ -291,6 +292,11 @@ class Executed:
         said = self._ran.said(code)
         assert said is not None
         return said
+
+    def uses(self) -> dict[str, set[str]]:
+        """What was taken from what was named, by names."""
+        watched = [(code, self._ran.instructions[code]) for code in self._ran.globals]
+        return uses_of_names([*watched, *((code, None) for code in self._ran.ours)])
 
     def needs(self, place: Place) -> bool:
         """Whether a place matters."""

@@ -50,6 +50,9 @@ class Capturer(Protocol):
         """Whether a number is another one in each call of what is captured."""
         ...
 
+    def read_late(self, value: Any, kind: type) -> Any:
+        """What stands for the only element of a value until that is known; None if it is to be read now."""
+
     def may_read(self, value: Any) -> bool:
         """Whether the elements of a value may be read, which are then the same in each call of what is captured."""
         ...

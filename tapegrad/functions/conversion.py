@@ -14,6 +14,7 @@ from tapegrad.bindings.registry import public
 from tapegrad.dispatch.accumulation import gradient_edge
 from tapegrad.errors import message
 from tapegrad.execution import dtypes
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import META
 from tapegrad.execution.devices import device as device_class
 from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype
@@ -315,7 +316,15 @@ def item(self: Tensor) -> bool | int | float | complex:
     if self._spec.numel != 1:
         refuse_examples(NO_ITEM, self)
         raise RuntimeError(f"a Tensor with {self._spec.numel} elements cannot be converted to Scalar")
+    if capturing.by is not None and self.dtype.category in _LATE:
+        late = capturing.by.read_late(value_of(self), _LATE[self.dtype.category])
+        if late is not None:
+            return late
     return only_element(self)
+
+
+_LATE = {INTEGRAL: int, FLOATING: float}
+"""The types of numbers that a captured call may read late, by the categories of dtypes."""
 
 
 @public("Tensor")

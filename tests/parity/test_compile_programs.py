@@ -344,3 +344,10 @@ def test_warnings_of_layers_are_no_obstacle():
         for _ in range(6):
             made()
     assert made.replayed >= 3, made.report()
+
+
+@pytest.mark.once("the program is the same")
+def test_numbers_move_whatever_else_is_in_the_library():
+    """A step that has the library as an attribute reaches all of it that is imported, and that tells types apart."""
+    assert tapegrad.nn.DataParallel is not None
+    test_a_schedule("exponential", "inside")

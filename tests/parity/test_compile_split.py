@@ -38,7 +38,7 @@ def logged(torch):
     def step():
         w.grad = None
         loss = ((x @ w - y) ** 2).mean()
-        log.append(round(loss.item(), 5))
+        log.append(f"{loss.item():.5f}")
         loss.backward()
         with torch.no_grad():
             w.sub_(w.grad, alpha=0.1)
