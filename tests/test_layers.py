@@ -90,13 +90,13 @@ ORDERS = {
         "profiler_util",
     ],
     "compiler": [
-        "trace_rules", "places", "code", "allowed", "what_ran", "watching", "reachable",  # what Python runs
-        "written_guard", "guards", "moving", "stand_ins", "kept_numbers",
-        "capture", "histories", "sources",
+        "trace_rules", "places", "code", "appended", "allowed", "what_ran", "watching", "reachable",  # what Python runs
+        "written_guard", "guards", "arguments", "moving", "numbers", "stand_ins", "kept_numbers",
+        "capture", "histories", "results", "sources",
         "residuals", "joint_graph", "rebuilt_graph", "backward_programs", "compiled_function",
         "side_effects", "rebinding",  # what a call does
         "compiled_modules", "leaving", "reading", "programs", "replay",  # how it is done again
-        "tensor_guards", "arguments", "cache_keys", "cache_entry", "captured_call",
+        "tensor_guards", "cache_keys", "cache_entry", "captured_call",
         "options", "settings", "step", "marks",
     ],
     "nn": [

@@ -103,6 +103,7 @@ NUMPY = frozenset(
 _JAX_ROOMS = """
     numpy lax nn random scipy image tree_util tree _src.numpy _src.lax _src.nn _src.random _src.scipy _src.image
     _src.tree_util _src.tree _src.api _src.pjit _src.custom_derivatives _src.core _src.array _src.basearray
+    custom_batching _src.custom_batching
     _src.prng _src.util _src.traceback_util _src.api_util _src.dtypes _src.ops _src.sharding_impls _src.third_party
 """.split()  # noqa: SIM905 - the same
 _JAX = tuple(f"jax.{name}." for name in _JAX_ROOMS)

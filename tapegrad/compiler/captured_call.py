@@ -288,10 +288,12 @@ class CapturedCall:
                 node.backward = backward
         numbers = self.numbers if self.numbers.origins or self.numbers.late else None
         new = RecordedCall(capture.code, inputs, effects, tree, executable, checks, numbers, histories, appended)
-        changes = next((seen.change() for seen in capture.seen.values() if seen.change()), None)
+        elsewhere = {id(one.source.of) for one in effects.data}
+        stay = [seen for seen in capture.seen.values() if id(seen.tensor) not in elsewhere]
+        changes = next((seen.change() for seen in stay if seen.change()), None)
         fixed = [one for one in capture.seen.values() if one.before and sources.of(one.tensor).fixed]
         graded = capture.reads_grad or effects.grades or any(one.grades for one in inputs)
-        guards = TensorGuards(fixed, capture.looked_at, graded)
+        guards = TensorGuards(fixed, capture.looked_at, graded, elsewhere)
         if {id(one.old) for one in rebound} & {id(one.tensor) for one in capture.looked_at}:
             kept.append("it reads elements of a tensor in a place that it rebinds")
         kept += [f"it changes a tensor: {changes}"] if changes else []

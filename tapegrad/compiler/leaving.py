@@ -35,7 +35,7 @@ class Leaving:
     def __init__(self, effects: SideEffects, arguments: Sequence[Any]) -> None:
         self._drawn, self._returned = [one for one in effects.drawn if one.stream.has_keys], effects.returned
         counters = {id(counter_of(one.source.of)): one for one in effects.counted if one.source.fixed}
-        self._flagged = effects.flagged
+        self._flagged, self._data = effects.flagged, effects.data
         self._memories: list[tuple[Storage, int, Counter, int]] = []
         self._written: list[WrittenMemory] = []
         for one in effects.written:
@@ -79,6 +79,9 @@ class Leaving:
             set_flag(source.find(arguments), requires_grad)
         if self._written or self._counted:
             self._leave_elsewhere(found, arguments)
+        for source, slot in self._data:
+            tensor = source.find(arguments)
+            tensor.data = wrap(found[slot], tensor._spec.replace(requires_grad=False, plain=True, overrides=False))
         for leaf, slot, spec in self._gradients:
             leaf._grad = wrap(found[slot], spec)
         for source, new in self._graded:

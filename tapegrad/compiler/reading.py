@@ -53,6 +53,7 @@ class Reading:
         self._alters = bool(executable.donated)
         self._on_host: dict[int, Callable[[], Any]] = {}
         self._replaced = executable.donated
+        elsewhere = [one.source.of for one in effects.data]  # in another memory each time
         for position, (kind, of) in enumerate(inputs):
             donated = position in executable.donated
             if kind == "key" and of[0].has_keys:
@@ -63,6 +64,8 @@ class Reading:
                 continue
             elif donated and of.rebound:
                 self._rebound.append((position, of.of.container, of.of.key, _places(of, effects)))
+            elif any(of.of is one for one in elsewhere):
+                self._others.append((position, _value_of, of))
             elif of.fixed and (kind == "storage" or not (of.of._spec.plain or of.of._spec.window)):
                 (self._written if donated else self._memories).append((position, of.of._storage))
             elif kind == "tensor" and of.fixed and of.of._spec.plain and not donated:

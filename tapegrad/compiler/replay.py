@@ -82,7 +82,7 @@ class Replay:
         self._moving_results = [(i, of) for i, (kind, of, *_) in enumerate(effects.returned) if kind == "moving"]
         self.diverted = False
         self._histories, self._appended, self._guarded = recorded.histories, recorded.appended, guarded
-        self._holdings = Holdings(effects, fixed)
+        self._holdings, self._data = Holdings(effects, fixed), effects.data
         self._returns = recorded.tree.num_leaves
         sources = [of for kind, of in recorded.inputs if kind in ("tensor", "storage")]
         sources += [one.source for one in effects.written]
@@ -93,9 +93,12 @@ class Replay:
         self._ungraded = [source.of for source in dropped if source.fixed]
         moving = [one.source for one in effects.written if one.source.moves and not one.source.grad]
         self._unshared = [source for source in moving if memory_of(source.find(arguments)) is source.find(arguments)]
-        self._fixed = {id(source.find(arguments)._storage) for source in sources if not source.moves}
+        reset = {id(source.of) for source, _ in self._data}
+        fixed_sources = [source for source in sources if not source.moves and id(source.of) not in reset]
+        self._fixed = {id(source.find(arguments)._storage) for source in fixed_sources}
         plain = all(source.find(arguments)._spec.plain for source in self._moving if not source.grad)
         self._looks = bool(self._unshared or known) or not plain or any(source.grad for source in self._moving)
+        self._looks = self._looks or bool(self._data and self._moving)
 
     @property
     def waits(self) -> bool:
@@ -116,7 +119,7 @@ class Replay:
             return False
         if self._streams and any(stream.retired for stream in self._streams):
             return False
-        if self._appended and self._misplaced() is not None:
+        if (self._appended and self._misplaced() is not None) or (self._data and self._shared_data() is not None):
             return False
         if self._looks or not self._holdings.unchanged(arguments):
             return self.obstacle(arguments) is None
@@ -132,7 +135,10 @@ class Replay:
         for position, tensor in self._known.items():
             if arguments[position] is not tensor:
                 return f"argument {position} was a tensor that it reaches otherwise, too, and is another"
-        known = set()
+        shared_data = self._shared_data()
+        if shared_data is not None:
+            return shared_data
+        known = {id(source.of._storage) for source, _ in self._data}
         for source in self._moving:
             tensor = source.find(arguments)
             identity = id(tensor if tensor._spec.plain else tensor._storage)
@@ -150,6 +156,16 @@ class Replay:
                 return f"{one.binding} is no list any more"
             if self._guarded([things]) or sum(other is things for other in lists) > 1:
                 return f"{one.binding} is a list that it reaches otherwise, too"
+        return None
+
+    def _shared_data(self) -> str | None:
+        """Which tensor that gets new data shares the memory of another one."""
+        known = set()
+        for source, _ in self._data:
+            storage = source.of._storage
+            if storage is not None and (id(storage) in self._fixed or id(storage) in known):
+                return f"{source} shares memory with something else"
+            known.add(id(storage))
         return None
 
     def _diversion(self, arguments: Sequence[Any]) -> str | None:

@@ -85,6 +85,13 @@ class NewTensor(NamedTuple):
         return (self.slot,) if self.base is None else (self.slot, self.base.slot)
 
 
+class NewData(NamedTuple):
+    """A tensor whose ``.data`` was set: it lies in new memory, which has this result."""
+
+    source: TensorSource
+    slot: int
+
+
 class Flagged(NamedTuple):
     """A leaf that requires grad now, or no longer does."""
 
@@ -145,6 +152,7 @@ class SideEffects(NamedTuple):
     """The result that is what checks have found."""
     kept: tuple[int, ...] = ()
     """The results that are kept for a backward pass."""
+    data: tuple[NewData, ...] = ()
     read: tuple[int, ...] = ()
     """The results that are read when the program has been run."""
 
@@ -156,8 +164,8 @@ class SideEffects(NamedTuple):
 
     def same(self, other: SideEffects) -> bool:
         """Whether the same is left behind, in the same places."""
-        mine = (*self.written, *self.counted, *self.graded, *self.flagged)
-        its = (*other.written, *other.counted, *other.graded, *other.flagged)
+        mine = (*self.written, *self.data, *self.counted, *self.graded, *self.flagged)
+        its = (*other.written, *other.data, *other.counted, *other.graded, *other.flagged)
         return (
             len(mine) == len(its)
             and self.found == other.found
@@ -173,7 +181,7 @@ class SideEffects(NamedTuple):
     @property
     def slots(self) -> list[int]:
         """The results that are wanted, each once, in the order in which they are named first."""
-        named = [one.slot for one in self.written]
+        named = [*(one.slot for one in self.written), *(one.slot for one in self.data)]
         new = [one.new for one in self.graded if one.new is not None]
         new += [one.of for one in (*(one.now for one in self.rebound), *self.returned) if one.kind == "result"]
         found = [] if self.found is None else [self.found]
@@ -213,8 +221,10 @@ def side_effects_of(
     written: dict[int, WrittenMemory] = {}
     counted: dict[int, Counted] = {}
     graded: list[Graded] = []
+    data = [NewData(sources.of(one.tensor), slot) for one, slot in new_data(capture, sources).values()]
     for seen in capture.seen.values():
-        _account_for_writes(capture, seen, sources, written, counted)
+        if all(one.source.of is not seen.tensor for one in data):
+            _account_for_writes(capture, seen, sources, written, counted)
         graded += _grade(capture, seen, sources)
     firsts: dict[int, int] = {}
     places = {id(one.new): TensorSource(one.binding) for one in reversed(rebound)}
@@ -228,7 +238,7 @@ def side_effects_of(
     effects = SideEffects(
         tuple(written.values()), tuple(counted.values()), tuple(graded), _rebindings(capture, rebound), drawn, returned,
         _flagged(capture, sources),
-        None if found is None else found.slot, () if histories is None else histories.slots,
+        None if found is None else found.slot, () if histories is None else histories.slots, tuple(data),
         () if capture.numbers is None else tuple(capture.numbers.results.values()),
     )  # fmt: skip
     _check_memories(capture, sources, written)
@@ -260,6 +270,24 @@ def _draw(stream: Any, before: Any, taken: Sequence[Any]) -> Drawn:
 def _slot(capture: Capture, value: Any) -> int | None:
     """Which result of the capture a value is."""
     return value.slot if type(value) is DeferredValue and value.program is capture else None
+
+
+def new_data(capture: Capture, sources: TensorSources) -> dict[int, tuple[Seen, int]]:
+    """The tensors whose ``.data`` was set, with the results that they have now; by identity."""
+    found = {}
+    for key, seen in capture.seen.items():
+        tensor, storage = seen.tensor, seen.tensor._storage
+        if storage is None or storage is seen.storage or tensor._spec is not seen.spec:
+            continue
+        if not (seen.before and sources.of(tensor).fixed):
+            continue
+        slot = _slot(capture, storage.value if storage.written else tensor._value)
+        alone = all(member is tensor for member in storage.living())
+        plain = (tensor._offset, tensor._view_bits) == seen.offset == (0, 0) and storage.strides is None
+        counter = tensor._counter or storage.counter
+        if slot is not None and alone and plain and counter.version == seen.version and not tensor._spec.window:
+            found[key] = seen, slot
+    return found
 
 
 def _account_for_writes(

@@ -30,11 +30,28 @@ def _by_name(function: Callable) -> Callable:
     return call
 
 
-_MATH = types.ModuleType("math")
-for _key, _value in vars(math).items():
-    _scalar = isinstance(_value, types.BuiltinFunctionType) and _key not in ("fsum", "prod", "dist", "sumprod")
-    setattr(_MATH, _key, _by_name(_value) if _scalar else _value)
-_OF_MATH = {id(value): getattr(_MATH, key) for key, value in vars(math).items() if value is not getattr(_MATH, key)}
+_OF_MATH = {
+    id(value): _by_name(value) for key, value in vars(math).items()
+    if isinstance(value, types.BuiltinFunctionType) and key not in ("fsum", "prod", "dist", "sumprod")
+}  # fmt: skip
+"""What takes the place of functions of ``math``, by their identities."""
+
+
+class _Math(types.ModuleType):
+    """Takes the place of ``math``, and has what that has: somebody may replace a function in it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        value = getattr(math, name)
+        return _OF_MATH.get(id(value), value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(math, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(math, name)
+
+
+_MATH = _Math("math")
 
 
 class StandIns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from tapegrad.compiler.capture import Seen, current_array, hooks_of
@@ -17,18 +17,23 @@ def _hook_ids(tensor: Tensor) -> tuple[int, ...]:
 
 
 ANY = object()
-"""In place of the spec of a gradient: it makes no difference."""
+"""In place of the spec of a gradient, or of a memory: it makes no difference."""
 
 
 class TensorGuard:
-    """What a tensor was when a call began; ``graded``: whether its gradient makes a difference."""
+    """What a tensor was when a call began.
+
+    Args:
+        seen: the tensor.
+        graded: whether its gradient makes a difference; ``stays``: whether its memory does.
+    """
 
     __slots__ = ("tensor", "spec", "storage", "edge", "offset", "hooks", "grad", "attributes")
 
-    def __init__(self, seen: Seen, graded: bool) -> None:
+    def __init__(self, seen: Seen, graded: bool, stays: bool) -> None:
         tensor = self.tensor = seen.tensor
         self.spec, self.edge, self.offset = seen.spec, seen.edge, seen.offset
-        self.storage, self.hooks = tensor._storage, _hook_ids(tensor)
+        self.storage, self.hooks = tensor._storage if stays else ANY, _hook_ids(tensor)
         self.attributes = tensor.__dict__.keys() - KEPT
         self.grad: Any = ANY if not graded else None if seen.grad is None else seen.grad._spec
 
@@ -41,7 +46,7 @@ class TensorGuard:
             return f"{what} was {self.spec} and is {tensor._spec}"
         if spec is not self.grad and self.grad is not ANY:
             return f"the gradient of {what} was {self.grad} and is {spec}"
-        if tensor._storage is not self.storage or tensor._edge is not self.edge:
+        if (self.storage is not ANY and tensor._storage is not self.storage) or tensor._edge is not self.edge:
             return f"{what} lies in another memory, or has another history"
         if (tensor._offset, tensor._view_bits) != self.offset or _hook_ids(tensor) != self.hooks:
             return f"{what} shows other elements, or has other hooks"
@@ -65,13 +70,17 @@ class TensorGuards:
         seen: the tensors, as they were.
         graded: whether their gradients make a difference.
         looked_at: those of which the call has read elements: they must have the same ones.
+        elsewhere: the identities of those that lie in another memory after each call.
     """
 
     __slots__ = ("ids", "_guards", "_simple", "_graded", "_others", "_arrays", "_same")
 
-    def __init__(self, seen: Iterable[Seen], looked_at: Iterable[Seen] = (), graded: bool = True) -> None:
+    def __init__(
+        self, seen: Iterable[Seen], looked_at: Iterable[Seen] = (), graded: bool = True,
+        elsewhere: Collection[int] = (),
+    ) -> None:  # fmt: skip
         self._arrays = [(one.tensor, materialized(one.value)) for one in looked_at]
-        guards = self._guards = [TensorGuard(one, graded) for one in seen]
+        guards = self._guards = [TensorGuard(one, graded, id(one.tensor) not in elsewhere) for one in seen]
         self.ids = frozenset(id(guard.tensor) for guard in guards)
         self._others = [guard for guard in guards if not guard.simple]
         self._simple: list[tuple] = []
@@ -97,7 +106,8 @@ class TensorGuards:
         expect, name, terms = written.expect, written.name, written.terms
         for tensor, spec, storage, inside, size in self._simple:  # attributes are added, but never taken away
             expect(f"{name(tensor)}._spec", spec)
-            expect(f"{name(tensor)}._storage", storage)
+            if storage is not ANY:
+                expect(f"{name(tensor)}._storage", storage)
             expect(f"{name(tensor)}._edge", None)
             written.expect_size(inside, size)
         for inside, spec in self._graded:

@@ -106,6 +106,8 @@ class WhatRan:
         if offsets is None or self._imports:
             if self._imports:
                 return None
+            if is_importing(frame.f_back):
+                return self._importing(frame)
             owner = self._owners.get(id(code)) or self._new(code, frame.f_globals)
             if owner != USERS:
                 if self._listens:  # the user's code has called, and does not go on before that is done
@@ -149,6 +151,9 @@ class WhatRan:
             if self._module.f_back is not None:  # it is being imported: what that runs is run once
                 return False
             self._module = None
+        if is_importing(frame.f_back):
+            self._module = frame
+            return False
         owner = self._owners.get(id(code)) or self._new(code, frame.f_globals)
         if owner == LIBRARY:
             self._judge_code(frame, code, owner)
@@ -336,6 +341,15 @@ class Executed:
             return None
         where = f"{lost.co_filename}:{lost.co_firstlineno}"
         return f"it runs {lost.co_qualname} of {where}, of which it is not known from where it was taken"
+
+
+def is_importing(frame: FrameType | None) -> bool:
+    """Whether a frame is that of Python's import system where it asks finders and loaders, once for each module."""
+    return frame is not None and frame.f_code.co_name in _ASKING_OTHERS and frame.f_code.co_filename in _FROZEN
+
+
+_FROZEN = frozenset({"<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>"})
+_ASKING_OTHERS = frozenset({"_find_spec", "_load_unlocked", "module_from_spec", "_init_module_attrs"})
 
 
 def is_module_call(frame: FrameType) -> bool:

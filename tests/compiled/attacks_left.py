@@ -709,3 +709,62 @@ def dict_methods(compile):
         return x * known.get(key, 0)
 
     return lambda n: step(X, f"k{n % 3}"), known
+
+
+def encoders(compile, between=lambda n, slow, fast: None):
+    """A step that lets one net follow another by setting its data."""
+    fast, slow = mlp(), mlp()
+    opt = sgd(fast)
+
+    @compile
+    def step(x, y):
+        loss = ((fast(x) - y) ** 2).mean() + slow(x).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        for one, other in zip(slow.parameters(), fast.parameters(), strict=True):
+            one.data = one.data * 0.5 + other.data * 0.5
+        return loss
+
+    def run(n):
+        between(n, slow, fast)
+        return step(*regression(n))
+
+    return run, [fast, slow]
+
+
+@program("data is set, while somebody holds the old one")
+def data_held(compile):
+    held = []
+
+    def between(n, slow, fast):
+        held.append(slow[0].weight.data)
+        slow[0].bias.data.mul_(2)
+
+    run, nets = encoders(compile, between)
+    return run, [*nets, held]
+
+
+@program("data is set from outside, too, also to that of another tensor")
+def data_set_outside(compile):
+    def between(n, slow, fast):
+        if n == 4:
+            slow[0].weight.data = fast[0].weight.data
+        if n == 5:
+            with torch.no_grad():
+                slow[0].weight.mul_(0.5)
+        if n == 6:
+            slow[2].bias.data = slow[2].bias.data * 2
+
+    return encoders(compile, between)
+
+
+@program("data is set, and versions are asked for")
+def data_versions(compile):
+    seen = []
+
+    def between(n, slow, fast):
+        seen.append((slow[0].weight._version, slow[0].weight.data_ptr() == fast[0].weight.data_ptr()))
+
+    run, nets = encoders(compile, between)
+    return run, [*nets, seen]
