@@ -21,7 +21,8 @@ from tapegrad.compiler.places import (
     Cell,
     Code,
     Rebound,
-    can_be_rebound,
+    TupleSlot,
+    can_be_made_anew,
     identity_of,
 )
 from tapegrad.compiler.reachable import DEFAULTS, Reachable, Reached, contents_of
@@ -50,7 +51,7 @@ class Guards:
 
     __slots__ = (
         "tensors", "unsure", "names", "appended", "_reachable", "_places", "_lists", "_sets", "_keys", "_names",
-        "_sizes", "_arrays", "_kept", "_pinned", "_same",
+        "_sizes", "_arrays", "_tuples", "_in_tuples", "_kept", "_pinned", "_same",
     )  # fmt: skip
 
     def __init__(self, roots: list[tuple[Any, str]]) -> None:
@@ -61,9 +62,10 @@ class Guards:
         self.tensors: list[Tensor] = reached.tensors
         self.unsure, self.names, self.appended = reached.unsure, reached.names, reached.appended
         self._kept, self._pinned = reached.kept, reached.pinned
-        self._places: list[tuple] = [
-            tuple(place[:4]) for place in reached.places if type(place.container) not in _SEQUENCES
-        ]
+        places = [tuple(place[:4]) for place in reached.places if type(place.container) not in _SEQUENCES]
+        self._places: list[tuple] = [place for place in places if type(place[0]) is not TupleSlot]
+        self._in_tuples = [place for place in places if type(place[0]) is TupleSlot]  # the tuples are compared
+        self._tuples = reached.tuples
         self._lists: list[tuple] = []
         self._sets: list[tuple] = []
         self._keys: list[tuple] = []
@@ -119,7 +121,8 @@ class Guards:
             if issubclass(type(old), Tensor):
                 binding = Binding(container, key, name)
                 new = binding.find()
-                if new is not old and issubclass(type(new), Tensor) and can_be_rebound(container):
+                alone = type(container) is not TupleSlot or self._tuples[container.was] == 1
+                if new is not old and issubclass(type(new), Tensor) and can_be_made_anew(container) and alone:
                     found[binding.identity] = Rebound(binding, old, new)
                 else:
                     stay.add(id(old))
@@ -130,9 +133,14 @@ class Guards:
         self._same = None
         freed = {binding.identity for binding, _, _ in rebound}
         lists = {id(binding.container) for binding, _, _ in rebound}
+        tuples = {id(one): one for binding, _, _ in rebound for one in _tuples_around(binding.container)}
+        freed |= {identity_of(one.container, one.key) for one in tuples.values()}
         for old in {id(old) for _, old, _ in rebound}:
             self._kept.pop(old, None)
-        places = list(self._places)
+        for one in tuples.values():
+            self._kept.pop(one.was, None)
+        places = [*self._places, *(place for place in self._in_tuples if id(place[0]) in tuples)]
+        self._in_tuples = [place for place in self._in_tuples if id(place[0]) not in tuples]
         for container, _, items, name in self._lists:
             if id(container) in lists:
                 places += _items_of(container, items, name)
@@ -144,6 +152,7 @@ class Guards:
     def all_places(self) -> Iterator[tuple]:
         """All places that are compared: container, key, what was there, name."""
         yield from self._places
+        yield from self._in_tuples
         for container, _, items, name in self._lists:
             yield from _items_of(container, items, name)
 
@@ -222,6 +231,13 @@ def _compare(guard: WrittenGuard, container: Any, key: Any, expected: Any) -> No
 
 
 _SEQUENCES = (list, collections.deque)
+
+
+def _tuples_around(container: Any) -> Iterator[TupleSlot]:
+    """The tuples that are made anew if something in a container is."""
+    while type(container) is TupleSlot:
+        yield container
+        container = container.container
 
 
 def _items_of(container: Any, items: tuple, name: str) -> Iterator[tuple]:

@@ -49,6 +49,7 @@ BY_NUMBERS = frozenset("""
     pow pow_ float_power __pow__ __ipow__ __rpow__ clamp clip clamp_min clamp_max clamp_ clip_ clamp_min_ clamp_max_
     eq ne lt le gt ge not_equal less less_equal greater greater_equal __eq__ __ne__ __lt__ __le__ __gt__ __ge__
     fmod remainder __mod__ __rmod__ xlogy copysign where masked_fill masked_fill_ fill fill_ full full_like new_full
+    gumbel_softmax
 """.split())  # noqa: SIM905 - a table is easier to read without the quotes
 """Functions of tensors that hand a float on to their kernel, and do nothing else with it, but for ``CHECKED``."""
 

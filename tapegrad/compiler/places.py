@@ -145,6 +145,33 @@ class ClassOf:
         return type(self.thing)
 
 
+class TupleSlot:
+    """A tuple in a place as a container: another item makes another tuple, of as many items.
+
+    Args:
+        container, key: the place.
+        things: the tuple that is there, of which only the identity, ``was``, is kept.
+    """
+
+    __slots__ = ("container", "key", "was", "_size")
+
+    def __init__(self, container: Any, key: Any, things: tuple) -> None:
+        self.container, self.key, self.was, self._size = container, key, id(things), len(things)
+
+    def _items(self) -> tuple:
+        found = self.container[self.key]
+        if type(found) is not tuple or len(found) != self._size:
+            raise KeyError(self.key)
+        return found
+
+    def __getitem__(self, index: int) -> Any:
+        return self._items()[index]
+
+    def __setitem__(self, index: int, thing: Any) -> None:
+        items = self._items()
+        self.container[self.key] = (*items[:index], thing, *items[index + 1 :])
+
+
 class Binding:
     """A place that a call rebinds.
 
@@ -187,10 +214,19 @@ def can_be_rebound(container: Any) -> bool:
     return type(container) in (dict, OrderedDict, defaultdict, list, Cell, AttributeSlot)
 
 
+def can_be_made_anew(container: Any) -> bool:
+    """Whether the same can be said of a tuple in this container, of which another one takes the place."""
+    while type(container) is TupleSlot:
+        container = container.container
+    return can_be_rebound(container)
+
+
 def identity_of(container: Any, key: Any) -> tuple:
     """What two places have in common that are the same."""
     if isinstance(container, Cell):
         container = container.cell
     elif isinstance(container, AttributeSlot):
         container = container.owner
+    elif isinstance(container, TupleSlot):
+        return *identity_of(container.container, container.key), key
     return id(container), (key if type(key) in PLAIN else id(key))

@@ -9,6 +9,7 @@ from tapegrad.caches import Cache
 from tapegrad.compiler.capture import Capture
 from tapegrad.compiler.compiled_function import Histories
 from tapegrad.compiler.leaving import memory_of
+from tapegrad.compiler.places import TupleSlot
 from tapegrad.compiler.side_effects import SideEffects
 from tapegrad.compiler.sources import Input, TensorSources
 from tapegrad.execution.step_executable import StepExecutable
@@ -66,7 +67,8 @@ def replaced_by(
     """For inputs that are memories which are written to: which result is put there."""
     slots = {id(memory_of(sources.meant(one.source, arguments))): one.slot for one in effects.written}
     for source, now in effects.rebound:
-        if now.kind == "result" and now.of.base is None:
+        others_may_hold = type(source.of.container) is TupleSlot  # of a tuple the reference count is not looked at
+        if now.kind == "result" and now.of.base is None and not others_may_hold:
             slots[id(sources.meant(source, arguments))] = now.of.slot
     replaced: dict[int, int] = {}
     for position, (kind, of) in enumerate(inputs):

@@ -48,6 +48,8 @@ from tapegrad.compiler.places import (
     Need,
     Place,
     Registered,
+    TupleSlot,
+    can_be_made_anew,
 )
 from tapegrad.compiler.trace_rules import (
     DYNAMIC,
@@ -203,6 +205,7 @@ class Reached:
         unsure: why it can't be known whether something has changed, or None.
         names: the attributes that count.
         appended: the lists to which a call has only appended; of them nothing else counts.
+        tuples: by identity, in how many places a tuple was found.
     """
 
     def __init__(self) -> None:
@@ -215,6 +218,7 @@ class Reached:
         self.unsure: str | None = None
         self.names: set[str] = set()
         self.appended: list[AppendedTo] = []
+        self.tuples: collections.Counter[int] = collections.Counter()
 
     def add(self, found: Found, places: Iterable[Place]) -> list[Place]:
         """Add an object, with some of its places; these are given back."""
@@ -228,6 +232,8 @@ class Reached:
             return []
         self.containers += found.containers
         for place in places:
+            if type(place.value) is tuple:
+                self.tuples[id(place.value)] += 1
             if place.container is not None:
                 self.places.append(place)
             elif is_a(place.value, Tensor):
@@ -275,10 +281,11 @@ class Reachable:
             if len(self.found) >= MOST:
                 self.most, self.hides = f"it reaches more than {MOST} objects", True
                 return
-            waiting += self._find(thing, place.name).places
+            waiting += self._find(thing, place).places
 
-    def _find(self, thing: Any, name: str) -> Found:
+    def _find(self, thing: Any, place: Place) -> Found:
         places: list[Place] = []
+        self._at, name = place, place.name
         unsure, code = None, None
         self._containers = []
         self.telling = self.telling or id(thing) in _TELLING or not tolerates(thing)
@@ -405,8 +412,16 @@ class Reachable:
             if is_a(thing, collections.defaultdict):
                 yield Place(None, None, thing.default_factory, name)
         else:
+            box = self._tuple_slot(thing) if type(thing) is tuple else fixed
             for index, value in enumerate(thing):
-                yield Place(fixed, index, value, f"{name}[{index}]")
+                yield Place(box, index, value, f"{name}[{index}]")
+
+    def _tuple_slot(self, thing: tuple) -> TupleSlot | None:
+        """The tuple that is being looked at as a container, if it has tensors, and may be replaced where it is."""
+        at = self._at
+        if not (at.value is thing and can_be_made_anew(at.container)):
+            return None
+        return TupleSlot(at.container, at.key, thing) if any(is_a(one, (Tensor, tuple)) for one in thing) else None
 
     def _note_array(self, array: np.ndarray, name: str) -> None:
         if array.dtype.hasobject or array.nbytes > LARGEST:
@@ -605,8 +620,12 @@ class Reachable:
             yield from self._of_users(thing, name)
 
     def _of_ours(self, thing: Any, name: str) -> Iterator[Place]:
-        """An object of tapegrad's or jax's: it may keep a function of the user's."""
+        """An object of tapegrad's or jax's: it may keep a function of the user's; distributions keep tensors."""
         inside = inside_of(thing)
+        if is_a(inside, dict) and type(thing).__module__.startswith("tapegrad.distributions."):
+            self._keep(inside, f"the attributes of {name}")
+            yield from self._named(inside, name, every=True)
+            return
         for part in ("function", "__wrapped__"):
             if is_a(inside, dict) and part in inside:
                 yield Place(None, None, inside[part], name)

@@ -768,3 +768,84 @@ def data_versions(compile):
 
     run, nets = encoders(compile, between)
     return run, [*nets, seen]
+
+
+def recurrent(compile, between=lambda n, kept: None):
+    """A step that keeps a state of two tensors as a tuple."""
+    kept = SimpleNamespace(state=None, other=None, history=[])
+    net = nn.LSTM(3, 4)
+
+    @compile
+    def step(x):
+        out, state = net(x, kept.state)
+        kept.state = tuple(one.detach() for one in state)
+        return out.detach()
+
+    def run(n):
+        between(n, kept)
+        return step(regression(n)[0].unsqueeze(0))
+
+    return run, [net, kept]
+
+
+@program("a tuple of tensors goes round")
+def tuple_goes_round(compile):
+    return recurrent(compile)
+
+
+@program("a tuple of tensors goes round, and others hold it")
+def tuple_is_held(compile):
+    def between(n, kept):
+        kept.history.append(kept.state)
+        if n == 5:
+            kept.state[0].mul_(0.5)
+
+    return recurrent(compile, between)
+
+
+@program("a tuple of tensors is replaced from outside")
+def tuple_replaced(compile):
+    def between(n, kept):
+        if n == 5:
+            kept.state = (torch.ones(1, 4, 4), kept.state[1])
+        if n == 6:
+            kept.state = kept.state[::-1]
+        if n == 7:
+            kept.state = None
+
+    return recurrent(compile, between)
+
+
+@program("a tuple of tensors in two places, of which one goes on")
+def tuple_in_two_places(compile):
+    kept = SimpleNamespace(state=(torch.ones(2), torch.zeros(2)), deep=None, same=None)
+    kept.first = kept.state
+
+    @compile
+    def step(x):
+        a, b = kept.state
+        kept.state = (a + x, b + a)
+        kept.deep = ((a * 2, 1), b)
+        kept.same = kept.state
+        return kept.first[0] + kept.state[0]
+
+    return lambda n: step(torch.ones(2) * n), kept
+
+
+@program("tuples within tuples, with numbers among the tensors")
+def tuples_in_tuples(compile):
+    kept = {"state": ((torch.ones(2), torch.zeros(2)), (torch.ones(2), 3, "name"))}
+
+    @compile
+    def step(x):
+        (a, b), (c, n, name) = kept["state"]
+        kept["state"] = ((a + x, b * 0.5 + a), (c - b, n, name))
+        return a * n
+
+    def run(n):
+        if n == 6:
+            first, (c, _, name) = kept["state"]
+            kept["state"] = first, (c, 4, name)
+        return step(torch.ones(2) * n)
+
+    return run, kept
