@@ -49,3 +49,19 @@ with tapegrad.install():
 """
     subprocess.run([sys.executable, "-c", program], check=True)
     assert importlib.metadata.version("numpy")
+
+
+def test_explain_says_what_keeps_calls_from_being_replayed():
+    def step(x):
+        if x.sum() > 1:
+            x = x + 1
+        print("step")
+        return x
+
+    found = torch._dynamo.explain(step, torch.ones(2))
+    read, printed = found.break_reasons
+    assert (found.graph_count, found.graph_break_count, found.op_count) == (2, 1, 3)
+    assert (read.user_stack[0].name, read.user_stack[0].line) == ("step", "if x.sum() > 1:")
+    assert "it calls print at" in printed.reason
+    assert "Graph Break Count: 1" in str(found), str(found)
+    assert not torch._dynamo.explain(lambda x: (x * 2).sum().item())(torch.ones(2)).break_reasons

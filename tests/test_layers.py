@@ -97,7 +97,7 @@ ORDERS = {
         "side_effects", "rebinding",  # what a call does
         "compiled_modules", "leaving", "reading", "programs", "replay",  # how it is done again
         "tensor_guards", "cache_keys", "cache_entry", "captured_call",
-        "options", "settings", "step", "marks",
+        "options", "settings", "step", "explanation", "marks",
     ],
     "nn": [
         "_reduction", "functional", "grad", "parameter", "init", "utils.rnn",  # of sequences: layers take them

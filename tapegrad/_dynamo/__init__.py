@@ -2,9 +2,18 @@
 
 from tapegrad.absent import refusing
 from tapegrad.compiler import Compiled as OptimizedModule
-from tapegrad.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
+from tapegrad.compiler import (
+    allow_in_graph,
+    assume_constant_result,
+    disable,
+    explain,
+    is_compiling,
+    list_backends,
+    reset,
+)
 
 __getattr__ = refusing(__name__)
 __all__ = [
-    "OptimizedModule", "allow_in_graph", "assume_constant_result", "disable", "is_compiling", "list_backends", "reset",
+    "OptimizedModule", "allow_in_graph", "assume_constant_result", "disable", "explain", "is_compiling",
+    "list_backends", "reset",
 ]  # fmt: skip

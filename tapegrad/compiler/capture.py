@@ -17,8 +17,10 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import Any
 
+from tapegrad.compiler.trace_rules import is_trusted
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.deferred import Program, recording, run
 from tapegrad.execution.late import Check, Findings, joined, look, nothing
@@ -215,9 +217,8 @@ class Capture(Program):
 
     def read_late(self, value: Any, kind: type) -> Any:
         """The stand-in of the only element of a result; None if it is to be read now. See Note [Late reads]."""
-        if not (type(value) is DeferredValue and value.program is self and self.numbers.reads_late):
-            return None
-        return self.numbers.read_late(value, kind)
+        own = type(value) is DeferredValue and value.program is self
+        return self.numbers.read_late(value, kind) if own and self.numbers.reads_late and _by_user() else None
 
     def operand(self, value: Any) -> int:
         """As of any program; that there was a tracer is noted, and numbers that move have slots of their own."""
@@ -335,6 +336,16 @@ class Capture(Program):
         self.give_back(written=False)
         for stream, before, _ in self.streams.values():
             stream.rewind(before)
+
+
+def _by_user() -> bool:
+    """Whether ``item()`` is called by code that is not ours, or that does with numbers what the user's does."""
+    frame: FrameType | None = sys._getframe(2)
+    module = ""
+    while frame is not None and f"{module}.".startswith(("tapegrad.bindings.", "tapegrad.functions.conversion.", ".")):
+        frame = frame.f_back
+        module = "" if frame is None else str(frame.f_globals.get("__name__"))
+    return not is_trusted(module)
 
 
 class Outlook:

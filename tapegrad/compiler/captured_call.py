@@ -79,6 +79,8 @@ class CapturedCall:
         why_not: why the next call can't be replayed, as far as that is known.
     """
 
+    captures: type[Capture] = Capture
+
     def __init__(
         self, shared: Shared, entry: CacheEntry, args: tuple, kwargs: dict[str, Any], leaves: list, tree: TreeSpec
     ) -> None:
@@ -91,7 +93,7 @@ class CapturedCall:
         self.histories: Histories | None = None
         self.obstacle: Unaccounted | None = None
         self.numbers = Numbers()
-        self.capture = Capture(shared.splits)
+        self.capture = self.captures(shared.splits)
         self.capture.numbers, self.numbers.demand = self.numbers, self.capture.demand
         self.capture.withholds = not (self.reached.unsure or self.reached.arrays)
         if entry.tensor_guards is not None and entry.tensor_guards.rewritten():

@@ -19,7 +19,7 @@ from typing import Any
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 """The types whose instances are compared by value."""
 
-_TRUSTED = ("tapegrad.", "jax.", "jaxlib.", "numpy.", "ml_dtypes.", "optax.")
+_TRUSTED = ("tapegrad.", "jax.", "jaxlib.", "numpy.", "ml_dtypes.", "optax.", "etils.")  # of the last jax keeps files
 _SEARCHED = ("tapegrad.nn.", "tapegrad.optim.", "tapegrad.amp.grad_scaler.")
 
 _MACHINERY = (

@@ -2,6 +2,7 @@
 
 import collections
 import copy
+import functools
 import json
 import math
 import threading
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import tapegrad as torch
+import tapegrad.nn.functional as F
 from tests.compiled.declaring import mlp, program, regression, sgd
 
 
@@ -475,3 +477,124 @@ def appends_histories(compile):
         return None
 
     return run, losses
+
+
+EACH = r"""
+x[one]
+x[one, one]
+x[:, one:]
+x[[one, 0]]
+x[..., one]
+x.narrow(0, 0, one)
+x.sum(one)
+x.repeat(one, 2)
+x.repeat((2, one))
+x.view(one, -1)
+x.expand(one * 3, 4)
+x.roll(one)
+torch.zeros(one, 2)
+torch.ones((2, one))
+torch.full((one,), half)
+torch.full((2,), half)
+torch.tensor([half, 1.0])
+torch.tensor([[1, one]])
+torch.as_tensor((half, half))
+x.new_tensor([half])
+torch.linspace(0, half, 3)
+torch.arange(one + 1)
+x.clamp(half, one)
+x.clamp(max=half)
+x ** one
+half ** x
+x.pow(half)
+x.add(x, alpha=half)
+x.add_(half)
+x.fill_(half)
+x.masked_fill(x > 2, half)
+torch.where(x > 2, half, x)
+torch.where(x > half, x, 0)
+x.lerp(x * 2, half)
+F.dropout(x, half / 100, False)
+F.leaky_relu(x - 3, half)
+F.softplus(x, beta=one)
+F.pad(x, (one, 0))
+F.interpolate(x[None], size=one + 1)
+F.huber_loss(x, x * 2, delta=half)
+x.topk(one)
+x.chunk(one)
+x.split(one)
+x.unsqueeze(one)
+x.index_select(0, torch.tensor(one))
+torch.stack([x] * one)
+x.normal_(half, 0)
+x.quantile(half / 9)
+torch.func.vmap(lambda row: row * half)(x)
+torch.isclose(x, x + half, atol=half)
+put(x, one, half)
+put(x, slice(one), half)
+put(x, (0, one), one)
+np.array([half, one])
+np.float64(half) + one
+np.ones(3) * half
+half * np.ones(3)
+np.mean([half, 2.0])
+np.full(one, half)
+sorted([half, 0.5])
+sum([half, one])
+divmod(half, 2)
+half in (1, 2)
+[1, 2, 3][one]
+"ab" * one
+list(range(one))
+complex(half, one)
+float(one)
+int(half)
+bool(half)
+half == half
+half and one
+one << 2 | one
+~one
+one // 1
+half % 2
+half**2
+2**half
+pow(one, 2)
+math.fsum([half, one])
+math.hypot(half, one)
+round(half)
+{one: half}[one]
+f"{half:.2f}{one}"
+"%d %.1f" % (one, half)
+"{:.3f}".format(half)
+str([half])
+one.bit_length()
+half.hex()
+isinstance(half, float) and isinstance(one, int)
+copy.copy([half])
+(lambda *args: args)(*[half] * one)
+functools.reduce(lambda a, b: a + b, [half, one])
+[value for value in (half, one) if value > 1]
+max(half, one, key=lambda v: -v)
+torch.Size([one, 2])
+torch.Generator().manual_seed(one) and torch.tensor(half).item()
+""".strip().splitlines()
+"""What may be done with a tensor, an integer and a float that were read from tensors."""
+
+
+def put(x, index, value):
+    """A tensor with an item that was set."""
+    x[index] = value
+    return x
+
+
+@program("numbers in functions of all kinds", calls=4)
+def late_each(compile):
+    """Each of them finds numbers that nobody has asked for."""
+    x = torch.arange(12.0).reshape(3, 4)
+
+    def step_of(use):
+        return compile(lambda y: use(x.clone(), (y > 1).sum().item(), y.abs().mean().item()))
+
+    names = {"torch": torch, "F": F, "np": np, "math": math, "functools": functools, "copy": copy, "put": put}
+    steps = [step_of(eval(f"lambda x, one, half: {text}", names)) for text in EACH]
+    return lambda n: [step(torch.tensor([1.5 + n, 0.5, -1.0])) for step in steps], x
