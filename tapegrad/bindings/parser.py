@@ -274,7 +274,7 @@ def bound(overload: Overload, args: Sequence, kwargs: dict[str, Any]) -> dict[Si
                 raise _missing(overload, parameter)
             continue
         if value is not None or not parameter.nullable:
-            alone = isinstance(value, (tuple, list)) or len(args) == 1  # else what overrides functions is one of several
+            alone = isinstance(value, (tuple, list)) or len(args) == 1  # else an overrider is one of several
             if several and not position and by_position and not (alone and fits(parameter, value, overload.function)):
                 value, position = _all(overload, parameter, args), len(args) - 1
             given[parameter] = _judged(overload, parameter, value, position if by_position else None)
