@@ -290,6 +290,7 @@ class CapturedCall:
                 node.backward = backward
         numbers = self.numbers if self.numbers.origins or self.numbers.late else None
         new = RecordedCall(capture.code, inputs, effects, tree, executable, checks, numbers, histories, appended)
+        new = new._replace(values=reached.set_values())
         elsewhere = {id(one.source.of) for one in effects.data}
         stay = [seen for seen in capture.seen.values() if id(seen.tensor) not in elsewhere]
         changes = next((seen.change() for seen in stay if seen.change()), None)
@@ -334,7 +335,7 @@ class CapturedCall:
         entry, reached, leaves = self.entry, self.reached, self.leaves
         if new.numbers is not None and new.numbers.read:
             why_not = why_not or self._let_numbers_stay()
-        changed = reached.unsure or reached.changed()
+        changed = reached.unsure or reached.changed({binding.identity for binding, _ in new.values})
         unlike = entry.known(new)
         if changed and not reached.unsure:
             changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"

@@ -9,7 +9,7 @@ and strings by value; arrays of NumPy by their elements.
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from tapegrad.compiler.places import (
@@ -23,6 +23,7 @@ from tapegrad.compiler.places import (
     Rebound,
     TupleSlot,
     can_be_made_anew,
+    can_be_rebound,
     identity_of,
 )
 from tapegrad.compiler.reachable import DEFAULTS, Reachable, Reached, contents_of
@@ -128,6 +129,17 @@ class Guards:
                     stay.add(id(old))
         return list(found.values()), stay
 
+    def set_values(self) -> list[tuple[Binding, Any]]:
+        """The places that have another flag, or another text, than they had, and what they have now."""
+        found = []
+        for container, key, old, name in self._places:
+            if type(old) in FLAGS and can_be_rebound(container):
+                binding = Binding(container, key, name)
+                now = binding.find()
+                if type(now) in FLAGS and now is not old and not alike(now, old):
+                    found.append((binding, now))
+        return found
+
     def release(self, rebound: list[Rebound]) -> None:
         """No longer compare these places, nor hold what was there."""
         self._same = None
@@ -180,11 +192,13 @@ class Guards:
             guard.expect_items(container, items)
         return guard.function()
 
-    def changed(self) -> str | None:
-        """What has changed, in words; None if nothing has."""
+    def changed(self, but: Collection[tuple] = ()) -> str | None:
+        """What has changed, in words; None if nothing has, ``but`` what is in the places of these identities."""
         try:
             for container, key, expected, name in self._places:
                 if container[key] is not expected and not alike(container[key], expected):
+                    if but and identity_of(container, key) in but:
+                        continue
                     return _words(name, expected, container[key])
         except (KeyError, IndexError, AttributeError):
             return f"{name} is gone"
@@ -229,6 +243,9 @@ def _compare(guard: WrittenGuard, container: Any, key: Any, expected: Any) -> No
     else:
         guard.expect(f"{name(container)}[{name(key)}]", expected)
 
+
+FLAGS = (bool, str, bytes, type(None))
+"""The types of what a call may set to the same each time."""
 
 _SEQUENCES = (list, collections.deque)
 

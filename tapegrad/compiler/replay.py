@@ -10,10 +10,12 @@ from tapegrad.compiler.arguments import put_together
 from tapegrad.compiler.compiled_function import CompiledFunctionBackward, Histories
 from tapegrad.compiler.leaving import Appended, Leaving, memory_of
 from tapegrad.compiler.numbers import Numbers
+from tapegrad.compiler.places import Binding
 from tapegrad.compiler.reading import Reading
 from tapegrad.compiler.rebinding import Holdings
 from tapegrad.compiler.side_effects import SideEffects
 from tapegrad.compiler.sources import Input
+from tapegrad.compiler.written_guard import alike
 from tapegrad.execution.late import Check, Findings, nothing
 from tapegrad.execution.programs import why_unlike
 from tapegrad.execution.step_executable import StepExecutable
@@ -33,6 +35,7 @@ class RecordedCall(NamedTuple):
     numbers: Numbers | None
     histories: Histories | None
     appended: Sequence[Appended] = ()
+    values: Sequence[tuple[Binding, Any]] = ()
 
     def unlike(self, other: RecordedCall) -> str | None:
         """What makes a difference between running one and the other, in words; None if nothing does."""
@@ -51,7 +54,13 @@ class RecordedCall(NamedTuple):
             return "it returns tensors with other histories"
         if len(self.appended) != len(other.appended) or not all(map(Appended.same, self.appended, other.appended)):
             return "it appends something else"
+        if len(self.values) != len(other.values) or not all(map(_set_alike, self.values, other.values)):
+            return "it sets another flag, or another text"
         return None if self.tree == other.tree else "it returns another structure"
+
+
+def _set_alike(one: tuple[Binding, Any], other: tuple[Binding, Any]) -> bool:
+    return one[0].identity == other[0].identity and alike(one[1], other[1])
 
 
 class Replay:
@@ -82,6 +91,7 @@ class Replay:
         self._moving_results = [(i, of) for i, (kind, of, *_) in enumerate(effects.returned) if kind == "moving"]
         self.diverted = False
         self._histories, self._appended, self._guarded = recorded.histories, recorded.appended, guarded
+        self._set_values = recorded.values
         self._holdings, self._data = Holdings(effects, fixed), effects.data
         self._returns = recorded.tree.num_leaves
         sources = [of for kind, of in recorded.inputs if kind in ("tensor", "storage")]
@@ -222,6 +232,8 @@ class Replay:
             self._numbers.write(self._values, found)
             for position, register in self._moving_results:
                 given[position] = self._values[register]
+        for binding, value in self._set_values:
+            binding.bind(value)
         if self._appended:
             appended = given[self._returns :]
             del given[self._returns :]

@@ -849,3 +849,81 @@ def tuples_in_tuples(compile):
         return step(torch.ones(2) * n)
 
     return run, kept
+
+
+def flagged(compile, change, between=lambda n, kept: None):
+    """A step that sets flags and texts of an object: ``change(kept)``."""
+    kept = SimpleNamespace(on=False, name="a", last=None, seen=[])
+
+    @compile
+    def step(x):
+        found = kept.on, kept.name, kept.last
+        change(kept)
+        return x * (2 if kept.on else 3), found, kept.name
+
+    def run(n):
+        between(n, kept)
+        return step(X)
+
+    return run, kept
+
+
+@program("a flag is set that is taken back outside")
+def flag_set(compile):
+    def change(kept):
+        kept.on, kept.last = True, "set"
+
+    def between(n, kept):
+        kept.on, kept.last = n == 6, None
+
+    return flagged(compile, change, between)
+
+
+@program("a flag that turns with each call")
+def flag_turns(compile):
+    def change(kept):
+        kept.on = not kept.on
+        kept.name = "b" if kept.on else "a"
+
+    return flagged(compile, change)
+
+
+@program("a text that grows, and one that is set to itself")
+def text_grows(compile):
+    def change(kept):
+        kept.name += "a"
+        kept.last = kept.name[:1]
+
+    return flagged(compile, change)
+
+
+@program("a flag that a property and a slot keep")
+def flag_in_slots(compile):
+    class Guarded:
+        __slots__ = ("_on", "count")
+
+        def __init__(self):
+            self._on, self.count = False, 0
+
+        @property
+        def on(self):
+            return self._on
+
+        @on.setter
+        def on(self, value):
+            self.count += 1
+            self._on = value
+
+    kept = Guarded()
+
+    @compile
+    def step(x):
+        before, kept.on = kept.on, True
+        return x * (2 if before else 3)
+
+    def run(n):
+        if n % 2:
+            kept.on = False
+        return step(X)
+
+    return run, lambda: (kept.on, kept.count)
