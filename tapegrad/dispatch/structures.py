@@ -53,7 +53,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.dispatch.keys import AXES, place_of, shipped_family
-from tapegrad.dispatch.patterns import Pattern, aligned, names_in, order_of, pattern_of, reader, symbols_in
+from tapegrad.dispatch.patterns import Pattern, aligned, loosened, names_in, order_of, pattern_of, reader, symbols_in
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host_tier.writer import evaluated, symbolic
 from tapegrad.execution.keeping import KeptEntry, ShippedEntry
@@ -270,6 +270,7 @@ class Family:
             if pattern is None or self._is_full:
                 continue
             wider = aligned(pattern, shapes) if op.uniform and op.broadcasts else None
+            wider = loosened(numbers, count) if op.loose else wider
             found = None if wider is None else self._found(op, specs, settings, wider, [], numbers)
             found = found or self._found(op, specs, settings, pattern, order_of(pattern, example, numbers), numbers)
             if found is not None:
@@ -283,7 +284,7 @@ class Family:
         """The structure of a pattern that some numbers fit, made now unless that was tried before."""
         if (pattern, *order) in self.tried or self._is_full:
             return None
-        if reader(pattern, symbols_in(pattern), (), op.uniform, op.special)(*numbers) is None:
+        if reader(pattern, symbols_in(pattern), (), op.uniform, op.special, op.loose)(*numbers) is None:
             return None
         self.tried.add((pattern, *order))
         made = self._made(op, specs, settings, pattern, order)
@@ -369,7 +370,7 @@ class Structure:
         numbers: list[Any] = []
         skeleton_of(specs, settings, numbers)
         self.names = symbols_in(pattern)
-        self.read = reader(pattern, self.names, order, op.uniform, op.special)
+        self.read = reader(pattern, self.names, order, op.uniform, op.special, op.loose)
         lengths = [name for name in self.names if name[0] != "p"]
         constraints = [*(f"{name} >= 2" for name in lengths), *order]
         self._begin(op, specs, settings)
@@ -382,9 +383,10 @@ class Structure:
         self.single, self._shapes, self.forward = outline.single, outline.shapes, outline.forward
         self.dtypes = [from_numpy(dtype) for dtype in outline.dtypes]
         self.outputs = shapes_for(self._shapes, self.names)
-        shown = {name for shape in self._shapes for size in shape for name in names_in(str(size))}
-        self.moving = [place for place, name in enumerate(self.names) if name[0] != "n" and name not in shown]
         ranks = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
+        sizes = [*pattern[:ranks], *(size for shape in self._shapes for size in shape)]
+        shown = {name for size in sizes for name in names_in(str(size))}
+        self.moving = [place for place, name in enumerate(self.names) if name not in shown]
         self.always = all(isinstance(number, int) for number in pattern[:ranks])
         self.count = max(sum(map(math.prod, self.outputs(*self._first))), 1)
 

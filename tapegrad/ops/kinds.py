@@ -402,7 +402,7 @@ def sum_to(x, *, shape):
     return jnp.sum(x, axis=axes).reshape(shape)
 
 
-@general(aten=None, profile="zeros_like")
+@general(aten=None, profile="zeros_like", uniform=True, loose=True)
 def zeros_of(x, *, shape, dtype):
     """Zeros of any shape and dtype, where ``x`` lives."""
     return jnp.zeros(shape, dtype.numpy)

@@ -39,7 +39,7 @@ def plane_scatter(x, indices, *, lengths):
 
 @linear(
     x=lambda g, indices, lengths, samplings: plane_gather(g, indices, dims=len(lengths)), aten=None,
-    node="MaxUnpool2DBackward0", profile="max_pool2d_with_indices_backward",
+    node="MaxUnpool2DBackward0", profile="max_pool2d_with_indices_backward", uniform=True,
 )  # fmt: skip
 def window_scatter(x, indices, *, lengths, samplings):
     """``plane_scatter`` where each element lies in one window at most, and each window has one index.
@@ -83,7 +83,7 @@ def _to_places(g_out: Any, x: Any, indices: Any, samplings: tuple[Sampling, ...]
     lengths = tuple(x.shape[x.ndim - len(samplings) :])
     if samplings[-1].kind == "adaptive":
         refuse_nothing(f"adaptive_max_pool{max(len(samplings), 2)}d", g_out)
-    if _apart(samplings) and all(isinstance(length, int) for length in lengths):
+    if _apart(samplings):
         return window_scatter(g_out, indices, lengths=lengths, samplings=samplings)
     return plane_scatter(g_out, indices, lengths=lengths)
 
@@ -177,11 +177,15 @@ def _max_of_tiles(x: Any, rows: Sampling, columns: Sampling) -> tuple[Any, Any]:
     def together(each: Any) -> tuple[Any, Any]:
         best, place = reduce(_greater, [(each[..., column], np.int32(column)) for column in range(columns.kernel)])
         at = jnp.broadcast_to(place, best.shape)
-        below = [(best[:, row], at[:, row] + np.int32(row * width)) for row in range(1, rows.kernel)]
+        number = np.int32 if isinstance(width, int) else jnp.int32
+        below = [(best[:, row], at[:, row] + number(row * width)) for row in range(1, rows.kernel)]
         return reduce(_greater, below, (best[:, 0], at[:, 0]))
 
-    best, place = lax.platform_dependent(each, host=together, default=one_by_one)
-    first = np.arange(rows.size)[:, None] * (rows.kernel * width) + np.arange(columns.size) * columns.kernel
+    if all(isinstance(length, int) for length in x.shape):
+        lib, (best, place) = np, lax.platform_dependent(each, host=together, default=one_by_one)
+    else:  # see Note [Structures]: it is the host's
+        lib, (best, place) = jnp, together(each)
+    first = lib.arange(rows.size)[:, None] * (rows.kernel * width) + lib.arange(columns.size) * columns.kernel
     flat = place.reshape(*outer, *tiles) + first.astype(np.int32)
     return best.reshape(*outer, *tiles), _found_once(flat)
 
@@ -224,6 +228,7 @@ def _declare(name: str, aten: str = "", **facts: Any) -> Operator:
         aten=aten,
         real=True,
         again="zeros",
+        uniform=True,
         **facts,
     )
     def operator(x, *, samplings):

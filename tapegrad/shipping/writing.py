@@ -90,7 +90,8 @@ def parts_of(index: int, structure: Structure) -> Iterator[tuple[Any, bytes]]:
 
 def read_of(op: Any, structure: Structure) -> Callable:
     """What reads the numbers of small calls."""
-    return reader(structure._pattern, structure.names, structure._order, op.uniform, op.special, small(structure))
+    given = structure._pattern, structure.names, structure._order
+    return reader(*given, op.uniform, op.special, op.loose, small(structure))
 
 
 def numbers_of(structure: Structure) -> list[Any]:
