@@ -36,7 +36,7 @@ as ``Structure.read`` does. One that fits leads to a structure, of which nothing
 
 They are for small calls only, of arguments and results of at most ``SMALL`` elements: of larger ones it matters what
 XLA would take, which is guessed from the lengths that a structure was made at. What computes other bits for known
-lengths is left out: contractions of three operands, whose order follows from them, and exponents that are symbols.
+lengths is left out: exponents that are symbols.
 
 The file says by which versions of Python, NumPy, jax and this package it was written, and from which sources; where any
 of them is another, it is as if there were none. Nothing of it is executed whose digest is another than the table's.

@@ -31,13 +31,7 @@ def families() -> Iterator[tuple[Any, Family]]:
     """All that calls so far have left."""
     for name in sorted(TABLE):
         for family in TABLE[name].families.values():
-            if (
-                isinstance(family, Family)
-                and family.structures
-                and not (
-                    name == "einsum" and len(family.structures[0]._given[0]) > 2  # lengths decide what comes first
-                )
-            ):
+            if isinstance(family, Family) and family.structures:
                 yield TABLE[name], family
 
 
