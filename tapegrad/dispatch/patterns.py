@@ -166,16 +166,14 @@ def symbols_in(pattern: Pattern) -> list[str]:
     return sorted({name for number in pattern if isinstance(number, str) for name in names_in(number)})
 
 
-def reader(
-    pattern: Pattern, names: Sequence[str], order: Sequence[str] = (), uniform: bool = False,
-    special: Sequence[float] = (), loose: bool = False, also: Sequence[str] = (),
-) -> Callable:  # fmt: skip
+def reader_for(
+    op: Any, pattern: Pattern, names: Sequence[str], order: Sequence[str] = (), also: Sequence[str] = ()
+) -> Callable:
     """The function that reads symbols and floats off numbers: None, if they don't fit the pattern.
 
-    ``uniform``: lengths of arguments may be one, and the same as others. ``special``: what floats may not be.
-    ``loose``: settings are the lengths of the result, and may be one. ``also``: what else has to be so, as Python says
-    it.
+    What of them counts are facts of the operator; ``also``: what else has to be so, as Python says it.
     """
+    uniform, special, loose = op.uniform, op.special, op.loose
     arguments = [f"x{place}" for place in range(len(pattern))]
     firsts = {name: arguments[pattern.index(name)] for name in names}
     lengths = [name for name in names if name[0] != "p"]
@@ -191,7 +189,7 @@ def reader(
             exact = type(number) is float  # the signs of zeros count
             fits.append(f"repr({argument}) == {repr(number)!r}" if exact else f"{argument} == {number}")
     differ = f"len({{{', '.join([*known, *map(str, others), '0'])}}}) == {len(known) + len(others) + 1}"
-    fitting = "fits" if uniform else f"fits and {differ}"
+    fitting = "fits" if uniform or op.indifferent else f"fits and {differ}"
     return defined([
         f"def read({', '.join(arguments)}):",
         *(f"    {name} = {first}" for name, first in firsts.items()),

@@ -15,16 +15,16 @@ if that doesn't help there is no structure, and each shape is traced as it comes
 nobody knows to be equal count as different. So symbols of one structure, and what is computed from them, stand for
 lengths that differ from each other, and from its other lengths. Of operators that are ``uniform``, elementwise ones
 among them, it is known that neither matters: what is traced with lengths that are two or more, and differ, is right for
-all but 0. Those that broadcast have symbols for all lengths but 1 at once, one for each dimension of the result, so
-that there is one structure for all shapes of as many dimensions, with ones in the same places. Floats at which another
-formula holds (``special``: a norm's 0, 1 and 2) are no symbols either, nor is which dimension is meant.
+all but 0. Of others, as of windows, it is known that it doesn't matter which are equal (``indifferent``). Those that
+broadcast have symbols for all lengths but 1 at once, one for each dimension of the result, so that there is one
+structure for all shapes of as many dimensions, with ones in the same places. Floats at which another formula holds
+(``special``: a norm's 0, 1 and 2) are no symbols either, nor is which dimension is meant.
 
-Traced anew at each length are still: adaptive pooling and antialiased resampling (how many elements a window has
-follows from the lengths); convolutions and recurrent layers of other widths (the lengths choose the algorithm); the
-gradient of ``glu``; products of prefixes and ``recurrence`` (an associative scan has a known length); gradients of real
-transforms, pixel shuffles and ``ctc_loss``; factorizations of matrices with what is made of them; and at each number
-``diagonal`` (the offset) and ``var`` (the correction). How many results ``split`` and ``unbind`` have follows from the
-lengths, so that these have none, but on the host need none: Note [Many pieces] in ``pieces.py``.
+Traced anew at each length are still: adaptive pooling into windows of several lengths and antialiased resampling (how
+many elements a window has follows from the lengths); convolutions and recurrent layers of other widths (the lengths
+choose the algorithm); the gradient of ``glu``; ``ctc_loss``; factorizations of matrices with what is made of them; and
+at each number ``diagonal`` (the offset) and ``var`` (the correction). How many results ``split`` and ``unbind`` have
+follows from the lengths, so that these have none, but on the host need none: Note [Many pieces] in ``pieces.py``.
 
 Note [Shipped structures]
 The first call of an operator has none before it to be compared with. But what a structure says is the same in each
@@ -53,7 +53,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.dispatch.keys import AXES, place_of, shipped_family
-from tapegrad.dispatch.patterns import Pattern, aligned, loosened, names_in, order_of, pattern_of, reader, symbols_in
+from tapegrad.dispatch.patterns import (
+    Pattern,
+    aligned,
+    loosened,
+    names_in,
+    order_of,
+    pattern_of,
+    reader_for,
+    symbols_in,
+)
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host_tier.writer import evaluated, symbolic
 from tapegrad.execution.keeping import KeptEntry, ShippedEntry
@@ -247,7 +256,7 @@ class Family:
 
     def shipped(self, op: Any, specs: tuple, settings: dict, numbers: Pattern) -> Fit | None:
         """The structure that some numbers fit, if it comes with the package."""
-        outline = outlined_numbers(numbers, op.uniform)
+        outline = outlined_numbers(numbers, op.uniform or op.indifferent)
         readers = self.asked.get(outline)
         if readers is None:
             assert self.named is not None
@@ -284,7 +293,7 @@ class Family:
         """The structure of a pattern that some numbers fit, made now unless that was tried before."""
         if (pattern, *order) in self.tried or self._is_full:
             return None
-        if reader(pattern, symbols_in(pattern), (), op.uniform, op.special, op.loose)(*numbers) is None:
+        if reader_for(op, pattern, symbols_in(pattern))(*numbers) is None:
             return None
         self.tried.add((pattern, *order))
         made = self._made(op, specs, settings, pattern, order)
@@ -370,7 +379,7 @@ class Structure:
         numbers: list[Any] = []
         skeleton_of(specs, settings, numbers)
         self.names = symbols_in(pattern)
-        self.read = reader(pattern, self.names, order, op.uniform, op.special, op.loose)
+        self.read = reader_for(op, pattern, self.names, order)
         lengths = [name for name in self.names if name[0] != "p"]
         constraints = [*(f"{name} >= 2" for name in lengths), *order]
         self._begin(op, specs, settings)

@@ -10,6 +10,7 @@ from jax import lax
 
 from tapegrad.execution.host_tier.forms import on_host
 from tapegrad.execution.sizes import places_along
+from tapegrad.ops.checks import checked
 from tapegrad.ops.kinds import linear, sum_to
 from tapegrad.ops.memory_formats import IMAGES, as_images, as_input, gradient_kept, gradient_of_images
 from tapegrad.ops.operator import Operator
@@ -159,9 +160,16 @@ PADS: dict[tuple[str, int], Operator] = {
 # -- between channels and pixels ---------------------------------------------------------------------------------------
 
 
+def _check_blocks(specs: Any, settings: dict) -> None:
+    channels, factor = specs[0].shape[-3], settings["factor"]
+    if isinstance(channels, int) and channels % factor**2:
+        raise RuntimeError(f"pixel_shuffle expects channels divisible by {factor**2}, but got {channels}")
+
+
+@checked(_check_blocks)
 @linear(
     x=lambda g, factor: pixel_unshuffle(g, factor=factor), lies=as_images, gradient_lies=gradient_of_images,
-    uniform=True,
+    indifferent=True,
 )  # fmt: skip
 def pixel_shuffle(x, *, factor):
     """(..., C r^2, H, W) to (..., C, H r, W r): channels become blocks of pixels."""
@@ -174,7 +182,7 @@ def pixel_shuffle(x, *, factor):
 
 @linear(
     x=lambda g, factor: pixel_shuffle(g, factor=factor), lies=as_images, gradient_lies=gradient_of_images,
-    uniform=True,
+    indifferent=True,
 )  # fmt: skip
 def pixel_unshuffle(x, *, factor):
     """(..., C, H r, W r) to (..., C r^2, H, W): the inverse of ``pixel_shuffle``."""

@@ -39,7 +39,7 @@ def plane_scatter(x, indices, *, lengths):
 
 @linear(
     x=lambda g, indices, lengths, samplings: plane_gather(g, indices, dims=len(lengths)), aten=None,
-    node="MaxUnpool2DBackward0", profile="max_pool2d_with_indices_backward", uniform=True,
+    node="MaxUnpool2DBackward0", profile="max_pool2d_with_indices_backward", indifferent=True,
 )  # fmt: skip
 def window_scatter(x, indices, *, lengths, samplings):
     """``plane_scatter`` where each element lies in one window at most, and each window has one index.
@@ -228,7 +228,7 @@ def _declare(name: str, aten: str = "", **facts: Any) -> Operator:
         aten=aten,
         real=True,
         again="zeros",
-        uniform=True,
+        indifferent=True,
         **facts,
     )
     def operator(x, *, samplings):

@@ -149,6 +149,8 @@ def _interpolated(lib: Any, sampling: Sampling, length: Any) -> tuple[Any, Any]:
     out, spacing = lib.arange(sampling.size), _spacing(sampling, length)
     if sampling.kind == "linear" and sampling.size == length:
         spacing = 1  # as in PyTorch, whatever the scale is
+    elif sampling.kind == "linear" and lib is jnp:
+        spacing = lib.where(lib.asarray(sampling.size) == lib.asarray(length), 1, spacing)
     source = out * spacing if sampling.align else (out + 0.5) * spacing - 0.5
     if sampling.kind == "linear":
         source = lib.maximum(source, 0)
@@ -342,7 +344,7 @@ def _keeps_values(samplings):
     return all(sampling.kind.startswith("nearest") for sampling in samplings)
 
 
-@linear(x=lambda g, samplings: resample(g, samplings=samplings), aten=None, special=(0,), uniform=True)
+@linear(x=lambda g, samplings: resample(g, samplings=samplings), aten=None, special=(0,), indifferent=True)
 def resample_adjoint(x, *, samplings, lengths):
     """The adjoint of ``resample``: what was taken from inputs of ``lengths`` elements, given back."""
     wide = widened(x)
@@ -389,7 +391,7 @@ def sampled(attribute: str) -> Callable[[Any], tuple]:
 
 
 def _declare(name: str, formula: Callable = _by_shape, **facts: Any) -> Operator:
-    @linear(x=formula, name=name, real=True, special=(0,), uniform=True, **facts)
+    @linear(x=formula, name=name, real=True, special=(0,), indifferent=True, **facts)
     def operator(x, *, samplings):
         """``x`` sampled along its last dimensions, one ``Sampling`` for each. See Note [Taps]."""
         return _resampled(x, samplings)

@@ -150,7 +150,8 @@ x.t() * 2; x.argmax(); t.outer(v, u); t.cdist(x, y)
 CONTRACTIONS = """
 ij,jk->ik(x,w); ij,j->i(x,v); ij,ij->ij(x,y); ij,ij->(x,y); ij,ij->i(x,y); ij,ij->j(x,y); ij->ji(x); ij->i(x); ij->j(x);
 ij->(x); bij,bjk->bik(e,f); bij,jk->bik(e,w); bij,j->bi(e,v); bij->bji(e); bij->b(e); bij->ij(e); bij,ij->b(e,x);
-bij,ij->bij(e,x); ij,jk,kl->il(x,w,z); ij,jk,kl->il(z2,z1,z0); ij,kj->ik(x,y); ij,ik->jk(x,y); bhid,bhjd->bhij(h,h); bhij,bhjd->bhid(g,h)
+bij,ij->bij(e,x); ij,jk,kl->il(x,w,z); ij,jk,kl->il(z2,z1,z0);
+ij,kj->ik(x,y); ij,ik->jk(x,y); bhid,bhjd->bhij(h,h); bhij,bhjd->bhid(g,h)
 """
 
 VECTORS = """
