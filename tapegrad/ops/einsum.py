@@ -63,7 +63,7 @@ def _gradient_path(equation: str, shapes: tuple[tuple[int, ...], ...], i: int) -
 
 def path_of(equation: str, shapes: tuple[tuple[int, ...], ...]) -> str:
     """The places of the operands that are contracted, in each step; what comes of them is the last one then."""
-    operands = [jax.ShapeDtypeStruct(shape, "float32") for shape in shapes]
+    operands: Any = [jax.ShapeDtypeStruct(shape, "float32") for shape in shapes]
     steps = jnp.einsum_path(equation, *operands, optimize="auto")[0]
     return ";".join([",".join(map(str, step)) for step in steps])
 

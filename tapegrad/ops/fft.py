@@ -50,7 +50,7 @@ def _padded(x: Any, axis: int, length: int) -> Any:
     return jnp.pad(x, [(0, length - x.shape[axis] if i == axis else 0) for i in range(x.ndim)])
 
 
-def _to_real(x: Any, axes: Any, norm: int, length: int) -> Any:
+def _to_real(x: Any, axes: Any, norm: int, length: Any) -> Any:
     """The backward transform of half a spectrum along the last of ``axes``, where it has ``length`` points."""
     *others, last = axes
     x = _padded(_transformed(x, tuple(others), False), last, length // 2 + 1)

@@ -181,10 +181,11 @@ def _max_of_tiles(x: Any, rows: Sampling, columns: Sampling) -> tuple[Any, Any]:
         below = [(best[:, row], at[:, row] + number(row * width)) for row in range(1, rows.kernel)]
         return reduce(_greater, below, (best[:, 0], at[:, 0]))
 
-    if all(isinstance(length, int) for length in x.shape):
-        lib, (best, place) = np, lax.platform_dependent(each, host=together, default=one_by_one)
+    lib: Any = np if all(isinstance(length, int) for length in x.shape) else jnp
+    if lib is np:
+        best, place = lax.platform_dependent(each, host=together, default=one_by_one)
     else:  # see Note [Structures]: it is the host's
-        lib, (best, place) = jnp, together(each)
+        best, place = together(each)
     first = lib.arange(rows.size)[:, None] * (rows.kernel * width) + lib.arange(columns.size) * columns.kernel
     flat = place.reshape(*outer, *tiles) + first.astype(np.int32)
     return best.reshape(*outer, *tiles), _found_once(flat)

@@ -372,6 +372,12 @@ def sizes_of(levels: Sequence[Level]) -> tuple[int, ...]:
     return tuple(level.size for level in levels)  # type: ignore[misc]
 
 
+def mapped_over(*specs: Spec) -> int:
+    """How many dimensions, over which ``vmap`` maps, come before those of the results of a call."""
+    depth = max([spec.level for spec in specs], default=0)
+    return sum([level.maps for level in thread.levels[:depth]])
+
+
 def drawn_apart(*parameters: Tensor, target: Tensor | None = None) -> tuple[Level, ...]:
     """The levels at which each example gets random numbers of its own, the outermost first.
 
