@@ -26,9 +26,9 @@ from tapegrad.tensor.trees import TreeSpec, flatten, unflatten
 def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
     """The value of ``func`` at ``primals``, and the linear function of tangents that approximates it there.
 
-    The function is run twice, as by PyTorch: for its value, and to be differentiated. It is run again for every tangent,
-    in forward mode, if there is a custom function or a hook in it, or an operator that can't be differentiated twice in
-    reverse mode.
+    The function is run twice, as by PyTorch: for its value, and to be differentiated. It is run again for every
+    tangent, in forward mode, if there is a custom function or a hook in it, or an operator that can't be differentiated
+    twice in reverse mode.
 
     Args:
         primals: trees of tensors.

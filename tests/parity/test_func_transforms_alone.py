@@ -98,9 +98,8 @@ def test_linearize_does_not_take_what_a_hook_makes_of_gradients_for_derivatives(
         y.register_hook(lambda g: g * 100)
         return y
 
-    _, push = func.linearize(f, vector())
     with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
-        push(torch.ones(3))  # runs it in forward mode, as PyTorch does at once
+        func.linearize(f, vector())
 
 
 def test_linearize_runs_custom_functions_in_forward_mode():

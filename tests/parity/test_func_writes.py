@@ -600,7 +600,8 @@ def test_names_in_refusals(transform):
 
 UNFITTING = {
     "add_": lambda x, y: x.add_(y), "copy_": lambda x, y: x.copy_(y),
-    "masked_fill_": lambda x, y: x.masked_fill_(y > 0, 1), "masked_fill": lambda x, y: x.masked_fill(y > 0, 1), "where": lambda x, y: (x * 1).where(y > 0, x),
+    "masked_fill_": lambda x, y: x.masked_fill_(y > 0, 1), "masked_fill": lambda x, y: x.masked_fill(y > 0, 1),
+    "where": lambda x, y: (x * 1).where(y > 0, x),
 }  # fmt: skip
 
 
