@@ -263,7 +263,7 @@ def _declare_batch_norm(name: str, **facts: Any) -> Operator:
         family="batch_norm",
         flowing=1,
         real=True,
-        uniform=True,
+        indifferent=True,
         again=("x", "weight"),
         lies=as_images,
         gradient_lies=gradient_as_images,
@@ -281,8 +281,7 @@ def _declare_batch_norm(name: str, **facts: Any) -> Operator:
             scale = scale * weight.astype(scale.dtype).reshape(layout.weight)
         out = _scaled_and_shifted((wide - center) * scale, None, bias, layout, x)
         count = math.prod(layout.shape[axis] for axis in layout.axes)
-        others = max(count - 1, 1) if isinstance(count, int) else jnp.maximum(jnp.asarray(count - 1), 1)
-        unbiased = variance * (count / others)
+        unbiased = variance * (count / max(count - 1, 1))
         return out, _moved(running_mean, center, momentum), _moved(running_var, unbiased, momentum)
 
     return operator
@@ -337,7 +336,7 @@ def _declare_inference(name: str, **facts: Any) -> Operator:
         name=name,
         family="batch_norm",
         real=True,
-        uniform=True,
+        indifferent=True,
         again=("x", "weight"),
         lies=as_images,
         gradient_lies=gradient_as_images,

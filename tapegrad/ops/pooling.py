@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad.execution.host_tier.forms import on_host
+from tapegrad.caches import tabulated
+from tapegrad.execution.host_tier.forms import like_last, on_host
 from tapegrad.execution.sizes import at_most
 from tapegrad.ops.kinds import general, linear
 from tapegrad.ops.memory_formats import IMAGES
@@ -61,8 +62,33 @@ def window_scatter(x, indices, *, lengths, samplings):
         planes = planes.at[rows, places].set(flat, mode="promise_in_bounds", unique_indices=True)
         return planes.reshape(*x.shape[: x.ndim - dims], *lengths)
 
+    if not all(isinstance(length, int) for length in (*x.shape, *lengths)):
+        return _placed(x, indices, lengths=lengths)
     few = at_most(x.size, FEW_PLACED) and bool(x.size)
     return lax.platform_dependent(x, indices, host=put, default=looked_at) if few else looked_at(x, indices)
+
+
+def _put(x: np.ndarray, indices: np.ndarray, lengths: tuple[int, ...]) -> np.ndarray:
+    outer = x.shape[: x.ndim - len(lengths)]
+    planes, count = np.zeros((*outer, *lengths), x.dtype), math.prod(outer)
+    if planes.size:
+        planes.reshape(count, -1)[_column(count), indices.reshape(count, -1)] = x.reshape(count, -1)
+    return planes
+
+
+@tabulated(256)
+def _column(count: int) -> np.ndarray:
+    return np.arange(count)[:, None]
+
+
+def _as_planes(x: Any, indices: Any, lengths: tuple[Any, ...]) -> tuple[Any, Any]:
+    return (*x.shape[: x.ndim - len(lengths)], *lengths), x.dtype
+
+
+@on_host(_put, nanoseconds=4.0, gives=_as_planes)
+def _placed(x: Any, indices: Any, *, lengths: tuple[int, ...]) -> Any:
+    """Elements put at their indices into planes of zeros."""
+    return plane_scatter.function(x, indices, lengths=lengths)
 
 
 def _each_window(values: Any, axis: int, sampling: Sampling, length: int) -> Any:
@@ -181,14 +207,29 @@ def _max_of_tiles(x: Any, rows: Sampling, columns: Sampling) -> tuple[Any, Any]:
         below = [(best[:, row], at[:, row] + number(row * width)) for row in range(1, rows.kernel)]
         return reduce(_greater, below, (best[:, 0], at[:, 0]))
 
-    lib: Any = np if all(isinstance(length, int) for length in x.shape) else jnp
-    if lib is np:
-        best, place = lax.platform_dependent(each, host=together, default=one_by_one)
-    else:  # see Note [Structures]: it is the host's
+    if not all(isinstance(length, int) for length in x.shape):  # see Note [Structures]: it is the host's
         best, place = together(each)
-    first = lib.arange(rows.size)[:, None] * (rows.kernel * width) + lib.arange(columns.size) * columns.kernel
-    flat = place.reshape(*outer, *tiles) + first.astype(np.int32)
+        flat = _in_planes(place.reshape(*outer, *tiles), kernel=(rows.kernel, columns.kernel))
+        return best.reshape(*outer, *tiles), flat
+    best, place = lax.platform_dependent(each, host=together, default=one_by_one)
+    flat = place.reshape(*outer, *tiles) + _corners(*tiles, rows.kernel, columns.kernel)
     return best.reshape(*outer, *tiles), _found_once(flat)
+
+
+@tabulated(256)
+def _corners(rows: int, columns: int, height: int, width: int) -> np.ndarray:
+    """Where in a plane the first element of each tile is; int32."""
+    return (np.arange(rows)[:, None] * (height * columns * width) + np.arange(columns) * width).astype(np.int32)
+
+
+def _moved(place: np.ndarray, kernel: tuple[int, int]) -> np.ndarray:
+    return place + _corners(*place.shape[-2:], *kernel)
+
+
+@on_host(_moved, nanoseconds=1.0, gives=like_last)
+def _in_planes(place: Any, *, kernel: tuple[int, int]) -> Any:
+    """Places in tiles as those in planes."""
+    return place + _corners(*place.shape[-2:], *kernel)
 
 
 def _greater(before: tuple[Any, Any], after: tuple[Any, Any]) -> tuple[Any, Any]:

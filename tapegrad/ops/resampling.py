@@ -21,6 +21,7 @@ import numpy as np
 from jax import lax
 
 from tapegrad.caches import remembered
+from tapegrad.execution.host_tier.forms import on_host
 from tapegrad.ops.kinds import linear, same
 from tapegrad.ops.memory_formats import IMAGES, as_images, gradient_of_images
 from tapegrad.ops.operator import Operator
@@ -242,25 +243,33 @@ def on_axis(values: Any, axis: int, ndim: int) -> np.ndarray:
 
 
 def _is_even(sampling: Sampling, length: Any) -> bool:
-    """Whether adaptive windows are all as long, and so lie side by side."""
-    return sampling.kind == "adaptive" and sampling.size > 0 and sampling.size * sampling.kernel == length
+    """Whether adaptive windows in a length that is not known are all as long, and so lie side by side."""
+    known = isinstance(length, int) or sampling.kind != "adaptive"
+    return not known and sampling.size * sampling.kernel == length
+
+
+def _average(x: np.ndarray, axis: int, size: int, kernel: int) -> np.ndarray:
+    """The averages of windows side by side, of which there are ``size``, along an axis: as by taps."""
+    places, share = np.arange(0, size * kernel, kernel), x.dtype.type(1 / kernel)
+    total = x.take(places, axis) * share
+    for tap in range(1, kernel):
+        total += x.take(places + tap, axis) * share
+    return total
+
+
+def _averaged_shape(x: Any, axis: int, size: Any, kernel: Any) -> tuple[Any, Any]:
+    return (*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype
+
+
+@on_host(_average, nanoseconds=2.0, gives=_averaged_shape)
+def _averaged(x: Any, *, axis: int, size: int, kernel: int) -> Any:
+    return _by_taps(x, axis, Sampling("adaptive", size, kernel, kernel))
 
 
 def _sampled(x: Any, axis: int, sampling: Sampling) -> Any:
-    if not _is_even(sampling, x.shape[axis]):
-        return _by_taps(x, axis, sampling)
-
-    def averaged(x: Any) -> Any:
-        windows = x.reshape(*x.shape[:axis], sampling.size, sampling.kernel, *x.shape[axis + 1 :])
-        return windows.sum(axis + 1) / jnp.asarray(sampling.kernel, x.dtype)
-
-    return for_host(averaged, lambda x: _by_taps(x, axis, sampling), x)
-
-
-def for_host(host: Callable, otherwise: Callable, x: Any) -> Any:
-    """A function of an array for the host, which may have any lengths there, and another one for XLA."""
-    known = all(isinstance(length, int) for length in x.shape)
-    return lax.platform_dependent(x, host=host, default=otherwise) if known else host(x)
+    if _is_even(sampling, x.shape[axis]):
+        return _averaged(x, axis=axis, size=sampling.size, kernel=sampling.kernel)
+    return _by_taps(x, axis, sampling)
 
 
 def _by_taps(x: Any, axis: int, sampling: Sampling) -> Any:
@@ -297,14 +306,11 @@ def _alike(weights: Any) -> bool:
 def _spread(g: Any, axis: int, sampling: Sampling, length: Any) -> Any:
     if not _is_even(sampling, length):
         return _spread_by_taps(g, axis, sampling, length)
-
-    def repeated(g: Any) -> Any:
-        before, behind = g.shape[:axis], g.shape[axis + 1 :]
-        each = (g / jnp.asarray(sampling.kernel, g.dtype)).reshape(*before, sampling.size, 1, *behind)
-        windows = jnp.broadcast_to(each, (*before, sampling.size, sampling.kernel, *behind))
-        return windows.reshape(*before, length, *behind)
-
-    return for_host(repeated, lambda g: _spread_by_taps(g, axis, sampling, length), g)
+    before, behind = g.shape[:axis], g.shape[axis + 1 :]
+    share = g * (1 / jnp.asarray(sampling.kernel, float)).astype(g.dtype) + jnp.zeros((), g.dtype)  # no -0, as of sums
+    each = share.reshape(*before, sampling.size, 1, *behind)
+    windows = jnp.broadcast_to(each, (*before, sampling.size, sampling.kernel, *behind))
+    return windows.reshape(*before, length, *behind)
 
 
 def _spread_by_taps(g: Any, axis: int, sampling: Sampling, length: Any) -> Any:
