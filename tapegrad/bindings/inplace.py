@@ -124,7 +124,7 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     """
     base = tensor if tensor._view is None else tensor._view.base
     if result._spec.level != base._spec.level:
-        result = untransformed(result, base._spec.level)
+        result = untransformed(result, base)
     if result._spec.level != base._spec.level:
         refuse_captured(name, tensor, result, _called_by_vmap(name))
     if tensor._spec.level and tensor._severed and (captured := captured_base(tensor)) is not None:
