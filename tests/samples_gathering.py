@@ -63,6 +63,7 @@ SAMPLES = [
     Sample("scatter_prod", (A, ROWS, array(2, 3, seed=3)), {"axis": 1}, oracle=PROD),
     *[Sample(op, (A, ROWS, array(2, 3, seed=3)), {"axis": 1, "include_self": own}, oracle=oracle)
       for op, oracle in (("scatter_amax", AMAX), ("scatter_amin", AMIN)) for own in (True, False)],
+    *[Sample("index_prod", (A, TWICE, array(3, 3, seed=3)), {"axis": 0, "include_self": own}) for own in (True, False)],
     Sample("scatter_prod", (A, ROWS, WITH_ZERO), {"axis": 1}, oracle=PROD, note=" a zero"),
     *[Sample(op, (TIES, ROWS, TIES), {"axis": 1, "include_self": True}, oracle=oracle, smooth=False, note=" ties")
       for op, oracle in (("scatter_amax", AMAX), ("scatter_amin", AMIN))],

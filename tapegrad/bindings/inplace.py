@@ -7,7 +7,7 @@ Which methods have such a variant, and what is particular about it: Note [Declar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -39,7 +39,7 @@ from tapegrad.tape.modes import switched, thread
 from tapegrad.tape.positions import explain
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import overlaps_itself
-from tapegrad.tensor.lifted import Lifted, origin_of, write_outside
+from tapegrad.tensor.lifted import Level, Lifted, mapped_over, mapping, origin_of, sizes_of, write_outside
 from tapegrad.tensor.paths import fact_of
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.storage import Storage
@@ -124,7 +124,7 @@ def become(tensor: Tensor, result: Tensor, name: str = "copy_") -> Tensor:
     """
     base = tensor if tensor._view is None else tensor._view.base
     if result._spec.level != base._spec.level:
-        result = untransformed(result, base._spec.level)
+        result = untransformed(result, base)
     if result._spec.level != base._spec.level:
         refuse_captured(name, tensor, result, _called_by_vmap(name))
     if tensor._spec.level and tensor._severed and (captured := captured_base(tensor)) is not None:
@@ -227,12 +227,27 @@ def _become_along(tensor: Tensor, before: Tensor, compute: Callable[[Tensor], Te
     return tensor
 
 
+def misfit(tensor: Tensor, shape: tuple[int, ...], levels: Sequence[Level] = ()) -> str:
+    """PyTorch's words for a result of another shape, which is an example at some levels; that of all is told."""
+    mine, its = sizes_of(mapping(tensor)), sizes_of(levels)
+    ones = (1,) * (len(shape) - tensor.ndim if mine else 0)
+    own, other = [*mine, *ones, *tensor.shape], [*its, *shape]
+    return f"output with shape {own} doesn't match the broadcast shape {other}"
+
+
+def written_shape(tensor: Tensor, operand: Tensor, name: str) -> tuple[int, ...]:
+    """The common shape of a tensor that is written to by ``name`` and of an operand of another shape.
+    Raises RuntimeError: PyTorch's messages, where there is none, or examples are written to what has none.
+    """
+    if operand._spec.level > tensor._spec.level:
+        refuse_captured(name, tensor, operand, ARITHMETIC)
+    return broadcast_shapes([tensor.shape, operand.shape], mapped_over(tensor._spec, operand._spec))
+
+
 def check_result(tensor: Tensor, result: Tensor) -> None:
     """Refuse a result that does not fit into ``tensor``."""
     if result.shape != tensor.shape:
-        raise RuntimeError(
-            f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(result.shape)}"
-        )
+        raise RuntimeError(misfit(tensor, result.shape, mapping(result)))
     if result.device is not tensor.device:
         raise RuntimeError(f"Tensor on device {result.device} is not on the expected device {tensor.device}!")
     check_castable(result.dtype, tensor.dtype)
@@ -394,11 +409,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     refuse_in_place(self, overlapping=shows_the_same(self, src))
     if self._storage is not None:
         refuse_shared_parts(self, (src,))
-    if broadcast_shapes([self.shape, src.shape]) != tuple(self.shape):
-        raise RuntimeError(
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
-            f"{list(broadcast_shapes([self.shape, src.shape]))}"
-        )
+    if self.shape != src.shape and written_shape(self, src, "copy_") != tuple(self.shape):
+        raise RuntimeError(misfit(self, written_shape(self, src, "copy_"), mapping(self)))
     warn_of_cast(src.dtype, self.dtype)
     before = before_write(self)
     if thread.modes.forward_level >= 0 and lie_where_it_is_written(self, (src,)):

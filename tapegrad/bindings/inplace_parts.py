@@ -56,7 +56,7 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
             return
         result = _with_part(base, place, value)
         if result._spec.level != base._spec.level:
-            result = untransformed(result, base._spec.level)
+            result = untransformed(result, base)
         if result._spec.level != base._spec.level:
             refuse_captured("copy_", base, result, ARITHMETIC)
         if base._spec.level and base._severed and (captured := captured_base(base)) is not None:

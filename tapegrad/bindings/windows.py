@@ -219,7 +219,9 @@ def adaptive(function: str, dims: int, shape: tuple[int, ...], output_size: Any)
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {shown} "
                 f"with dimension {axis} being empty"
             )
-    return tuple(Sampling("adaptive", size) for size in sizes)
+    lengths = shape[len(shape) - dims :]
+    each = [length // size if size and length % size == 0 else 1 for size, length in zip(sizes, lengths, strict=True)]
+    return tuple(Sampling("adaptive", size, one, one) for size, one in zip(sizes, each, strict=True))
 
 
 def _check_lengths(function: str, output_size: Any, may_be_none: int) -> None:

@@ -16,10 +16,10 @@ from tapegrad.dispatch.error_nodes import DelayedError
 from tapegrad.doors import Door
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.dual import set_tangent
-from tapegrad.tensor.level_messages import ESCAPED
+from tapegrad.tensor.level_messages import ESCAPED, LOST_TANGENT
 from tapegrad.tensor.lifted import Level, Lifted, lifted_runner, raised
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, describe, sharing_handle, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, describe, sharing_handle, storage_of, value_of, wrap
 
 
 class LevelOperators(NamedTuple):
@@ -90,6 +90,8 @@ def lift(
 def at(tensor: Tensor, level: Level) -> Tensor:
     """A tensor at the innermost level: itself, or lifted."""
     tensor = live(tensor)
+    if level.tangents_lost:
+        refuse_lost(level, [tensor])
     return tensor if tensor._spec.level == level.depth else lift(tensor, level)
 
 
@@ -109,19 +111,33 @@ def lower(tensor: Tensor, level: Level) -> tuple[Tensor, bool]:
         return tensor if tensor._view is not None else handle(tensor), batched
 
 
-def untransformed(result: Tensor, depth: int) -> Tensor:
-    """A result as it is ``depth`` levels in, if the levels further in are no transforms, and it owes them nothing.
+def untransformed(result: Tensor, base: Tensor) -> Tensor:
+    """A result that is written to ``base`` as it is there, if the levels further in are no transforms, and it owes them
+    nothing.
 
     What is still further in then has a tangent, or is a batch, or belongs to a transform.
     """
-    level = thread.levels[result._spec.level - 1] if result._spec.level > depth else None
-    if level is None or level.transforms or result._spec.dual:
+    level = thread.levels[result._spec.level - 1] if result._spec.level > base._spec.level else None
+    if level is None or level.transforms or (result._spec.dual and level.tangents_lost is None):
         return result
+    if result._spec.dual:
+        assert level.tangents_lost is not None
+        level.tangents_lost.append(storage_of(base))
+        result = wrap(value_of(result), result._spec.replace(dual=False), result._edge)
     below, batched = lower(result, level)
     if batched:
         return result
     with level.outside():
-        return untransformed(below, depth)
+        return untransformed(below, base)
+
+
+def refuse_lost(level: Level, tensors: Sequence[Any]) -> None:
+    """Refuse to compute with memory that was written to at a level at which it has lost its tangent.
+    Raises RuntimeError: it would be a constant.
+    """
+    for tensor in tensors:
+        if isinstance(tensor, Tensor) and any(tensor._storage is one for one in level.tangents_lost or ()):
+            raise RuntimeError(LOST_TANGENT)
 
 
 def as_placed(tensor: Tensor, level: Level) -> tuple[Tensor, int | None]:
@@ -178,6 +194,8 @@ def levelled(op: Any, settings: dict, call: Callable) -> Callable:
         if not thread.levels:
             return call(op, args, settings)
         level = thread.levels[-1]
+        if level.tangents_lost:
+            refuse_lost(level, args)
         if level.leaves_out and not any(isinstance(arg, Tensor) and arg._spec.level == level.depth for arg in args):
             with level.outside():
                 return call(op, args, settings)

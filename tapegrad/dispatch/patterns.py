@@ -31,6 +31,8 @@ def pattern_of(
 
     >>> pattern_of((5, 16, 20, 0.1), (7, 16, 28, 0.2), 2)
     ('n0', 16, '4*n0', 'p3')
+    >>> pattern_of((12, 4), (18, 6), 1)
+    ('3*m0', 'm0')
     """
     lengths: dict[tuple[int, int], str] = {}
     free: dict[tuple[Any, Any], str] = {}
@@ -45,11 +47,21 @@ def pattern_of(
         elif place < count and min(pair) >= least:
             pattern.append(lengths.setdefault(pair, f"n{len(lengths)}"))
         else:
-            found = None if place < count else expression_of(pair, lengths)
+            found = None if place < count else expression_of(pair, lengths) or free.get(pair) or multiple_of(pair, free)
             if found is None and (pair[1] < 2 or place < count):
                 return None
             pattern.append(found or free.setdefault(pair, f"m{len(free)}"))
+    pattern = with_parts(pattern, lengths, free)
     return tuple(pattern) if any(isinstance(number, str) for number in pattern) else None
+
+
+def with_parts(pattern: list[Any], lengths: dict[tuple[int, int], str], free: dict[tuple[Any, Any], str]) -> list[Any]:
+    """A pattern in which lengths that are multiples of a setting are said by it, as of windows that fill them."""
+    for pair, name in lengths.items():
+        said = multiple_of(pair, free)
+        if said is not None:
+            pattern = [re.sub(rf"\b{name}\b", said, one) if isinstance(one, str) else one for one in pattern]
+    return pattern
 
 
 def aligned(pattern: Pattern, shapes: Sequence[Sequence[int]]) -> Pattern | None:
@@ -77,22 +89,50 @@ def aligned(pattern: Pattern, shapes: Sequence[Sequence[int]]) -> Pattern | None
     return (*found, *pattern[count:])
 
 
+def loosened(numbers: Sequence[Any], count: int) -> Pattern | None:
+    """The pattern of calls whose settings are lengths that follow from nothing: all numbers are symbols.
+
+    None if there are arrays without elements.
+
+    >>> loosened((4, 6, 24, 1), 2)
+    ('n0', 'n1', 'm2', 'm3')
+    """
+    return None if 0 in numbers else tuple([f"{'n' if i < count else 'm'}{i}" for i in range(len(numbers))])
+
+
 def expression_of(pair: tuple[int, int], lengths: dict[tuple[int, int], str]) -> str | None:
     """A setting that changed with the lengths of arguments: one of them, a multiple, one more or less; None for others.
 
     >>> expression_of((3, 5), {(4, 6): "n0"})
     'n0 - 1'
+    >>> expression_of((7, 11), {(4, 6): "n0"})
+    '2*n0 - 1'
     """
     if pair in lengths:
         return lengths[pair]
-    for (old, new), name in lengths.items():
-        if pair[0] * new == pair[1] * old and pair[0] % old == 0:
-            return f"{pair[0] // old}*{name}"
+    multiple = multiple_of(pair, lengths)
+    if multiple is not None:
+        return multiple
     if lengths and pair == tuple(map(math.prod, zip(*lengths, strict=True))):
         return "*".join(lengths.values())
     for (old, new), name in lengths.items():
         if pair[0] - old == pair[1] - new:
             return f"{name} {'+' if pair[0] > old else '-'} {abs(pair[0] - old)}"
+    for (old, new), name in lengths.items():  # of transforms whose other half says nothing new
+        if pair[0] - 2 * old == pair[1] - 2 * new and abs(pair[0] - 2 * old) <= 2:
+            return f"2*{name} {'+' if pair[0] > 2 * old else '-'} {abs(pair[0] - 2 * old)}"
+    return None
+
+
+def multiple_of(pair: tuple[int, int], known: dict[tuple[int, int], str]) -> str | None:
+    """A number that changed as one that is known did, so many times as large; None for others.
+
+    >>> multiple_of((12, 18), {(5, 7): "n0", (4, 6): "n1"})
+    '3*n1'
+    """
+    for (old, new), name in known.items():
+        if old and pair[0] * new == pair[1] * old and pair[0] % old == 0:
+            return f"{pair[0] // old}*{name}"
     return None
 
 
@@ -126,22 +166,22 @@ def symbols_in(pattern: Pattern) -> list[str]:
     return sorted({name for number in pattern if isinstance(number, str) for name in names_in(number)})
 
 
-def reader(
-    pattern: Pattern, names: Sequence[str], order: Sequence[str] = (), uniform: bool = False,
-    special: Sequence[float] = (), also: Sequence[str] = (),
-) -> Callable:  # fmt: skip
+def reader_for(
+    op: Any, pattern: Pattern, names: Sequence[str], order: Sequence[str] = (), also: Sequence[str] = ()
+) -> Callable:
     """The function that reads symbols and floats off numbers: None, if they don't fit the pattern.
 
-    ``uniform``: lengths of arguments may be one, and the same as others. ``special``: what floats may not be. ``also``:
-    what else has to be so, as Python says it.
+    What of them counts are facts of the operator; ``also``: what else has to be so, as Python says it.
     """
+    uniform, special, loose = op.uniform, op.special, op.loose
     arguments = [f"x{place}" for place in range(len(pattern))]
     firsts = {name: arguments[pattern.index(name)] for name in names}
     lengths = [name for name in names if name[0] != "p"]
     others = {number for number in pattern if type(number) is int and number > 1}
     known = [*lengths, *sorted({one for one in pattern if isinstance(one, str) and not one.isidentifier()})]
-    fits = [f"{one} > {0 if uniform and one[0] == 'n' else 1}" for one in known]
-    fits.append(f"{' * '.join([*lengths, str(max(others, default=1))])} < {1 << 31}")
+    fits = [f"{one} > {0 if loose or (uniform and one[0] == 'n') else 1}" for one in known]
+    counted = [name for name in lengths if name[0] == "n" or not loose]
+    fits.append(f"{' * '.join([*counted, str(max(others, default=1))])} < {1 << 31}")
     if special:
         fits += [f"{name} not in {tuple(special)} and {name} - {name} == 0" for name in names if name[0] == "p"]
     for argument, number in zip(arguments, pattern, strict=True):
@@ -149,7 +189,7 @@ def reader(
             exact = type(number) is float  # the signs of zeros count
             fits.append(f"repr({argument}) == {repr(number)!r}" if exact else f"{argument} == {number}")
     differ = f"len({{{', '.join([*known, *map(str, others), '0'])}}}) == {len(known) + len(others) + 1}"
-    fitting = "fits" if uniform else f"fits and {differ}"
+    fitting = "fits" if uniform or op.indifferent else f"fits and {differ}"
     return defined([
         f"def read({', '.join(arguments)}):",
         *(f"    {name} = {first}" for name, first in firsts.items()),

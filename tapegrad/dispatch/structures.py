@@ -15,16 +15,16 @@ if that doesn't help there is no structure, and each shape is traced as it comes
 nobody knows to be equal count as different. So symbols of one structure, and what is computed from them, stand for
 lengths that differ from each other, and from its other lengths. Of operators that are ``uniform``, elementwise ones
 among them, it is known that neither matters: what is traced with lengths that are two or more, and differ, is right for
-all but 0. Those that broadcast have symbols for all lengths but 1 at once, one for each dimension of the result, so
-that there is one structure for all shapes of as many dimensions, with ones in the same places. Floats at which another
-formula holds (``special``: a norm's 0, 1 and 2) are no symbols either, nor is which dimension is meant.
+all but 0. Of others, as of windows, it is known that it doesn't matter which are equal (``indifferent``). Those that
+broadcast have symbols for all lengths but 1 at once, one for each dimension of the result, so that there is one
+structure for all shapes of as many dimensions, with ones in the same places. Floats at which another formula holds
+(``special``: a norm's 0, 1 and 2) are no symbols either, nor is which dimension is meant.
 
-Traced anew at each length are still: adaptive pooling and antialiased resampling (how many elements a window has
-follows from the lengths); convolutions and recurrent layers of other widths (the lengths choose the algorithm); the
-gradient of ``glu``; products of prefixes and ``recurrence`` (an associative scan has a known length); gradients of real
-transforms, pixel shuffles and ``ctc_loss``; factorizations of matrices with what is made of them; and at each number
-``diagonal`` (the offset) and ``var`` (the correction). How many results ``split`` and ``unbind`` have follows from the
-lengths, so that these have none, but on the host need none: Note [Many pieces] in ``pieces.py``.
+Traced anew at each length are still: adaptive pooling into windows of several lengths and antialiased resampling (how
+many elements a window has follows from the lengths); convolutions and recurrent layers of other widths (the lengths
+choose the algorithm); the gradient of ``glu``; ``ctc_loss``; factorizations of matrices with what is made of them; and
+at each number ``diagonal`` (the offset) and ``var`` (the correction). How many results ``split`` and ``unbind`` have
+follows from the lengths, so that these have none, but on the host need none: Note [Many pieces] in ``pieces.py``.
 
 Note [Shipped structures]
 The first call of an operator has none before it to be compared with. But what a structure says is the same in each
@@ -36,7 +36,7 @@ as ``Structure.read`` does. One that fits leads to a structure, of which nothing
 
 They are for small calls only, of arguments and results of at most ``SMALL`` elements: of larger ones it matters what
 XLA would take, which is guessed from the lengths that a structure was made at. What computes other bits for known
-lengths is left out: contractions of three operands, whose order follows from them, and exponents that are symbols.
+lengths is left out: exponents that are symbols.
 
 The file says by which versions of Python, NumPy, jax and this package it was written, and from which sources; where any
 of them is another, it is as if there were none. Nothing of it is executed whose digest is another than the table's.
@@ -53,7 +53,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.dispatch.keys import AXES, place_of, shipped_family
-from tapegrad.dispatch.patterns import Pattern, aligned, names_in, order_of, pattern_of, reader, symbols_in
+from tapegrad.dispatch.patterns import (
+    Pattern,
+    aligned,
+    loosened,
+    names_in,
+    order_of,
+    pattern_of,
+    reader_for,
+    symbols_in,
+)
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host_tier.writer import evaluated, symbolic
 from tapegrad.execution.keeping import KeptEntry, ShippedEntry
@@ -247,7 +256,7 @@ class Family:
 
     def shipped(self, op: Any, specs: tuple, settings: dict, numbers: Pattern) -> Fit | None:
         """The structure that some numbers fit, if it comes with the package."""
-        outline = outlined_numbers(numbers, op.uniform)
+        outline = outlined_numbers(numbers, op.uniform or op.indifferent)
         readers = self.asked.get(outline)
         if readers is None:
             assert self.named is not None
@@ -270,6 +279,7 @@ class Family:
             if pattern is None or self._is_full:
                 continue
             wider = aligned(pattern, shapes) if op.uniform and op.broadcasts else None
+            wider = loosened(numbers, count) if op.loose else wider
             found = None if wider is None else self._found(op, specs, settings, wider, [], numbers)
             found = found or self._found(op, specs, settings, pattern, order_of(pattern, example, numbers), numbers)
             if found is not None:
@@ -283,7 +293,7 @@ class Family:
         """The structure of a pattern that some numbers fit, made now unless that was tried before."""
         if (pattern, *order) in self.tried or self._is_full:
             return None
-        if reader(pattern, symbols_in(pattern), (), op.uniform, op.special)(*numbers) is None:
+        if reader_for(op, pattern, symbols_in(pattern))(*numbers) is None:
             return None
         self.tried.add((pattern, *order))
         made = self._made(op, specs, settings, pattern, order)
@@ -369,7 +379,7 @@ class Structure:
         numbers: list[Any] = []
         skeleton_of(specs, settings, numbers)
         self.names = symbols_in(pattern)
-        self.read = reader(pattern, self.names, order, op.uniform, op.special)
+        self.read = reader_for(op, pattern, self.names, order)
         lengths = [name for name in self.names if name[0] != "p"]
         constraints = [*(f"{name} >= 2" for name in lengths), *order]
         self._begin(op, specs, settings)
@@ -382,9 +392,10 @@ class Structure:
         self.single, self._shapes, self.forward = outline.single, outline.shapes, outline.forward
         self.dtypes = [from_numpy(dtype) for dtype in outline.dtypes]
         self.outputs = shapes_for(self._shapes, self.names)
-        shown = {name for shape in self._shapes for size in shape for name in names_in(str(size))}
-        self.moving = [place for place, name in enumerate(self.names) if name[0] != "n" and name not in shown]
         ranks = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
+        sizes = [*pattern[:ranks], *(size for shape in self._shapes for size in shape)]
+        shown = {name for size in sizes for name in names_in(str(size))}
+        self.moving = [place for place, name in enumerate(self.names) if name not in shown]
         self.always = all(isinstance(number, int) for number in pattern[:ranks])
         self.count = max(sum(map(math.prod, self.outputs(*self._first))), 1)
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.host_tier.forms import FORMS
+from tapegrad.execution.host_tier.forms import FORMS, unseen
 from tapegrad.execution.host_tier.writer import evaluated
 
 XLA_CALL, XLA_ARRAY = 10_000.0, 2_000.0
@@ -275,8 +275,9 @@ def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -
         host = PRODUCT.host * written * summed + _window(windows).host * windows
         apart = math.prod(params.get("lhs_dilation") or ())  # zeros, which XLA leaves out
         return Figures(host, (PRODUCT.xla * written * summed + _window(windows).xla * windows) / apart + laid_out)
-    if name == "composite" and params["name"] in FORMS:
-        return Figures(FORMS[params["name"]].nanoseconds * max([*sizes, written]), 0.0)
+    if name in ("composite", unseen.name) and params["name"] in FORMS:
+        form, most = FORMS[params["name"]], max([*sizes, written])
+        return Figures(form.nanoseconds * most, form.by_xla * most if name == unseen.name else 0.0)
     figures, count = FIGURES.get(name, CHEAP), max([*sizes, written])
     if name == "reduce_sum" and written > 1:
         figures = PARTIAL_SUM

@@ -26,8 +26,9 @@ from tapegrad.tensor.trees import TreeSpec, flatten, unflatten
 def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
     """The value of ``func`` at ``primals``, and the linear function of tangents that approximates it there.
 
-    The function is run once. It is run again for every tangent, in forward mode, if there is a custom function or a
-    hook in it, or an operator that can't be differentiated twice in reverse mode.
+    The function is run twice, as by PyTorch: for its value, and to be differentiated. It is run again for every
+    tangent, in forward mode, if there is a custom function or a hook in it, or an operator that can't be differentiated
+    twice in reverse mode.
 
     Args:
         primals: trees of tensors.
@@ -50,6 +51,7 @@ def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
 
 def linearized(func: Callable, primals: tuple, leaves: list, spec: TreeSpec) -> tuple[Any, Callable]:
     """``linearize`` of a function, at these leaves of its primals."""
+    output = func(*primals)
     for x in leaves:
         if not x.new_empty(()).dtype.category >= FLOATING:
             raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
@@ -78,7 +80,7 @@ def linearized(func: Callable, primals: tuple, leaves: list, spec: TreeSpec) -> 
             return unflatten(results, structure)
         return jvp(func, primals, tangents)[1]
 
-    return unflatten(values, structure), jvp_fn
+    return output, jvp_fn
 
 
 def pushed(inputs: list[Tensor], outputs: list[Tensor], values: list[Tensor]) -> Callable:

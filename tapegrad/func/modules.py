@@ -12,9 +12,12 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
+from tapegrad.bindings.inplace import before_write
 from tapegrad.functions.joining import stack
+from tapegrad.tape.modes import switched
 from tapegrad.tensor.lifted import Lifted
 from tapegrad.tensor.tensor import Tensor, value_of
+from tapegrad.tensor.trees import flatten, unflatten
 
 MISSING: Any = object()
 """What stands for a tensor that a module doesn't have."""
@@ -254,7 +257,11 @@ def is_batch_norm(module: Any) -> bool:
 
 
 def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
-    """A function with the results of ``func``. Arrays are never written to here, so that nothing has to be removed.
+    """A function with the results of ``func``, to which writes inside it are as if there were none.
+
+    What was saved for backward survives them, and an input that is written to is returned as a tensor of its own. Else
+    the function is called as it is, for arrays are never written to here: what PyTorch shows inside (tensors that don't
+    require grad, whose writes have no version) can't be seen.
 
     Args:
         remove: ``"mutations"`` or ``"mutations_and_views"``.
@@ -273,7 +280,11 @@ def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
 
     @wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return func(*args, **kwargs)
+        given = [(one, one._version) for one in flatten((args, kwargs))[0] if isinstance(one, Tensor)]
+        with switched(surviving=True):
+            items, structure = flatten(func(*args, **kwargs))
+        written = [one for one, version in given if one._version != version]
+        return unflatten([before_write(x) if any(x is one for one in written) else x for x in items], structure)
 
     return wrapped
 

@@ -13,7 +13,7 @@ from tapegrad.execution.promotion import result_dtype
 from tapegrad.functions import reductions
 from tapegrad.functions.shape import permuted
 from tapegrad.functions.slicing import diagonal
-from tapegrad.ops.einsum import ALPHABET
+from tapegrad.ops.einsum import ALPHABET, paths_of
 from tapegrad.ops.einsum import einsum as einsum_operator
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.tensor import Tensor
@@ -53,7 +53,8 @@ def einsum(*args: Any) -> Tensor:
         if not isinstance(operand, Tensor):
             got = type(operand).__name__
             raise TypeError(f"expected Tensor as element {position} in argument 1, but got {got}")
-    return _computed(explicit(equation, tuple(operand.shape for operand in operands)), operands)
+    shapes = tuple([operand.shape for operand in operands])
+    return _computed(explicit(equation, shapes), operands, shapes)
 
 
 def _from_sublists(args: Sequence) -> tuple[str, tuple]:
@@ -72,7 +73,7 @@ def _from_sublists(args: Sequence) -> tuple[str, tuple]:
     return equation, tuple(args[: 2 * pairs : 2])
 
 
-def _computed(equation: str, operands: Sequence[Tensor]) -> Tensor:
+def _computed(equation: str, operands: Sequence[Tensor], shapes: Shapes) -> Tensor:
     inputs, output = equation.split("->")
     if len(operands) == 1:
         return _of_one(operands[0], inputs, output)
@@ -86,8 +87,11 @@ def _computed(equation: str, operands: Sequence[Tensor]) -> Tensor:
             raise RuntimeError(f"expected scalar type {dtypes[0].scalar_name} but found {other.scalar_name}")
         common = result_dtype([(operand.dtype, operand.ndim) for operand in operands])
         operands = [operand if operand.dtype is common else cast(operand, dtype=common) for operand in operands]
-    result = einsum_operator(*operands, equation=equation)
-    last = inputs if len(operands) == 2 else inputs.rpartition(",")[2]  # PyTorch takes one operand after another
+    if len(operands) == 2:
+        result, last = einsum_operator(*operands, equation=equation), inputs
+    else:
+        result = einsum_operator(*operands, equation=equation, paths=paths_of(equation, shapes))
+        last = inputs.rpartition(",")[2]  # PyTorch takes one operand after another
     return result if set(last) - {*output, ","} else renamed(result, "MulBackward0")
 
 
@@ -130,7 +134,7 @@ def explicit(equation: str, shapes: Shapes) -> str:
     """An equation without blanks and ellipses, and with an output, that means the same for operands of these shapes.
 
     >>> explicit("...i, i", ((2, 3), (3,)))
-    'Zi,i->Z'
+    'ab,b->a'
     """
     left, arrow, right = equation.partition("->")
     terms = _read_terms(left, len(shapes))
@@ -150,7 +154,19 @@ def explicit(equation: str, shapes: Shapes) -> str:
         once = sorted(letter for letter in set(joined) if joined.count(letter) == 1)
         output = ("." if "." in "".join(terms) else "") + "".join(once)
     _check_output(output, "".join(terms))
-    return ",".join(full) + "->" + output.replace(".", "".join(ellipsis))
+    return renamed_letters(",".join(full) + "->" + output.replace(".", "".join(ellipsis)))
+
+
+@tabulated(4096)
+def renamed_letters(equation: str) -> str:
+    """An equation with the first letters of the alphabet: those that differ in letters alone mean the same.
+
+    >>> renamed_letters("ki,ij->kj")
+    'ab,bc->ac'
+    """
+    letters = dict.fromkeys(letter for letter in equation if letter not in ",->")
+    names = [*ALPHABET, *map(chr, range(0x100, 0x100 + len(letters)))]
+    return equation.translate(dict(zip(map(ord, letters), names, strict=False)))
 
 
 def _read_terms(text: str, count: int) -> list[str]:

@@ -254,12 +254,9 @@ def scatter_reduce(
     return _reduced(input, index, _part(src, index), axis, reduce, bool(include_self))
 
 
-def _reduced(
-    input: Tensor, index: Tensor, src: Tensor, axis: int, reduce: str, include_self: bool, **prod: bool
-) -> Tensor:
-    """``scatter_reduce`` of arguments that fit; ``prod``: settings of products."""
-    settings = prod if reduce == "prod" else {}
-    return _REDUCTIONS[reduce](input, index, src, axis=axis, include_self=include_self, **settings)
+def _reduced(input: Tensor, index: Tensor, src: Tensor, axis: int, reduce: str, include_self: bool) -> Tensor:
+    """``scatter_reduce`` of arguments that fit."""
+    return _REDUCTIONS[reduce](input, index, src, axis=axis, include_self=include_self)
 
 
 @public("torch", "Tensor", out=Out(EXPECTED, called="gather", apart=True))
@@ -426,10 +423,12 @@ def index_reduce(
     what = "index out of range in self"
     refuse_elements(index, outside, 0, _length(input, axis), complaint=lambda _: IndexError(what))
     column = reshaped(index, tuple(-1 if d == axis else 1 for d in range(input.ndim)))
-    index = expanded(column, tuple(source.shape)) if input.ndim else column
-    _check_scatter(input, axis, index, source)
-    result = _reduced(input, index, _part(source, index), axis, reduce, bool(include_self), slices=True)
-    return renamed(result, "IndexReduceBackward0")
+    each = expanded(column, tuple(source.shape)) if input.ndim else column
+    _check_scatter(input, axis, each, source)
+    source = _part(source, each)
+    if reduce == "prod":
+        return gathering.index_prod(input, index, source, axis=axis, include_self=bool(include_self))
+    return renamed(_reduced(input, each, source, axis, reduce, bool(include_self)), "IndexReduceBackward0")
 
 
 @public("torch", "Tensor", in_place=InPlace(apart="strictly"), out=_INDEXED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.bindings.declarations import ARITHMETIC, FOUND, InPlace, Out, refuse_wider
-from tapegrad.bindings.inplace import not_of_integers
+from tapegrad.bindings.inplace import not_of_integers, written_shape
 from tapegrad.bindings.inplace_fast_path import two_operands
 from tapegrad.bindings.inplace_memory import refuse_shared_parts
 from tapegrad.bindings.layouts import in_row_major_order
@@ -27,7 +27,9 @@ from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
 from tapegrad.functions.arithmetic import pair
 from tapegrad.functions.unary import declare
 from tapegrad.ops import selection
+from tapegrad.ops.kinds import broadcast_shapes
 from tapegrad.tensor.level_messages import DYNAMIC
+from tapegrad.tensor.lifted import mapped_over
 from tapegrad.tensor.refusals import refuse_examples
 from tapegrad.tensor.tensor import Tensor
 
@@ -222,6 +224,8 @@ _C_NAMES = {"int64": "long int", "int32": "int", "int16": "short int", "int8": "
 
 def _refuse_parts_of_mask(tensor: Tensor, mask: Tensor, value: Any) -> None:
     refuse_shared_parts(tensor, (mask,))
+    if tensor.shape != mask.shape:
+        written_shape(tensor, mask, "masked_fill_.Scalar")
 
 
 @public(
@@ -246,6 +250,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     if mask.dtype.category != BOOL:
         got = _C_NAMES.get(mask.dtype.name, mask.dtype.name)
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {got}")
+    if mask.shape != input.shape:  # PyTorch names the mask first
+        broadcast_shapes([mask.shape, input.shape], mapped_over(input._spec, mask._spec))
     if not isinstance(value, Tensor):
         return in_row_major_order(selection.masked_fill(input, mask, converted(value, input.dtype)))
     if value.ndim:

@@ -24,6 +24,7 @@ from tapegrad.functions.incomparable import order_of_rows
 from tapegrad.functions.reductions import check_flag, check_nonempty, invalid, one_dim
 from tapegrad.ops import gathering, reductions, sorting
 from tapegrad.ops.kinds import cast
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import contiguous_strides
 from tapegrad.tensor.level_messages import DYNAMIC, NO_RULE
 from tapegrad.tensor.lifted import all_elements, fresh, fresh_examples, mapping, sizes_of
@@ -154,7 +155,8 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent elements over ``dim``, the smallest of several: a named tuple of ``values`` and ``indices``.
 
     Raises:
-        NotImplementedError: complex elements.
+        NotImplementedError: several complex elements.
+        RuntimeError: a complex one that requires grad.
 
     >>> torch.mode(torch.tensor([2, 1, 2])).values
     tensor(2)
@@ -162,7 +164,10 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     axis = one_dim("mode", dim, input.ndim)
     check_nonempty("mode", input, (axis,))
     if input.dtype.category == COMPLEX:
-        raise not_implemented("mode_cpu", input.dtype)
+        if input._spec.numel and input.ndim:
+            raise not_implemented("mode_cpu", input.dtype)
+        if input._spec.requires_grad and thread.modes.grad:
+            raise RuntimeError("mode does not support automatic differentiation for outputs with complex dtype.")
     return return_types.mode(sorting.mode(input, axis=axis, keepdims=keepdim))
 
 

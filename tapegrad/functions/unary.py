@@ -11,6 +11,7 @@ from typing import Any
 
 from tapegrad.bindings.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out
 from tapegrad.bindings.factory import refused_half
+from tapegrad.bindings.inplace import refuse_in_place
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import unsupported
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype, float16
@@ -214,7 +215,16 @@ def _real_derivative(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return checked
 
 
-@public("torch", "Tensor", out=Out("nan_to_num: dtype of out: {O} should be same as input: {R}"))
+def _refuse_shown_twice(input: Tensor, *_: Any, **__: Any) -> None:
+    """Refuse places that are shown twice, where something is put there: integers stay as they are."""
+    if input.dtype.category >= FLOATING:
+        refuse_in_place(input)
+
+
+@public(
+    "torch", "Tensor", in_place=InPlace(overlapping=True, first=_refuse_shown_twice),
+    out=Out("nan_to_num: dtype of out: {O} should be same as input: {R}"),
+)  # fmt: skip
 @_real_derivative
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None

@@ -8,11 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tapegrad.execution.host_tier.forms import on_host
 from tapegrad.execution.sizes import places_along
+from tapegrad.ops.checks import checked
 from tapegrad.ops.kinds import linear, sum_to
 from tapegrad.ops.memory_formats import IMAGES, as_images, as_input, gradient_kept, gradient_of_images
 from tapegrad.ops.operator import Operator
-from tapegrad.ops.shape import Shape, view
+from tapegrad.ops.shape import Shape, reshaped, view
 from tapegrad.tensor.geometry import Geometry, preserved_strides, transposed
 from tapegrad.tensor.spec import Spec
 
@@ -71,13 +73,29 @@ def rot90(x, *, k, axes):
 Widths = tuple[tuple[int, int], ...]
 
 
+def _without_ends(x: np.ndarray, widths: Widths) -> np.ndarray:
+    return x[tuple([slice(low, -high or None) for low, high in widths])]
+
+
+def _length_within(x: Any, widths: Widths) -> tuple[Any, Any]:
+    return [length - low - high for length, (low, high) in zip(x.shape, widths, strict=True)], x.dtype
+
+
+@on_host(_without_ends, nanoseconds=0.0, gives=_length_within)
+def _cropped(x: Any, *, widths: Widths) -> Any:
+    return lax.pad(x, jnp.zeros((), x.dtype), [(-low, -high, 0) for low, high in widths])
+
+
 @linear(
     x=lambda g, widths: constant_pad(g, 0, widths=tuple((-low, -high) for low, high in widths)),
     jvp=lambda t_x, widths: constant_pad(t_x, 0, widths=widths),
-    aten="constant_pad_nd", lies=as_images, gradient_lies=gradient_of_images,
+    aten="constant_pad_nd", lies=as_images, gradient_lies=gradient_of_images, uniform=True,
 )  # fmt: skip
 def constant_pad(x, value, *, widths):
     """``x`` with ``value`` put before and after it, ``widths`` for each dimension; negative widths cut off."""
+    if min(map(min, widths), default=0) < 0 and not all(isinstance(length, int) for length in x.shape):
+        x = _cropped(x, widths=tuple([(max(-low, 0), max(-high, 0)) for low, high in widths]))
+        widths = [(max(low, 0), max(high, 0)) for low, high in widths]
     return lax.pad(x, jnp.asarray(value).astype(x.dtype), [(*pair, 0) for pair in widths])
 
 
@@ -142,24 +160,37 @@ PADS: dict[tuple[str, int], Operator] = {
 # -- between channels and pixels ---------------------------------------------------------------------------------------
 
 
-@linear(x=lambda g, factor: pixel_unshuffle(g, factor=factor), lies=as_images, gradient_lies=gradient_of_images)
+def _check_blocks(specs: Any, settings: dict) -> None:
+    channels, factor = specs[0].shape[-3], settings["factor"]
+    if isinstance(channels, int) and channels % factor**2:
+        raise RuntimeError(f"pixel_shuffle expects channels divisible by {factor**2}, but got {channels}")
+
+
+@checked(_check_blocks)
+@linear(
+    x=lambda g, factor: pixel_unshuffle(g, factor=factor), lies=as_images, gradient_lies=gradient_of_images,
+    indifferent=True,
+)  # fmt: skip
 def pixel_shuffle(x, *, factor):
     """(..., C r^2, H, W) to (..., C, H r, W r): channels become blocks of pixels."""
     *batch, channels, height, width = x.shape
     n = len(batch)
-    blocks = x.reshape(*batch, channels // factor**2, factor, factor, height, width)
+    blocks = reshaped(x, (*batch, channels // factor**2, factor, factor, height, width))
     order = (*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return blocks.transpose(order).reshape(*batch, channels // factor**2, height * factor, width * factor)
+    return reshaped(blocks.transpose(order), (*batch, channels // factor**2, height * factor, width * factor))
 
 
-@linear(x=lambda g, factor: pixel_shuffle(g, factor=factor), lies=as_images, gradient_lies=gradient_of_images)
+@linear(
+    x=lambda g, factor: pixel_shuffle(g, factor=factor), lies=as_images, gradient_lies=gradient_of_images,
+    indifferent=True,
+)  # fmt: skip
 def pixel_unshuffle(x, *, factor):
     """(..., C, H r, W r) to (..., C r^2, H, W): the inverse of ``pixel_shuffle``."""
     *batch, channels, height, width = x.shape
     n = len(batch)
-    blocks = x.reshape(*batch, channels, height // factor, factor, width // factor, factor)
+    blocks = reshaped(x, (*batch, channels, height // factor, factor, width // factor, factor))
     order = (*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return blocks.transpose(order).reshape(*batch, channels * factor**2, height // factor, width // factor)
+    return reshaped(blocks.transpose(order), (*batch, channels * factor**2, height // factor, width // factor))
 
 
 @linear(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
+from tapegrad.caches import tabulated
 from tapegrad.execution import dtypes
 from tapegrad.ops.kinds import broadcast_to, conj, general, multilinear
 from tapegrad.ops.matmul import FULL
@@ -39,11 +41,44 @@ def _contraction(equation: str, shapes: Sequence[Sequence[int]], i: int) -> tupl
     return ",".join(others) + "->" + "".join(kept), lengths
 
 
-def einsum_gradient(g: Any, others: Sequence, i: int, equation: str, shapes: Sequence[Sequence[int]]) -> Any:
+@tabulated(4096)
+def paths_of(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[str, ...]:
+    """In which order more than two operands of these shapes are contracted, and then so for the gradient of each.
+
+    It follows from lengths, so that what a kernel computes follows from this (Note [Structures]).
+
+    >>> paths_of("ij,jk,kl->il", ((2, 3), (3, 100), (100, 2)))
+    ('1,2;0,1', '1,2;0,1', '0,1;0,1', '0,1;0,1')
+    """
+    return (path_of(equation, shapes), *(_gradient_path(equation, shapes, i) for i in range(len(shapes))))
+
+
+def _gradient_path(equation: str, shapes: tuple[tuple[int, ...], ...], i: int) -> str:
+    known = {letter: 1 for term in equation.split("->") for letter in term}
+    for term, shape in zip(equation.split("->")[0].split(","), shapes, strict=True):
+        known |= {letter: max(known[letter], length) for letter, length in zip(term, shape, strict=True)}
+    result = tuple([known[letter] for letter in equation.split("->")[1]])
+    return path_of(_contraction(equation, shapes, i)[0], (result, *shapes[:i], *shapes[i + 1 :]))
+
+
+def path_of(equation: str, shapes: tuple[tuple[int, ...], ...]) -> str:
+    """The places of the operands that are contracted, in each step; what comes of them is the last one then."""
+    operands: Any = [jax.ShapeDtypeStruct(shape, "float32") for shape in shapes]
+    steps = jnp.einsum_path(equation, *operands, optimize="auto")[0]
+    return ";".join([",".join(map(str, step)) for step in steps])
+
+
+def einsum_gradient(
+    g: Any, others: Sequence, i: int, equation: str, shapes: Sequence[Sequence[int]], paths: tuple[str, ...]
+) -> Any:
     """The gradient of operand ``i``: ``g`` contracted with the conjugates of the other operands, spread along letters
     that were summed away, and put on the diagonal of letters that the operand repeats."""
     contraction, lengths = _contraction(equation, shapes, i)
-    grad = einsum(g, *[conj(other) for other in others], equation=contraction)
+    given = [g, *[conj(other) for other in others]]
+    known = paths and all(isinstance(length, int) for one in given for length in one.shape)
+    if known:
+        paths = paths_of(contraction, tuple([tuple(one.shape) for one in given]))
+    grad = einsum(*given, equation=contraction, paths=paths if known else paths[i + 1 : i + 2])
     term = equation.split("->")[0].split(",")[i]
     full = dict(zip(term, shapes[i], strict=True))
     grad = view(grad, shape=tuple(length for _, length in lengths))
@@ -75,15 +110,18 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @multilinear(
-    operands=lambda g, operands, operands_shapes, i, equation: einsum_gradient(
-        g, (*operands[:i], *operands[i + 1 :]), i, equation, operands_shapes
+    operands=lambda g, operands, operands_shapes, i, equation, paths: einsum_gradient(
+        g, (*operands[:i], *operands[i + 1 :]), i, equation, operands_shapes, paths
     ),
     name="einsum", aten="bmm", node="ViewBackward0", spoilt="product",
     turns=lambda *operands: tuple(reversed(range(len(operands)))),
 )  # fmt: skip
-def einsum(*operands, equation):
+def einsum(*operands, equation, paths=()):
     """The sum of products that an explicit equation such as ``"ij,jk->ik"`` says; lengths of 1 broadcast.
 
-    A letter which an operand repeats means that operand's diagonal.
+    A letter which an operand repeats means that operand's diagonal. ``paths``: see ``paths_of``, where there are any.
     """
-    return jnp.einsum(equation, *operands, precision=FULL)
+    if not paths:
+        return jnp.einsum(equation, *operands, precision=FULL)
+    steps: Any = [tuple(map(int, step.split(","))) for step in paths[0].split(";")]
+    return jnp.einsum(equation, *operands, precision=FULL, optimize=steps)

@@ -57,6 +57,10 @@ class Facts:
     lies: Callable[..., Any] | None = None
     """Where outputs lie in memory: one of the rules of ``memory_formats.py``, which tells strides from a shape and the
     specs of the inputs."""
+    loose: bool = False
+    """Whether its settings are lengths that need not follow from others, as those of a view."""
+    indifferent: bool = False
+    """Whether it is computed in the same way where lengths of two or more are equal by chance."""
     looks: bool = False
     """Whether its formulas look at the numbers of tensors, and so can't be run in one piece at a level."""
     moves: bool = False

@@ -14,6 +14,7 @@ import math
 from typing import Any
 
 import jax.numpy as jnp
+from jax import lax
 
 from tapegrad.ops.kinds import linear
 
@@ -49,14 +50,17 @@ def _padded(x: Any, axis: int, length: int) -> Any:
     return jnp.pad(x, [(0, length - x.shape[axis] if i == axis else 0) for i in range(x.ndim)])
 
 
-def _to_real(x: Any, axes: Any, norm: int, length: int) -> Any:
+def _to_real(x: Any, axes: Any, norm: int, length: Any) -> Any:
     """The backward transform of half a spectrum along the last of ``axes``, where it has ``length`` points."""
     *others, last = axes
     x = _padded(_transformed(x, tuple(others), False), last, length // 2 + 1)
     lengths = (*[x.shape[axis] for axis in others], length)
     if x.size == 0:
         return jnp.zeros((*x.shape[:last], length, *x.shape[last + 1 :]), jnp.real(x).dtype)
-    return _scaled(jnp.fft.irfft(x, length, last, norm="forward"), norm, lengths)
+    if isinstance(length, int):
+        return _scaled(jnp.fft.irfft(x, length, last, norm="forward"), norm, lengths)
+    found = lax.fft(jnp.moveaxis(x, last, -1), "irfft", (length,))  # jax's function takes no symbols
+    return _scaled(jnp.moveaxis(found * jnp.asarray(length, found.dtype), -1, last), norm, lengths)
 
 
 def _from_real(x: Any, axes: Any, norm: int, onesided: bool) -> Any:
@@ -92,7 +96,7 @@ def fft_r2c(x, *, axes, norm, onesided):
     return _from_real(x, axes, norm, onesided)
 
 
-@linear(x=lambda g, axes, norm, onesided: fft_r2c(g, axes=axes, norm=norm, onesided=onesided), aten=None)
+@linear(x=lambda g, axes, norm, onesided: fft_r2c(g, axes=axes, norm=norm, onesided=onesided), aten=None, uniform=True)
 def fft_r2c_adjoint(x, *, axes, norm, onesided, length):
     """The adjoint of ``fft_r2c`` of ``length`` points along the last of ``axes``."""
     if onesided:

@@ -15,7 +15,7 @@ from tapegrad.ops import conventions
 from tapegrad.ops.checks import numbers_of
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.indexing import as_vector, read_at, update_at, wide
-from tapegrad.ops.kinds import cast, conj, general, linear, sum_to, zeros_of
+from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear, sum_to, zeros_of
 from tapegrad.ops.memory_formats import as_input, gradient_as_input, gradient_kept
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.selection import masked, masked_fill, where
@@ -183,24 +183,45 @@ scatter_amax = _extremum("scatter_amax", "max")
 scatter_amin = _extremum("scatter_amin", "min")
 
 
-def _shares(x: Any, index: Any, src: Any, out: Any, axis: int, g: Any, include_self: bool) -> Any:
+def _read(x: Any, index: Any, like: Any, axis: int, slices: bool) -> Any:
+    """What stands in ``x`` where elements like these go; for ``slices`` the index is a vector, whole slices go."""
+    found = index_select(x, index, axis=axis) if slices else gather(x, index, axis=axis)
+    return found if found.ndim == like.ndim else view(found, shape=tuple(like.shape))
+
+
+def _at_each(index: Any, src: Any, axis: int) -> Any:
+    """The index of each element, of a vector for slices."""
+    if src.ndim < 2:
+        return view(index, shape=tuple(src.shape))
+    column = view(index, shape=tuple([src.shape[axis] if d == axis else 1 for d in range(src.ndim)]))
+    return broadcast_to(column, shape=tuple(src.shape))
+
+
+def _product(x: Any, index: Any, src: Any, axis: int, include_self: bool, slices: bool) -> Any:
+    return (index_prod if slices else scatter_prod)(x, index, src, axis=axis, include_self=include_self)
+
+
+def _shares(x: Any, index: Any, src: Any, out: Any, axis: int, g: Any, include_self: bool, slices: bool) -> Any:
     """``g`` times the product of all that goes where an element of ``src`` goes, but for that element.
 
     The product is divided by the element; where the element is the only zero, the others are multiplied instead.
     """
     zero = eq(src, 0)
-    single = where(zero, eq(_zeros_beside(x, index, src, axis), 1), zero)
-    others = scatter_prod(x, index, masked_fill(src, single, 1), axis=axis, include_self=include_self)
-    divided = gather(g * conj(out), index, axis=axis) / conj(masked_fill(src, zero, 1))
-    return where(single, gather(g * conj(others), index, axis=axis), divided)
+    each = _at_each(index, src, axis) if slices else index
+    single = where(zero, eq(_zeros_beside(x, each, src, axis), 1), zero)
+    others = _product(x, index, masked_fill(src, single, 1), axis, include_self, slices)
+    divided = _read(g * conj(out), index, src, axis, slices) / conj(masked_fill(src, zero, 1))
+    return where(single, _read(g * conj(others), index, src, axis, slices), divided)
 
 
-def _own_share(g: Any, x: Any, index: Any, src: Any, axis: int, include_self: bool) -> Any:
+def _own_share(g: Any, x: Any, index: Any, src: Any, axis: int, include_self: bool, slices: bool) -> Any:
     """The gradient of ``x``: the product with it, divided by it, or with 1 in its place where it is zero."""
     nonzero = masked_fill(x, eq(x, 0), 1)
-    product = scatter_prod(nonzero, index, src, axis=axis, include_self=include_self)
+    product = _product(nonzero, index, src, axis, include_self, slices)
     share = g * conj(product) / conj(nonzero)
-    return share if include_self else scatter_number(share, 0, index, axis=axis)
+    if include_self:
+        return share
+    return index_fill(share, index, 0, axis=axis) if slices else scatter_number(share, 0, index, axis=axis)
 
 
 def _zeros_beside(x: Any, index: Any, src: Any, axis: int) -> Any:
@@ -236,26 +257,42 @@ def _prod_tangent(
         kept = scatter_kept(t_x, index, axis=axis, include_self=include_self)
         parts.append(kept * scatter_prod(_ones(x), index, src, axis=axis, include_self=True))
     if t_src is not None:
-        factors = _shares(x, index, src, out, axis, _ones(x), include_self)
+        factors = _shares(x, index, src, out, axis, _ones(x), include_self, False)
         parts.append(_sum_at(index, t_src * conj(_once(factors, x, index, src, axis, slices)), x, axis))
     return sum(parts[1:], parts[0])
 
 
 @general(
-    x=_own_share,
-    src=lambda g, x, index, src, out, axis, include_self, slices: _once(
-        _shares(x, index, src, out, axis, g, include_self), x, index, src, axis, slices
+    x=lambda g, x, index, src, axis, include_self: _own_share(g, x, index, src, axis, include_self, False),
+    src=lambda g, x, index, src, out, axis, include_self: _once(
+        _shares(x, index, src, out, axis, g, include_self, False), x, index, src, axis, False
     ),
-    jvp=_prod_tangent,
+    jvp=lambda t_x, t_src, x, index, src, out, axis, include_self: _prod_tangent(
+        t_x, t_src, x, index, src, out, axis, include_self, False
+    ),
     aten="scatter_reduce.two", family="scatter_sum", looks=True,
 )  # fmt: skip
-def scatter_prod(x, index, src, *, axis, include_self=True, slices=False):
-    """``x`` (1, if not ``include_self``) multiplied with all that goes to a place.
-
-    ``slices``: as ``index_reduce``, whose name is then in errors.
-    """
+def scatter_prod(x, index, src, *, axis, include_self=True):
+    """``x`` (1, if not ``include_self``) multiplied with all that goes to a place."""
     x = x if include_self else scatter_number.function(x, 1, index, axis=axis)
     return _scatter(x, index, src, axis, "multiply")
+
+
+@general(
+    x=lambda g, x, index, src, axis, include_self: _own_share(g, x, index, src, axis, include_self, True),
+    src=lambda g, x, index, src, out, axis, include_self: _once(
+        _shares(x, index, src, out, axis, g, include_self, True), x, _at_each(index, src, axis), src, axis, True
+    ),
+    jvp=lambda t_x, t_src, x, index, src, out, axis, include_self: _prod_tangent(
+        t_x, t_src, x, _at_each(index, src, axis), src, out, axis, include_self, True
+    ),
+    aten="index_reduce", looks=True,
+)  # fmt: skip
+def index_prod(x, index, src, *, axis, include_self=True):
+    """``scatter_prod`` of slices, which go where ``index_select`` would read."""
+    shape = [-1 if d == axis else 1 for d in range(src.ndim)]
+    each = jnp.broadcast_to(index.reshape(shape), src.shape)
+    return scatter_prod.function(x, each, src, axis=axis, include_self=include_self)
 
 
 # -- along one dimension, whole slices ---------------------------------------------------------------------------------

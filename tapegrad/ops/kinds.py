@@ -26,6 +26,7 @@ from tapegrad.ops.facts import OPTIONS
 from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.operator import Operator
 from tapegrad.tensor.geometry import Geometry, contiguous_strides, elementwise_strides, preserved_strides
+from tapegrad.tensor.lifted import mapped_over
 from tapegrad.tensor.spec import Spec, named_strides
 from tapegrad.tensor.tensor import Tensor
 
@@ -165,7 +166,8 @@ class Elementwise(General):
     broadcasts = uniform = True
 
     def check(self, specs: Sequence, settings: dict) -> None:
-        broadcast_shapes([spec.shape for spec in specs if isinstance(spec, Spec)])
+        given = [spec for spec in specs if isinstance(spec, Spec)]
+        broadcast_shapes([spec.shape for spec in given], mapped_over(*given))
 
     def output_strides(self, shape: tuple[int, ...], specs: Sequence) -> tuple[int, ...] | None:
         if not any(isinstance(spec, Spec) and spec.strides is not None for spec in specs):
@@ -284,11 +286,12 @@ def _named(names: dict[str, Any], name: str) -> Any:
     return getattr(names[stem], attribute)
 
 
-def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def broadcast_shapes(shapes: Sequence[tuple[int, ...]], outer: int = 0) -> tuple[int, ...]:
     """The common shape of operands.
 
     Raises:
-        RuntimeError: PyTorch's message, when two lengths differ and neither is 1.
+        RuntimeError: PyTorch's message, when two lengths differ and neither is 1. It counts ``outer`` dimensions, those
+            that are mapped over, too.
 
     >>> broadcast_shapes([(3, 1), (4,)])
     (3, 4)
@@ -305,7 +308,7 @@ def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
             if a != b and a != 1 and b != 1:
                 raise RuntimeError(
                     f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
-                    f"{axis}"
+                    f"{axis + outer}"
                 )
         result = tuple(b if a == 1 else a for a, b in zip(left, right, strict=True))
     return result
@@ -402,7 +405,7 @@ def sum_to(x, *, shape):
     return jnp.sum(x, axis=axes).reshape(shape)
 
 
-@general(aten=None, profile="zeros_like")
+@general(aten=None, profile="zeros_like", uniform=True, loose=True)
 def zeros_of(x, *, shape, dtype):
     """Zeros of any shape and dtype, where ``x`` lives."""
     return jnp.zeros(shape, dtype.numpy)

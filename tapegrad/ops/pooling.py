@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad.execution.host_tier.forms import on_host
+from tapegrad.caches import tabulated
+from tapegrad.execution.host_tier.forms import like_last, on_host
 from tapegrad.execution.sizes import at_most
 from tapegrad.ops.kinds import general, linear
 from tapegrad.ops.memory_formats import IMAGES
@@ -39,7 +40,7 @@ def plane_scatter(x, indices, *, lengths):
 
 @linear(
     x=lambda g, indices, lengths, samplings: plane_gather(g, indices, dims=len(lengths)), aten=None,
-    node="MaxUnpool2DBackward0", profile="max_pool2d_with_indices_backward",
+    node="MaxUnpool2DBackward0", profile="max_pool2d_with_indices_backward", indifferent=True,
 )  # fmt: skip
 def window_scatter(x, indices, *, lengths, samplings):
     """``plane_scatter`` where each element lies in one window at most, and each window has one index.
@@ -61,8 +62,33 @@ def window_scatter(x, indices, *, lengths, samplings):
         planes = planes.at[rows, places].set(flat, mode="promise_in_bounds", unique_indices=True)
         return planes.reshape(*x.shape[: x.ndim - dims], *lengths)
 
+    if not all(isinstance(length, int) for length in (*x.shape, *lengths)):
+        return _placed(x, indices, lengths=lengths)
     few = at_most(x.size, FEW_PLACED) and bool(x.size)
     return lax.platform_dependent(x, indices, host=put, default=looked_at) if few else looked_at(x, indices)
+
+
+def _put(x: np.ndarray, indices: np.ndarray, lengths: tuple[int, ...]) -> np.ndarray:
+    outer = x.shape[: x.ndim - len(lengths)]
+    planes, count = np.zeros((*outer, *lengths), x.dtype), math.prod(outer)
+    if planes.size:
+        planes.reshape(count, -1)[_column(count), indices.reshape(count, -1)] = x.reshape(count, -1)
+    return planes
+
+
+@tabulated(256)
+def _column(count: int) -> np.ndarray:
+    return np.arange(count)[:, None]
+
+
+def _as_planes(x: Any, indices: Any, lengths: tuple[Any, ...]) -> tuple[Any, Any]:
+    return (*x.shape[: x.ndim - len(lengths)], *lengths), x.dtype
+
+
+@on_host(_put, nanoseconds=4.0, gives=_as_planes)
+def _placed(x: Any, indices: Any, *, lengths: tuple[int, ...]) -> Any:
+    """Elements put at their indices into planes of zeros."""
+    return plane_scatter.function(x, indices, lengths=lengths)
 
 
 def _each_window(values: Any, axis: int, sampling: Sampling, length: int) -> Any:
@@ -83,7 +109,7 @@ def _to_places(g_out: Any, x: Any, indices: Any, samplings: tuple[Sampling, ...]
     lengths = tuple(x.shape[x.ndim - len(samplings) :])
     if samplings[-1].kind == "adaptive":
         refuse_nothing(f"adaptive_max_pool{max(len(samplings), 2)}d", g_out)
-    if _apart(samplings) and all(isinstance(length, int) for length in lengths):
+    if _apart(samplings):
         return window_scatter(g_out, indices, lengths=lengths, samplings=samplings)
     return plane_scatter(g_out, indices, lengths=lengths)
 
@@ -177,13 +203,33 @@ def _max_of_tiles(x: Any, rows: Sampling, columns: Sampling) -> tuple[Any, Any]:
     def together(each: Any) -> tuple[Any, Any]:
         best, place = reduce(_greater, [(each[..., column], np.int32(column)) for column in range(columns.kernel)])
         at = jnp.broadcast_to(place, best.shape)
-        below = [(best[:, row], at[:, row] + np.int32(row * width)) for row in range(1, rows.kernel)]
+        number = np.int32 if isinstance(width, int) else jnp.int32
+        below = [(best[:, row], at[:, row] + number(row * width)) for row in range(1, rows.kernel)]
         return reduce(_greater, below, (best[:, 0], at[:, 0]))
 
+    if not all(isinstance(length, int) for length in x.shape):  # see Note [Structures]: it is the host's
+        best, place = together(each)
+        flat = _in_planes(place.reshape(*outer, *tiles), kernel=(rows.kernel, columns.kernel))
+        return best.reshape(*outer, *tiles), flat
     best, place = lax.platform_dependent(each, host=together, default=one_by_one)
-    first = np.arange(rows.size)[:, None] * (rows.kernel * width) + np.arange(columns.size) * columns.kernel
-    flat = place.reshape(*outer, *tiles) + first.astype(np.int32)
+    flat = place.reshape(*outer, *tiles) + _corners(*tiles, rows.kernel, columns.kernel)
     return best.reshape(*outer, *tiles), _found_once(flat)
+
+
+@tabulated(256)
+def _corners(rows: int, columns: int, height: int, width: int) -> np.ndarray:
+    """Where in a plane the first element of each tile is; int32."""
+    return (np.arange(rows)[:, None] * (height * columns * width) + np.arange(columns) * width).astype(np.int32)
+
+
+def _moved(place: np.ndarray, kernel: tuple[int, int]) -> np.ndarray:
+    return place + _corners(*place.shape[-2:], *kernel)
+
+
+@on_host(_moved, nanoseconds=1.0, gives=like_last)
+def _in_planes(place: Any, *, kernel: tuple[int, int]) -> Any:
+    """Places in tiles as those in planes."""
+    return place + _corners(*place.shape[-2:], *kernel)
 
 
 def _greater(before: tuple[Any, Any], after: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -224,6 +270,7 @@ def _declare(name: str, aten: str = "", **facts: Any) -> Operator:
         aten=aten,
         real=True,
         again="zeros",
+        indifferent=True,
         **facts,
     )
     def operator(x, *, samplings):

@@ -10,15 +10,18 @@ adjoint adds to the same positions with the same weights.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial, reduce
 from operator import add, mul
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from tapegrad.caches import remembered
+from tapegrad.execution.host_tier.forms import on_host
 from tapegrad.ops.kinds import linear, same
 from tapegrad.ops.memory_formats import IMAGES, as_images, gradient_of_images
 from tapegrad.ops.operator import Operator
@@ -33,7 +36,7 @@ class Sampling(NamedTuple):
             last two with ``"-antialias"``.
         size: the length of the result.
         kernel, stride, low, dilation: of windows: their length, their distance, the padding in front, the distance of
-            taps.
+            taps. Adaptive windows have the first two where they are all as long.
         counted: of windows, by what their sum is divided: ``"padded"`` (places, padding included), ``"inside"`` (places
             that are not padding), or ``""`` (by ``divisor``).
         high: of windows: how much of the padding behind counts as padded.
@@ -67,6 +70,15 @@ def _is_known(sampling: Sampling, length: Any) -> bool:
     return all(one is None or isinstance(one, (int, float, str)) for one in (length, *sampling))
 
 
+def _lie_inside(sampling: Sampling, length: Any) -> bool:
+    """Whether windows lie inside, whatever their symbols stand for."""
+    if sampling.kind != "window" or sampling.low:
+        return False
+    with suppress(jax.errors.InconclusiveDimensionOperation):
+        return bool(_first(sampling, sampling.kernel - 1) + (sampling.size - 1) * sampling.stride < length)
+    return False
+
+
 @remembered("sampling taps", nbytes=8 << 10)
 def _known_taps(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray]:
     positions, weights = _taps(np, sampling, length)
@@ -89,6 +101,8 @@ def _taps(lib: Any, sampling: Sampling, length: Any) -> tuple[Any, Any]:
 def _windows(lib: Any, sampling: Sampling, length: Any) -> tuple[Any, Any]:
     starts = lib.arange(sampling.size) * sampling.stride - sampling.low
     positions = starts + lib.arange(sampling.kernel)[:, None] * sampling.dilation
+    if lib is jnp and _lie_inside(sampling, length):
+        return positions, np.full((1, 1), 1 / (sampling.kernel if sampling.counted else sampling.divisor))
     inside = (positions >= 0) & (positions < length)
     counts = lib.asarray([float(sampling.divisor)])
     if sampling.counted == "padded":
@@ -136,6 +150,8 @@ def _interpolated(lib: Any, sampling: Sampling, length: Any) -> tuple[Any, Any]:
     out, spacing = lib.arange(sampling.size), _spacing(sampling, length)
     if sampling.kind == "linear" and sampling.size == length:
         spacing = 1  # as in PyTorch, whatever the scale is
+    elif sampling.kind == "linear" and lib is jnp:
+        spacing = lib.where(lib.asarray(sampling.size) == lib.asarray(length), 1, spacing)
     source = out * spacing if sampling.align else (out + 0.5) * spacing - 0.5
     if sampling.kind == "linear":
         source = lib.maximum(source, 0)
@@ -195,11 +211,12 @@ def window_ends(sampling: Sampling, tap: int, length: int) -> tuple[int, int, in
 
 def tapped(x: Any, axis: int, sampling: Sampling, tap: int, fill: Any) -> Any:
     """What all outputs read with one of their taps; ``fill`` where that is nothing."""
-    if sampling.kind != "window" or not _is_known(sampling, x.shape[axis]):
+    length = x.shape[axis]
+    if sampling.kind != "window" or not (_is_known(sampling, length) or _lie_inside(sampling, length)):
         return taken(x, axis, taps(sampling, x.shape[axis])[0][tap], fill)
     first = _first(sampling, tap)
     span = (sampling.size - 1) * sampling.stride + 1
-    low, high = max(-first, 0), max(first + span - x.shape[axis], 0)
+    low, high = (max(-first, 0), max(first + span - length, 0)) if _is_known(sampling, length) else (0, 0)
     if low or high:
         widths = [(low, high, 0) if i == axis else (0, 0, 0) for i in range(x.ndim)]
         x = lax.pad(x, jnp.asarray(fill, x.dtype), widths)
@@ -225,7 +242,37 @@ def on_axis(values: Any, axis: int, ndim: int) -> np.ndarray:
     return values.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
+def _is_even(sampling: Sampling, length: Any) -> bool:
+    """Whether adaptive windows in a length that is not known are all as long, and so lie side by side."""
+    known = isinstance(length, int) or sampling.kind != "adaptive"
+    return not known and sampling.size * sampling.kernel == length
+
+
+def _average(x: np.ndarray, axis: int, size: int, kernel: int) -> np.ndarray:
+    """The averages of windows side by side, of which there are ``size``, along an axis: as by taps."""
+    places, share = np.arange(0, size * kernel, kernel), x.dtype.type(1 / kernel)
+    total = x.take(places, axis) * share
+    for tap in range(1, kernel):
+        total += x.take(places + tap, axis) * share
+    return total
+
+
+def _averaged_shape(x: Any, axis: int, size: Any, kernel: Any) -> tuple[Any, Any]:
+    return (*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype
+
+
+@on_host(_average, nanoseconds=2.0, gives=_averaged_shape)
+def _averaged(x: Any, *, axis: int, size: int, kernel: int) -> Any:
+    return _by_taps(x, axis, Sampling("adaptive", size, kernel, kernel))
+
+
 def _sampled(x: Any, axis: int, sampling: Sampling) -> Any:
+    if _is_even(sampling, x.shape[axis]):
+        return _averaged(x, axis=axis, size=sampling.size, kernel=sampling.kernel)
+    return _by_taps(x, axis, sampling)
+
+
+def _by_taps(x: Any, axis: int, sampling: Sampling) -> Any:
     positions, weights = taps(sampling, x.shape[axis])
     if len(positions) == 1 and _alike(weights) and weights[0, 0] == 1:
         return tapped(x, axis, sampling, 0, 0)
@@ -257,6 +304,16 @@ def _alike(weights: Any) -> bool:
 
 
 def _spread(g: Any, axis: int, sampling: Sampling, length: Any) -> Any:
+    if not _is_even(sampling, length):
+        return _spread_by_taps(g, axis, sampling, length)
+    before, behind = g.shape[:axis], g.shape[axis + 1 :]
+    share = g * (1 / jnp.asarray(sampling.kernel, float)).astype(g.dtype) + jnp.zeros((), g.dtype)  # no -0, as of sums
+    each = share.reshape(*before, sampling.size, 1, *behind)
+    windows = jnp.broadcast_to(each, (*before, sampling.size, sampling.kernel, *behind))
+    return windows.reshape(*before, length, *behind)
+
+
+def _spread_by_taps(g: Any, axis: int, sampling: Sampling, length: Any) -> Any:
     positions, weights = taps(sampling, length)
     if _alike(weights):
         parts = [g * weights[0, 0].astype(g.dtype)]
@@ -264,7 +321,7 @@ def _spread(g: Any, axis: int, sampling: Sampling, length: Any) -> Any:
         parts = [g * on_axis(weight.astype(g.dtype), axis, g.ndim) for weight in weights]
     if len(parts) == 1:
         parts *= len(positions)
-    if sampling.kind == "window" and parts and _is_known(sampling, length):
+    if sampling.kind == "window" and parts and (_is_known(sampling, length) or _lie_inside(sampling, length)):
         ends = [window_ends(sampling, tap, length) for tap in range(len(parts))]
         widths = [[one if i == axis else (0, 0, 0) for i in range(g.ndim)] for one in ends]
         return reduce(add, map(lax.pad, parts, [jnp.zeros((), g.dtype)] * len(parts), widths))
@@ -293,7 +350,7 @@ def _keeps_values(samplings):
     return all(sampling.kind.startswith("nearest") for sampling in samplings)
 
 
-@linear(x=lambda g, samplings: resample(g, samplings=samplings), aten=None, special=(0,))
+@linear(x=lambda g, samplings: resample(g, samplings=samplings), aten=None, special=(0,), indifferent=True)
 def resample_adjoint(x, *, samplings, lengths):
     """The adjoint of ``resample``: what was taken from inputs of ``lengths`` elements, given back."""
     wide = widened(x)
@@ -340,7 +397,7 @@ def sampled(attribute: str) -> Callable[[Any], tuple]:
 
 
 def _declare(name: str, formula: Callable = _by_shape, **facts: Any) -> Operator:
-    @linear(x=formula, name=name, real=True, special=(0,), **facts)
+    @linear(x=formula, name=name, real=True, special=(0,), indifferent=True, **facts)
     def operator(x, *, samplings):
         """``x`` sampled along its last dimensions, one ``Sampling`` for each. See Note [Taps]."""
         return _resampled(x, samplings)

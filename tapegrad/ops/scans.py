@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.execution import dtypes
-from tapegrad.execution.host_tier.forms import on_host
+from tapegrad.execution.host_tier.forms import like_last, on_host
 from tapegrad.execution.host_tier.scans import recurred
 from tapegrad.ops import conventions
 from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear
@@ -117,7 +117,7 @@ def solved(a, b, axis):
     return pairs if length % 2 == 0 else jnp.concatenate([pairs, lax.slice_in_dim(even, count, None, 1, axis)], axis)
 
 
-_solved = on_host(recurred, smooth=True, nanoseconds=15)(solved)
+_solved = on_host(recurred, smooth=True, nanoseconds=15, gives=like_last)(solved)
 
 
 @general(

@@ -7,11 +7,15 @@ backward).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
+from tapegrad.execution.host_tier.forms import on_host
+from tapegrad.ops.checks import checked
 from tapegrad.ops.kinds import linear
 from tapegrad.ops.memory_formats import as_input
 from tapegrad.tensor.geometry import Geometry, permuted, transposed, viewed
@@ -27,16 +31,37 @@ def _viewed_back(place: Geometry, x: Spec, **settings: Any) -> Geometry | None:
     return viewed(place, tuple(x.shape))
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), gradient_lies=_viewed_back)
+@on_host(np.reshape, nanoseconds=0.0, gives=lambda x, shape: (shape, x.dtype))
+def _in_shape(x: Any, *, shape: Shape) -> Any:
+    return x.reshape(shape)
+
+
+def reshaped(x: Any, shape: Shape) -> Any:
+    """``x.reshape(shape)``; where lengths are symbols jax need not see why there are as many elements."""
+    return x.reshape(shape) if math.prod(x.shape) == math.prod(shape) else _in_shape(x, shape=tuple(shape))
+
+
+def _check_count(specs: Sequence, settings: dict) -> None:
+    (x,), shape = specs, settings["shape"]
+    if all(isinstance(length, int) for length in (*x.shape, *shape)) and x.numel != math.prod(shape):
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {x.numel}")
+
+
+@checked(_check_count)
+@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), gradient_lies=_viewed_back, uniform=True, loose=True)
 def view(x, *, shape):
     """The elements of ``x``, in row-major order, in another shape."""
-    return x.reshape(shape)
+    return reshaped(x, shape)
 
 
-@linear(x=lambda g, x_shape: view(g, shape=tuple(x_shape)), aten="_unsafe_view", gradient_lies=_viewed_back)
+@checked(_check_count)
+@linear(
+    x=lambda g, x_shape: view(g, shape=tuple(x_shape)), aten="_unsafe_view", gradient_lies=_viewed_back,
+    uniform=True, loose=True,
+)  # fmt: skip
 def unsafe_view(x, *, shape):
     """``view`` of a fresh result, which no other tensor shares."""
-    return x.reshape(shape)
+    return reshaped(x, shape)
 
 
 @linear(x=lambda g: g)

@@ -45,13 +45,13 @@ def unchosen(g, indices, shape, axis):
     return scatter_add(zeros_of(g, shape=shape, dtype=as_dtype(g.dtype)), indices, g, axis=axis)
 
 
-def choosing(**names):
+def choosing(real=True, **names):
     """Declare an operator that picks elements along ``axis``: its outputs are values and indices."""
     return general(
         x=lambda g_values, x_shape, indices, axis: unchosen(g_values, indices, x_shape, axis),
         jvp=lambda t_x, indices, axis: (chosen(t_x, indices, axis), None),
         outputs=VALUES_AND_INDICES,
-    real=True,
+        real=real,
         **names,
     )
 
@@ -182,7 +182,7 @@ def kthvalue(x, *, k, axis, keepdims=False):
     return _ranked(x, axis, keepdims, "k", k)
 
 
-@choosing()
+@choosing(real=False)
 def mode(x, *, axis, keepdims=False):
     """The most frequent elements over ``axis``, the smallest of several, and the indices of their last appearance."""
     values, indices = ordered(x, axis)

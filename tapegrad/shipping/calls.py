@@ -6,7 +6,7 @@ Letters are lengths; ``t`` is the library, ``F`` its functions for nets, ``r`` a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple
 
 
@@ -110,7 +110,8 @@ ALONG = """
 x.sum({d}); x.mean({d}); x.prod({d}); x.amax({d}); x.amin({d}); x.max({d})[0]; x.min({d})[0]; x.var({d}); x.std({d});
 x.norm(dim={d}); x.logsumexp({d}); x.median({d})[0]; x.cumsum({d}); x.cumprod({d}); x.logcumsumexp({d});
 x.cummax({d})[0]; x.sort({d})[0]; x.topk(2, {d})[0]; x.kthvalue(2, {d})[0]; x.softmax({d}); x.log_softmax({d});
-x.flip({d}); x.roll(1, {d}); t.stack([x, x * 2], {d}); t.cat([x, x * 2], {d}); x.unsqueeze({d}) * 2;
+x.flip({d}); x.roll(1, {d}); t.stack([x, x * 2], {d}); t.cat([x, x * 2], {d}); t.cat([x, x, x], {d});
+t.stack([x] * 3, {d}); t.stack([x] * 4, {d}); t.stack([x] * 5, {d}); t.stack([x] * 6, {d}); x.unsqueeze({d}) * 2;
 x.select({d}, 1) * 2; x.narrow({d}, 1, 2) * 2; x.split(2, {d})[0] * 2; x.chunk(2, {d})[1] * 2; x.unbind({d})[1] * 2;
 x.sum({d}, keepdim=True); x.mean({d}, keepdim=True); x.amax({d}, keepdim=True); F.normalize(x, dim={d});
 F.glu(x.repeat_interleave(2, {d}), {d}); x.index_select({d}, i); x.renorm(2, {d}, 1.0); x.argmax({d}); x.any({d});
@@ -139,7 +140,8 @@ x.index_add(0, i, y); x.scatter_add(0, j, y); x.scatter(0, j, y); x.index_fill(0
 x.take(j); F.cross_entropy(x, k); F.nll_loss(x.log_softmax(1), k); F.embedding(i, x); F.layer_norm(x, (b,));
 F.layer_norm(x, (b,), v, v); F.pairwise_distance(x, y); F.pad(x, (1, 1)); F.pad(x, (1, 1, 1, 1)); t.block_diag(x, y);
 F.batch_norm(x, None, None, training=True); F.batch_norm(x, None, None, v, v, training=True); x.trace();
-t._weight_norm(x, y[:, :1], 0); t.fft.rfft(x).abs(); t.fft.fft(x).abs(); t.fft.fft2(x).abs(); t.fft.ifft(x).abs();
+t._weight_norm(x, y[:, :1], 0); t.fft.rfft(x).abs(); t.fft.rfft(z).abs();
+t.fft.rfft(v).abs(); t.fft.fft(x).abs(); t.fft.fft2(x).abs(); t.fft.ifft(x).abs();
 F.linear(x, w.t()); F.linear(x, w.t(), u); F.linear(x, w.t(), bias=None); x @ w; x @ v; t.mv(x, v); t.addmm(u, x, w);
 t.addmm(x @ w, x, w); t.addmv(x @ v, x, v); t.tensordot(x, w, 1); t.kron(x, z); x.t() @ x; x @ x.t(); x.sum((0, 1));
 x.t() * 2; x.argmax(); t.outer(v, u); t.cdist(x, y)
@@ -148,7 +150,8 @@ x.t() * 2; x.argmax(); t.outer(v, u); t.cdist(x, y)
 CONTRACTIONS = """
 ij,jk->ik(x,w); ij,j->i(x,v); ij,ij->ij(x,y); ij,ij->(x,y); ij,ij->i(x,y); ij,ij->j(x,y); ij->ji(x); ij->i(x); ij->j(x);
 ij->(x); bij,bjk->bik(e,f); bij,jk->bik(e,w); bij,j->bi(e,v); bij->bji(e); bij->b(e); bij->ij(e); bij,ij->b(e,x);
-bij,ij->bij(e,x); ij,jk,kl->il(x,w,z); ij,kj->ik(x,y); ij,ik->jk(x,y); bhid,bhjd->bhij(h,h); bhij,bhjd->bhid(g,h)
+bij,ij->bij(e,x); ij,jk,kl->il(x,w,z); ij,jk,kl->il(z2,z1,z0);
+ij,kj->ik(x,y); ij,ik->jk(x,y); bhid,bhjd->bhij(h,h); bhij,bhjd->bhid(g,h)
 """
 
 VECTORS = """
@@ -158,6 +161,14 @@ i,j->ij(v,u); i,i->(v,v); i,i->i(v,v)
 SQUARE = """
 ii->i(d); ii->(d)
 """
+
+VIEWS = """
+v.view(1, -1) * 2; v.view(-1, 1, 1) * 2; v.view(1, -1, 1, 1) * 2; x.view(a, 1, b) * 2; x.view(a, b, 1, 1) * 2;
+e.view(p, -1) * 2; e.view(p, a * b, 1) * 2; e.view(p, a, 1, b) * 2; h.view(a, -1) * 2; h.view(a, c * b, p) * 2;
+h.view(1, a * c, b, p) * 2; x.view(-1).view(b, a) * 2; x.view(b, a) * 2;
+e.view(-1).view(b, p, a) * 2; h.view(-1).view(a, c, p, b) * 2
+"""
+
 
 PRODUCTS = """
 t.dot(v, v); t.outer(v, v); t.outer(v, u); t.diag(v); v @ w; t.bmm(e, f); e @ f; e @ w; t.baddbmm(e @ f, e, f);
@@ -174,10 +185,11 @@ solve_triangular(d, o, upper=False); multi_dot([x, w, z])
 """
 
 NETS = """
-F.conv2d(n, k4); F.conv2d(n, k4, padding=1); F.conv1d(s3, k3); F.max_pool2d(n, 2); F.avg_pool2d(n, 2);
-F.adaptive_avg_pool2d(n, 1); F.adaptive_avg_pool2d(n, 2); F.batch_norm(n, None, None, training=True);
+F.conv2d(n, k4); F.conv2d(n, k4, padding=1); F.conv1d(s3, k3); F.max_pool2d(o4, 2); F.avg_pool2d(o4, 2);
+F.adaptive_avg_pool2d(n, 1); F.adaptive_avg_pool2d(o4, 2); F.batch_norm(n, None, None, training=True);
 F.group_norm(n, 1); F.group_norm(n, c); F.instance_norm(n); F.unfold(n, 2);
-F.interpolate(n, scale_factor=2, mode="bilinear"); F.interpolate(n, scale_factor=2); F.pixel_shuffle(n4, 2);
+F.interpolate(o4, scale_factor=2, mode="bilinear"); F.interpolate(n, scale_factor=2);
+F.pixel_shuffle(t.cat([o4, o4, o4, o4], 1), 2); F.pixel_unshuffle(o4, 2);
 t.fft.fft2(n).abs(); n.mean((2, 3)); n.sum((0, 2, 3)); n.amax((2, 3)); n.flatten(1) * 2; F.layer_norm(e, (b,));
 e.sum((0, 1)); e.mean((1, 2)); t.var(n, (0, 2, 3)); F.max_pool1d(s3, 2); F.avg_pool1d(s3, 2); F.pad(n, (1, 1, 1, 1));
 F.dropout2d(n, r)
@@ -186,7 +198,8 @@ F.dropout2d(n, r)
 SHAPES = {
     "x": "ab", "y": "ab", "w": "bc", "z": "cp", "v": "b", "u": "c", "e": "pab", "f": "pbc", "d": "aa", "h": "acbp",
     "g": "acbb", "i": "a", "j": "ab", "j1": "ab", "k": "a", "o": "ab", "l": "a", "q": "a3", "n": "acpp", "k4": "bc33",
-    "s3": "acp", "k3": "bc3", "j0": "a", "n4": "a4pp",
+    "s3": "acp", "k3": "bc3", "j0": "a", "o4": "acps",
+    "z0": "ba", "z1": "cb", "z2": "pc",
 }  # fmt: skip
 """The shapes of names in the tables from ``MATRICES`` on."""
 
@@ -230,13 +243,14 @@ def calls() -> Iterator[Specimen]:
             if left != right:
                 yield Specimen(code, {"x": left, "y": right})
                 yield Specimen(code, {"x": right, "y": left})
-    for code in [*written(MATRICES), *written(PRODUCTS), *written(LINALG, "t.linalg.{}"), *written(NETS)]:
+    tables = written(MATRICES), written(VIEWS), written(PRODUCTS), written(LINALG, "t.linalg.{}"), written(NETS)
+    for code in chain(*tables):
         yield Specimen(code, SHAPES)
     for text in [*written(CONTRACTIONS), *written(VECTORS), *written(SQUARE)]:
         yield Specimen(contraction(text), SHAPES)
 
 
-LENGTHS = ({"a": 6, "b": 9, "c": 14, "d": 22, "p": 8}, {"a": 10, "b": 17, "c": 11, "d": 41, "p": 12})
+LENGTHS = ({"a": 6, "b": 9, "c": 14, "d": 22, "p": 16, "s": 20}, {"a": 10, "b": 17, "c": 11, "d": 41, "p": 28, "s": 12})
 """What letters are, twice: what differs becomes a symbol."""
 
 SAME: tuple[dict[str, str], ...] = (

@@ -84,7 +84,8 @@ def argument(name: str, shape: Sequence[int], sizes: dict[str, int], rng: np.ran
 
 
 def twice(leaves: Sequence[Any], output: Any) -> None:
-    """Differentiate, and differentiate what comes out."""
+    """Differentiate by kernels, then by operators, and differentiate what comes out of these."""
+    torch.autograd.grad(output, leaves, torch.ones_like(output), retain_graph=True, allow_unused=True)
     grads = torch.autograd.grad(output, leaves, torch.ones_like(output), create_graph=True, allow_unused=True)
     again = [grad for grad in grads if grad is not None and grad.requires_grad]
     if again:

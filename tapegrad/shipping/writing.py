@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tapegrad.dispatch.keys import shipped_family
-from tapegrad.dispatch.patterns import reader
+from tapegrad.dispatch.patterns import reader_for
 from tapegrad.dispatch.structures import Family, Structure, outlined_numbers
 from tapegrad.execution.keeping import ShippedEntry, as_bytes
 from tapegrad.execution.shared import SMALL
@@ -31,13 +31,7 @@ def families() -> Iterator[tuple[Any, Family]]:
     """All that calls so far have left."""
     for name in sorted(TABLE):
         for family in TABLE[name].families.values():
-            if (
-                isinstance(family, Family)
-                and family.structures
-                and not (
-                    name == "einsum" and len(family.structures[0]._given[0]) > 2  # lengths decide what comes first
-                )
-            ):
+            if isinstance(family, Family) and family.structures:
                 yield TABLE[name], family
 
 
@@ -61,7 +55,7 @@ def entries() -> dict[bytes, bytes]:
         for index, structure in enumerate(family.structures if named is not None else ()):
             parts = dict(parts_of(index, structure))
             if parts:
-                outline = outlined_numbers(numbers_of(structure), op.uniform)
+                outline = outlined_numbers(numbers_of(structure), op.uniform or op.indifferent)
                 place = found.setdefault(ShippedEntry(str(named), outline).key, {"readers": []})
                 place["readers"].append((index, read_of(op, structure)))
                 place.update(parts)
@@ -90,7 +84,7 @@ def parts_of(index: int, structure: Structure) -> Iterator[tuple[Any, bytes]]:
 
 def read_of(op: Any, structure: Structure) -> Callable:
     """What reads the numbers of small calls."""
-    return reader(structure._pattern, structure.names, structure._order, op.uniform, op.special, small(structure))
+    return reader_for(op, structure._pattern, structure.names, structure._order, small(structure))
 
 
 def numbers_of(structure: Structure) -> list[Any]:

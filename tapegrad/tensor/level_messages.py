@@ -15,6 +15,11 @@ CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
     "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
+LOST_TANGENT = (
+    "A tensor from outside that was written to in a function is read there again, while columns of its Jacobian are "
+    'taken together (strategy="forward-mode"): it has no tangents here. Take strategy="reverse-mode", or write to a '
+    "clone."
+)
 NO_MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
 DYNAMIC = (
     "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please "

@@ -66,10 +66,12 @@ class Level:
     Attributes:
         depth: how many levels there are, with this one.
         alive: whether it isn't over yet.
+        tangents_lost: where the memory of captured tensors may be written to without their tangents, which they lose:
+            the storages that were; see ``refuse_lost``. None where that is refused.
     """
 
     __slots__ = (
-        "size", "randomness", "depth", "alive", "changes", "levels", "modes", "duals", "disabled",
+        "size", "randomness", "depth", "alive", "changes", "levels", "modes", "duals", "disabled", "tangents_lost",
         "__weakref__",
     )  # fmt: skip
 
@@ -77,6 +79,7 @@ class Level:
         self.size, self.randomness = size, randomness
         self.changes = modes if size is not None else {"grad": True, "inference": False, **modes}
         self.alive = False
+        self.tangents_lost: list[Any] | None = None
 
     @property
     def maps(self) -> bool:
@@ -370,6 +373,12 @@ def mapping(tensor: Tensor) -> tuple[Level, ...]:
 def sizes_of(levels: Sequence[Level]) -> tuple[int, ...]:
     """How many examples each of some levels has."""
     return tuple(level.size for level in levels)  # type: ignore[misc]
+
+
+def mapped_over(*specs: Spec) -> int:
+    """How many dimensions, over which ``vmap`` maps, come before those of the results of a call."""
+    depth = max([spec.level for spec in specs], default=0)
+    return sum([level.maps for level in thread.levels[:depth]])
 
 
 def drawn_apart(*parameters: Tensor, target: Tensor | None = None) -> tuple[Level, ...]:

@@ -558,3 +558,13 @@ def test_constant_gradients_have_a_history_further_out(name):
         return account
 
     agree(run)
+
+
+def test_linearize_runs_the_function_as_often():
+    def counted(torch, dtype):
+        calls = []
+        x = torch.ones(2, dtype=dtype)
+        found = attempt(lambda: torch.func.linearize(lambda x: calls.append(len(calls)) or x.sin(), x)[1](x))
+        return calls, found
+
+    agree(lambda torch: [counted(torch, torch.float32), counted(torch, torch.int64)])

@@ -189,6 +189,24 @@ def models_that_do_not_fit(torch):
 
 
 @program
+def written_inside(torch):
+    """What is written to inside ``functionalize``: what was saved survives it, and an input that is returned is new."""
+
+    def written(x):
+        y = x.exp()
+        y.mul_(2)
+        return y
+
+    leaf, x = torch.ones(2, requires_grad=True), torch.ones(2)
+    found = torch.func.functionalize(lambda x: (x.add_(1), x))(x)[1]
+    found.mul_(5)
+    value = torch.func.functionalize(written)(leaf)
+    value.sum().backward()
+    kept = torch.func.functionalize(lambda x: x)(x)
+    return value, leaf.grad, found, x, x._version, found is x, kept is x
+
+
+@program
 def functionalized(torch):
     def written(x, by=1):
         y = x.view(-1)

@@ -594,3 +594,27 @@ def test_names_in_refusals(transform):
         return [told, names["c"], names["i"]]
 
     agree(account)
+
+
+# -- shapes that don't fit ---------------------------------------------------------------------------------------------
+
+UNFITTING = {
+    "add_": lambda x, y: x.add_(y), "copy_": lambda x, y: x.copy_(y),
+    "masked_fill_": lambda x, y: x.masked_fill_(y > 0, 1), "masked_fill": lambda x, y: x.masked_fill(y > 0, 1),
+    "where": lambda x, y: (x * 1).where(y > 0, x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNFITTING)
+def test_what_does_not_fit_is_told_with_the_dimensions_that_are_mapped_over(name):
+    def program(torch):
+        f, map = UNFITTING[name], torch.func.vmap
+        shapes = [((2, 3), (2, 4)), ((2, 1), (2, 4)), ((2, 3), (2, 5, 3)), ((2,), (2, 3))]
+        seen = [attempt(lambda a=a, b=b: map(f)(torch.ones(a), torch.ones(b))) for a, b in shapes]
+        seen += [attempt(lambda a=a, b=b: map(map(f))(torch.ones(7, *a), torch.ones(7, *b))) for a, b in shapes]
+        seen.append(attempt(lambda: map(f, in_dims=(0, None))(torch.ones(2, 3), torch.ones(4))))
+        if name != "add_":
+            seen.append(attempt(lambda: map(f, in_dims=(None, 0))(torch.ones(3), torch.ones(2, 4))))
+        return seen, attempt(lambda: f(torch.ones(3), torch.ones(4)))
+
+    agree(program)

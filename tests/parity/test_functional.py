@@ -4,6 +4,8 @@ import forward_mode  # noqa: F401 - for what it does
 import pytest
 from harness import Programs, agree, attempt
 
+import tapegrad
+
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
@@ -545,3 +547,39 @@ def test_the_standard_basis():
 @pytest.mark.parametrize("program", PROGRAMS, ids=[program.__name__ for program in PROGRAMS])
 def test_programs(program):
     agree(program, rtol=1e-5, atol=1e-6)
+
+
+INTO_CAPTURED = {
+    "added": lambda b, x: b.add_(x), "copied": lambda b, x: b.copy_(x * x),
+    "an element": lambda b, x: b[:1].copy_(x[:1]),
+    "all": lambda b, x: b.__setitem__(..., x.sin()), "a constant": lambda b, x: b.add_(1).mul_(x).add_(x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INTO_CAPTURED)
+def test_columns_of_functions_that_write_to_captured_tensors(name):
+    def program(torch):
+        seen, functional = [], torch.autograd.functional
+        for take in (
+            lambda f, x: functional.jacobian(f, x, strategy="forward-mode", vectorize=True),
+            lambda f, x: functional.hessian(f, x, outer_jacobian_strategy="forward-mode", vectorize=True),
+        ):
+            buffer, x = torch.zeros(3), torch.tensor([1.0, 2.0, 3.0])
+
+            def cubes(x, buffer=buffer):
+                INTO_CAPTURED[name](buffer, x)
+                return (x**3).sum()
+
+            seen += [take(cubes, x), buffer.detach(), buffer.requires_grad, buffer._version]
+        return seen
+
+    agree(program)
+
+
+@pytest.mark.parametrize("read", [lambda b, x: b * x, lambda b, x: b, lambda b, x: x + b.sum(), lambda b, x: x + b[0]])
+def test_what_was_captured_and_written_to_is_not_read_in_forward_mode(read):
+    buffer = tapegrad.zeros(3)
+    with pytest.raises(RuntimeError, match="has no tangents here"):
+        tapegrad.autograd.functional.jacobian(
+            lambda x: read(buffer.add_(x), x), tapegrad.ones(3), strategy="forward-mode", vectorize=True
+        )

@@ -354,3 +354,18 @@ def test_histories_of_products(numbers, include_self):
         return account
 
     agree(run)
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce")
+@pytest.mark.parametrize("include_self", [True, False])
+def test_the_nodes_of_a_product_of_slices(include_self):
+    def tree(node):
+        return node and [node.name(), *[tree(one) for one, _ in node.next_functions]]
+
+    def program(torch):
+        x, source = torch.ones(4, 3, requires_grad=True), torch.full((3, 3), 2.0, requires_grad=True)
+        y = x.index_reduce(0, torch.tensor([0, 2, 0]), source, "prod", include_self=include_self)
+        grads = torch.autograd.grad(y.sum(), (x, source), create_graph=True)
+        return [tree(one.grad_fn) for one in (y, *grads)], y, grads
+
+    agree(program)

@@ -195,3 +195,12 @@ def test_the_target_is_looked_at_before_alpha(dtype):
         ]  # fmt: skip
 
     agree(program)
+
+
+def test_nan_to_num_leaves_integers_that_are_shown_twice_as_they_are():
+    def program(torch):
+        rows = [torch.full((3,), 2, dtype=dtype) for dtype in (torch.int64, torch.int8, torch.bool, torch.float32)]
+        seen = [attempt(lambda row=row: row.expand(2, 3).nan_to_num_(1.0)) for row in rows]
+        return seen, rows, [row._version for row in rows]
+
+    agree(program)

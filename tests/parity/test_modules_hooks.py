@@ -319,3 +319,22 @@ def test_hooks_with_a_module_are_pickled_and_copied_with_it():
         dead()
     with pytest.raises(RuntimeError, match="You are trying to revive the hook of a dead Module!"):
         pickle.loads(pickle.dumps(dead))
+
+
+@pytest.mark.parametrize("how", ["register_full_backward_hook", "register_backward_hook", "register_forward_hook"])
+def test_hooks_of_a_module_that_makes_a_view_in_no_grad(how):
+    def program(torch):
+        class View(torch.nn.Module):
+            def forward(self, x):
+                with torch.no_grad():
+                    return x.view(-1)
+
+        seen, x = [], torch.ones(2, 2, requires_grad=True)
+        net, base = View(), x * 1
+        getattr(net, how)(lambda module, *given: seen.append(len(given)))
+        view = net(base)
+        account = [view._is_view(), view.requires_grad, attempt(lambda: list(view.mul_(2))), list(seen)]
+        base.sum().backward()
+        return account, seen, x.grad, view.grad_fn and view.grad_fn.name()
+
+    agree(program)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from case_tables import cases
-from harness import agree, same, same_error
+from harness import agree, attempt, same, same_error
 from test_reductions import BOOLS, BYTES, EMPTY, INTS, NAN, NANS, POINT, SHAPES, TIES, ZEROS, A, Z, program
 
 pytestmark = pytest.mark.parity
@@ -174,5 +174,15 @@ def test_named_tuples_print():
         x = torch.tensor([[2.0, 1.0], [4.0, 3.0]])
         found = [x.sort(), x.topk(1, 0), x.kthvalue(1), x.mode(), x.median(0), x.nanmedian(0)]
         return [repr(item) for item in found]
+
+    agree(account)
+
+
+def test_the_mode_of_complex_numbers_where_there_is_nothing_to_count():
+    def account(torch):
+        shapes = [((), 0), ((0, 3), 1), ((3, 0), 0), ((0, 3), 0), ((2,), 0)]
+        given = [(torch.ones(shape, dtype=torch.complex64), dim) for shape, dim in shapes]
+        seen = [attempt(lambda x=x, dim=dim: list(x.mode(dim, True))) for x, dim in given]
+        return seen, [attempt(lambda x=x, dim=dim: list(x.requires_grad_().mode(dim))) for x, dim in given]
 
     agree(account)

@@ -22,6 +22,7 @@ def pushed_rows(function: Callable[..., Tensors], inputs: Tensors, tangents: Ten
     with Level(len(tangents[0]), TOGETHER) as rows:
         pairs = [(lift(x, rows), lift(t, rows, batched=True).view_as(x)) for x, t in zip(inputs, tangents, strict=True)]
         with Level(None, TOGETHER, forward_level=0, forward_grad=True) as level:
+            level.tangents_lost = []
             outputs = function(*[make_dual(lift(x, level), lift(t, level)) for x, t in pairs])
             found = [lower(pushed(at(out, level)), level)[0] for out in outputs]
         return tuple(whole(one, rows) for one in found)

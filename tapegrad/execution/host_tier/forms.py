@@ -10,6 +10,10 @@ function that NumPy has, such as a binary search, the function for the host is d
 In a jaxpr it is one equation then, a ``composite``, of which XLA compiles what is inside. It takes arrays by position,
 and settings by name. What ``vmap`` makes of it is what is inside, mapped; what jax differentiates is what is inside, if
 it is declared to be ``smooth``, and nothing if not.
+
+Where lengths are symbols (Note [Structures] in ``dispatch/structures.py``) jax could often not trace what is inside: a
+scan has as many steps as its length says. If it is declared which array comes out (``gives``), nothing inside is traced
+there, for such a jaxpr is never XLA's; and what that would cost is told by figures.
 """
 
 from __future__ import annotations
@@ -22,15 +26,17 @@ import jax
 import numpy as np
 from jax import lax
 from jax.custom_batching import custom_vmap
+from jax.extend.core import Primitive
 
 from tapegrad.execution.host_tier.rules import rule
 
 
 class Form(NamedTuple):
-    """A function for the host, and about how many nanoseconds it takes for each element."""
+    """A function for the host, and about how many nanoseconds it takes for each element, and XLA for what is inside."""
 
     function: Callable[..., np.ndarray]
     nanoseconds: float
+    by_xla: float = 5.0
 
 
 FORMS: dict[str, Form] = {}
@@ -38,9 +44,14 @@ FORMS: dict[str, Form] = {}
 
 
 def on_host(
-    form: Callable[..., np.ndarray], smooth: bool = False, nanoseconds: float = 60.0
+    form: Callable[..., np.ndarray],
+    smooth: bool = False,
+    nanoseconds: float = 60.0,
+    gives: Callable[..., tuple] | None = None,
 ) -> Callable[[Callable], Callable]:
     """Declare what the host calls in place of an array function that gives one array. See Note [Forms].
+
+    ``gives(*arrays, **settings)`` is the shape and the dtype of that one, for arrays of any lengths.
 
     >>> doubled = on_host(lambda x: x + x)(lambda x: 2 * x)
     >>> float(doubled(np.float32(3)))
@@ -53,6 +64,10 @@ def on_host(
         composite = lax.composite(function, name)
 
         def call(*arrays: Any, **settings: Any) -> Any:
+            if gives is not None and any(not isinstance(size, int) for array in arrays for size in array.shape):
+                shape, dtype = gives(*arrays, **settings)
+                return unseen.bind(*arrays, name=name, shape=tuple(shape), dtype=dtype, settings=(*settings.items(),))
+
             @custom_vmap
             def whole(*arrays: Any) -> Any:
                 return composite(*arrays, **settings)
@@ -71,6 +86,35 @@ def on_host(
         return call
 
     return declare
+
+
+def like_last(*arrays: Any, **settings: Any) -> tuple:
+    """What a function gives whose result is as its last argument."""
+    return arrays[-1].shape, arrays[-1].dtype
+
+
+unseen = Primitive("tapegrad_form")
+"""A call of a function of which nothing is traced, as lengths are symbols."""
+
+
+@unseen.def_abstract_eval
+def _unseen(*avals: Any, shape: tuple, dtype: Any, **params: Any) -> Any:
+    return jax.core.ShapedArray(shape, dtype)
+
+
+@rule(unseen.name)
+def unseen_form(writer: Any, equation: Any) -> str:
+    """The same for arrays of any lengths; those among the settings are written as numbers are."""
+    params = equation.params
+    settings = {key: written_setting(writer, value) for key, value in params["settings"]}
+    return writer.call(FORMS[params["name"]].function, equation, **settings)
+
+
+def written_setting(writer: Any, value: Any) -> str:
+    """A setting, with lengths in it, as Python says it."""
+    if isinstance(value, tuple):
+        return f"({''.join(f'{written_setting(writer, one)}, ' for one in value)})"
+    return repr(value) if value is None or isinstance(value, (bool, str, float)) else writer.size(value)
 
 
 @rule("composite")
