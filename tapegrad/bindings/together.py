@@ -3,7 +3,7 @@
 Note [Together]
 An elementwise update of ten thousand small tensors is ten thousand times the cost of a call, ten times over, and nearly
 nothing of it is arithmetic. So their elements are put into one array (``Row``), the update is computed on the array,
-and each tensor gets its part of the result: one write, and one more version, as if it had been computed alone. It pays
+and each tensor gets its part of the result: one write, which counts as many as if it had been computed alone. It pays
 where values are arrays of the host, tensors are small, and nobody watches each call.
 
 The parts of the array are the tensors' values then. The next time nothing has to be put together where they still are,
@@ -44,6 +44,11 @@ def may_join() -> bool:
 
 partitions: WeakKeyDictionary[Any, Sequence[Any]] = WeakKeyDictionary()
 """How the parameters of each optimizer were parted at its last step: it is no state of theirs, and may be forgotten."""
+
+
+def joined_up_to(optimizer: Any) -> int:
+    """Up to how many elements the parameters of an optimizer are updated together, as far as it has been seen."""
+    return LARGEST if any(optimizer is one for one in list(partitions)) else 0
 
 
 def can_join(tensor: Any) -> bool:
@@ -126,22 +131,24 @@ class Row:
         """What the tensors have, behind one another, for reading; the row ``is_whole``, or new."""
         return elements_of(self.tensors) if self._array is None else self._array
 
-    def give(self, elements: np.ndarray) -> None:
-        """Write to each tensor its part of an array that was computed from ``elements()``."""
+    def give(self, elements: np.ndarray, writes: int = 1) -> None:
+        """Write to each tensor its part of an array that was computed from ``elements()``; it counts as some writes."""
         if self._array is not None and self._is_alone():
             for storage, counter in zip(self._storages, self._counters, strict=True):
                 storage.writes += 1
-                counter.version += 1
+                counter.version += writes
             np.copyto(self._array, elements)  # last: an interrupt before it leaves a version too many, and no harm
         else:
-            self._begin(elements.copy())
+            self._begin(elements.copy(), writes)
 
-    def _begin(self, array: np.ndarray) -> None:
+    def _begin(self, array: np.ndarray, writes: int) -> None:
         tensors, parts = self.tensors, list(parts_of(array, self.tensors))
         for tensor, part in zip(tensors, parts, strict=True):
             write(tensor, part)
         self._specs, self._storages = [tensor._spec for tensor in tensors], [storage_of(tensor) for tensor in tensors]
         self._counters = [counter_of(tensor) for tensor in tensors]
+        for counter in self._counters:
+            counter.version += writes - 1
         self._array, self._parts = array, parts
 
     def _is_alone(self) -> bool:

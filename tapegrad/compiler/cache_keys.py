@@ -16,6 +16,7 @@ from typing import Any
 from tapegrad.caches import Cache
 from tapegrad.compiler.arguments import taken_apart
 from tapegrad.compiler.capture import hooks_of
+from tapegrad.compiler.compiled_modules import is_update
 from tapegrad.compiler.reachable import KEPT
 from tapegrad.compiler.trace_rules import PLAIN
 from tapegrad.compiler.written_guard import alike
@@ -39,8 +40,11 @@ def ambient() -> tuple:
     return thread.modes, get_default_dtype(), get_default_device()
 
 
-def training_of(function: Any) -> Any:
-    """Whether a module is in training mode, if it is one."""
+def state_of(function: Any) -> Any:
+    """What comes and goes: whether a module is in training mode; which parameters an optimizer has gradients of."""
+    if is_update(function):
+        groups = function.__self__.param_groups
+        return tuple(getattr(p, "_grad", None) is None for group in groups for p in group["params"])
     return getattr(function, "training", getattr(getattr(function, "__self__", None), "training", None))
 
 
@@ -49,7 +53,7 @@ def cache_key(function: Any, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
     firsts: dict[int, int] = {}
     again = tuple(firsts.setdefault(id(leaf), i) for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor))
     shape = (tree.below[0].num_leaves, *tree.below[1].context) if is_flat(tree) else repr(tree)
-    return tuple(map(key_of, leaves)), again, shape, ambient(), training_of(function)
+    return tuple(map(key_of, leaves)), again, shape, ambient(), state_of(function)
 
 
 def is_flat(tree: TreeSpec) -> bool:

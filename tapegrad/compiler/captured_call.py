@@ -7,12 +7,13 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Any, NamedTuple
 
+from tapegrad.bindings.together import joined_up_to
 from tapegrad.compiler.arguments import classes_in, taken_apart
 from tapegrad.compiler.cache_entry import CacheEntry
 from tapegrad.compiler.cache_keys import Widths, ambient, has_more
 from tapegrad.compiler.capture import Capture, captured, hooks_of
 from tapegrad.compiler.compiled_function import Histories
-from tapegrad.compiler.compiled_modules import CompiledModules
+from tapegrad.compiler.compiled_modules import CompiledModules, is_update
 from tapegrad.compiler.guards import Guards
 from tapegrad.compiler.histories import without_own
 from tapegrad.compiler.kept_numbers import put_numbers
@@ -51,7 +52,8 @@ class Shared(NamedTuple):
         function: the function.
         splits: whether elements may be read.
         programs: their programs.
-        modules: the modules that they enter, compiled by themselves.
+        modules: the modules and optimizers that they enter, compiled by themselves.
+        by_itself: whether the function is one of these.
         widths: which arguments are other numbers in each call.
         lock: held while what is known of calls is changed.
     """
@@ -60,6 +62,7 @@ class Shared(NamedTuple):
     splits: bool
     programs: Programs
     modules: CompiledModules
+    by_itself: bool
     widths: Widths
     lock: RLock
 
@@ -132,6 +135,7 @@ class CapturedCall:
 
     def run(self) -> Any:
         """Make the call, and give what the function returns."""
+        before = self.reached
         try:
             self.result = captured(self.capture, self._call)
             if self.capture.split is not None or self.capture.traced:
@@ -140,8 +144,7 @@ class CapturedCall:
                 self._check_arguments()
                 self._narrow()
                 self._account()
-            modules = [] if self.entry.replay is not None or not self.entry.pays else self.ran.modules
-            self.entry.compiled_modules = self.shared.modules.of(modules)
+            self._compile_modules(before)
             self._put_numbers()
             return self.result
         except BaseException:
@@ -149,6 +152,13 @@ class CapturedCall:
             raise
         finally:
             self.capture.give_back()
+
+    def _compile_modules(self, before: Guards) -> None:
+        """Have the modules and optimizers that were there before compiled, where such calls are not replayed."""
+        entry, methods = self.entry, [one for one in self.ran.methods if before.holds([one.__self__])]
+        methods = [*(one.call.function for one in entry.compiled_modules), *methods]
+        replayed = entry.replay is not None or not entry.pays
+        entry.compiled_modules = self.shared.modules.of([] if replayed else methods)
 
     def _put_numbers(self) -> None:
         """Put numbers where stand-ins are left: the next calls have none where they are kept in unknown places."""
@@ -339,7 +349,7 @@ class CapturedCall:
         unlike = entry.known(new)
         if changed and not reached.unsure:
             changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"
-        if new.histories is not None and not new.executable.pays():
+        if (new.histories is not None or self.shared.by_itself) and not pays(self.shared.function, new.executable):
             self.why_not = why_not = why_not or "calls at once take no longer than its program would"
             entry.pays = False
         entry.reason, entry.unlike = why_not or changed or unlike or "", not self.why_not
@@ -370,6 +380,13 @@ class CapturedCall:
         found, checks = self.capture.found
         if found is not None:
             Findings(None, checks).expect(found)
+
+
+def pays(function: Callable, executable: StepExecutable) -> bool:
+    """Whether the program of a function, a module or an update is likely to be quicker than calls at once."""
+    if is_update(function):
+        return executable.pays_as_update(joined_up_to(function.__self__))  # type: ignore[attr-defined]
+    return executable.pays()
 
 
 def finish(capture: Capture) -> None:

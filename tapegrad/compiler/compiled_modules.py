@@ -1,72 +1,116 @@
-"""CompiledModules: the outermost modules that a call enters, each compiled by itself where the call can't be replayed.
+"""CompiledModules: the outermost modules and optimizers that a call enters, each compiled by itself where it must be.
 
 Note [Compiled modules]
 A step that prints, reads a clock or asks for the loss can't be left out. But most of what it computes is in its models,
 whose calls can: so the modules that it calls, and that no other module has called, are compiled as ``torch.compile``
 does it with a module. While such a step runs at once they have a ``_compiled_call_impl``, which ``Module.__call__``
 calls; it is taken away again in the end. What they return has a history (Note [Histories that leave a call]), whose
-backward pass is a program, too.
+backward pass is a program, too. So it is with optimizers whose ``step`` is called without a closure: what their class
+does in it, hooks apart, is called by way of ``compiled_updates``.
 
-A module whose calls can't be replayed either is asked for those that it calls in turn.
+A module whose calls can't be replayed either is asked for those that it calls in turn. One that was not there before
+the call is left alone: the next call has another. Where the program is not likely to be quicker than calls at once
+(``StepExecutable.pays``, ``pays_as_update``), these are made. An optimizer has a program for each choice of parameters
+that have gradients. What updates gain is shown by ``python -m benchmarks.updates``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from types import MethodType
 from typing import Any, NamedTuple
 
 CALL = "_compiled_call_impl"
 """The attribute by which a module is called, if it has that."""
 
+compiled_updates: dict[int, Any] = {}
+"""By the identity of an optimizer, what is called in place of its ``step`` while a compiled step runs at once."""
+
 MOST = 16
-"""So many modules of one step are compiled by themselves."""
+"""So many modules and optimizers of one step are compiled by themselves."""
+
+
+@dataclass
+class Switches:
+    """What is compiled by itself.
+
+    Attributes:
+        updates: whether optimizers' updates are compiled by themselves.
+    """
+
+    updates: bool = True
+
+
+settings = Switches()
 
 
 class CompiledModule(NamedTuple):
-    """A module, and what calls it: a ``Compiled``."""
+    """A module or an optimizer, and what calls it: a ``Compiled``."""
 
     module: Any
     call: Any
 
+    @property
+    def place(self) -> tuple[MutableMapping, Any]:
+        """Where the call is put to take effect: a mapping, and a key."""
+        return place_of(self.call.function)
+
+
+def place_of(method: MethodType) -> tuple[MutableMapping, Any]:
+    """Where what is called in place of a module's or an optimizer's method is looked for."""
+    owner = method.__self__
+    return (owner.__dict__, CALL) if method.__name__ == "_call_impl" else (compiled_updates, id(owner))
+
+
+def is_update(function: Callable) -> bool:
+    """Whether a function is what an optimizer does in its ``step``, which is compiled by itself now."""
+    compiled = compiled_updates.get(id(getattr(function, "__self__", None)))
+    return compiled is not None and compiled.function == function
+
 
 class CompiledModules:
-    """The modules that the calls of one function enter.
+    """The modules and optimizers that the calls of one function enter.
 
     Args:
-        compile: makes a ``Compiled`` of a function.
+        compile: makes a ``Compiled`` of a method.
 
     Attributes:
         latest: those of the last call that was captured.
     """
 
-    def __init__(self, compile: Callable[[Callable], Any]) -> None:
+    def __init__(self, compile: Callable[[MethodType], Any]) -> None:
         self._compile = compile
         self._known: dict[int, CompiledModule] = {}
         self.latest: Sequence[CompiledModule] = ()
 
-    def of(self, modules: Sequence[Any]) -> Sequence[CompiledModule]:
-        """Those of a call that enters some modules; none, if they are others in each call."""
-        found = []
-        for module in modules:
-            known = self._known.get(id(module))
-            if known is None and module.__dict__.get(CALL) is None and len(self._known) < MOST:
-                known = self._known[id(module)] = CompiledModule(module, self._compile(module._call_impl))
+    def of(self, methods: Sequence[MethodType]) -> Sequence[CompiledModule]:
+        """Those of a call that runs some of their methods; none, if they are others in each call."""
+        found: dict[int, CompiledModule] = {}
+        for method in methods:
+            owner, (places, key) = method.__self__, place_of(method)
+            known = self._known.get(id(owner))
+            if places is compiled_updates and not settings.updates:
+                continue
+            if known is None and places.get(key) is None and len(self._known) < MOST:
+                known = self._known[id(owner)] = CompiledModule(owner, self._compile(method))
             if known is not None:
-                found.append(known)
-        self.latest = tuple(found)
+                found[id(owner)] = known
+        self.latest = tuple(found.values())
         return self.latest
 
 
 @contextmanager
 def compiled(modules: Sequence[CompiledModule]) -> Iterator[None]:
-    """Have some modules compiled, in a block."""
-    mine = [(module.__dict__, call) for module, call in modules if call.pays and module.__dict__.get(CALL) is None]
+    """Have some modules and optimizers compiled, in a block."""
+    places = [(*one.place, one.call) for one in modules if one.call.pays]
+    mine = [(inside, key, call) for inside, key, call in places if inside.get(key) is None]
     try:
-        for inside, call in mine:
-            inside[CALL] = call
+        for inside, key, call in mine:
+            inside[key] = call
         yield
     finally:
-        for inside, call in mine:
-            if inside.get(CALL) is call:
-                del inside[CALL]
+        for inside, key, call in mine:
+            if inside.get(key) is call:
+                del inside[key]

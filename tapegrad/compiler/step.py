@@ -23,7 +23,7 @@ from typing import Any
 from tapegrad.caches import Cache
 from tapegrad.compiler.arguments import Newcomers, new_in, taken_apart
 from tapegrad.compiler.cache_entry import TRIALS, CacheEntry
-from tapegrad.compiler.cache_keys import MOVES, Likeness, Widths, are_ordinary, cache_key
+from tapegrad.compiler.cache_keys import MOVES, Likeness, Widths, are_ordinary, cache_key, state_of
 from tapegrad.compiler.captured_call import CapturedCall, Shared
 from tapegrad.compiler.compiled_modules import CompiledModule, CompiledModules, compiled
 from tapegrad.compiler.programs import Programs
@@ -45,9 +45,12 @@ WATCHED = "source lines are recorded, anomaly mode, a profiler or hooks on saved
 IN_VAIN, MOST_IN_VAIN = 3, 48
 """A call that is captured counts as so many that are replayed; where those are so many more, none is captured."""
 
+GAIN_BY_ITSELF = 0.1
+"""As how many a replayed call counts of what is compiled by itself: it is not much quicker than at once."""
+
 _OWN = frozenset({
     "function", "fullgraph", "calls", "replayed", "aside", "_entries", "_last", "_shared", "_vain",
-    "_rested", "_newcomers",
+    "_rested", "_gain", "_newcomers",
 })  # fmt: skip
 """The attributes of what ``compile`` gives, besides those of the function."""
 
@@ -62,15 +65,17 @@ class Compiled:
         aside: how often besides, where somebody looked on, so that the function ran as it stands.
     """
 
-    def __init__(self, function: Callable, fullgraph: bool) -> None:
+    def __init__(self, function: Callable, fullgraph: bool, by_itself: bool = False) -> None:
         functools.update_wrapper(self, function, updated=())
         self.function, self.fullgraph = function, fullgraph
         self.calls = self.replayed = self.aside = 0
         self._entries = Cache("kinds of compiled calls", ENTRY)
         self._newcomers = Newcomers()
         self._last: CacheEntry | None = None
-        self._vain = self._rested = 0
-        self._shared = Shared(function, not fullgraph, Programs(), CompiledModules(_by_itself), Widths(), RLock())
+        self._vain: float = 0
+        self._rested, self._gain = 0, GAIN_BY_ITSELF if by_itself else 1
+        modules = CompiledModules(_by_itself)
+        self._shared = Shared(function, not fullgraph, Programs(), modules, by_itself, Widths(), RLock())
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: compiled for each instance, which keeps what was compiled for it."""
@@ -114,9 +119,9 @@ class Compiled:
                 replay = None if at_once else last.ready(leaves)
                 if replay is not None:
                     inside["replayed"] += 1
-                    inside["_vain"] = 0
+                    inside["_vain"] = max(0, inside["_vain"] - inside["_gain"])
                     return replay.run(leaves)
-            if at_once:
+            if at_once and (not inside["_shared"].by_itself or last.key[-1] == state_of(inside["function"])):
                 return self._at_once(last.modules_at_once, args, kwargs)
         return self._look_closely(args, kwargs)
 
@@ -137,7 +142,7 @@ class Compiled:
                 obstacle = entry.turn(leaves)
                 if obstacle is None:
                     self.replayed += 1
-                    self._vain = max(0, self._vain - 1)
+                    self._vain = max(0, self._vain - self._gain)
                     return entry.replay.run(leaves)  # type: ignore[union-attr]
                 entry.reason, entry.replay = obstacle, None
                 entry.runs += 1
@@ -216,7 +221,7 @@ class Compiled:
 
 
 def _by_itself(function: Callable) -> Compiled:
-    return Compiled(function, False)
+    return Compiled(function, False, by_itself=True)
 
 
 def compile(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Collection
-from types import CodeType, FrameType
+from types import CodeType, FrameType, MethodType
 from typing import Any
 
 from tapegrad.compiler.allowed import (
@@ -72,13 +72,14 @@ class WhatRan:
         ours: code of modules, optimizers and the like that has run.
         refused: the first thing that was called and is not allowed, with the line; None if there is none.
         reaches: whether something was called that reads attributes which nobody names.
-        modules: those that were called by no other module, but for ``root``, the module whose call it is.
+        methods: what the calls have run of modules and optimizers that were called by no other one, but for ``root``,
+            that whose call it is.
     """
 
     def __init__(self, root: Any = None) -> None:
         self._root = root
         self._base: FrameType | None = None
-        self.modules: list[Any] = []
+        self.methods: list[MethodType] = []
         self.known = True
         self.instructions: dict[CodeType, set[int]] = {}
         self._watched: dict[int, set[int]] = {}
@@ -116,8 +117,8 @@ class WhatRan:
                     self._judge_code(frame, code, owner)
                 elif self._stands and id(code) not in self._judged:
                     self._judge_code(frame, code, owner)
-                if owner == OURS and is_module_call(frame):
-                    self._note_module(frame)
+                if owner == OURS:
+                    self._note_method(frame)
                 return self._importing(frame) if owner == IMPORTED else None
             offsets = self._watched[id(code)]
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
@@ -133,15 +134,18 @@ class WhatRan:
 
         return at_instruction
 
-    def _note_module(self, frame: FrameType) -> None:
-        """Note a module that is called, if it is not called by another one, but for what is compiled itself."""
-        module, outer = frame.f_locals["self"], frame.f_back
+    def _note_method(self, frame: FrameType) -> None:
+        """Note what is called, if it could be compiled by itself, and is not called by another one that could."""
+        method, outer = method_of(frame), frame.f_back
+        if method is None or method.__self__ is self._root:
+            return
         while outer is not None and outer is not self._base:
-            if is_module_call(outer) and outer.f_locals["self"] is not self._root:
+            other = method_of(outer)
+            if other is not None and other.__self__ is not self._root:
                 return
             outer = outer.f_back
-        if module is not self._root and all(module is not one for one in self.modules):
-            self.modules.append(module)
+        if all(method.__self__ is not one.__self__ for one in self.methods):
+            self.methods.append(method)
 
     def starts(self, frame: FrameType, code: CodeType) -> bool:
         """A Python function begins, of which Python tells no more than that; whether its instructions matter."""
@@ -159,8 +163,8 @@ class WhatRan:
             self._judge_code(frame, code, owner)
         elif owner == IMPORTED:
             self._module = frame
-        elif owner == OURS and is_module_call(frame):
-            self._note_module(frame)
+        elif owner == OURS:
+            self._note_method(frame)
         return owner == USERS
 
     def executes(self, code: CodeType, line: int) -> None:
@@ -352,10 +356,24 @@ _FROZEN = frozenset({"<frozen importlib._bootstrap>", "<frozen importlib._bootst
 _ASKING_OTHERS = frozenset({"_find_spec", "_load_unlocked", "module_from_spec", "_init_module_attrs"})
 
 
-def is_module_call(frame: FrameType) -> bool:
-    """Whether a frame is that of a module's call."""
-    named = frame.f_code.co_name in ("__call__", "_call_impl")
-    return named and frame.f_globals.get("__name__") == "tapegrad.nn.modules.module"
+def method_of(frame: FrameType) -> MethodType | None:
+    """The method of a module, or of an optimizer, that a frame is the call of; None, if of nothing like that.
+
+    Of an optimizer it is what the hooks are called around, if there is no closure.
+    """
+    code, module = frame.f_code, frame.f_globals.get("__name__")
+    if code.co_name in ("__call__", "_call_impl") and module == "tapegrad.nn.modules.module":
+        owner = frame.f_locals["self"]
+        return MethodType(type(owner)._call_impl, owner)
+    if code.co_qualname == HOOKED and module == "tapegrad.optim.optimizer":
+        inside = frame.f_locals
+        if not (inside["args"] or inside["kwargs"]):
+            return MethodType(inside["function"], inside["self"])
+    return None
+
+
+HOOKED = "Optimizer.profile_hook_step.<locals>.step"
+"""What the ``step`` of an optimizer is called by."""
 
 
 _MODULE = type(sys)

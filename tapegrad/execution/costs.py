@@ -334,6 +334,11 @@ def _memory(size: float) -> float:
     return (XLA_RESULT + (XLA_UNCACHED if size > CACHED else 0.0)) * size
 
 
+def memory_cost_of(aval: Any) -> float:
+    """The nanoseconds that it takes XLA to write an array of this shape and dtype to new memory."""
+    return _memory(_size(aval, {}))
+
+
 def _times(figures: Figures, count: float) -> Figures:
     return Figures(figures.host * count, figures.xla * count)
 

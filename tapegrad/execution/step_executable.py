@@ -31,7 +31,7 @@ import numpy as np
 
 from tapegrad.caches import EXECUTABLE, weigh
 from tapegrad.execution.calls import Call
-from tapegrad.execution.costs import XLA_ARRAY, XLA_CALL
+from tapegrad.execution.costs import XLA_ARRAY, XLA_CALL, memory_cost_of
 from tapegrad.execution.devices import jitted
 from tapegrad.execution.kernel import call_into
 from tapegrad.execution.loop_carry import extra_outputs, loop_carry
@@ -68,6 +68,12 @@ PATIENCE = 1.5
 
 CALL_AT_ONCE = 4e-6
 """Seconds that a kernel takes at once, besides what it computes: Python, and the tape."""
+
+JOINED = 0.5e-6
+"""The same of a kernel that is called for many small tensors together, for each of them."""
+
+MARGIN = 0.9
+"""An update is compiled by itself if its program is likely to take less than such a part of what it takes at once."""
 
 REPLAY, REPLAY_INPUT = 60e-6, 5e-6
 """Seconds that a replay takes besides what its program computes, and for each input."""
@@ -176,6 +182,25 @@ class StepExecutable(Due):
             if by_xla is not None:
                 replayed += 1e-9 * max(0.0, by_xla - XLA_CALL - XLA_ARRAY * (len(operands) + call.count))
         return replayed < at_once
+
+    def pays_as_update(self, joins: int) -> bool:
+        """The same of an optimizer's update, which at once computes tensors of up to ``joins`` elements together.
+
+        XLA makes one loop for each tensor of it, which writes where the parameters and states are; gradients are copied
+        from the host.
+        """
+        if not in_background():
+            return True
+        copied = (one for i, one in enumerate(self._examples) if i not in self.donated and hasattr(one, "shape"))
+        at_once, replayed = 0.0, REPLAY + REPLAY_INPUT * len(self._examples) + 1e-9 * sum(map(memory_cost_of, copied))
+        for call, *operands in self._code:
+            by_xla, results = call.kernel.cost_by_xla(), [aval for aval in call.avals if aval is not None]
+            joined = all(aval.size <= joins for aval in results)
+            at_once += JOINED if joined else CALL_AT_ONCE + 1e-9 * call.present_cost()
+            if by_xla is not None:
+                calling = XLA_CALL + XLA_ARRAY * (len(operands) + call.count)
+                replayed += 1e-9 * max(0.0, by_xla - calling - sum(map(memory_cost_of, results)))
+        return replayed < MARGIN * at_once
 
     @property
     def waits(self) -> bool:

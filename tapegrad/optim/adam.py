@@ -89,7 +89,8 @@ class Adam(PerParameter):
             decay, -(lr / (1 - beta1**step)), 1 - lr * decay, 1 - beta1, beta2, 1 - beta2,
             (1 - beta2**step) ** 0.5, group["eps"],
         )  # fmt: skip
-        return Update(adam, (bool(group["maximize"]), decays, shrinks), tuple(map(float, amounts)))
+        options, writes = (bool(group["maximize"]), decays, shrinks), (1 + shrinks, 1, 2)
+        return Update(adam, options, tuple(map(float, amounts)), writes)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         step, lr, (beta1, beta2) = counted(state, group), scalar(group["lr"]), group["betas"]

@@ -23,7 +23,7 @@ from tapegrad.execution.host import to_host
 from tapegrad.execution.updates import run_update
 from tapegrad.functions.construction import tensor
 from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, value_of
+from tapegrad.tensor.tensor import Tensor, value_of, version_of
 
 NUMBERS = frozenset(("step", "mu_product", "eta", "mu"))
 """Names of states that are one number."""
@@ -45,11 +45,17 @@ class Given(NamedTuple):
 
 
 class Update(NamedTuple):
-    """An update by one kernel: one of the rules in ``execution/updates.py``, its options and numbers."""
+    """An update by one kernel.
+
+    Attributes:
+        rule, options, numbers: one of the rules in ``execution/updates.py``, and what it takes.
+        writes: as how many writes it counts, to the parameters and to each of the states.
+    """
 
     rule: Callable
     options: tuple[bool, ...]
     numbers: tuple[float, ...]
+    writes: tuple[int, ...]
 
 
 class Joined:
@@ -110,8 +116,9 @@ class Joined:
         arrays = [row.elements() for row in rows]
         results = run_update(update.rule, update.options, [arrays[0], gradient, *arrays[1:]], update.numbers)
         del arrays  # they are looked at no more
-        for row, result in zip(rows, results if type(results) is tuple else [results], strict=True):
-            row.give(result if type(result) is np.ndarray else to_host(result))
+        results = results if type(results) is tuple else [results]
+        for row, result, writes in zip(rows, results, update.writes, strict=True):
+            row.give(result if type(result) is np.ndarray else to_host(result), writes)
         for name, number in self.numbers.items():
             number.give(numbers[name])
 
@@ -124,13 +131,14 @@ class Joined:
         for name, number in self.numbers.items():
             shown[name] = tensor(number.item(), dtype=number.tensors[0].dtype)
         update(p, row_tensor(gradient, like), shown)
-        results = {name: to_host(value_of(item)) for name, item in {"": p, **shown}.items() if name not in NUMBERS}
+        rows = {name: item for name, item in {"": p, **shown}.items() if name not in NUMBERS}
+        results = {name: (to_host(value_of(item)), version_of(item)) for name, item in rows.items()}
         new = {name: parts_made(item, self.row.tensors) for name, item in shown.items() if name not in self}
         for name, number in self.numbers.items():
             number.give(shown[name].item())
-        del p, shown
+        del p, shown, rows
         for name, row in kept.items():
-            row.give(results.pop(name))
+            row.give(*results.pop(name))
         for name, parts in new.items():
             for state, part in zip(self._states, parts, strict=True):
                 state[name] = part

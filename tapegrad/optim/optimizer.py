@@ -16,13 +16,15 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from itertools import chain, repeat
 from operator import attrgetter
+from types import MethodType
 from typing import Any, TypeAlias, TypeVar
 
 from tapegrad.autograd.grad_mode import enable_grad, no_grad
 from tapegrad.autograd.profiler import record_function
 from tapegrad.bindings.attributes import typename
 from tapegrad.bindings.together import elements_of, may_join, partitions
-from tapegrad.execution.dtypes import float32, float64, get_default_dtype
+from tapegrad.compiler.compiled_modules import compiled_updates
+from tapegrad.execution.dtypes import bfloat16, float16, float32, float64, get_default_dtype
 from tapegrad.execution.modes import get_execution
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import zeros_like
@@ -72,6 +74,14 @@ def _registered(hooks: OrderedDict[int, Callable], hook: Callable, prepend: bool
 
 HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
 """The kinds of hooks; an optimizer has those of a kind in ``_optimizer_KIND_hooks``."""
+
+
+def _updated(function: Callable, given: tuple, kwargs: dict[str, Any]) -> Any:
+    """What a ``step`` returns, by what is called in its place, if there is something like that, and no closure."""
+    compiled = compiled_updates.get(id(given[0])) if len(given) == 1 and not kwargs else None
+    if compiled is None or compiled.function != MethodType(function, given[0]):
+        return function(*given, **kwargs)
+    return compiled()
 
 
 class Optimizer:
@@ -172,7 +182,7 @@ class Optimizer:
                                 f"{function} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                             )
                         given, kwargs = changed
-                result = function(*given, **kwargs)
+                result = _updated(function, given, kwargs) if compiled_updates else function(*given, **kwargs)
                 for hook in (*after.values(), *_step_post_hooks.values()):
                     hook(self, given, kwargs)
             return result
@@ -474,7 +484,8 @@ class PerParameter(Optimizer):
         """Update parameters behind one another as if they were one: Note [Together] in ``bindings/together.py``."""
         gradient = elements_of(joined.of(grads))
         numbers = {name: number.item() for name, number in joined.numbers.items()}
-        update = self.fused(tuple(joined.rows), numbers, group)
+        rounds = joined.row.tensors[0].dtype in (float16, bfloat16)  # after each call; numbers are not rounded
+        update = None if rounds else self.fused(tuple(joined.rows), numbers, group)
         if update is None:
             joined.update(gradient, lambda p, grad, state: self._update_one(p, grad, state, group))
         else:

@@ -65,9 +65,9 @@ class SGD(PerParameter):
             return None
         options, amounts = (bool(group["maximize"]), decay != 0), (float(decay), -float(lr))
         if not momentum:
-            return Update(descent, options, amounts)
+            return Update(descent, options, amounts, (1,))
         amounts_of_momentum = float(momentum), float(1 - group["dampening"])
-        return Update(momentum_descent, (*options, bool(group["nesterov"])), (*amounts, *amounts_of_momentum))
+        return Update(momentum_descent, (*options, bool(group["nesterov"])), (*amounts, *amounts_of_momentum), (1, 2))
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         momentum = group["momentum"]

@@ -1,4 +1,8 @@
-"""``python -m tests.compiled --status``: a line for each entry, and the figures."""
+"""``python -m tests.compiled --status``: a line for each entry, and the figures.
+
+Costs are those of a user's process. Without them all is compiled when it is first run, as in the tests: what becomes of
+an entry shows after a few calls then, and also small programs are compiled.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,9 @@ if "--torch" in sys.argv:
     from tests.compiled.on_torch import mean_pytorch
 
     mean_pytorch()
+
+if not {"--cost", "--torch"}.intersection(sys.argv):
+    import conftest  # noqa: F401 - as in the tests
 
 from tests.compiled.running import Compile, calls_of, entries
 

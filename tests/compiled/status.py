@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from statistics import median
 from time import process_time, sleep
 from typing import Any
@@ -22,7 +24,8 @@ class Status:
     """What is known of an entry.
 
     Attributes:
-        kind: "replayed": the last calls ran none of the function's Python; "partly": some of them; or "python".
+        kind: "replayed": the last calls ran none of the function's Python; "partly": some of them; "in parts": they
+            ran it, but all models, backward passes and updates that they enter are replayed; or "python".
         reason: why not, as ``report()`` says.
         fault: how it differs from the plain program, or None.
         plain, compiled: CPU seconds per call after the first ten, where they were measured.
@@ -52,13 +55,31 @@ def reasons(compile: Compile) -> str:
     return "; ".join(line for line in lines if not line.startswith("replayed"))
 
 
-def kind_of(compile: Compile) -> str:
+def is_in_parts(entry: Entry, compile: Compile) -> bool:
+    """Whether all modules that are entered, with their backward passes, and all updates are replayed by themselves."""
+    entered = [one for called in compile.known() for one in called.known_entries() if one.replay is None]
+    parts = [part for one in entered for part in one.compiled_modules]
+    states = {known.state for part in parts for known in part.call.known_entries()}
+    updated = any(isinstance(part.module, torch.optim.Optimizer) for part in parts)
+    return states == {"replayed"} and (updated or ".step(" not in text_of(entry))
+
+
+def text_of(entry: Entry) -> str:
+    """The program as it is written."""
+    tree = ast.parse(source := Path(entry.file).read_text())
+    [function] = (one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == entry.name)
+    return ast.get_source_segment(source, function) or ""
+
+
+def kind_of(entry: Entry, compile: Compile) -> str:
     """Whether the calls in the second half were replayed."""
     pairs = pairwise(compile.counts[len(compile.counts) // 2 :])
     made = [(after[0] - before[0], after[1] - before[1]) for before, after in pairs if after[0] > before[0]]
     if made and all(calls == replayed for calls, replayed in made):
         return "replayed"
-    return "partly" if any(replayed for _, replayed in made) else "python"
+    if any(replayed for _, replayed in made):
+        return "partly"
+    return "in parts" if is_in_parts(entry, compile) else "python"
 
 
 def costs(entry: Entry, scale: int, rounds: int = ROUNDS) -> tuple[float, float]:
@@ -105,14 +126,16 @@ def status(entry: Entry, cost: bool, scale: int = 1) -> Status:
             if scale == 1:
                 raise
             taken = costs(entry, 1)
-    return Status(entry, kind_of(compile), reasons(compile), fault, *taken)
+    return Status(entry, kind_of(entry, compile), reasons(compile), fault, *taken)
 
 
 def summary(found: list[Status]) -> Iterator[str]:
     """The figures."""
-    kinds = {kind: sum(one.kind == kind for one in found) for kind in ("replayed", "partly", "python")}
+    kinds = {kind: sum(one.kind == kind for one in found) for kind in ("replayed", "in parts", "partly", "python")}
     yield f"{len(found)} entries, {sum(one.fault is not None for one in found)} wrong"
     yield ", ".join(f"{kind} {count}" for kind, count in kinds.items())
+    compiled = kinds["replayed"] + kinds["in parts"]
+    yield f"kernels run in compiled programs, whole or those of models, backward passes and updates: {compiled}"
     ratios = sorted(one.ratio for one in found if one.plain)
     if ratios:
         yield f"cost above 1.05 of at once: {sum(ratio > 1.05 for ratio in ratios)} of {len(ratios)}"

@@ -202,6 +202,27 @@ def context_from_outside(compile):
     return lambda n: step(*regression(n)), [net]
 
 
+@program("fine-tuning: a warm-up, groups, clipping, and a line for each call", calls=12)
+def fine_tuning(compile):
+    body, head = nn.Linear(3, 4), nn.Linear(4, 3)
+    groups = [{"params": body.parameters(), "lr": 0.01}, {"params": head.parameters(), "weight_decay": 0.1}]
+    opt = torch.optim.AdamW(groups, lr=0.05)
+    schedule = torch.optim.lr_scheduler.LambdaLR(opt, lambda n: min(1.0, (n + 1) / 4))
+    loss_of = nn.CrossEntropyLoss()
+
+    @compile
+    def step(x, y):
+        loss = loss_of(head(torch.relu(body(x))), y)
+        loss.backward()
+        nn.utils.clip_grad_norm_([*body.parameters(), *head.parameters()], 1.0)
+        opt.step()
+        schedule.step()
+        opt.zero_grad()
+        print(f"{loss.item():.4f} at {schedule.get_last_lr()}")
+
+    return lambda n: step(*classes(n)), [body, head, opt]
+
+
 @program("a scaler that is off")
 def scaler_off(compile):
     net = mlp()

@@ -12,6 +12,7 @@ import pytest
 
 import tapegrad as torch
 from tests.compiled.running import difference, entries
+from tests.compiled.status import is_in_parts
 from tests.rings import is_drawn
 
 REPLAYED = frozenset("""
@@ -25,6 +26,13 @@ reversed_gradient binary_weights checkpointed neural_ode newton langevin model_o
 infers running_numbers
 """.split())  # noqa: SIM905
 """Of which calls must be replayed: what only runs as it stands is right, and shows nothing."""
+
+
+IN_PARTS = frozenset("""
+returns_item clip_and_item fine_tuning updates_at_rates updates_on_schedule updates_with_hooks updates_counted
+updates_wrapped
+""".split())  # noqa: SIM905
+"""Of which the models and the updates must be replayed."""
 
 
 def drawn(kind, share):
@@ -142,3 +150,5 @@ def assert_right(entry):
     assert fault is None, fault
     if entry.name in REPLAYED:
         assert compile.counts[-1][1] > 0, [one.report() for one in compile.known()]
+    if entry.name in IN_PARTS:
+        assert is_in_parts(entry, compile), [one.report() for one in compile.known()]

@@ -41,9 +41,9 @@ def test_a_step_that_reads_its_loss_has_its_model_compiled():
     np.testing.assert_allclose(ours, losses, rtol=1e-5)
     for one, other in zip(state, expected, strict=True):
         torch.testing.assert_close(one, other)
-    first, second = step.report().splitlines()[1:]
+    first, second, third = step.report().splitlines()[1:]
     assert first.startswith("kind 1: Python is run: it is split where elements are read at ")
-    assert second == "  Sequential, by itself: replayed"
+    assert (second, third) == ("  Sequential, by itself: replayed", "  SGD, by itself: replayed")
     assert "_compiled_call_impl" not in net.__dict__
 
 

@@ -427,6 +427,35 @@ def test_many_small_parameters(name):
     ]
 
 
+def small(lib, name, dtype, **options):
+    """Three small parameters after four steps, with their states, and how often all of these were written to."""
+    rng = np.random.default_rng(2)
+    weights = [lib.tensor(rng.standard_normal(4)).to(dtype).requires_grad_() for _ in range(3)]
+    optimizer = getattr(lib.optim, name)(weights, lr=0.1, **options)
+    for _ in range(4):
+        for weight in weights:
+            weight.grad = lib.tensor(rng.standard_normal(4)).to(dtype)
+        optimizer.step()
+    found = [tensor for weight in weights for tensor in (weight, *optimizer.state[weight].values())]
+    return [tensor.detach().double().numpy() for tensor in found], [tensor._version for tensor in found]
+
+
+COUNTED = [("SGD", {}), ("SGD", {"momentum": 0.9, "nesterov": True}), ("Adam", {"amsgrad": True}), ("Adam", {}),
+           ("AdamW", {}), ("RMSprop", {"momentum": 0.9}), ("Adagrad", {}), ("NAdam", {})]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "options"), COUNTED)
+def test_as_many_writes_are_counted(name, options):
+    assert small(tapegrad, name, tapegrad.float32, **options)[1] == small(torch, name, torch.float32, **options)[1]
+
+
+@pytest.mark.parametrize(("name", "options"), [("SGD", {"momentum": 0.9}), ("Adam", {}), ("AdamW", {})])
+def test_halves_are_rounded_after_each_call(name, options):
+    mine, theirs = small(tapegrad, name, tapegrad.bfloat16, **options), small(torch, name, torch.bfloat16, **options)
+    for one, other in zip(mine[0], theirs[0], strict=True):
+        np.testing.assert_allclose(one, other, rtol=2**-7)  # the last digit
+
+
 def between_steps(lib, name, options):
     """Whatever may be done to parameters, gradients and states between steps that update them together."""
     rng = np.random.default_rng(1)
