@@ -15,12 +15,19 @@ from tapegrad.execution.tiering import settings
 pytestmark = pytest.mark.once("calls are compiled in one way")
 
 
-def training(compiled=True, make=torch.optim.Adam, calls=9, width=6, between=lambda number, optimizer, net: None):
-    """The step, after some calls of it, its optimizer and its net."""
+def made(width=6):
+    """A net and a batch: the same each time, if no other thread draws numbers."""
     torch.manual_seed(0)
     net = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1))
+    return net, torch.randn(16, width), torch.randn(16, 1)
+
+
+def training(
+    compiled=True, make=torch.optim.Adam, calls=9, width=6, between=lambda number, optimizer, net: None, given=None
+):
+    """The step, after some calls of it, its optimizer and its net."""
+    net, x, y = given or made(width)
     optimizer = make(net.parameters(), lr=0.01)
-    x, y = torch.randn(16, width), torch.randn(16, 1)
 
     def step():
         optimizer.zero_grad()
@@ -112,7 +119,11 @@ def test_it_can_be_switched_off(monkeypatch):
 
 def test_threads_have_updates_of_their_own():
     found = {}
-    threads = [threading.Thread(target=lambda n=n: found.update({n: training(calls=9 + n)[1]})) for n in range(2)]
+
+    def train(number, given):
+        found[number] = training(calls=9 + number, given=given)[1]
+
+    threads = [threading.Thread(target=train, args=(number, made())) for number in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
