@@ -29,7 +29,7 @@ infers running_numbers
 
 
 IN_PARTS = frozenset("""
-returns_item clip_and_item fine_tuning updates_at_rates updates_on_schedule updates_with_hooks updates_counted
+clip_and_item early_stopping fine_tuning updates_at_rates updates_on_schedule updates_with_hooks updates_counted
 updates_wrapped
 """.split())  # noqa: SIM905
 """Of which the models and the updates must be replayed."""
