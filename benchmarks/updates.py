@@ -21,7 +21,7 @@ import numpy as np
 import optax
 
 import tapegrad
-from tapegrad.compiler.compiled_modules import settings
+from tapegrad.compiler.replay.compiled_modules import settings
 
 COUNT, SIZES = 20, (1_000, 100_000, 1_000_000)
 KINDS = ("SGD", "Adam", "AdamW")

@@ -15,7 +15,7 @@ import pytest
 from compiled_programs import X, clear, compare, descend, leaf, loss_of, model
 
 import tapegrad as torch
-from tapegrad.compiler.guards import Guards
+from tapegrad.compiler.guards.guards import Guards
 
 FACTOR = 1.0
 SETTINGS = types.SimpleNamespace(factor=1.0, deep={"list": [1.0]})

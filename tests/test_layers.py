@@ -90,14 +90,14 @@ ORDERS = {
         "profiler_util",
     ],
     "compiler": [
-        "trace_rules", "places", "code", "appended", "allowed", "what_ran", "watching", "reachable",  # what Python runs
-        "written_guard", "guards", "arguments", "moving", "numbers", "stand_ins", "kept_numbers",
-        "capture", "histories", "results", "sources",
-        "residuals", "joint_graph", "rebuilt_graph", "backward_programs", "compiled_function",
-        "side_effects", "rebinding",  # what a call does
-        "compiled_modules", "leaving", "reading", "programs", "replay",  # how it is done again
-        "tensor_guards", "cache_keys", "cache_entry", "captured_call",
-        "options", "settings", "step", "explanation", "marks",
+        *(f"guards.{name}" for name in """trace_rules places code appended allowed what_ran watching reachable
+        written_guard guards""".split()),  # noqa: SIM905 - what Python runs, and what that depends on
+        *(f"capture.{name}" for name in """arguments moving numbers stand_ins kept_numbers capture histories results
+        sources residuals joint_graph rebuilt_graph backward_programs compiled_function side_effects
+        rebinding""".split()),  # noqa: SIM905 - what a call does
+        "replay.compiled_modules", "replay.leaving", "replay.reading", "replay.programs", "replay.replay",
+        "guards.tensor_guards", "replay.cache_keys", "replay.cache_entry", "capture.captured_call",
+        "guards", "capture", "replay", "options", "settings", "step", "explanation", "marks",
     ],
     "nn": [
         "_reduction", "functional", "grad", "parameter", "init", "utils.rnn",  # of sequences: layers take them

@@ -13,7 +13,7 @@ import pytest
 from instants import at_each_instant
 
 import tapegrad as torch
-from tapegrad.compiler.capture import DataDependentError
+from tapegrad.compiler.capture.capture import DataDependentError
 from tapegrad.execution.values import DeferredValue
 from tapegrad.interop import to_jax
 from tapegrad.tensor.storage import Storage

@@ -1,6 +1,6 @@
 """The whole-step compiler: an imperative step becomes one XLA program."""
 
-from tapegrad.compiler.capture import DataDependentError
+from tapegrad.compiler.capture.capture import DataDependentError
 from tapegrad.compiler.explanation import explain
 from tapegrad.compiler.marks import (
     allow_in_graph,

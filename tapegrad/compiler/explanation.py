@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tapegrad.compiler.arguments import taken_apart
-from tapegrad.compiler.capture import Capture
-from tapegrad.compiler.captured_call import CapturedCall
+from tapegrad.compiler.capture.arguments import taken_apart
+from tapegrad.compiler.capture.capture import Capture
+from tapegrad.compiler.capture.captured_call import CapturedCall
 from tapegrad.compiler.step import Compiled
 from tapegrad.tape.positions import Position, here
 

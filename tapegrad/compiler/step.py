@@ -21,12 +21,12 @@ from threading import RLock
 from typing import Any
 
 from tapegrad.caches import Cache
-from tapegrad.compiler.arguments import Newcomers, new_in, taken_apart
-from tapegrad.compiler.cache_entry import TRIALS, CacheEntry
-from tapegrad.compiler.cache_keys import MOVES, Likeness, Widths, are_ordinary, cache_key, state_of
-from tapegrad.compiler.captured_call import CapturedCall, Shared
-from tapegrad.compiler.compiled_modules import CompiledModule, CompiledModules, compiled
-from tapegrad.compiler.programs import Programs
+from tapegrad.compiler.capture.arguments import Newcomers, new_in, taken_apart
+from tapegrad.compiler.capture.captured_call import CapturedCall, Shared
+from tapegrad.compiler.replay.cache_entry import TRIALS, CacheEntry
+from tapegrad.compiler.replay.cache_keys import MOVES, Likeness, Widths, are_ordinary, cache_key, state_of
+from tapegrad.compiler.replay.compiled_modules import CompiledModule, CompiledModules, compiled
+from tapegrad.compiler.replay.programs import Programs
 from tapegrad.compiler.settings import check_settings
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.host import is_traced

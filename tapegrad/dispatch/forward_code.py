@@ -214,7 +214,7 @@ def begins_to_move(plan: Plan) -> bool:
 
 
 def told(value: Any) -> Any:
-    """What something is that stands for a number: Note [Numbers that move] in ``compiler/moving.py``."""
+    """What something is that stands for a number: Note [Numbers that move] in ``compiler/capture/moving.py``."""
     return value if type(value) is value.__class__ else value.__class__(value)
 
 

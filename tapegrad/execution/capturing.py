@@ -1,10 +1,10 @@
 """Whether what a thread computes is captured, and by whom.
 
 Note [Capturing]
-While a call is captured (Note [Captured calls] in ``compiler/capture.py``) nothing is computed: all belongs to a
-program that is run later, and again. Whoever asks for elements, writes to memory, takes a random key, or makes a tensor
-of something that kernels don't see has to tell. ``capturing.by`` is who wants to know; None mostly, and in all threads
-but the one that calls.
+While a call is captured (Note [Captured calls] in ``compiler/capture/capture.py``) nothing is computed: all belongs to
+a program that is run later, and again. Whoever asks for elements, writes to memory, takes a random key, or makes a
+tensor of something that kernels don't see has to tell. ``capturing.by`` is who wants to know; None mostly, and in all
+threads but the one that calls.
 """
 
 from __future__ import annotations

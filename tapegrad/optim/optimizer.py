@@ -23,7 +23,7 @@ from tapegrad.autograd.grad_mode import enable_grad, no_grad
 from tapegrad.autograd.profiler import record_function
 from tapegrad.bindings.attributes import typename
 from tapegrad.bindings.together import elements_of, may_join, partitions
-from tapegrad.compiler.compiled_modules import compiled_updates
+from tapegrad.compiler.replay.compiled_modules import compiled_updates
 from tapegrad.execution.dtypes import bfloat16, float16, float32, float64, get_default_dtype
 from tapegrad.execution.modes import get_execution
 from tapegrad.functions.construction import tensor

@@ -8,7 +8,7 @@ import pytest
 
 import tapegrad as torch
 from tapegrad import nn
-from tapegrad.compiler import compiled_modules
+from tapegrad.compiler.replay import compiled_modules
 from tapegrad.execution import step_executable
 from tapegrad.execution.tiering import settings
 

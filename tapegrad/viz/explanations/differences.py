@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from tapegrad.autograd.source_lines import set_record_source_lines
-from tapegrad.compiler.cache_keys import MOVES
+from tapegrad.compiler.replay.cache_keys import MOVES
 from tapegrad.compiler.step import Compiled
 from tapegrad.engine import GraphRoot
 from tapegrad.errors import message

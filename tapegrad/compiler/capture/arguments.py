@@ -1,0 +1,173 @@
+"""Arguments and results of calls as trees, of which plain dataclasses are nodes; and which arguments are always new.
+
+Note [New objects]
+What calls have in common in an object that is no tensor is the object itself. Where each call brings another one (a
+batch that is an object, an array of NumPy's), there would be a kind of calls for each, which keeps it alive, and none
+would ever be replayed. So an instance of a dataclass, which has its fields and nothing else, is taken apart as a tuple
+is; and where a third object of a class comes in the place of two others, calls like that are made as they stand, and
+nothing is kept of them. It is not so with modules, optimizers, functions and the like, which are few and stay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from tapegrad.caches import Cache
+from tapegrad.compiler.guards.reachable import inside_of, is_pythons
+from tapegrad.compiler.guards.trace_rules import PLAIN, is_namespace, is_searched, is_standard, is_trusted
+from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.trees import BUILT_IN, LEAF, TreeSpec, flatten, unflatten
+
+MOST = 2
+"""So many objects may come in turn before they are taken for new ones."""
+
+
+def taken_apart(arguments: tuple) -> tuple[list, TreeSpec]:
+    """The leaves of arguments, and how they are put together."""
+    leaves, tree = flatten(arguments)
+    if not any(type(leaf) not in _LEAVES and is_plain_dataclass(leaf) for leaf in leaves):
+        return leaves, tree
+    grown: list[Any] = []
+    return grown, _grow(tree, iter(leaves), grown)
+
+
+def put_together(leaves: Sequence[Any], tree: TreeSpec) -> Any:
+    """The tree of leaves, with new instances of dataclasses."""
+    return _put_together(iter(leaves), tree)
+
+
+def _put_together(leaves: Iterator, tree: TreeSpec) -> Any:
+    if tree.kind is None:
+        return next(leaves)
+    below = [_put_together(leaves, child) for child in tree.below]
+    if tree.kind in BUILT_IN or not _is_dataclass_node(tree):
+        return unflatten(below, tree._replace(below=(LEAF,) * len(below)))
+    made: Any = object.__new__(tree.kind)
+    for name, value in zip(tree.context[1:], below, strict=True):
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _is_dataclass_node(tree: TreeSpec) -> bool:
+    return type(tree.context) is tuple and tree.context[:1] == (id(tree.kind),)
+
+
+def replace_leaves(tree: Any, new: Callable[[Any], Any]) -> Any:
+    """A tree with other leaves, where there are such; the dataclasses in it are changed, and stay."""
+    leaves, spec = flatten(tree)
+    found = [_replaced(leaf, new) for leaf in leaves]
+    same = all(one is other for one, other in zip(found, leaves, strict=True))
+    return tree if same else unflatten(found, spec)
+
+
+def _replaced(leaf: Any, new: Callable[[Any], Any]) -> Any:
+    if type(leaf) in _LEAVES or not is_plain_dataclass(leaf):
+        return new(leaf)
+    for field in dataclasses.fields(leaf):
+        value = object.__getattribute__(leaf, field.name)
+        found = replace_leaves(value, new)
+        if found is not value:
+            object.__setattr__(leaf, field.name, found)
+    return leaf
+
+
+_LEAVES = frozenset((*PLAIN, Tensor, np.ndarray))
+
+
+def _grow(tree: TreeSpec, leaves: Iterator, grown: list) -> TreeSpec:
+    if tree.kind is not None:
+        return tree._replace(below=tuple(_grow(child, leaves, grown) for child in tree.below))
+    leaf = next(leaves)
+    if type(leaf) in _LEAVES or not is_plain_dataclass(leaf):
+        grown.append(leaf)
+        return LEAF
+    names = [field.name for field in dataclasses.fields(leaf)]
+    below, inner = taken_apart(tuple(object.__getattribute__(leaf, name) for name in names))
+    grown += below
+    return TreeSpec(type(leaf), (id(type(leaf)), *names), inner.below)
+
+
+def is_plain_dataclass(thing: Any) -> bool:
+    """Whether an object is an instance of a dataclass of the user's, and has nothing but its fields."""
+    kind = type(thing)
+    if "__dataclass_fields__" not in vars(kind) or not all(map(_is_users, kind.__mro__[:-1])):
+        return False
+    names, inside = {field.name for field in dataclasses.fields(kind)}, inside_of(thing)
+    own = any({"__getattr__", "__getattribute__"} & vars(base).keys() for base in kind.__mro__[:-1])
+    if inside is None:
+        slots = {name for base in kind.__mro__[:-1] for name in vars(base).get("__slots__", ())}
+        return not own and slots == names
+    return not own and inside.keys() == names
+
+
+def _is_users(kind: type) -> bool:
+    module = kind.__module__
+    return is_pythons(kind) and not (is_trusted(module) or is_standard(module) or is_searched(module))
+
+
+def classes_in(tree: TreeSpec) -> Iterator[type]:
+    """The user's classes that were taken apart."""
+    if tree.kind not in (None, *BUILT_IN):
+        yield tree.kind  # type: ignore[misc]
+    for child in tree.below:
+        yield from classes_in(child)
+
+
+def may_come_new(leaf: Any) -> bool:
+    """Whether an argument is of a class of which each call may bring another instance, or a function made anew."""
+    kind = type(leaf)
+    if kind is FunctionType:
+        return leaf.__closure__ is not None
+    if issubclass(kind, (np.ndarray, np.generic)) or is_namespace(kind):
+        return True
+    if kind in PLAIN or issubclass(kind, (Tensor, type)) or any("__call__" in vars(base) for base in kind.__mro__):
+        return False
+    return all(map(_is_users, kind.__mro__[:-1]))
+
+
+class Newcomers:
+    """Which arguments are other objects in each call. See Note [New objects]."""
+
+    def __init__(self) -> None:
+        self._known = Cache("kinds of compiled calls")
+
+    def widened(self, key: tuple, leaves: Sequence[Any]) -> tuple[tuple, list[tuple]]:
+        """The key of a call, without objects that are always new; and keys that are no longer of use."""
+        new = [i for i, leaf in enumerate(leaves) if may_come_new(leaf)]
+        if not new:
+            return key, []
+        alike = tuple((_kind_of(leaves[i]), NEW) if i in new else one for i, one in enumerate(key[0]))
+        wide = alike, *key[1:]
+        known: list[Any] = self._known.get(wide) or self._known.keep(wide, [])
+        if NEW in known:
+            return wide, []
+        if key not in known:
+            known.append(key)
+        if len(known) <= MOST:
+            return key, []
+        dropped = known.copy()
+        known[:] = [NEW]
+        return wide, dropped
+
+
+def _kind_of(leaf: Any) -> Any:
+    """What objects have in common that may be others in each call: their class, or the code of functions."""
+    return leaf.__code__ if type(leaf) is FunctionType else type(leaf)
+
+
+NEW = "another one in each call"
+"""What stands for an object in a key."""
+
+
+def new_in(key: tuple) -> str | None:
+    """Which argument of calls with a key is always new, in words."""
+    for number, one in enumerate(key[0]):
+        if type(one) is tuple and one[1:] == (NEW,):
+            kind = getattr(one[0], "co_qualname", None) or one[0].__qualname__
+            return f"argument {number} is another {kind} in each call; pass tensors, or a dataclass of them"
+    return None

@@ -1,0 +1,292 @@
+"""Numbers: what a call computes from Python numbers, written down to be computed again.
+
+Note [Late reads]
+`return loss.item()`, `meter.sum += loss.item() * n`: a number is read from a tensor, and all that becomes of it is more
+numbers, which are returned or kept. So the program need not be split there: ``item()`` gives a stand-in (Note [Numbers
+that move]) of which the number is known *late*, when the program has been run; what Python computes from it, by
+functions that can't fail (`LATE`), is computed then. Whoever wants to know it before (a condition, text, a kernel) has
+the program split and run as far as it is, as elements do that are read in another way.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from threading import get_ident
+from typing import Any, NamedTuple
+
+from tapegrad.compiler.capture.moving import AS_INTEGER, NUMBERS, Moving, plain
+from tapegrad.compiler.guards.places import Binding, Rebound
+from tapegrad.compiler.guards.written_guard import alike
+from tapegrad.execution.host import whole_array
+from tapegrad.execution.values import DeferredValue, materialized
+from tapegrad.tape.positions import here
+
+MOST_STEPS = 1000
+"""So much Python arithmetic is written down at most."""
+
+LATE = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos, operator.abs})
+"""What is computed of numbers that are not known yet; a divisor must be known, and not be zero."""
+
+
+def number_in(array: Any) -> int | float:
+    """The only element of an array, as a Python number."""
+    return whole_array(array).item()
+
+
+class Numbers:
+    """What a call computes from numbers that move: registers, of which the first are what it finds in their places.
+
+    Attributes:
+        origins: where the first ones come from: a ``Binding``, or the number of an argument; and their types.
+        steps: how each of the others is computed: a function and its operands, a register or a constant each.
+        conditions: registers that must be what they were.
+        written: what is put where: places, each with a register or a constant.
+        read: where a condition comes from that is no comparison: a place in the user's program.
+        made: all stand-ins.
+        reads_late: whether elements may be read late, and ``demand``: what has the program run as far as it is.
+        results: by registers that are elements, the results of the program that they are of.
+        late: the registers that are known when the program has been run, in order.
+    """
+
+    def __init__(self) -> None:
+        self.origins: list[tuple[Any, type]] = []
+        self.steps: list[tuple[Callable, tuple[NumberOperand, ...]]] = []
+        self.conditions: dict[int, Any] = {}
+        self.written: list[tuple[Binding, NumberOperand]] = []
+        self.read: dict[int, Any] = {}
+        self.values: list[Any] = []
+        self.inputs: dict[int, int] = {}
+        self.used: set[int] = set()
+        self._floats: dict[int, tuple[int, float]] = {}
+        self._thread = get_ident()
+        self.open = True
+        self.made: list[Moving] = []
+        self.reads_late = False
+        self.demand: Callable[[], None] = lambda: None
+        self.results: dict[int, int] = {}
+        self.late: list[int] = []
+        self._pending: dict[int, DeferredValue | None] = {}
+
+    # -- while the call is captured
+
+    def begin(self, origin: Any, value: Any) -> Moving:
+        """The stand-in of a number."""
+        self.origins.append((origin, type(value)))
+        self.values.append(value)
+        return self._made(len(self.values) - 1, value)
+
+    def _made(self, register: int, value: Any) -> Moving:
+        self.made.append(Moving(self, register, type(value)))
+        return self.made[-1]
+
+    def value(self, register: int) -> Any:
+        """The number in a register; it is waited for."""
+        if register in self._pending:
+            self._hurry()
+        return self.values[register]
+
+    def compute(self, function: Callable, *operands: Any) -> Any:
+        """What a function gives for numbers of which some move."""
+        if self._pending and self._computes_late(function, operands):
+            return self._compute_late(function, operands)
+        value = function(*map(plain, operands))
+        if not self.open:
+            return value
+        if get_ident() != self._thread or type(value) not in (*NUMBERS, bool) or len(self.steps) >= MOST_STEPS:
+            for one in operands:
+                plain(one, ask=True)
+            return value
+        self.steps.append((function, tuple(map(NumberOperand.of_value, operands))))
+        self.values.append(value)
+        register = len(self.values) - 1
+        if type(value) is bool:
+            self.conditions[register] = value
+            return value
+        return self._made(register, value)
+
+    def ask(self, register: int) -> None:
+        """Somebody wants to know a number: it must be the same the next time."""
+        self.value(register)
+        if self.open and register not in self.conditions:
+            self.conditions[register] = self.values[register]
+            self.read[register] = here()
+
+    def argument(self, moving: Moving) -> float:
+        """A number as kernels get it: an object by which ``input_for`` knows it."""
+        if moving._kind is int:
+            moving = self.compute(_as_float, moving)
+        register = moving._register
+        known = next((number for mine, number in self._floats.values() if mine == register), None)
+        if known is None:
+            known = float(repr(moving._value))  # a new object
+            self._floats[id(known)] = register, known
+        return known
+
+    def input_for(self, number: float) -> int | None:
+        """The register that a kernel's argument is, if it moves."""
+        found = self._floats.get(id(number))
+        if found is None:
+            return None
+        self.used.add(found[0])
+        return found[0]
+
+    def has(self, number: float) -> bool:
+        """Whether a float is a number that moves."""
+        return id(number) in self._floats
+
+    def depends_on(self, registers: Sequence[int]) -> set[int]:
+        """The first registers from which some are computed."""
+        found, waiting, count = set(), list(registers), len(self.origins)
+        while waiting:
+            register = waiting.pop()
+            if register < count:
+                found.add(register)
+            elif register not in found:
+                found.add(register)
+                waiting += [one.of for one in self.steps[register - count][1] if one.moves]
+        return {register for register in found if register < count}
+
+    # -- numbers that are known late
+
+    def read_late(self, value: DeferredValue, kind: type) -> Moving:
+        """The stand-in of the only element of a result. See Note [Late reads]."""
+        moving = self._put_off(number_in, (NumberOperand(False, value.slot),), kind(1), value)
+        self.results[moving._register] = value.slot
+        return moving
+
+    def is_late(self, register: int) -> bool:
+        """Whether a number is not known yet."""
+        return register in self._pending
+
+    def _put_off(self, function: Callable, operands: tuple, like: Any, value: DeferredValue | None) -> Moving:
+        self.steps.append((function, operands))
+        self.values.append(like)
+        register = len(self.values) - 1
+        self._pending[register] = value
+        self.late.append(register)
+        return self._made(register, like)
+
+    def _computes_late(self, function: Callable, operands: tuple) -> bool:
+        """Whether a function can be computed later: it can't fail then, and gives no condition."""
+        late = [type(one) is Moving and self.is_late(one._register) for one in operands]
+        if not any(late) or not self.open or get_ident() != self._thread or len(self.steps) >= MOST_STEPS:
+            return False
+        if function is operator.truediv:
+            return not late[1] and bool(operands[1])  # of a number that moves that is a condition
+        return function in LATE or (function is round and len(operands) == 2)
+
+    def _compute_late(self, function: Callable, operands: tuple) -> Moving:
+        like = function(*[self.values[one._register] if type(one) is Moving else one for one in operands])
+        return self._put_off(function, tuple(map(NumberOperand.of_value, operands)), like, None)
+
+    def _hurry(self) -> None:
+        """Have the numbers now that would be known later."""
+        if self.open and get_ident() == self._thread:
+            self.demand()
+            self.reads_late = False
+        self.settle()
+
+    def settle(self) -> None:
+        """Compute what was put off: the program has been run."""
+        for register, value in list(self._pending.items()):
+            if value is None:
+                function, operands = self.steps[register - len(self.origins)]
+                self.values[register] = function(*[self.values[of] if moves else of for moves, of in operands])
+            else:
+                self.values[register] = number_in(materialized(value))
+        self._pending.clear()
+
+    def rebound(self) -> list[Rebound]:
+        """The places that are accounted for."""
+        places = [origin for origin, _ in self.origins if type(origin) is not int]
+        places += [binding for binding, _ in self.written]
+        return [Rebound(binding, None, None) for binding in places]
+
+    # -- when it is replayed
+
+    def same(self, other: Numbers | None) -> bool:
+        """Whether two calls compute the same from the same, up to what numbers move."""
+        return (
+            other is not None
+            and len(self.origins) == len(other.origins)
+            and all(_same_origin(*pair) for pair in zip(self.origins, other.origins, strict=True))
+            and len(self.steps) == len(other.steps)
+            and all(
+                a[0] is b[0] and len(a[1]) == len(b[1]) and all(map(NumberOperand.same, a[1], b[1]))
+                for a, b in zip(self.steps, other.steps, strict=True)
+            )
+            and self.conditions.keys() == other.conditions.keys()
+            and all(alike(value, other.conditions[register]) for register, value in self.conditions.items())
+            and len(self.written) == len(other.written)
+            and all(
+                a[0].identity == b[0].identity and a[1].same(b[1])
+                for a, b in zip(self.written, other.written, strict=True)
+            )
+        )
+
+    def computed(self, arguments: Sequence[Any]) -> list[Any] | str:
+        """The registers in a call with these arguments; in words, why it takes another course."""
+        values: list[Any] = []
+        late = frozenset(self.late)
+        for origin, kind in self.origins:
+            value = arguments[origin] if type(origin) is int else origin.find()
+            if type(value) is not kind:
+                return f"{_name(origin)} was of type {kind.__name__} and is of type {type(value).__name__}"
+            values.append(value)
+        try:
+            for function, operands in self.steps:
+                if len(values) in late:
+                    values.append(None)
+                    continue
+                values.append(function(*[values[of] if moves else of for moves, of in operands]))
+        except (ArithmeticError, ValueError, TypeError):
+            return "what it computes from numbers raises an error"
+        for register, expected in self.conditions.items():
+            if not alike(values[register], expected):
+                return "a number by which Python chooses its way has changed"
+        return values
+
+    def write(self, values: list[Any], found: dict[int, Any]) -> None:
+        """Put what was computed in its places; ``found``: the results of the program."""
+        for register in self.late:
+            function, operands = self.steps[register - len(self.origins)]
+            if register in self.results:
+                values[register] = number_in(found[self.results[register]])
+            else:
+                values[register] = function(*[values[of] if moves else of for moves, of in operands])
+        for binding, (moves, of) in self.written:
+            binding.bind(values[of] if moves else of)
+
+
+def _as_float(number: int) -> float:
+    if not AS_INTEGER[0] <= number < AS_INTEGER[1]:
+        raise OverflowError("no kernel takes such an integer")
+    return float(number)
+
+
+class NumberOperand(NamedTuple):
+    """A register, or a constant."""
+
+    moves: bool
+    of: Any
+
+    @classmethod
+    def of_value(cls, value: Any) -> NumberOperand:
+        """What a value is that may move."""
+        return cls(True, value._register) if type(value) is Moving else cls(False, value)
+
+    def same(self, other: NumberOperand) -> bool:
+        """Whether it is the same register, or the same constant."""
+        return self.moves == other.moves and (self.of == other.of if self.moves else alike(self.of, other.of))
+
+
+def _name(origin: Any) -> str:
+    return f"argument {origin}" if type(origin) is int else str(origin)
+
+
+def _same_origin(one: tuple[Any, type], other: tuple[Any, type]) -> bool:
+    (a, kind), (b, its) = one, other
+    if kind is not its or type(a) is not type(b):
+        return False
+    return a == b if type(a) is int else a.identity == b.identity

@@ -1,0 +1,202 @@
+"""Sources: where a tensor, or an array, is found again at the next call (an argument, itself, somebody's gradient)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.compiler.capture.capture import Capture, Seen
+from tapegrad.compiler.guards.places import Binding, Rebound
+from tapegrad.compiler.guards.written_guard import alike
+from tapegrad.execution.host import is_kept
+from tapegrad.execution.values import NUMBERS, materialized
+from tapegrad.tensor.tensor import Tensor
+
+
+class Unaccounted(Exception):
+    """Why a captured call can't be replayed."""
+
+
+class TensorSource(NamedTuple):
+    """Which tensor is meant: argument number ``of``, the tensor ``of``, or what is in a place that is rebound at each
+    call (a ``Binding``); or the ``.grad`` of that.
+    """
+
+    of: Any
+    grad: bool = False
+
+    def find(self, arguments: Sequence[Any]) -> Tensor:
+        """The tensor that is meant in a call with these arguments."""
+        of = self.of
+        if type(of) is int:
+            of = arguments[of]
+        elif type(of) is Binding:
+            of = of.find()
+        return of._grad if self.grad else of
+
+    def same(self, other: TensorSource) -> bool:
+        """Whether the same is meant."""
+        if self.grad != other.grad or type(self.of) is not type(other.of):
+            return False
+        if type(self.of) is Binding:
+            return self.of.identity == other.of.identity
+        return self.of == other.of if type(self.of) is int else self.of is other.of
+
+    @property
+    def moves(self) -> bool:
+        """Whether it may be another tensor in another call."""
+        return self.grad or type(self.of) is int or type(self.of) is Binding
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it is the same tensor in each call."""
+        return not self.moves
+
+    @property
+    def rebound(self) -> bool:
+        """Whether it is another tensor in each call, for the call rebinds its place."""
+        return type(self.of) is Binding and not self.grad
+
+    def __str__(self) -> str:
+        what = f"argument {self.of}" if type(self.of) is int else str(self.of)
+        what = f"a tensor of shape {list(self.of.shape)}" if isinstance(self.of, Tensor) else what
+        return f"the gradient of {what}" if self.grad else what
+
+
+class TensorSources:
+    """How the tensors that a call has met are found again.
+
+    Args:
+        capture: the call.
+        arguments: its arguments.
+        reached: the tensors that the function reaches.
+        rebound: the places that the call has rebound.
+
+    Raises:
+        Unaccounted: there are two ways to find one, which may not lead to the same tensor the next time.
+    """
+
+    def __init__(
+        self, capture: Capture, arguments: Sequence[Any], reached: Sequence[Tensor], rebound: Sequence[Rebound]
+    ) -> None:
+        self._found: dict[int, TensorSource] = {id(one.old): TensorSource(one.binding) for one in reversed(rebound)}
+        self._olds = {one.binding.identity: one.old for one in rebound}
+        self._grads: dict[tuple[int, bool], Tensor] = {}
+        known = {id(tensor) for tensor in (*arguments, *reached)}
+        for number, leaf in enumerate(arguments):
+            if isinstance(leaf, Tensor):
+                self._found.setdefault(id(leaf), TensorSource(number))
+        grads: list[tuple[Tensor, TensorSource]] = []
+        for seen in capture.seen.values():
+            source = self._found.get(id(seen.tensor), TensorSource(seen.tensor))
+            if seen.grad is not None and seen.before:
+                grads.append((seen.grad, TensorSource(source.of, True)))
+        for grad, source in grads:
+            if id(grad) in known:
+                raise Unaccounted(f"{source} is reached otherwise, too")
+            self._found.setdefault(id(grad), source)
+            self._grads[id(source.of), type(source.of) is int] = grad
+
+    def of(self, tensor: Tensor) -> TensorSource:
+        """How a tensor is found."""
+        return self._found.get(id(tensor)) or TensorSource(tensor)
+
+    def meant(self, source: TensorSource, arguments: Sequence[Any]) -> Tensor:
+        """The tensor that was meant when the call began; a ``.grad``, or a place, may have another by now."""
+        if source.rebound:
+            return self._olds[source.of.identity]
+        return self._grads[id(source.of), type(source.of) is int] if source.grad else source.find(arguments)
+
+
+class Input(NamedTuple):
+    """Where an input of a program comes from.
+
+    ``kind`` is ``"tensor"`` or ``"storage"`` (the value of a tensor, or that of its memory; ``of`` says which),
+    ``"key"`` (``of`` is a stream of random keys, or numbers, and the how many-th is meant), ``"moving"`` (a
+    register of ``Numbers``), ``"found"`` (what checks have found before), ``"number"`` or ``"constant"``.
+    """
+
+    kind: str
+    of: Any
+
+    @property
+    def grades(self) -> bool:
+        """Whether it is the gradient of a tensor."""
+        return self.kind in ("tensor", "storage") and self.of.grad
+
+    def same(self, other: Input) -> bool:
+        """Whether it is the same source, with the same value if it is a constant or a number."""
+        if self.kind != other.kind:
+            return False
+        if self.kind in ("tensor", "storage"):
+            return self.of.same(other.of)
+        if self.kind in ("moving", "found"):
+            return self.of == other.of
+        if self.kind == "constant":
+            return _equal(self.of, other.of)
+        if self.kind == "key":
+            return self.of[0] is other.of[0] and self.of[1] == other.of[1]
+        return alike(self.of, other.of)
+
+    def __str__(self) -> str:
+        if self.kind == "number":
+            return repr(self.of)
+        words = {"key": "a random key", "constant": "an array with certain elements", "moving": "a number that moves"}
+        return words.get(self.kind) or str(self.of)
+
+
+def _equal(left: Any, right: Any) -> bool:
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    return left is right or (left.nbytes <= 1 << 20 and np.asarray(left).tobytes() == np.asarray(right).tobytes())
+
+
+def inputs_of(capture: Capture, sources: TensorSources) -> list[Input]:
+    """Where the inputs of a captured program come from.
+
+    Raises:
+        Unaccounted: that is not known of one, or could be said in two ways.
+    """
+    owners: dict[int, list[tuple[Input, Seen]]] = {}
+    for seen in capture.seen.values():
+        if seen.before:
+            for one, value in _offers(seen, sources):
+                owners.setdefault(id(materialized(value)), []).append((one, seen))
+    return [
+        Input("moving", capture.moving[position])
+        if position in capture.moving
+        else _input(capture, value, owners.get(id(value), []))
+        for position, value in enumerate(capture.inputs)
+    ]
+
+
+def _offers(seen: Seen, sources: TensorSources) -> list[tuple[Input, Any]]:
+    """The values that a tensor had."""
+    source = sources.of(seen.tensor)
+    if not seen.spec.window:
+        return [(Input("tensor", source), seen.value)]
+    offers = [(Input("storage", source), seen.value)]
+    return [*offers, (Input("tensor", source), seen.own)] if seen.current else offers
+
+
+def _input(capture: Capture, value: Any, owners: list[tuple[Input, Seen]]) -> Input:
+    if isinstance(value, NUMBERS):
+        return Input("number", value)
+    if value is capture.before:
+        return Input("found", len(value))
+    if id(value) in capture.keys:
+        return Input("key", capture.keys[id(value)])
+    constant = id(value) in capture.constants or is_kept(value)
+    if not owners:
+        if constant:
+            return Input("constant", value)
+        raise Unaccounted(
+            f"it reads an array of shape {list(value.shape)} that belongs to no tensor which it is known to use"
+        )
+    (first, seen), *others = owners
+    unclear = constant or any(other.storage is None or other.storage is not seen.storage for _, other in others)
+    if unclear or (others and any(one.of.moves for one, _ in owners)):
+        raise Unaccounted(f"{first} shares its elements with something else, so that it is not clear which is meant")
+    return first

@@ -1,0 +1,251 @@
+"""What may be left out when a call is replayed: an allow-list of what code can call. What is not on it is run.
+
+Note [What is allowed]
+A replayed call does without Python, so all that was called must be known to give the same for the same, and to do
+nothing else. Judged is the object that was called, not its name: functions of C by themselves, or by the object that
+they are methods of; Python functions of libraries by the code that began to run. All other code is searched like the
+user's own (``trace_rules.py``), so that only what it calls counts.
+
+What C calls in turn (``map``, ``sorted(key=...)``) is not seen: there it is enough that it could be reached.
+"""
+
+from __future__ import annotations
+
+import abc
+import builtins
+import collections
+import dataclasses
+import datetime
+import enum
+import fractions
+import operator
+import re
+import string
+import types
+import weakref
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from tapegrad.compiler.guards.trace_rules import is_standard, is_trusted
+
+_BUILTINS = """
+    abs all any ascii bin callable chr delattr dir divmod format getattr hasattr hash hex isinstance issubclass iter len
+    max min next oct ord pow repr round setattr sorted sum vars __build_class__
+""".split()  # noqa: SIM905 - a table is easier to read without the quotes
+FUNCTIONS = frozenset(id(getattr(builtins, name)) for name in _BUILTINS)
+"""Builtins that have no state and ask nobody. (What they call of the user's is seen.)"""
+
+OF_C = frozenset({
+    "math", "cmath", "operator", "_operator", "itertools", "functools", "_functools", "collections", "_collections",
+    "_abc", "abc", "_bisect", "_heapq", "_weakref", "_typing", "_sre", "_string",
+})  # fmt: skip
+"""Modules of C of which all functions and classes are allowed."""
+
+STANDARD = OF_C | {
+    "collections.abc", "_collections_abc", "contextlib", "typing", "types", "enum", "numbers", "copy", "dataclasses",
+    "bisect", "heapq", "string", "weakref", "re", "re._compiler", "re._parser", "sre_compile", "sre_parse", "reprlib",
+    "keyword", "_weakrefset", "copyreg", "fractions", "annotationlib",
+}  # fmt: skip
+"""Modules of the standard library whose Python functions are allowed."""
+
+_IMPORTING = frozenset({"_handle_fromlist", "parent", "_lock_unlock_module", "_find_and_load"})
+"""What code calls of the import system: with the next call all is imported already."""
+
+VALUES: tuple[type, ...] = (
+    str, bytes, bytearray, list, dict, tuple, set, frozenset, int, float, complex, range, slice, memoryview, property,
+    collections.deque, types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()),
+    types.GeneratorType, type(None), BaseException, re.Pattern, re.Match, fractions.Fraction, weakref.ref,
+    type(np.zeros(0).flags), np.generic, np.ndarray, np.dtype, string.Formatter, type(abc.ABCMeta.register), enum.Enum,
+    classmethod, staticmethod, types.SimpleNamespace,
+)  # fmt: skip
+"""Classes whose methods touch nothing but the object and their arguments."""
+
+_NEVER = frozenset({"tofile", "dump", "__subclasses__", "setflags"})
+"""Methods of these that do."""
+
+REACHING = frozenset({"getattr", "hasattr", "setattr", "delattr", "vars", "dir"})
+"""Builtins that take the name of an attribute, or all of them."""
+
+_REACHING_CODE = frozenset({
+    ("copy", "copy"), ("copy", "deepcopy"), ("dataclasses", "asdict"), ("dataclasses", "astuple"),
+    ("dataclasses", "replace"), ("dataclasses", "fields"), ("types", "__getattr__"),
+})  # fmt: skip
+"""Python functions that read all attributes of an object."""
+
+_NUMPY_ROOMS = """
+    _core.fromnumeric _core.numeric _core.shape_base _core.function_base _core.einsumfunc _core.multiarray
+    _core._methods _core._asarray _core.numerictypes _core._internal _core._dtype _core.getlimits _core._type_aliases
+    lib._function_base_impl lib._arraysetops_impl lib._shape_base_impl lib._twodim_base_impl lib._nanfunctions_impl
+    lib._type_check_impl lib._ufunclike_impl lib._index_tricks_impl lib._stride_tricks_impl lib._arraypad_impl
+    lib._histograms_impl lib._polynomial_impl lib._array_utils_impl dtypes linalg._linalg fft._pocketfft fft._helper
+""".split()  # noqa: SIM905 - a table is easier to read without the quotes
+_NUMPY_MODULES = frozenset(f"numpy.{name}" for name in _NUMPY_ROOMS)
+"""Modules of NumPy of which all Python functions are allowed: they compute with arrays."""
+
+
+def _is_numpys(function: Any) -> bool:
+    """Whether a public function of NumPy computes with arrays, and does nothing else."""
+    inner = getattr(function, "_implementation", function)
+    if isinstance(inner, types.FunctionType):
+        return inner.__globals__.get("__name__") in _NUMPY_MODULES
+    written = isinstance(inner, types.BuiltinFunctionType) and inner.__name__ != "fromfile"
+    return written or isinstance(inner, np.ufunc)
+
+
+NUMPY = frozenset(
+    id(one) for space in (np, np.linalg, np.fft) for name, one in vars(space).items()
+    if not name.startswith("_") and _is_numpys(one)
+)  # fmt: skip
+"""The functions of NumPy that are allowed."""
+
+_JAX_ROOMS = """
+    numpy lax nn random scipy image tree_util tree _src.numpy _src.lax _src.nn _src.random _src.scipy _src.image
+    _src.tree_util _src.tree _src.api _src.pjit _src.custom_derivatives _src.core _src.array _src.basearray
+    custom_batching _src.custom_batching
+    _src.prng _src.util _src.traceback_util _src.api_util _src.dtypes _src.ops _src.sharding_impls _src.third_party
+""".split()  # noqa: SIM905 - the same
+_JAX = tuple(f"jax.{name}." for name in _JAX_ROOMS)
+
+_ROOMS = """
+    functions ops dispatch tape engine linalg fft special functional masked signal nn optim amp func distributions
+    interop overrides types _C _ops jit declaring storage torch_version version __future__
+    absent doors caches as_torch.standing distributed.tensor distributed.device_mesh execution.shared execution.kernel
+    execution.calls
+    tensor.dual tensor.exposing tensor.geometry tensor.layout tensor.level_messages tensor.lifted tensor.paths
+    tensor.placing tensor.refusals tensor.shared tensor.spec tensor.storage tensor.tensor tensor.trees
+    execution.dtypes execution.devices execution.promotion execution.values execution.host
+    autograd bindings.arguments bindings.attach bindings.attributes bindings.bounds bindings.casting bindings.checking
+    bindings.declarations bindings.dunders bindings.factory bindings.function_modes bindings.handing bindings.inplace
+    bindings.inplace_fast_path bindings.inplace_memory bindings.inplace_out bindings.inplace_parts bindings.kinds
+    bindings.layouts bindings.memory bindings.matrix_checks bindings.naming bindings.overriding bindings.parser
+    bindings.placement
+    bindings.protocols bindings.registry bindings.return_types bindings.scalars bindings.shortcuts
+    bindings.storage_methods bindings.storages bindings.subclass bindings.symbolic bindings.tangents bindings.together
+    bindings.viewing bindings.windows bindings.asked
+    utils.checkpoint utils._pytree utils._foreach_utils utils.hooks utils.dlpack
+    compiler.step compiler.capture.moving compiler.capture.stand_ins
+""".split()  # noqa: SIM905 - the same
+_OURS = tuple(f"tapegrad.{name}." for name in _ROOMS)
+"""The rooms of tapegrad whose functions have to do with tensors only: no file, no seed, no setting, no clock."""
+
+_OURS_NOT = ("tapegrad.autograd.profil", "tapegrad.autograd.graph_log.", "tapegrad.interop.arrays.")
+
+_CUDA = """
+    current_device is_available device_count synchronize is_bf16_supported empty_cache ipc_collect is_initialized
+"""
+_TELLING = {("tapegrad.bindings.protocols", "__repr__"), ("tapegrad.functions.conversion", "__format__")}
+"""Functions of these rooms that read settings."""
+
+_OURS_TOO = frozenset(
+    ("tapegrad." + module, name)
+    for module, names in {
+        "bindings.cuda": _CUDA,
+        "cuda": _CUDA,
+        "bindings.accelerator": "is_available device_count synchronize",
+        "mps": "is_available is_built",
+        "backends.mps": "is_available is_built",
+        "backends.cuda": "is_built",
+        "backends.cudnn": "is_available version",
+        "compiler.marks": "is_compiling is_dynamo_compiling is_exporting",
+        "distributed": "is_available is_initialized",
+        "interop.arrays": "from_jax_array to_jax_array",
+    }.items()
+    for name in names.split()
+)
+"""Single functions of other rooms."""
+
+WRAPPING = ("tapegrad.bindings.registry", "tapegrad.bindings.shortcuts", "jax._src.traceback_util")
+"""Modules whose functions stand for others, which they call: those are judged."""
+
+
+def code_is_allowed(code: CodeType, module: Any) -> bool:
+    """Whether a Python function of a library may be left out."""
+    module = str(module or "")
+    if module.partition(".")[0] == "numpy":
+        numpys_own = code.co_name.endswith("_dispatcher") or code.co_qualname.startswith("errstate.")
+        return module in _NUMPY_MODULES or numpys_own
+    if is_trusted(module):
+        name = f"{module}."
+        if name.startswith(_OURS) and not name.startswith(_OURS_NOT):
+            sets = code.co_name.startswith("set_") and code.co_name != "set_"
+            return not sets and code.co_name != "from_file" and (module, code.co_qualname) not in _TELLING
+        return name.startswith((*_JAX, "ml_dtypes.", "optax.")) or (module, code.co_qualname) in _OURS_TOO
+    if module.startswith("importlib._bootstrap"):
+        return code.co_name in _IMPORTING
+    return module in STANDARD
+
+
+def code_reaches(code: CodeType, module: Any) -> bool:
+    """Whether a Python function of a library reads attributes that nobody names."""
+    return (str(module), code.co_name) in _REACHING_CODE
+
+
+def function_is_allowed(function: Any) -> bool:
+    """Whether a function of C may be left out; a method: where its object is guarded."""
+    owner, name = getattr(function, "__self__", None), function.__name__
+    if owner is None or isinstance(owner, types.ModuleType):
+        module = function.__module__
+        return id(function) in FUNCTIONS or id(function) in NUMPY or module in OF_C
+    if name in _NEVER:
+        return False
+    if isinstance(owner, type):
+        made = owner is object or issubclass(owner, (*VALUES, type)) or name == "__init_subclass__"
+        return made or is_users_kind(owner)
+    return isinstance(owner, VALUES) or hasattr(object, name) or type(owner).__module__ in ("jaxlib._jax", "_thread")
+
+
+def is_users_kind(kind: type) -> bool:
+    """Whether a class is neither of a library nor of C: what its methods call is seen."""
+    module = kind.__module__
+    return not (is_trusted(module) or is_standard(module))
+
+
+def function_reaches(function: Any) -> bool:
+    """Whether a function of C that was called reads attributes that nobody names."""
+    owner, name = getattr(function, "__self__", None), function.__name__
+    if isinstance(owner, str) and name in ("format", "format_map"):
+        return has_fields(owner)
+    if owner is builtins:
+        return name in REACHING
+    return function.__module__ in ("operator", "_operator") and name not in _OPERATORS
+
+
+_OPERATORS = frozenset(name for name in dir(operator) if name not in ("attrgetter", "methodcaller"))
+
+
+def has_fields(text: str) -> bool:
+    """Whether a format takes attributes or items of what it is given.
+
+    >>> has_fields("{0:.3f} {name}"), has_fields("{0.rate}"), has_fields("{0[1]}")
+    (False, True, True)
+    """
+    try:
+        fields = [(field, spec) for _, field, spec, _ in string.Formatter().parse(text) if field is not None]
+    except ValueError:
+        return False
+    return any("." in field or "[" in field or (spec and has_fields(spec)) for field, spec in fields)
+
+
+_CLASSES = frozenset({*OF_C, *STANDARD, "builtins", "numbers"})
+
+
+def class_is_allowed(kind: type) -> bool:
+    """Whether instances of a library's class may be made unseen: what it does in Python is seen."""
+    module = kind.__module__
+    if module in _CLASSES or issubclass(kind, BaseException):
+        return True
+    if issubclass(kind, (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo)):
+        return True  # asking for the time is a method
+    if module.partition(".")[0] == "numpy":
+        return issubclass(kind, (np.generic, np.dtype, np.ndarray, np.ufunc)) and not issubclass(kind, np.memmap)
+    if is_trusted(module):
+        return True  # written in Python, or jax's
+    made = (vars(base).get(name) for base in kind.__mro__[:-1] for name in ("__init__", "__new__"))
+    return any(isinstance(one, (types.FunctionType, staticmethod)) for one in made) or dataclasses.is_dataclass(kind)
+
+
+def thing_is_allowed(thing: Any) -> bool:
+    """Whether an object of C that can be called, and is no plain function, may be."""
+    return id(thing) in NUMPY or (isinstance(thing, np.ufunc) and thing.__class__ is np.ufunc)

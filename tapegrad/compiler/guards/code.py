@@ -1,0 +1,206 @@
+"""What code refers to: the names in it, read from its instructions; all of them, or those that were executed."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import sys
+import types
+from collections.abc import Collection, Iterator
+from types import CodeType
+from typing import Any, NamedTuple
+
+from tapegrad.caches import tabulated
+from tapegrad.compiler.guards.places import MISSING
+
+_SETTERS = frozenset({"__setattr__", "__delattr__"})
+_OWN = _SETTERS | {"__init__", "__post_init__"}
+"""Who sets attributes by ``object.__setattr__`` that are known: those that others mention, or that a new object has."""
+
+_GLOBAL = frozenset({
+    "LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_NAME", "DELETE_NAME",
+    "LOAD_FROM_DICT_OR_GLOBALS",
+})  # fmt: skip
+_ATTRIBUTES = frozenset({
+    "LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM", "LOAD_SUPER_ATTR", "LOAD_SUPER_METHOD",
+})  # fmt: skip
+_CONTINUING = frozenset({"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR"})
+SILENT = frozenset({"CACHE", "EXTENDED_ARG", "PUSH_NULL", "NOP"})
+"""Instructions that do nothing of interest."""
+
+
+class Use(NamedTuple):
+    """An instruction that refers to something.
+
+    Attributes:
+        offsets: where it is; an argument that takes more than a byte comes before.
+        kind: ``"chain"`` (a global, and names of which each is an attribute of what is before), ``"global"`` (what the
+            chain leads to is used), ``"name"`` (an attribute of whatever there is), ``"module"`` (it is imported),
+            ``"text"``, or ``"pattern"``.
+        what: the names of a chain, the name, or the text.
+    """
+
+    offsets: tuple[int, ...]
+    kind: str
+    what: Any
+
+
+class Mentions(NamedTuple):
+    """What code mentions, and the code that is written inside of it.
+
+    Attributes:
+        chains: globals, and globals with attributes: ``("np", "random")`` for ``np.random``.
+        globals: those of them that are used: what is followed by another attribute is not.
+        names: attributes of anything else.
+        modules: what it imports.
+        texts: strings.
+        patterns: not empty, if it takes objects apart by patterns.
+    """
+
+    chains: frozenset[tuple[str, ...]]
+    globals: frozenset[tuple[str, ...]]
+    names: frozenset[str]
+    modules: frozenset[str]
+    texts: frozenset[str]
+    patterns: frozenset[None]
+
+    @classmethod
+    def joined(cls, parts: Collection[Mentions]) -> Mentions:
+        """What is mentioned by one of several."""
+        columns: list[Any] = [frozenset().union(*(part[i] for part in parts)) for i in range(len(cls._fields))]
+        return cls(*columns)
+
+
+@tabulated(4096)
+def uses_of(code: CodeType) -> tuple[Use, ...]:
+    """What the instructions of code refer to, without the code that is written inside of it."""
+    return tuple(_uses(code))
+
+
+def _uses(code: CodeType) -> Iterator[Use]:
+    chain: tuple[str, ...] = ()
+    before: list[int] = []
+    last: tuple[int, ...] = ()
+    level: Any = 0
+    for one in dis.get_instructions(code):
+        name, what = one.opname, one.argval
+        if name == "EXTENDED_ARG":
+            before.append(one.offset)
+        if name in SILENT:
+            continue
+        offsets, before = (*before, one.offset), []
+        if chain and (one.is_jump_target or name not in _CONTINUING):
+            yield Use(last, "global", chain)
+            chain = ()
+        last = offsets
+        if name in _GLOBAL:
+            chain = (what,)
+            yield Use(offsets, "chain", chain)
+        elif chain:
+            chain = (*chain, what)
+            yield Use(offsets, "chain", chain)
+        elif name in _ATTRIBUTES:
+            yield Use(offsets, "name", what)
+        elif name == "IMPORT_NAME":
+            yield Use(offsets, "module", "." * level + what if isinstance(level, int) else what)
+        elif name in ("MATCH_CLASS", "MATCH_MAPPING"):
+            yield Use(offsets, "pattern", None)
+        elif isinstance(what, str) and name.endswith("CONST"):
+            yield Use(offsets, "text", what)
+        elif isinstance(what, int):
+            level = what
+
+
+@tabulated(4096)
+def offsets_of(code: CodeType) -> dict[int, tuple[int, ...]]:
+    """The offsets of instructions by lines; those of no line belong to each."""
+    found: dict[Any, list[int]] = {}
+    for start, end, line in code.co_lines():
+        found.setdefault(line, []).extend(range(start, end, 2))
+    everywhere = found.pop(None, [])
+    return {line: (*offsets, *everywhere) for line, offsets in found.items()}
+
+
+@tabulated(4096)
+def mentions(code: CodeType) -> Mentions:
+    """What code mentions, whether or not it is executed.
+
+    >>> sorted(mentions((lambda x: len(x.shape)).__code__).names)
+    ['shape']
+    """
+    inner = [mentions(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return Mentions.joined([_gathered(code, uses_of(code)), *inner])
+
+
+def executed(code: CodeType, offsets: Collection[int]) -> Mentions:
+    """What those instructions of code mention that were executed."""
+    return _gathered(code, [one for one in uses_of(code) if not offsets.isdisjoint(one.offsets)])  # type: ignore[attr-defined]
+
+
+def _gathered(code: CodeType, uses: Collection[Use]) -> Mentions:
+    kinds: dict[str, set] = {kind: set() for kind in ("chain", "global", "name", "module", "text", "pattern")}
+    for one in uses:
+        kinds[one.kind].add(one.what)
+    if code.co_name in _OWN:
+        kinds["name"] -= _SETTERS
+        kinds["chain"] -= _OBJECTS
+        kinds["global"] -= _OBJECTS
+    return Mentions(*map(frozenset, kinds.values()))
+
+
+_OBJECTS = {("object", name) for name in _SETTERS} | {("super", name) for name in _SETTERS}
+
+
+class Resolved(NamedTuple):
+    """What a chain of names leads to.
+
+    Attributes:
+        steps: dictionaries (globals or builtins, and those of modules), each with a name, and what it has there.
+        value: what the last of these has; ``MISSING`` if that is nothing.
+        rest: the names that follow, of what is no module.
+    """
+
+    steps: tuple[tuple[dict, str, Any], ...]
+    value: Any
+    rest: tuple[str, ...]
+
+
+def resolved(chain: tuple[str, ...], names: dict) -> Resolved:
+    """Where the names of a chain are found.
+
+    >>> import math
+    >>> resolved(("math", "pi", "real"), {"math": math})[1:]
+    (3.141592653589793, ('real',))
+    """
+    first, *rest = chain
+    value = names.get(first, MISSING)
+    steps = [(names, first, value)]
+    if value is MISSING:
+        value = builtins_of(names).get(first, MISSING)
+        steps.append((builtins_of(names), first, value))
+    while rest and type(value) is types.ModuleType:
+        inside, name = vars(value), rest.pop(0)
+        value = inside.get(name, MISSING)
+        steps.append((inside, name, value))
+    return Resolved(tuple(steps), value, tuple(rest))
+
+
+def builtins_of(names: dict) -> dict:
+    """The builtins of a function with these globals."""
+    found = names.get("__builtins__", builtins)
+    return found if isinstance(found, dict) else vars(found)
+
+
+def absolute(name: str, names: dict) -> str:
+    """The name of a module that is imported by a name which may begin with dots."""
+    level = len(name) - len(name.lstrip("."))
+    if not level:
+        return name
+    package = str(names.get("__package__") or names.get("__name__", "").rpartition(".")[0])
+    return ".".join(filter(None, (package.rsplit(".", level - 1)[0], name[level:])))
+
+
+def imported(name: str, names: dict) -> list[str]:
+    """What ``sys.modules`` must have for an import: the module, and the packages that it is in."""
+    parts = absolute(name, names).split(".")
+    return [one for one in (".".join(parts[: i + 1]) for i in range(len(parts))) if one in sys.modules]

@@ -1,0 +1,704 @@
+"""What a function can reach in Python. See Note [Guards] in ``guards.py``.
+
+Note [What is reachable]
+Before a call the search begins with the function and its arguments, and follows closures, defaults, the globals that
+code names, items of containers, and attributes that are named anywhere in the code that was found; in the end it knows
+every place from which that code could take something that was there before, and what it was. When the call has run,
+what has *not* run is left out (``narrowed``): functions that were not called, names in instructions that were not
+executed (Note [What ran] in ``what_ran.py``). Where it can't know, because an object is of a kind whose state it can't
+see (an iterator, a generator of random numbers, a file), or because there is a function of C that is not allowed
+(Note [What is allowed]), it says so, and the call is not replayed.
+"""
+
+from __future__ import annotations
+
+import abc
+import builtins
+import collections
+import datetime
+import decimal
+import enum
+import fractions
+import functools
+import math
+import re
+import sys
+import threading
+import time
+import types
+import weakref
+from collections.abc import Collection, Iterable, Iterator
+from types import CodeType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad.compiler.guards.allowed import (
+    REACHING,
+    class_is_allowed,
+    code_is_allowed,
+    function_is_allowed,
+    thing_is_allowed,
+)
+from tapegrad.compiler.guards.appended import LISTS, AppendedTo, appended_to
+from tapegrad.compiler.guards.code import Mentions, imported, mentions, resolved
+from tapegrad.compiler.guards.places import (
+    MISSING,
+    Absent,
+    AttributeSlot,
+    Bases,
+    Cell,
+    ClassOf,
+    Code,
+    KindOfReferent,
+    Need,
+    Place,
+    Registered,
+    TupleSlot,
+    can_be_made_anew,
+)
+from tapegrad.compiler.guards.trace_rules import (
+    DYNAMIC,
+    PLAIN,
+    is_machinery,
+    is_namespace,
+    is_searched,
+    is_standard,
+    is_trusted,
+    names_of_machinery,
+)
+from tapegrad.compiler.guards.what_ran import Executed, WhatRan
+from tapegrad.tensor.tensor import Tensor
+
+MOST = 20_000
+"""How many objects are searched."""
+
+LARGEST = 1 << 20
+"""Arrays of NumPy of so many bytes at most are compared."""
+
+
+def home_of(function: types.FunctionType) -> Any:
+    """The module in whose file a function was written; None if that was in no file."""
+    written = not function.__code__.co_filename.startswith("<")
+    return function.__globals__.get("__name__") if written else None  # not ``__module__``, which decorators change
+
+
+def is_a(thing: Any, kinds: Any) -> bool:
+    """``isinstance`` that does not ask the object."""
+    return issubclass(type(thing), kinds)
+
+
+def is_users(thing: Any) -> bool:
+    """Whether something that a library's function holds was written by the user: a function that it decorates."""
+    if is_a(thing, types.MethodType):
+        thing = thing.__func__
+    if is_a(thing, types.FunctionType):
+        module = home_of(thing)
+        wrapped = thing.__dict__.get("__wrapped__")
+        if wrapped is not None and (is_trusted(module) or is_standard(module)):
+            return is_users(wrapped)  # a library's decorator stands between
+    else:
+        module = (thing if is_a(thing, type) else type(thing)).__module__
+    return not (is_trusted(module) or is_standard(module))
+
+
+def is_pythons(cls: type) -> bool:
+    """Whether a class was made by a ``class`` statement: it has no state in C but what it has from others."""
+    inside = vars(cls)
+    made: Any = inside.get("__new__")
+    if is_a(made, types.BuiltinFunctionType) and made.__self__ is cls:
+        return False
+    return not any(type(one) in _OF_C and key not in ("__dict__", "__weakref__") for key, one in inside.items())
+
+
+_OF_C = (types.MethodDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType)
+
+
+def contents_of(array: np.ndarray) -> tuple:
+    """What an array of NumPy's is compared by."""
+    return array.shape, array.strides, array.dtype, array.tobytes()
+
+
+def inside_of(thing: Any) -> Any:
+    """The dictionary in which an object has its attributes, without asking the object; None if there is none."""
+    try:
+        return object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return None
+
+
+def is_plain(thing: Any) -> bool:
+    """Whether a value is compared where it is found."""
+    return type(thing) in PLAIN
+
+
+class Unsure(Exception):
+    """What is reached can't be compared."""
+
+
+class Instances:
+    """Stands for what the instances of a class have from it."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+
+
+_ATOMS = (
+    *PLAIN, np.generic, np.dtype, np.ufunc, re.Pattern, decimal.Decimal, fractions.Fraction, datetime.date,
+    datetime.time, datetime.timedelta, datetime.tzinfo, range, slice, types.EllipsisType, types.NotImplementedType,
+    types.CodeType, types.GenericAlias, types.UnionType, types.MemberDescriptorType, types.GetSetDescriptorType,
+    types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
+    type(threading.Lock()), type(threading.RLock()), type(MISSING), type(np.mean), np.finfo, np.iinfo,
+    type(vars(Place)["container"]),
+)  # fmt: skip
+"""What has no state that could change, or none that matters."""
+
+_CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque)
+_BASES = (*_CONTAINERS, *PLAIN[:-1], BaseException, enum.Enum, types.SimpleNamespace, Tensor)
+_WRAPPERS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (types.MethodType, ("__self__", "__func__")),
+    (functools.partial, ("func", "args", "keywords")),
+    (property, ("fget", "fset", "fdel")),
+    ((staticmethod, classmethod), ("__func__",)),
+    (functools.cached_property, ("func",)),
+)
+"""What only wraps others, and cannot be changed."""
+
+
+_HARMLESS = ("typing", "abc", "_abc", "dataclasses")
+"""Modules of which all objects, apart from those that are known otherwise, have no state."""
+
+_BARE = ("builtins", "typing", "abc", "types", "enum", "dataclasses", "collections")
+"""Modules whose classes call no methods but special ones of those that are derived from them."""
+
+KINDS, _MAKING = frozenset({"type", "__class__"}), frozenset({"__init__", "__new__", "__init_subclass__"})
+
+_TOLD = frozenset({"__getstate__", "__setstate__", "__repr__"})
+"""Methods that are called for what is told of an object, which no step does with machinery."""
+
+
+class Found(NamedTuple):
+    """What was found of one object.
+
+    Attributes:
+        thing: the object; ``name``: what it is called.
+        places: where it keeps others.
+        containers: what of it has a size, or keys, that matter: with a name, and what is in it.
+        unsure: why it can't be known whether it changes, or None.
+        code: the code of a function, which matters if it has run.
+    """
+
+    thing: Any
+    name: str
+    places: list[Place]
+    containers: list[tuple[Any, str, tuple]]
+    unsure: str | None
+    code: CodeType | None
+
+
+class Reached:
+    """Parts of what can be reached.
+
+    Attributes:
+        places: where something was found that could be replaced.
+        containers: those found, each with a name and what is in it: their sizes matter, too.
+        arrays: the arrays of NumPy, which could be written to, with their elements.
+        tensors: the tensors.
+        pinned: the identities of tensors that are where they can't be replaced: in a tuple, for example.
+        kept: all that was found: as long as it is held, identities mean something.
+        unsure: why it can't be known whether something has changed, or None.
+        names: the attributes that count.
+        appended: the lists to which a call has only appended; of them nothing else counts.
+        tuples: by identity, in how many places a tuple was found.
+    """
+
+    def __init__(self) -> None:
+        self.places: list[Place] = []
+        self.containers: list[tuple[Any, str, tuple]] = []
+        self.arrays: list[tuple[np.ndarray, str, tuple]] = []
+        self.tensors: list[Tensor] = []
+        self.pinned: set[int] = set()
+        self.kept: dict[int, Any] = {}
+        self.unsure: str | None = None
+        self.names: set[str] = set()
+        self.appended: list[AppendedTo] = []
+        self.tuples: collections.Counter[int] = collections.Counter()
+
+    def add(self, found: Found, places: Iterable[Place]) -> list[Place]:
+        """Add an object, with some of its places; these are given back."""
+        thing, places = found.thing, list(places)
+        self.kept[id(thing)] = thing
+        self.unsure = self.unsure or found.unsure
+        if is_a(thing, Tensor):
+            self.tensors.append(thing)
+        elif type(thing) is np.ndarray:
+            self.arrays += [(thing, found.name, contents) for _, _, contents in found.containers]
+            return []
+        self.containers += found.containers
+        for place in places:
+            if type(place.value) is tuple:
+                self.tuples[id(place.value)] += 1
+            if place.container is not None:
+                self.places.append(place)
+            elif is_a(place.value, Tensor):
+                self.pinned.add(id(place.value))
+        return places
+
+
+class Reachable:
+    """All that can be reached from some objects. See Note [What is reachable].
+
+    Attributes:
+        found: by identity, what was found of each object.
+        names: the attributes that are named.
+        most: why not all was found, or None.
+        telling: whether there is a function that may tell a stand-in from a number: Note [Numbers that move];
+            ``hides``: whether there may be one that was not found.
+    """
+
+    def __init__(self, roots: list[tuple[Any, str]]) -> None:
+        self.roots = list(roots)
+        self.roots.append((Instances(Tensor), "torch.Tensor"))
+        self.names: set[str] = set()
+        self._asking: set[str] = set()
+        self._of_classes: dict[type, Instances] = {}
+        while True:
+            known = len(self.names), len(self._asking)
+            self._begin()
+            self._follow([Place(None, None, *root) for root in reversed(self.roots)])
+            if (len(self.names), len(self._asking)) == known or self.most:
+                break
+
+    def _begin(self) -> None:
+        self.found: dict[int, Found] = {}
+        self.most: str | None = None
+        self.telling = self.hides = False
+        self._inside: dict[type, Any] = {}  # what classes have: ``__dict__`` of one is another object each time
+        self._containers: list[tuple[Any, str, tuple]] = []
+
+    def _follow(self, waiting: list[Place]) -> None:
+        while waiting:
+            place = waiting.pop()
+            thing = place.value
+            if not place.follow or is_plain(thing) or id(thing) in self.found:
+                continue
+            if len(self.found) >= MOST:
+                self.most, self.hides = f"it reaches more than {MOST} objects", True
+                return
+            waiting += self._find(thing, place).places
+
+    def _find(self, thing: Any, place: Place) -> Found:
+        places: list[Place] = []
+        self._at, name = place, place.name
+        unsure, code = None, None
+        self._containers = []
+        self.telling = self.telling or id(thing) in _TELLING or not tolerates(thing)
+        if id(thing) in _ASKING:
+            self._asking.add(_ASKING[id(thing)])
+        try:
+            if is_a(thing, types.FunctionType):
+                code = _searched(thing)
+            places.extend(self._places(thing, name))
+        except Unsure as error:
+            unsure = str(error)
+            self.hides = self.hides or not is_open(thing)
+        found = self.found[id(thing)] = Found(thing, name, places, self._containers, unsure, code)
+        return found
+
+    # -- what is given
+
+    def all(self) -> Reached:
+        """All of it."""
+        whole = Reached()
+        for found in self.found.values():
+            whole.add(found, found.places)
+        whole.unsure, whole.names = self.most or whole.unsure, self.names
+        return whole
+
+    def narrowed(self, ran: WhatRan) -> Reached:
+        """What of it has to do with what ran."""
+        executed = Executed(ran)
+        part = self._part(executed, ran)
+        if executed.reaches is False and any(_ASKING.get(one) in REACHING for one in part.kept):
+            executed.reaches = True
+            part = self._part(executed, ran)
+        if executed.reaches and not self._dynamic:
+            part.unsure = part.unsure or "it asks for attributes in a way that was not foreseen"
+        return part if executed.reaches else self._without_appended(part, executed, ran)
+
+    def _without_appended(self, part: Reached, executed: Executed, ran: WhatRan) -> Reached:
+        """Leave out the lists to which the call has only appended."""
+        lists = [one for one in part.kept.values() if type(one) in LISTS and getattr(one, "maxlen", None) is None]
+        before = [(one, self.found[id(one)].containers[0][2]) for one in lists]
+        changed = [(one, items) for one, items in before if len(items) != len(one)]
+        if not changed:
+            return part
+        needed = [place for one in part.kept for place in self.found[one].places if executed.needs(place)]
+        appended = appended_to(changed, needed, executed.uses())
+        part = self._part(executed, ran, {id(one.things) for one in appended})
+        part.appended = appended
+        return part
+
+    def _part(self, executed: Executed, ran: WhatRan, without: Collection[int] = ()) -> Reached:
+        part = Reached()
+        part.unsure, part.names = self.most or ran.refused, executed.names
+        waiting = [Place(None, None, *root) for root in reversed(self.roots)]
+        codes: set[CodeType | None] = set()
+        while waiting and not part.unsure:
+            place = waiting.pop()
+            found = self.found.get(id(place.value))
+            if found is None or not place.follow or id(found.thing) in part.kept:
+                continue
+            codes.add(found.code)
+            needed = filter(executed.needs, found.places)
+            waiting += part.add(found, [one for one in needed if id(one.value) not in without] if without else needed)
+        part.unsure = part.unsure or executed.unknown(codes)
+        return part
+
+    # -- what there is
+
+    def _places(self, thing: Any, name: str) -> Iterator[Place]:
+        """The places in an object where it keeps others, as far as they matter."""
+        kind = type(thing)
+        if is_a(thing, Tensor):
+            yield from self._attributes(thing, name)
+        elif kind in (dict, list, tuple, set, frozenset, collections.deque, collections.OrderedDict,
+                      collections.defaultdict, collections.Counter, types.MappingProxyType):  # fmt: skip
+            yield from self._items(thing, name)
+        elif is_a(thing, types.FunctionType):
+            yield from self._of_function(thing, name)
+        elif is_a(thing, types.ModuleType):
+            yield from self._of_module(thing, name)
+        elif is_a(thing, type):
+            yield from self._of_class(thing, name)
+        elif kind is Instances:
+            makes = "type" in self._asking or "__class__" in self.names
+            yield from self._of_class(thing.cls, name, made=makes)
+        elif kind is np.ndarray:
+            self._note_array(thing, name)
+        elif is_a(thing, weakref.ref):
+            yield from self._of_referent(thing, name)
+        elif is_a(thing, (types.BuiltinFunctionType, types.MethodWrapperType)):
+            if is_a(thing, types.BuiltinFunctionType) and not function_is_allowed(thing):
+                raise Unsure(f"it can call {name}, of which nobody knows whether it does the same each time")
+            if not is_a(thing.__self__, types.ModuleType):
+                yield Place(None, None, thing.__self__, name)
+        else:
+            yield from self._of_instance(thing, name)
+
+    def _of_referent(self, reference: weakref.ref, name: str) -> Iterator[Place]:
+        """What a weak reference refers to, without holding it: nobody may keep alive what the user lets go."""
+        referent = reference()
+        kind, inside = type(referent), inside_of(referent)
+        if referent is not None and (type(inside) is not dict or is_a(referent, Tensor) or not is_users(kind)):
+            raise Unsure(f"{name} is a weak reference to a {kind.__qualname__}, which nobody may hold")
+        yield Place(KindOfReferent(reference), None, kind, f"what {name} refers to", None, False)
+        if referent is not None:
+            yield Place(None, None, inside, f"the attributes of what {name} refers to")
+            yield Place(None, None, self._instances(kind), kind.__qualname__)
+
+    def _keep(self, container: Any, name: str) -> None:
+        """Note a container whose size, keys or items matter."""
+        self._containers.append((container, name, tuple(container)))
+
+    # -- containers
+
+    def _items(self, thing: Any, name: str) -> Iterator[Place]:
+        fixed = None if is_a(thing, (tuple, frozenset)) else thing
+        if fixed is not None:
+            self._keep(thing, name)
+        if is_a(thing, (set, frozenset)):
+            yield from (Place(None, None, value, f"an element of {name}") for value in thing)
+        elif is_a(thing, (dict, types.MappingProxyType)):
+            for key, value in list(thing.items()):
+                yield Place(fixed, key, value, f"{name}[{key!r}]" if is_a(key, PLAIN) else f"an item of {name}")
+                yield Place(None, None, key, f"a key of {name}")
+            if is_a(thing, collections.defaultdict):
+                yield Place(None, None, thing.default_factory, name)
+        else:
+            box = self._tuple_slot(thing) if type(thing) is tuple else fixed
+            for index, value in enumerate(thing):
+                yield Place(box, index, value, f"{name}[{index}]")
+
+    def _tuple_slot(self, thing: tuple) -> TupleSlot | None:
+        """The tuple that is being looked at as a container, if it has tensors, and may be replaced where it is."""
+        at = self._at
+        if not (at.value is thing and can_be_made_anew(at.container)):
+            return None
+        return TupleSlot(at.container, at.key, thing) if any(is_a(one, (Tensor, tuple)) for one in thing) else None
+
+    def _note_array(self, array: np.ndarray, name: str) -> None:
+        if array.dtype.hasobject or array.nbytes > LARGEST:
+            raise Unsure(f"{name} is an array of NumPy that is too large to compare at each call; make it a tensor")
+        self._containers.append((array, name, contents_of(array)))
+
+    # -- code
+
+    def _of_function(self, function: types.FunctionType, name: str) -> Iterator[Place]:
+        module = home_of(function)
+        if is_trusted(module):
+            yield from (place for place in self._of_closure(function) if is_users(place.value))
+            return
+        if is_standard(module):
+            yield from (place for place in self._of_closure(function) if is_held(place.value))
+            return
+        code = function.__code__
+        said = mentions(code)
+        if is_machinery(module):
+            yield from self._of_machinery(function, said)
+            return
+        self._mention(said, function.__globals__, ours=is_searched(module))
+        if not is_searched(module):
+            self._keep(function.__dict__, f"the attributes of {name}")
+        yield from self._named(function.__dict__, name)
+        run = Need("run", code, None)
+        yield Place(Code(function), None, code, name, run)
+        yield from (place._replace(need=run) for place in self._of_closure(function))
+        for descriptor in DEFAULTS:
+            there = descriptor.__get__(function)
+            yield Place(AttributeSlot(function), descriptor, there, f"a default of {name}", run)
+        yield from self._of_chains(function, said, known=is_searched(module))
+        for one in said.modules:
+            for found in imported(one, function.__globals__):
+                yield Place(sys.modules, found, sys.modules[found], found, Need("module", code, one))
+
+    def _mention(self, said: Mentions, names: dict, ours: bool) -> None:
+        """Note what attributes code names, and whether it may ask for others."""
+        self.names |= said.names | ({"__match_args__"} if said.patterns else set())
+        for chain in said.chains:
+            self.names.update(resolved(chain, names).rest)
+        words = {word for chain in said.chains for word in chain} | said.names
+        asks = said.patterns or not DYNAMIC.isdisjoint(words) or "format" in words or "format_map" in words
+        self._asking |= {"asks"} if asks else set()
+        if self._dynamic or ours:
+            self.names |= {text for text in said.texts if text.isidentifier()}
+
+    def _of_chains(self, function: types.FunctionType, said: Mentions, known: bool) -> Iterator[Place]:
+        """The globals that code names, and what it names of modules; ``known``: what it calls is allowed."""
+        code = function.__code__
+        for chain in sorted(said.chains):
+            steps, value, rest = resolved(chain, function.__globals__)
+            used = chain in said.globals or bool(rest) or type(value) is not types.ModuleType
+            for inside, key, there in steps:
+                judged = known and (is_a(value, types.BuiltinFunctionType) or value is type)  # ours tells no numbers
+                follow = used and there is value and not judged
+                box = Absent(inside) if there is MISSING else inside
+                yield Place(box, key, there, ".".join(chain), Need("chain", code, chain), follow)
+
+    def _of_machinery(self, function: types.FunctionType, said: Mentions) -> Iterator[Place]:
+        """What a function of machinery names; of its globals, only hooks, what more machinery keeps, and ``math``."""
+        named = said.names | {name for chain in said.chains for name in chain[1:]}
+        self.names |= names_of_machinery(named | said.texts)
+        run = Need("run", function.__code__, None)
+        yield from (place._replace(need=run) for place in self._of_closure(function) if is_users(place.value))
+        for variable in sorted({chain[0] for chain in said.chains} & function.__globals__.keys()):
+            value = function.__globals__[variable]
+            more = is_a(value, types.ModuleType) and is_machinery(value.__name__)
+            if more or value is math or type(value) is collections.OrderedDict:
+                yield Place(function.__globals__, variable, value, variable, run)
+
+    @staticmethod
+    def _of_closure(function: types.FunctionType) -> Iterator[Place]:
+        for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            box = Cell(cell)
+            yield Place(box, None, box[None], variable)
+
+    def _of_module(self, module: types.ModuleType, name: str) -> Iterator[Place]:
+        """What is named of a module that is used as a whole: not only to take something from it."""
+        inside, library = vars(module), is_trusted(module.__name__) or is_standard(module.__name__)
+        ours = is_searched(module.__name__) or is_machinery(module.__name__)
+        if (self._dynamic and not ours) or not (library or ours):
+            self._keep(inside, f"the attributes of {name}")
+        kept = (dict, type) if is_machinery(module.__name__) else object
+        for key, value in list(inside.items()):
+            named = key in self.names and not ((ours or library) and key.startswith("__"))
+            if is_a(value, kept) and (named or key == "__getattr__"):
+                yield Place(inside, key, value, f"{name}.{key}", Need("name", None, key))
+            elif self._dynamic and not (ours or key.startswith("__")):
+                yield Place(inside, key, value, f"{name}.{key}", Need("any", None, key), not library)
+
+    # -- objects
+
+    @property
+    def _dynamic(self) -> bool:
+        return bool(self._asking - {"type"}) or not DYNAMIC.isdisjoint(self.names)
+
+    def _named(self, inside: Any, name: str, every: bool = False) -> Iterator[Place]:
+        for key in list(inside):
+            if every or key in self.names or self._dynamic:
+                yield Place(inside, key, inside[key], f"{name}.{key}", None if every else Need("name", None, key))
+
+    def _attributes(self, thing: Any, name: str) -> Iterator[Place]:
+        """The attributes of an object that are named, its class among them."""
+        inside = inside_of(thing)
+        if is_a(inside, dict):
+            if is_a(thing, Tensor):
+                for key in inside:
+                    if key not in KEPT and key in self.names:
+                        yield Place(inside, key, inside[key], f"{name}.{key}", Need("name", None, key))
+            else:
+                self._keep(inside, f"the attributes of {name}")
+                every = any("_items_are_attributes" in vars(base) for base in type(thing).__mro__)
+                every = every or is_a(thing, enum.Enum)
+                yield from self._named(inside, name, every)
+        cls = type(thing)
+        if cls is not Tensor:
+            yield Place(ClassOf(thing), None, cls, f"the class of {name}", None, False)
+        yield Place(None, None, self._instances(cls), cls.__qualname__)
+
+    def _instances(self, cls: type) -> Instances:
+        return self._of_classes.setdefault(cls, Instances(cls))
+
+    def _of_class(self, cls: type, name: str, made: bool = True) -> Iterator[Place]:
+        """What a class has that is named, or that others may call: all of it, if a library knows it as one of its own.
+
+        ``made``: new instances may be made of it.
+        """
+        known = any(base.__module__ not in _BARE and not is_users(base) for base in cls.__mro__)
+        if is_a(cls, abc.ABCMeta):
+            yield Place(Registered(), None, abc.get_cache_token(), "the registered classes", None, False)
+        if is_users(cls):
+            yield Place(Bases(cls), None, cls.__mro__, f"the bases of {name}", None, False)
+        for base in cls.__mro__:
+            if base is Tensor:
+                yield from self._of_tensors()
+            if is_trusted(base.__module__) or is_standard(base.__module__):
+                if base is cls and not class_is_allowed(cls):
+                    raise Unsure(f"it can use {name}, a class of {cls.__module__}")
+                continue
+            yield from self._of_base(base, name, made, known)
+        if issubclass(cls, enum.Enum):
+            for key in ("_member_map_", "_value2member_map_"):
+                yield Place(None, None, getattr(cls, key, None), f"the members of {name}")
+        if not (is_trusted(type(cls).__module__) or is_standard(type(cls).__module__)):
+            yield Place(None, None, type(cls), f"the class of {name}")
+
+    def _of_base(self, base: type, name: str, made: bool, known: bool) -> Iterator[Place]:
+        inside = self._inside.get(base)
+        if inside is None:
+            inside = self._inside[base] = base.__dict__
+        self._keep(inside, f"the attributes of {name}")
+        for key, value in list(inside.items()):
+            code = is_a(value, (types.FunctionType, staticmethod, classmethod, property))
+            unasked = (key in _MAKING and not made) or (key in _TOLD and is_machinery(base.__module__))
+            named, special = key in self.names, key.startswith("__")
+            if code and unasked and not named:
+                continue
+            if code and (known or special):
+                yield Place(inside, key, value, f"{name}.{key}")
+            elif named or (self._dynamic and not special):
+                yield Place(inside, key, value, f"{name}.{key}", Need("name", None, key))
+
+    def _of_tensors(self) -> Iterator[Place]:
+        """The functions that tensors have, as long as nobody replaces them."""
+        inside = vars(Tensor)
+        for key in sorted(self.names & inside.keys()):
+            yield Place(inside, key, inside[key], f"torch.Tensor.{key}", Need("name", None, key), False)
+
+    def _of_instance(self, thing: Any, name: str) -> Iterator[Place]:
+        for kinds, parts in _WRAPPERS:
+            if is_a(thing, kinds):
+                yield from (Place(None, None, getattr(thing, part, None), name) for part in parts)
+                return
+        kind = type(thing)
+        if is_a(thing, enum.Enum):
+            yield from self._attributes(thing, name)
+            return
+        if is_a(thing, (np.ufunc, type(np.mean))) and not thing_is_allowed(thing):
+            raise Unsure(f"it can call {name}, of which nobody knows whether it does the same each time")
+        if kind in _ATOMS or is_a(thing, (np.generic, np.dtype, datetime.tzinfo)):
+            return
+        module = kind.__module__
+        if is_trusted(module) and not module.startswith("numpy"):
+            yield from self._of_ours(thing, name)
+            if is_a(thing, _CONTAINERS):
+                yield from self._items(thing, name)
+        elif is_namespace(kind):
+            yield from self._attributes(thing, name)
+        elif kind is _CACHED and not is_users(thing.__wrapped__):
+            return
+        elif is_trusted(module) or is_standard(module):
+            if not (kind in _ATOMS or module in _HARMLESS):
+                raise Unsure(f"{name} is of {module}.{kind.__qualname__}, whose state can't be compared")
+        else:
+            yield from self._of_users(thing, name)
+
+    def _of_ours(self, thing: Any, name: str) -> Iterator[Place]:
+        """An object of tapegrad's or jax's: it may keep a function of the user's; distributions keep tensors."""
+        inside = inside_of(thing)
+        if is_a(inside, dict) and type(thing).__module__.startswith("tapegrad.distributions."):
+            self._keep(inside, f"the attributes of {name}")
+            yield from self._named(inside, name, every=True)
+            return
+        for part in ("function", "__wrapped__"):
+            if is_a(inside, dict) and part in inside:
+                yield Place(None, None, inside[part], name)
+
+    def _of_users(self, thing: Any, name: str) -> Iterator[Place]:
+        for base in type(thing).__mro__:
+            library = is_trusted(base.__module__) or is_standard(base.__module__)
+            bare = base in (object, *_BASES) or base.__module__ in ("typing", "abc", "collections")
+            if not bare and (library or not is_pythons(base)):
+                raise Unsure(f"{name} is an instance of {base.__module__}.{base.__qualname__}, "
+                             "whose state can't be compared")  # fmt: skip
+            for descriptor in vars(base).values():
+                if is_a(descriptor, types.MemberDescriptorType) and not library:
+                    box = AttributeSlot(thing)
+                    yield Place(box, descriptor, box[descriptor], f"{name}.{descriptor.__name__}")
+        yield from self._attributes(thing, name)
+        if is_a(thing, _CONTAINERS):
+            yield from self._items(thing, name)
+
+
+def _searched(function: types.FunctionType) -> CodeType | None:
+    """The code of a function that is searched; None if it is a library's."""
+    module = home_of(function)
+    return None if is_trusted(module) or is_standard(module) else function.__code__
+
+
+def is_held(thing: Any) -> bool:
+    """Whether something that a function of the standard library holds is the user's, or may have what is."""
+    return is_users(thing) or type(thing) in (dict, list)
+
+
+_TELLING = {id(one) for one in (type, id, pow, time.sleep)}
+"""What tells a number by its class, or takes none that only claims to be one."""
+
+
+def tolerates(thing: Any) -> bool:
+    """Whether a function or a class, of a library or of C, takes what only claims to be a number for one."""
+    if is_a(thing, types.FunctionType):
+        module = home_of(thing)
+        return not is_standard(module) or code_is_allowed(thing.__code__, module) or _root(module) in TOLERANT
+    if is_a(thing, types.BuiltinFunctionType):
+        return function_is_allowed(thing) or _root(thing.__module__) in TOLERANT or id(thing) == id(print)
+    if is_a(thing, type) and is_standard(thing.__module__):
+        dates = issubclass(thing, (datetime.date, datetime.time, datetime.timedelta))
+        return (class_is_allowed(thing) or _root(thing.__module__) in TOLERANT) and not dates
+    return _root(getattr(thing, "__name__", None)) not in ("jax", "jaxlib") if is_a(thing, types.ModuleType) else True
+
+
+def is_open(thing: Any) -> bool:
+    """Whether it is known what an object can call, although not whether that does the same each time."""
+    kind = thing if is_a(thing, type) else type(thing)
+    return is_a(thing, (types.BuiltinFunctionType, np.ndarray)) or _root(kind.__module__) in TOLERANT
+
+
+def _root(module: Any) -> str:
+    return str(module or "").partition(".")[0]
+
+
+TOLERANT = frozenset({"time", "logging", "sys", "os", "warnings", "random", "contextlib", "io", "_io"})
+"""Modules of the standard library that do with a stand-in what they do with a number."""
+
+_ASKING = {id(getattr(builtins, name)): name for name in (*REACHING, "type")}
+"""Builtins that take names of attributes, or by which instances are made of classes that nobody names."""
+
+_CACHED = type(functools.lru_cache(maxsize=1)(lambda: None))
+DEFAULTS: tuple[Any, ...] = types.FunctionType.__defaults__, types.FunctionType.__kwdefaults__
+"""The slots in which functions have the defaults of their arguments."""
+
+KEPT = frozenset(name for name in vars(Tensor) if name.startswith("_"))
+"""The attributes that are ours of tensors."""

@@ -1,0 +1,128 @@
+"""What tensors are besides their elements: compared before a call is replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from tapegrad.compiler.capture.capture import Seen, current_array, hooks_of
+from tapegrad.compiler.guards.reachable import KEPT
+from tapegrad.compiler.guards.written_guard import WrittenGuard
+from tapegrad.execution.values import materialized
+from tapegrad.tensor.tensor import Tensor
+
+
+def _hook_ids(tensor: Tensor) -> tuple[int, ...]:
+    return tuple(map(id, hooks_of(tensor)))
+
+
+ANY = object()
+"""In place of the spec of a gradient, or of a memory: it makes no difference."""
+
+
+class TensorGuard:
+    """What a tensor was when a call began.
+
+    Args:
+        seen: the tensor.
+        graded: whether its gradient makes a difference; ``stays``: whether its memory does.
+    """
+
+    __slots__ = ("tensor", "spec", "storage", "edge", "offset", "hooks", "grad", "attributes")
+
+    def __init__(self, seen: Seen, graded: bool, stays: bool) -> None:
+        tensor = self.tensor = seen.tensor
+        self.spec, self.edge, self.offset = seen.spec, seen.edge, seen.offset
+        self.storage, self.hooks = tensor._storage if stays else ANY, _hook_ids(tensor)
+        self.attributes = tensor.__dict__.keys() - KEPT
+        self.grad: Any = ANY if not graded else None if seen.grad is None else seen.grad._spec
+
+    def change(self) -> str | None:
+        """What is not what it was, in words."""
+        tensor, grad = self.tensor, self.tensor._grad
+        spec = None if grad is None else grad._spec
+        what = f"a tensor of shape {list(tensor.shape)}"
+        if tensor._spec is not self.spec:
+            return f"{what} was {self.spec} and is {tensor._spec}"
+        if spec is not self.grad and self.grad is not ANY:
+            return f"the gradient of {what} was {self.grad} and is {spec}"
+        if (self.storage is not ANY and tensor._storage is not self.storage) or tensor._edge is not self.edge:
+            return f"{what} lies in another memory, or has another history"
+        if (tensor._offset, tensor._view_bits) != self.offset or _hook_ids(tensor) != self.hooks:
+            return f"{what} shows other elements, or has other hooks"
+        if tensor.__dict__.keys() - KEPT != self.attributes:
+            return f"{what} has other attributes"
+        return None
+
+    @property
+    def simple(self) -> bool:
+        """Whether nothing is set on the tensor but what ``TensorGuards.unchanged`` looks at."""
+        inside = self.tensor.__dict__
+        special = self.spec.window or self.edge is not None or self.hooks or self.attributes
+        graded = "_grad" in inside and "_accumulator" not in inside
+        return not (special or graded or inside.keys() & {"_hooks", "_leaf_hooks"})
+
+
+class TensorGuards:
+    """What some tensors were when a call began.
+
+    Args:
+        seen: the tensors, as they were.
+        graded: whether their gradients make a difference.
+        looked_at: those of which the call has read elements: they must have the same ones.
+        elsewhere: the identities of those that lie in another memory after each call.
+    """
+
+    __slots__ = ("ids", "_guards", "_simple", "_graded", "_others", "_arrays", "_same")
+
+    def __init__(
+        self, seen: Iterable[Seen], looked_at: Iterable[Seen] = (), graded: bool = True,
+        elsewhere: Collection[int] = (),
+    ) -> None:  # fmt: skip
+        self._arrays = [(one.tensor, materialized(one.value)) for one in looked_at]
+        guards = self._guards = [TensorGuard(one, graded, id(one.tensor) not in elsewhere) for one in seen]
+        self.ids = frozenset(id(guard.tensor) for guard in guards)
+        self._others = [guard for guard in guards if not guard.simple]
+        self._simple: list[tuple] = []
+        self._graded: list[tuple] = []
+        self._same: Callable[[], bool] | None = None
+        for tensor, guard in ((guard.tensor, guard) for guard in guards if guard.simple):
+            inside = tensor.__dict__
+            if "_accumulator" in inside:  # it is, or was, a leaf of a graph
+                inside.setdefault("_grad", None)
+                self._graded.append((inside, guard.grad))
+            self._simple.append((tensor, guard.spec, guard.storage, inside, len(inside)))
+
+    def unchanged(self) -> bool:
+        """Whether nothing has changed; quicker than to find out what."""
+        if self._same is None:
+            self._same = self._written()
+        if not self._same():
+            return self.changed() is None
+        return all(guard.change() is None for guard in self._others) and not self.rewritten()
+
+    def _written(self) -> Callable[[], bool]:
+        written = WrittenGuard()
+        expect, name, terms = written.expect, written.name, written.terms
+        for tensor, spec, storage, inside, size in self._simple:  # attributes are added, but never taken away
+            expect(f"{name(tensor)}._spec", spec)
+            if storage is not ANY:
+                expect(f"{name(tensor)}._storage", storage)
+            expect(f"{name(tensor)}._edge", None)
+            written.expect_size(inside, size)
+        for inside, spec in self._graded:
+            grad, node = f"{name(inside)}['_grad']", f"(node := {name(inside)}['_accumulator']())"
+            if spec is not ANY:
+                expect(grad if spec is None else f"{grad} is not None and {grad}._spec", spec)
+            terms.append(f"({node} is None or node.hook_slots is None)")
+        return written.function()
+
+    def rewritten(self) -> bool:
+        """Whether elements that were read are others."""
+        return any(current_array(tensor) is not array for tensor, array in self._arrays)
+
+    def changed(self) -> str | None:
+        """What has changed, in words; None if nothing has."""
+        if self.rewritten():
+            return "a tensor of which it reads elements has been written to"
+        return next((change for change in (guard.change() for guard in self._guards) if change is not None), None)

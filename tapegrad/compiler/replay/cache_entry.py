@@ -1,0 +1,167 @@
+"""Cache entries: what is known of calls with one key, and whether the next one can be replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tapegrad.compiler.guards.guards import Guards
+from tapegrad.compiler.guards.tensor_guards import TensorGuards
+from tapegrad.compiler.replay.cache_keys import Likeness
+from tapegrad.compiler.replay.compiled_modules import CompiledModule
+from tapegrad.compiler.replay.replay import RecordedCall, Replay
+
+PATIENCE, PATIENCE_IF_UNLIKE = 2, 6
+"""So many calls of one entry in a row that can't be replayed are captured, and so many where that may be so because the
+first calls are unlike the others. Those that follow are made at once, but for ``TRIALS``."""
+
+TRIALS = 3, {2**7, 2**12, 2**17, 2**22}
+"""So many calls in a row are captured anew after these numbers of calls: they cost ten times what others do."""
+
+
+MOST_COURSES = 8
+"""So many courses of one entry are remembered."""
+
+
+class Course(NamedTuple):
+    """What is known of calls that take one way through Python: see ``CacheEntry``."""
+
+    last: RecordedCall | None
+    guards: Guards | None
+    tensor_guards: TensorGuards | None
+    replay: Replay | None
+
+
+class CacheEntry:
+    """Calls with arguments that are alike, under the same modes.
+
+    Attributes:
+        likeness: what such a call looks like, if that can be seen quickly; ``key`` is that of the first one.
+        last: the last call that could be accounted for, and what Python reached after it (``guards``).
+        tensor_guards: what the tensors of that call were before it.
+        replay: how the next call is made without Python; None if that is not possible.
+        reason: why it is not.
+        moving, rigid: places in which it finds another number in each call; and those whose numbers Python must know.
+        read: where it reads one of these.
+        courses: what is known of calls that went another way by the numbers, as ``last`` to ``replay``.
+        runs: how many calls in a row Python was run for.
+        accounted: whether the last call could be accounted for.
+        unlike: whether all that has prevented the last call from being replayed may have been of the first calls.
+        pays: whether a program is likely to be quicker than calls at once.
+        compiled_modules: what is compiled by itself where calls can't be replayed.
+        keeps: whether anything is kept of such calls: not if each brings another object.
+        steady: whether tensors that it reaches have kept the elements that it has read.
+    """
+
+    def __init__(self, likeness: Likeness | None, key: tuple) -> None:
+        self.likeness, self.key = likeness, key
+        self.last: RecordedCall | None = None
+        self.guards: Guards | None = None
+        self.tensor_guards: TensorGuards | None = None
+        self.replay: Replay | None = None
+        self.reason = "it is the first call of its kind"
+        self.runs = 0
+        self.accounted = self.steady = self.keeps = True
+        self.unlike, self.pays = False, True
+        self.compiled_modules: Sequence[CompiledModule] = ()
+        self.moving: set[tuple] = set()
+        self.rigid: set[tuple] = set()
+        self.read = ""
+        self.arguments: list[int] = []
+        self.courses: list[Course] = []
+
+    def obstacle(self, leaves: list) -> str | None:
+        """Why the next call can't be replayed; None if it can."""
+        if self.replay is None:
+            return self.reason
+        assert self.guards is not None and self.tensor_guards is not None
+        if any(id(leaf) in self.tensor_guards.ids for leaf in leaves):
+            return "one of its arguments is a tensor that it reaches otherwise, too"
+        return self.tensor_guards.changed() or self.guards.changed() or self.replay.obstacle(leaves)
+
+    def ready(self, leaves: Sequence[Any]) -> Replay | None:
+        """How the next call, which looks like the last one, is made; None if something may have changed."""
+        replay, tensor_guards, guards = self.replay, self.tensor_guards, self.guards
+        if replay is None or tensor_guards is None or guards is None:
+            return None
+        if not (tensor_guards.ids.isdisjoint(map(id, leaves)) and tensor_guards.unchanged() and guards.unchanged()):
+            return None
+        return replay if replay.unobstructed(leaves) else None
+
+    @property
+    def course(self) -> Course:
+        """What is known of the last call."""
+        return Course(self.last, self.guards, self.tensor_guards, self.replay)
+
+    @course.setter
+    def course(self, course: Course) -> None:
+        self.last, self.guards, self.tensor_guards, self.replay = course
+
+    def turn(self, leaves: list) -> str | None:
+        """Take another course by which the next call can be made; why there is none."""
+        obstacle = self.obstacle(leaves)
+        if obstacle is None or not (self.courses or (self.replay is not None and self.replay.diverted)):
+            return obstacle
+        mine = self.course
+        for number, course in enumerate(self.courses):
+            self.course = course
+            if course.replay is not None and self.obstacle(leaves) is None:
+                self.courses[number], self.runs = mine, 0
+                return None
+        self.course = mine
+        if mine.replay is not None and mine.replay.diverted:
+            self._put_by()
+            self.last = self.replay = None
+        return obstacle
+
+    def known(self, new: RecordedCall) -> str | None:
+        """What makes a call that was made unlike the last one, or unlike one of another course."""
+        unlike = "it is the first that was captured" if self.last is None else new.unlike(self.last)
+        if unlike is None:
+            return None
+        alike = (one for one in self.courses if one.replay is None and one.last and new.unlike(one.last) is None)
+        course = next(alike, None)
+        if course is not None:
+            self.courses.remove(course)
+        if self.last is not None and self.last.numbers is not None and new.numbers is not None:
+            self._put_by()
+        return unlike if course is None else None
+
+    def _put_by(self) -> None:
+        """Remember the last course, while calls take another one."""
+        self.courses = [*self.courses[-MOST_COURSES + 1 :], self.course]
+
+    @property
+    def state(self) -> str:
+        """How such calls are made, and why, in words."""
+        if self.replay is None:
+            return f"Python is run: {self.reason}"
+        left = self.replay.calls_left
+        return f"compiled in the background, until then at once: {left} calls" if left else "replayed"
+
+    @property
+    def modules_at_once(self) -> Sequence[CompiledModule]:
+        """What is compiled by itself where calls are made at once: nothing, while the whole is being compiled."""
+        return () if self.replay is not None else self.compiled_modules
+
+    def goes_at_once(self, splits: bool) -> bool:
+        """Whether this call is made as it stands: its program is being compiled, or there is none.
+
+        ``splits``: whether elements may be read; if not, calls that can't be replayed are captured, to refuse that.
+        """
+        if self.replay is not None:
+            return self.replay.waits
+        if not self.keeps:
+            return splits
+        if not (splits and self.resting):
+            return False
+        self.runs += 1  # this call may be the last one before a trial
+        return True
+
+    @property
+    def resting(self) -> bool:
+        """Whether it has not been possible for so long that this call does not try."""
+        count, numbers = TRIALS
+        if self.runs < (PATIENCE_IF_UNLIKE if self.unlike else PATIENCE):
+            return False
+        return not any(self.runs - back in numbers for back in range(count))
