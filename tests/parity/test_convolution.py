@@ -109,4 +109,4 @@ def test_kinds_that_do_not_go_together(kinds, name):
 
 
 HALVES_BY_ONEDNN = pytorch.ops.mkldnn._is_mkldnn_fp16_supported()
-"""Whether PyTorch asks oneDNN for convolutions of halves; on other processors a kernel of its own refuses, in its words."""
+"""Whether PyTorch asks oneDNN for convolutions of halves; on other processors another kernel refuses, in its words."""
