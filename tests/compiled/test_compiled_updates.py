@@ -1,6 +1,7 @@
 """Optimizers' updates compiled by themselves, in steps that can't be replayed: Note [Compiled modules]."""
 
 import copy
+import math
 import threading
 
 import numpy as np
@@ -8,11 +9,16 @@ import pytest
 
 import tapegrad as torch
 from tapegrad import nn
+from tapegrad.compiler.capture.numbers import Numbers
+from tapegrad.compiler.capture.stand_ins import can_tell, standing_in
+from tapegrad.compiler.guards.guards import Guards
 from tapegrad.compiler.replay import compiled_modules
 from tapegrad.execution import step_executable
 from tapegrad.execution.tiering import settings
 
 pytestmark = pytest.mark.once("calls are compiled in one way")
+
+MATH = math
 
 
 def made(width=6):
@@ -131,6 +137,19 @@ def test_threads_have_updates_of_their_own():
     for number, optimizer in found.items():
         agree(optimizer, training(False, calls=9 + number)[1])
     assert len(found) == 2 and not compiled_modules.compiled_updates
+
+
+def roots(x):
+    return math.sqrt(x)
+
+
+def test_what_another_thread_has_put_in_the_place_of_math_is_no_obstacle():
+    """A call that is captured with stand-ins shares its globals with calls of other threads."""
+    reached = Guards([(roots, "roots")])
+    with standing_in(reached, {("a number that moves",)}, Numbers()):
+        assert roots.__globals__["math"] is not MATH
+        assert not can_tell(Guards([(roots, "roots")]))
+    assert roots.__globals__["math"] is MATH
 
 
 LARGE = "Adam, by itself: replayed"

@@ -132,7 +132,8 @@ def can_tell(reached: Guards) -> bool:
 
 def _is_of_jax(value: Any) -> bool:
     holder = value if issubclass(type(value), (types.ModuleType, types.FunctionType, type)) else type(value)
-    name = holder.__name__ if type(holder) is types.ModuleType else holder.__module__
+    is_module = issubclass(type(holder), types.ModuleType)  # also what another thread has put in the place of ``math``
+    name = holder.__name__ if is_module else holder.__module__
     return isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib")
 
 
