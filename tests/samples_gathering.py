@@ -33,6 +33,14 @@ def dense(reduce, neutral):
 
 
 PROD, AMAX, AMIN = dense(jnp.prod, 1.0), dense(jnp.max, -jnp.inf), dense(jnp.min, jnp.inf)
+
+
+def of_slices(x, index, src, *, axis, include_self=True):
+    """The product of rows: ``PROD`` of columns, at one index for each."""
+    assert axis == 0
+    return PROD(x.T, jnp.broadcast_to(index, src.T.shape), src.T, axis=1, include_self=include_self).T
+
+
 WITH_ZERO = np.array([[0.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
 TIES = np.array([[1.0, 2.0, 1.0], [0.5, 0.5, 3.0]])
 POINT, EMPTY = array(), array(0, 3)
@@ -63,7 +71,10 @@ SAMPLES = [
     Sample("scatter_prod", (A, ROWS, array(2, 3, seed=3)), {"axis": 1}, oracle=PROD),
     *[Sample(op, (A, ROWS, array(2, 3, seed=3)), {"axis": 1, "include_self": own}, oracle=oracle)
       for op, oracle in (("scatter_amax", AMAX), ("scatter_amin", AMIN)) for own in (True, False)],
-    *[Sample("index_prod", (A, TWICE, array(3, 3, seed=3)), {"axis": 0, "include_self": own}) for own in (True, False)],
+    *[
+        Sample("index_prod", (A, TWICE, array(3, 3, seed=3)), {"axis": 0, "include_self": own}, oracle=of_slices)
+        for own in (True, False)
+    ],
     Sample("scatter_prod", (A, ROWS, WITH_ZERO), {"axis": 1}, oracle=PROD, note=" a zero"),
     *[Sample(op, (TIES, ROWS, TIES), {"axis": 1, "include_self": True}, oracle=oracle, smooth=False, note=" ties")
       for op, oracle in (("scatter_amax", AMAX), ("scatter_amin", AMIN))],

@@ -43,7 +43,7 @@ def test_trajectories_are_those_of_one_device(case):
 
 
 @pytest.mark.once("programs are compiled, and what they compute isn't looked at")
-@pytest.mark.ring("whole")
+@pytest.mark.ring("full")
 def test_no_more_travels_than_in_a_program_written_in_jax():
     """But for two numbers: the loss counts what it does not ignore, which the program in JAX does not."""
     lines = on_eight(os.path.join(HERE, "sharded_traffic.py"))

@@ -85,7 +85,7 @@ def _as_planes(x: Any, indices: Any, lengths: tuple[Any, ...]) -> tuple[Any, Any
     return (*x.shape[: x.ndim - len(lengths)], *lengths), x.dtype
 
 
-@on_host(_put, nanoseconds=4.0, gives=_as_planes)
+@on_host(_put, smooth=True, nanoseconds=4.0, gives=_as_planes)
 def _placed(x: Any, indices: Any, *, lengths: tuple[int, ...]) -> Any:
     """Elements put at their indices into planes of zeros."""
     return plane_scatter.function(x, indices, lengths=lengths)
