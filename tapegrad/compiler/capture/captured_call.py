@@ -299,8 +299,9 @@ class CapturedCall:
             for node, backward in zip(nodes, histories.backwards, strict=True):
                 node.backward = backward
         numbers = self.numbers if self.numbers.origins or self.numbers.late else None
-        new = RecordedCall(capture.code, inputs, effects, tree, executable, checks, numbers, histories, appended)
-        new = new._replace(values=reached.set_values())
+        new = RecordedCall(
+            capture.code, inputs, effects, tree, executable, checks, numbers, histories, appended, reached.set_values()
+        )
         elsewhere = {id(one.source.of) for one in effects.data}
         stay = [seen for seen in capture.seen.values() if id(seen.tensor) not in elsewhere]
         changes = next((seen.change() for seen in stay if seen.change()), None)

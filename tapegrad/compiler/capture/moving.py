@@ -174,13 +174,6 @@ def asked(tree: Any) -> Any:
     return unflatten([plain(leaf, ask=True) for leaf in leaves], structure) if leaves else tree
 
 
-def plain_tree(tree: Any) -> Any:
-    """A tree with numbers as they are; itself, if none in it moves."""
-    leaves, structure = flatten(tree)
-    moves = any(type(leaf) is Moving for leaf in leaves)
-    return unflatten([plain(leaf) for leaf in leaves], structure) if moves else tree
-
-
 def _all_fit(function: str, tree: Any) -> bool:
     """Whether tensors are floating, or masks, and what moves is known, and can be given to kernels as floats."""
     leaves = flatten(tree)[0]

@@ -151,9 +151,8 @@ class Numbers:
 
     def read_late(self, value: DeferredValue, kind: type) -> Moving:
         """The stand-in of the only element of a result. See Note [Late reads]."""
-        moving = self._put_off(number_in, (NumberOperand(False, value.slot),), kind(1), value)
-        self.results[moving._register] = value.slot
-        return moving
+        self.results[len(self.values)] = value.slot
+        return self._put_off(number_in, (NumberOperand(False, value.slot),), kind(1), value)
 
     def is_late(self, register: int) -> bool:
         """Whether a number is not known yet."""
@@ -189,13 +188,17 @@ class Numbers:
 
     def settle(self) -> None:
         """Compute what was put off: the program has been run."""
-        for register, value in list(self._pending.items()):
-            if value is None:
-                function, operands = self.steps[register - len(self.origins)]
-                self.values[register] = function(*[self.values[of] if moves else of for moves, of in operands])
-            else:
-                self.values[register] = number_in(materialized(value))
+        self._finish(list(self._pending), self.values, lambda register: materialized(self._pending[register]))
         self._pending.clear()
+
+    def _finish(self, late: Sequence[int], values: list[Any], array_of: Callable[[int], Any]) -> None:
+        """Compute registers that are known late; ``array_of`` gives the arrays of those that are elements."""
+        for register in late:
+            if register in self.results:
+                values[register] = number_in(array_of(register))
+            else:
+                function, operands = self.steps[register - len(self.origins)]
+                values[register] = function(*[values[of] if moves else of for moves, of in operands])
 
     def rebound(self) -> list[Rebound]:
         """The places that are accounted for."""
@@ -249,12 +252,7 @@ class Numbers:
 
     def write(self, values: list[Any], found: dict[int, Any]) -> None:
         """Put what was computed in its places; ``found``: the results of the program."""
-        for register in self.late:
-            function, operands = self.steps[register - len(self.origins)]
-            if register in self.results:
-                values[register] = number_in(found[self.results[register]])
-            else:
-                values[register] = function(*[values[of] if moves else of for moves, of in operands])
+        self._finish(self.late, values, lambda register: found[self.results[register]])
         for binding, (moves, of) in self.written:
             binding.bind(values[of] if moves else of)
 
