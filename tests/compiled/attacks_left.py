@@ -927,3 +927,17 @@ def flag_in_slots(compile):
         return step(X)
 
     return run, lambda: (kept.on, kept.count)
+
+
+@program("a tuple of tuples in two places, of which one goes on")
+def tuples_in_two_places(compile):
+    kept = SimpleNamespace(state=((torch.ones(2), torch.zeros(2)), 1))
+    kept.first = kept.state
+
+    @compile
+    def step(x):
+        (a, b), n = kept.state
+        kept.state = (a + x, b + a), n
+        return kept.first[0][0] + a
+
+    return lambda n: step(torch.ones(2) * n), kept

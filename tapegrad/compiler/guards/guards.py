@@ -122,7 +122,7 @@ class Guards:
             if issubclass(type(old), Tensor):
                 binding = Binding(container, key, name)
                 new = binding.find()
-                alone = type(container) is not TupleSlot or self._tuples[container.was] == 1
+                alone = all(self._tuples[one.was] == 1 for one in _tuples_around(container))
                 if new is not old and issubclass(type(new), Tensor) and can_be_made_anew(container) and alone:
                     found[binding.identity] = Rebound(binding, old, new)
                 else:
