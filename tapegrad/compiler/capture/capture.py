@@ -72,19 +72,21 @@ class Seen:
         spec, edge, grad, storage, offset: what it had; ``own`` is its value, ``data_version`` that of its storage.
         current: whether ``own`` is what its storage shows.
         value: the array that it had, of its own or in its storage.
+        graded: the spec of its gradient.
         hooks: the functions that were called with its gradient.
         counter, version: what counts the writes to it, and how many there had been.
     """
 
     __slots__ = (
         "tensor", "before", "spec", "edge", "grad", "storage", "offset", "own", "current", "value", "data_version",
-        "counter", "version", "hooks",
+        "counter", "version", "hooks", "graded",
     )  # fmt: skip
 
     def __init__(self, tensor: Tensor, before: bool) -> None:
         self.tensor, self.before = tensor, before
         self.spec, self.edge, self.grad = tensor._spec, tensor._edge, tensor._grad
         self.offset, self.hooks = (tensor._offset, tensor._view_bits), tuple(hooks_of(tensor))
+        self.graded = None if self.grad is None else self.grad._spec
         storage = self.storage = tensor._storage
         self.own = tensor._value
         written = storage is not None and storage.written
@@ -114,6 +116,15 @@ class Seen:
         """Whether it requires grad now, or no longer does, and is what it was otherwise."""
         spec, is_view = self.tensor._spec, self.tensor._view is not None
         return spec is not self.spec and not is_view and spec is self.spec.replace(requires_grad=spec.requires_grad)
+
+    @property
+    def written_first(self) -> bool:
+        """Whether it is written to for the first time, shares its memory with nobody, and is what it was otherwise."""
+        tensor, storage = self.tensor, self.tensor._storage
+        if storage is None or self.storage not in (None, storage) or not storage.written or tensor._view is not None:
+            return False
+        alone = all(member is tensor for member in storage.living())
+        return alone and self.spec.plain and tensor._spec is self.spec.replace(plain=False)
 
     def restore(self) -> None:
         """Make the tensor what it was."""

@@ -303,7 +303,10 @@ class CapturedCall:
             capture.code, inputs, effects, tree, executable, checks, numbers, histories, appended, reached.set_values()
         )
         elsewhere = {id(one.source.of) for one in effects.data}
-        stay = [seen for seen in capture.seen.values() if id(seen.tensor) not in elsewhere]
+        stay = [
+            seen for seen in capture.seen.values()
+            if id(seen.tensor) not in elsewhere and not (seen.written_first and sources.of(seen.tensor).moves)
+        ]  # fmt: skip
         changes = next((seen.change() for seen in stay if seen.change()), None)
         fixed = [one for one in capture.seen.values() if one.before and sources.of(one.tensor).fixed]
         graded = capture.reads_grad or effects.grades or any(one.grades for one in inputs)

@@ -32,10 +32,14 @@ from tapegrad.tensor.tensor import Tensor, View, counter_of, share, storage_to_w
 
 
 class WrittenMemory(NamedTuple):
-    """A memory that was written to, or the data of a tensor: a tensor that shows it, and the result that it has now."""
+    """A memory that was written to, or the data of a tensor: a tensor that shows it, and the result that it has now.
+
+    ``stored``: it was written to by way of the tensor's storage; if not, the tensor got a new value.
+    """
 
     source: TensorSource
     slot: int
+    stored: bool
 
 
 class Counted(NamedTuple):
@@ -312,7 +316,7 @@ def _account_for_writes(
     if slot is not None and not seen.before:
         raise Unaccounted("it writes to a memory of which is not known who else sees it")
     if slot is not None:
-        written.setdefault(id(storage), WrittenMemory(sources.of(tensor), slot))
+        written.setdefault(id(storage), WrittenMemory(sources.of(tensor), slot, True))
     if writes:
         counted.setdefault(id(counter), Counted(sources.of(tensor), writes))
 
@@ -325,7 +329,7 @@ def _account_for_data(capture: Capture, seen: Seen, sources: TensorSources, writ
     slot = _slot(capture, tensor._value)
     if slot is None or not seen.before or tensor._storage is not None or seen.storage is not None:
         raise Unaccounted(f"the data of a tensor of shape {list(tensor.shape)} was replaced")
-    written[id(tensor)] = WrittenMemory(sources.of(tensor), slot)
+    written[id(tensor)] = WrittenMemory(sources.of(tensor), slot, False)
 
 
 def _grade(capture: Capture, seen: Seen, sources: TensorSources) -> list[Graded]:

@@ -16,6 +16,11 @@ def _hook_ids(tensor: Tensor) -> tuple[int, ...]:
     return tuple(map(id, hooks_of(tensor)))
 
 
+def graded(tensor: Tensor) -> Any:
+    """The spec of a tensor's gradient; None without one."""
+    return None if tensor._grad is None else tensor._grad._spec
+
+
 ANY = object()
 """In place of the spec of a gradient, or of a memory: it makes no difference."""
 
@@ -25,27 +30,26 @@ class TensorGuard:
 
     Args:
         seen: the tensor.
-        graded: whether its gradient makes a difference; ``stays``: whether its memory does.
+        grades: whether its gradient makes a difference; ``stays``: whether its memory does.
     """
 
     __slots__ = ("tensor", "spec", "storage", "edge", "offset", "hooks", "grad", "attributes")
 
-    def __init__(self, seen: Seen, graded: bool, stays: bool) -> None:
+    def __init__(self, seen: Seen, grades: bool, stays: bool) -> None:
         tensor = self.tensor = seen.tensor
         self.spec, self.edge, self.offset = seen.spec, seen.edge, seen.offset
         self.storage, self.hooks = tensor._storage if stays else ANY, _hook_ids(tensor)
         self.attributes = tensor.__dict__.keys() - KEPT
-        self.grad: Any = ANY if not graded else None if seen.grad is None else seen.grad._spec
+        self.grad: Any = seen.graded if grades else ANY
 
     def change(self) -> str | None:
         """What is not what it was, in words."""
-        tensor, grad = self.tensor, self.tensor._grad
-        spec = None if grad is None else grad._spec
+        tensor = self.tensor
         what = f"a tensor of shape {list(tensor.shape)}"
         if tensor._spec is not self.spec:
             return f"{what} was {self.spec} and is {tensor._spec}"
-        if spec is not self.grad and self.grad is not ANY:
-            return f"the gradient of {what} was {self.grad} and is {spec}"
+        if self.is_regraded:
+            return f"the gradient of {what} was {self.grad} and is {graded(tensor)}"
         if (self.storage is not ANY and tensor._storage is not self.storage) or tensor._edge is not self.edge:
             return f"{what} lies in another memory, or has another history"
         if (tensor._offset, tensor._view_bits) != self.offset or _hook_ids(tensor) != self.hooks:
@@ -55,12 +59,17 @@ class TensorGuard:
         return None
 
     @property
+    def is_regraded(self) -> bool:
+        """Whether it has a gradient and had none, or had one and has none, or has one of another kind."""
+        return self.grad is not ANY and graded(self.tensor) is not self.grad
+
+    @property
     def simple(self) -> bool:
         """Whether nothing is set on the tensor but what ``TensorGuards.unchanged`` looks at."""
         inside = self.tensor.__dict__
         special = self.spec.window or self.edge is not None or self.hooks or self.attributes
-        graded = "_grad" in inside and "_accumulator" not in inside
-        return not (special or graded or inside.keys() & {"_hooks", "_leaf_hooks"})
+        lone = "_grad" in inside and "_accumulator" not in inside
+        return not (special or lone or inside.keys() & {"_hooks", "_leaf_hooks"})
 
 
 class TensorGuards:
@@ -68,7 +77,7 @@ class TensorGuards:
 
     Args:
         seen: the tensors, as they were.
-        graded: whether their gradients make a difference.
+        grades: whether their gradients make a difference.
         looked_at: those of which the call has read elements: they must have the same ones.
         elsewhere: the identities of those that lie in another memory after each call.
     """
@@ -76,11 +85,11 @@ class TensorGuards:
     __slots__ = ("ids", "_guards", "_simple", "_graded", "_others", "_arrays", "_same")
 
     def __init__(
-        self, seen: Iterable[Seen], looked_at: Iterable[Seen] = (), graded: bool = True,
+        self, seen: Iterable[Seen], looked_at: Iterable[Seen] = (), grades: bool = True,
         elsewhere: Collection[int] = (),
     ) -> None:  # fmt: skip
         self._arrays = [(one.tensor, materialized(one.value)) for one in looked_at]
-        guards = self._guards = [TensorGuard(one, graded, id(one.tensor) not in elsewhere) for one in seen]
+        guards = self._guards = [TensorGuard(one, grades, id(one.tensor) not in elsewhere) for one in seen]
         self.ids = frozenset(id(guard.tensor) for guard in guards)
         self._others = [guard for guard in guards if not guard.simple]
         self._simple: list[tuple] = []
@@ -116,6 +125,10 @@ class TensorGuards:
                 expect(grad if spec is None else f"{grad} is not None and {grad}._spec", spec)
             terms.append(f"({node} is None or node.hook_slots is None)")
         return written.function()
+
+    def regraded(self) -> bool:
+        """Whether gradients have come or gone."""
+        return any(guard.is_regraded for guard in self._guards)
 
     def rewritten(self) -> bool:
         """Whether elements that were read are others."""

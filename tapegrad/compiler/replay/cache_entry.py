@@ -100,7 +100,7 @@ class CacheEntry:
     def turn(self, leaves: list) -> str | None:
         """Take another course by which the next call can be made; why there is none."""
         obstacle = self.obstacle(leaves)
-        if obstacle is None or not (self.courses or (self.replay is not None and self.replay.diverted)):
+        if obstacle is None or (self.replay is None and not self.courses):
             return obstacle
         mine = self.course
         for number, course in enumerate(self.courses):
@@ -109,7 +109,7 @@ class CacheEntry:
                 self.courses[number], self.runs = mine, 0
                 return None
         self.course = mine
-        if mine.replay is not None and mine.replay.diverted:
+        if mine.replay is not None and (mine.replay.diverted or self._is_regraded):
             self._put_by()
             self.last = self.replay = None
         return obstacle
@@ -123,9 +123,20 @@ class CacheEntry:
         course = next(alike, None)
         if course is not None:
             self.courses.remove(course)
-        if self.last is not None and self.last.numbers is not None and new.numbers is not None:
+        if self.last is not None and self._may_come_back(new):
             self._put_by()
         return unlike if course is None else None
+
+    def _may_come_back(self, new: RecordedCall) -> bool:
+        """Whether calls may go the way of the last one again: by their numbers, or by which gradients there are."""
+        assert self.last is not None
+        return (self.last.numbers is not None and new.numbers is not None) or self._is_regraded
+
+    @property
+    def _is_regraded(self) -> bool:
+        """Whether there are gradients that there were not when the last call began, or the other way round."""
+        same = self.guards is not None and self.guards.changed() is None
+        return same and self.tensor_guards is not None and self.tensor_guards.regraded()
 
     def _put_by(self) -> None:
         """Remember the last course, while calls take another one."""
@@ -151,8 +162,6 @@ class CacheEntry:
         """
         if self.replay is not None:
             return self.replay.waits
-        if not self.keeps:
-            return splits
         if not (splits and self.resting):
             return False
         self.runs += 1  # this call may be the last one before a trial

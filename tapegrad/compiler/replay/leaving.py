@@ -14,7 +14,7 @@ from tapegrad.compiler.guards.appended import AppendedTo
 from tapegrad.compiler.guards.places import Binding
 from tapegrad.tape.node import Node
 from tapegrad.tensor.storage import Counter, Storage
-from tapegrad.tensor.tensor import Tensor, counter_of, wrap
+from tapegrad.tensor.tensor import Tensor, counter_of, storage_to_write, wrap
 from tapegrad.tensor.trees import TreeSpec
 
 
@@ -104,8 +104,9 @@ class Leaving:
 
     def _leave_elsewhere(self, found: dict[int, Any], arguments: Sequence[Any]) -> None:
         """Write to what is another tensor in each call, or has no storage."""
-        for source, slot in self._written:
-            memory = memory_of(source.find(arguments))
+        for source, slot, stored in self._written:
+            tensor = source.find(arguments)
+            memory = storage_to_write(tensor) if stored else memory_of(tensor)
             if isinstance(memory, Tensor):
                 memory._value = found[slot]
             else:
