@@ -41,6 +41,10 @@ def drawn(kind, share):
     return [name if is_drawn(name, share) else pytest.param(name, marks=wide) for name in sorted(entries(kind))]
 
 
+IN_TURN = "accumulation", "running_numbers", "train_and_eval"
+"""Of which calls of several kinds come in turn, by their gradients, flags or numbers: each has a program of its own."""
+
+
 @pytest.fixture(autouse=True)
 def settings():
     """What programs set is taken back."""
@@ -55,6 +59,30 @@ def settings():
 @pytest.mark.parametrize("name", drawn("steps", 12))
 def test_step(name):
     assert_right(entries()[name])
+
+
+@pytest.mark.once("a program is compared with itself at once")
+@pytest.mark.parametrize("name", IN_TURN)
+def test_calls_in_turn_are_replayed(name):
+    fault, compile = difference(entries()[name], calls=24)
+    assert fault is None, fault
+    (calls, replayed), (last, most) = compile.counts[-8], compile.counts[-1]
+    assert last - calls == most - replayed, [one.report() for one in compile.known()]
+
+
+def test_gradients_of_other_kinds_have_programs_of_their_own():
+    """A gradient that is not there, that nobody has written to, and one that was written to."""
+    w, versions = torch.ones(2, requires_grad=True), []
+    add = torch.compile(lambda x: (w * x).sum().backward())
+    for number in range(24):
+        if number % 4 == 0:
+            w.grad = None
+        kept, before = w.grad, [] if w.grad is None else w.grad.tolist()
+        add(torch.full((2,), 1.0 + number))
+        assert kept is None or kept is w.grad
+        assert w.grad.tolist() == [1.0 + number + (before or [0.0])[0]] * 2
+        versions.append(w.grad._version)
+    assert versions == [0, 1, 2, 3] * 6 and add.replayed >= 12
 
 
 @pytest.mark.once("a program is compared with itself at once")

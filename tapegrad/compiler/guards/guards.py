@@ -140,6 +140,11 @@ class Guards:
                     found.append((binding, now))
         return found
 
+    def flags_changed(self) -> set[tuple] | None:
+        """The identities of these places; None, if more has changed."""
+        found = {binding.identity for binding, _ in self.set_values()}
+        return found if self.changed(found) is None else None
+
     def release(self, rebound: list[Rebound]) -> None:
         """No longer compare these places, nor hold what was there."""
         self._same = None

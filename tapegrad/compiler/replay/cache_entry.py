@@ -109,7 +109,7 @@ class CacheEntry:
                 self.courses[number], self.runs = mine, 0
                 return None
         self.course = mine
-        if mine.replay is not None and (mine.replay.diverted or self._is_regraded):
+        if mine.replay is not None and (mine.replay.diverted or self._is_elsewhere):
             self._put_by()
             self.last = self.replay = None
         return obstacle
@@ -122,21 +122,23 @@ class CacheEntry:
         alike = (one for one in self.courses if one.replay is None and one.last and new.unlike(one.last) is None)
         course = next(alike, None)
         if course is not None:
-            self.courses.remove(course)
+            self.courses = [one for one in self.courses if one is not course]  # they have arrays: no "=="
         if self.last is not None and self._may_come_back(new):
             self._put_by()
         return unlike if course is None else None
 
     def _may_come_back(self, new: RecordedCall) -> bool:
-        """Whether calls may go the way of the last one again: by their numbers, or by which gradients there are."""
+        """Whether calls may go the way of the last one again: by their numbers, by flags, or by their gradients."""
         assert self.last is not None
-        return (self.last.numbers is not None and new.numbers is not None) or self._is_regraded
+        return (self.last.numbers is not None and new.numbers is not None) or self._is_elsewhere
 
     @property
-    def _is_regraded(self) -> bool:
-        """Whether there are gradients that there were not when the last call began, or the other way round."""
-        same = self.guards is not None and self.guards.changed() is None
-        return same and self.tensor_guards is not None and self.tensor_guards.regraded()
+    def _is_elsewhere(self) -> bool:
+        """Whether flags are others than in the last call, or gradients are there that were not: it may change back."""
+        if self.guards is None or self.tensor_guards is None:
+            return False
+        flags = self.guards.flags_changed()
+        return flags is not None and (bool(flags) or self.tensor_guards.regraded())
 
     def _put_by(self) -> None:
         """Remember the last course, while calls take another one."""
