@@ -175,12 +175,18 @@ def attempt(entry: Entry, call: Callable[[int], Any], number: int) -> Any:
         return "raised", type(error).__name__, str(error)
 
 
-def difference(entry: Entry, by: Callable = torch.compile, calls: int | None = None) -> tuple[str | None, Compile]:
-    """How an entry that is compiled differs from the plain one, or None; and what was compiled."""
+def difference(
+    entry: Entry, by: Callable = torch.compile, calls: int | None = None, compared: int | None = None
+) -> tuple[str | None, Compile]:
+    """How an entry that is compiled differs from the plain one, or None; and what was compiled.
+
+    Of so many calls the first ones are ``compared``: where numbers grow, last digits are soon first ones.
+    """
     plain, compile = calls_of(entry, Compile(None), calls), Compile(by)
     try:
         ours = calls_of(entry, compile, calls)
-        for number, (one, other) in enumerate(zip(ours, plain, strict=True)):
+        pairs = list(zip(ours, plain, strict=True))
+        for number, (one, other) in enumerate([*pairs[:-1][:compared], pairs[-1]]):  # at last, what is alive
             agree(one, other, f"call {number}: ", entry.rtol)
     except Differs as error:
         return str(error), compile

@@ -141,7 +141,7 @@ def calls_possible(entry: Entry) -> int:
 
 def status(entry: Entry, cost: bool, scale: int = 1) -> Status:
     """All that is known of an entry; costs are those of larger batches and nets, where the program can have them."""
-    fault, compile = difference(entry, calls=calls_possible(entry))
+    fault, compile = difference(entry, calls=calls_possible(entry), compared=max(entry.calls, WARMING))
     taken: tuple[float, ...] = ()
     if cost:
         try:
