@@ -9,7 +9,6 @@ from tapegrad.bindings.inplace import refuse_in_place
 from tapegrad.bindings.parser import check_given
 from tapegrad.bindings.registry import public
 from tapegrad.declaring import on_demand
-from tapegrad.execution.capturing import capturing
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops import embedding as ops
 from tapegrad.tape.modes import switched, thread
@@ -49,7 +48,7 @@ def embedding(
 
     The row ``padding_idx`` gets no gradient. With ``max_norm`` the rows used are first scaled down in place, where
     their ``norm_type``-norm is more. ``scale_grad_by_freq`` divides gradients by how often a row is used. With
-    ``sparse=True`` the gradient of ``weight`` is sparse; but in function transforms and compiled steps.
+    ``sparse=True`` the gradient of ``weight`` is sparse; but in function transforms.
 
     Raises:
         RuntimeError: a weight that is no matrix; an input that is not int64 or int32.
@@ -76,9 +75,9 @@ __getattr__, _ = on_demand(__name__, {})
 
 
 def gets_sparse(weight: Tensor, sparse: bool) -> bool:
-    """Whether the gradient of a table is to be sparse: not in a function transform, nor in a captured step."""
+    """Whether the gradient of a table is to be sparse: not in a function transform."""
     spec = weight._spec
-    return sparse and spec.requires_grad and thread.modes.grad and not spec.level and capturing.by is None
+    return sparse and spec.requires_grad and thread.modes.grad and not spec.level
 
 
 def sparse_function(name: str) -> Callable:

@@ -26,8 +26,8 @@ from tapegrad.sparse.reductions import log_softmax, softmax, sum
 
 __all__ = [
     "BFloat16Tensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor",
-    "LongTensor", "ShortTensor", "addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm", "softmax",
-    "spdiags", "sum",
+    "LongTensor", "ShortTensor", "addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm",
+    "softmax", "spdiags", "sum",
 ]  # fmt: skip
 __getattr__ = refusing(__name__)
 del conversion, refusing

@@ -24,6 +24,7 @@ from tapegrad.sparse.coordinates import (
 from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, become, is_coo, is_sparse, not_there, state_of
 from tapegrad.tensor.tensor import Tensor, value_of
 
+
 def _declare(name: str, adds_up: bool) -> None:
     def function(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         tensor = coalesced(self) if adds_up and is_coo(self) else self
@@ -32,14 +33,14 @@ def _declare(name: str, adds_up: bool) -> None:
         return with_values(tensor, getattr(state_of(tensor).values, name)(*args, **kwargs))
 
     answers(name)(function)
-    _elementwise.append(name)
+    _elementwise[name] = adds_up
 
 
-_elementwise = ["pow", "mul", "multiply", "div", "divide", "floor_divide"]
+_elementwise = dict.fromkeys(["pow", "mul", "multiply", "div", "divide", "floor_divide"], False)
 # what is 0 at 0, and sparse tensors have
-for _name in """abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil deg2rad erf erfinv expm1 floor frac
-        isinf isnan isneginf isposinf log1p positive rad2deg relu round sgn sign signbit sin sinh sqrt square tan tanh
-        trunc fix""".split():  # noqa: SIM905 - shorter
+for _name in """abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil deg2rad erf erfinv expm1 floor
+        frac isinf isnan isneginf isposinf log1p positive rad2deg relu round sgn sign signbit sin sinh sqrt square tan
+        tanh trunc fix""".split():  # noqa: SIM905 - shorter
     _declare(_name, adds_up=True)
 # where values at one place need not be added up before
 for _name in "neg negative conj conj_physical resolve_conj resolve_neg nan_to_num".split():  # noqa: SIM905
@@ -208,18 +209,20 @@ def _floor_divide(self: Any, other: Any) -> Tensor:
 # In place ------------------------------------------------------------------------------------------------------------
 
 
-def _declare_in_place(name: str) -> None:
+def _declare_in_place(name: str, adds_up: bool) -> None:
     def function(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if not is_sparse(self):
             raise not_there(name, (self, *args))
         refuse_leaf(self)
+        if adds_up and is_coo(self) and not state_of(self).coalesced:
+            raise RuntimeError(f"{name}_ requires coalesced input")
         return become(self, ANSWERS[name](self, *args, **kwargs)._value)
 
     answers(f"{name}_")(function)
 
 
-for _name in _elementwise:
-    _declare_in_place(_name)
+for _name, _adds_up in _elementwise.items():
+    _declare_in_place(_name, _adds_up)
 ANSWERS["__imul__"], ANSWERS["__itruediv__"] = ANSWERS["mul_"], ANSWERS["div_"]
 
 

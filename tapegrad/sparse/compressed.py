@@ -271,5 +271,15 @@ def _mul(input: Tensor, other: Tensor) -> Tensor:
     return found.to_sparse(layout=one.layout, blocksize=_blocksize(one))
 
 
+@answers("compressed mask")
+def _mask(self: Tensor, mask: Tensor) -> Tensor:
+    state = state_of(mask)
+    if state.layout in BY_BLOCKS:
+        raise NotImplementedError("masks of blocks are not in tapegrad (yet): mask.to_sparse_csr() is one of elements")
+    places = places_of(stack(_entries(state)), state.shape[:2])
+    values = ops.sparse_gather(self.to_dense(), places, ndim=2)
+    return SparseValue(state.indices, values, state.shape, layout=state.layout).as_tensor()
+
+
 def _blocksize(state: SparseValue) -> tuple[int, ...] | None:
     return tuple(state.values.shape[1:3]) if state.layout in BY_BLOCKS else None

@@ -13,7 +13,7 @@ from tapegrad.functions.creation import empty, zeros
 from tapegrad.functions.joining import stack
 from tapegrad.functions.sorting import nonzero, unique
 from tapegrad.ops import sparse as ops
-from tapegrad.sparse.tensor import SparseTensor, SparseValue, answers, is_coo, is_sparse, state_of
+from tapegrad.sparse.tensor import ANSWERS, SparseTensor, SparseValue, answers, is_coo, is_sparse, state_of
 from tapegrad.tape.modes import switched
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.tensor import Tensor
@@ -305,6 +305,8 @@ def sparse_of(tensor: Tensor, sparse_dim: int | None = None) -> Tensor:
 
 def mask_of(self: Tensor, mask: Tensor) -> Tensor:
     """The elements of a tensor, dense or sparse, at the places of a sparse mask."""
+    if is_sparse(mask) and not is_coo(mask):
+        return ANSWERS["compressed mask"](self, mask)
     state = coo_of(mask, "sparse_mask")
     if tuple(self.shape) != tuple(mask.shape):
         raise RuntimeError(f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but "

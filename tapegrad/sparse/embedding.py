@@ -12,6 +12,7 @@ from tapegrad.sparse.arithmetic import merged
 from tapegrad.sparse.coordinates import made
 from tapegrad.sparse.tensor import SparseTensor, SparseValue, become, is_coo, is_sparse
 from tapegrad.tape.modes import switched, thread
+from tapegrad.tape.node import Node
 from tapegrad.tensor.tensor import Tensor, describe, wrap
 
 
@@ -89,6 +90,7 @@ class _Bags(Function):
 
 for _function, _name in ((_Rows, "EmbeddingBackward0"), (_Bags, "EmbeddingBagBackward0")):
     _function._backward_cls.__name__ = _function._backward_cls.__qualname__ = _name
+    setattr(_function._backward_cls, "__repr__", Node.__repr__)  # noqa: B010 - as of other nodes
 
 
 def accumulate(variable: Tensor, grad: Any) -> bool:

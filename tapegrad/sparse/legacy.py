@@ -10,6 +10,7 @@ from tapegrad.sparse.coordinates import made, sparse_coo_tensor
 from tapegrad.sparse.tensor import is_coo
 from tapegrad.tensor.tensor import Tensor
 
+
 class _LegacyType(type):
     """The class of a type of tensors, which is asked about instances.
 
