@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-SPARSE = "mm, addmm and copy_ of sparse tensors do the same"
+SPARSE = "a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm"
 QUANTIZED = "there are no quantized tensors; float16 and bfloat16 are the small dtypes that compute"
 DISTRIBUTED = "processes are started by python -m tapegrad.distributed.run, and meet in torch.distributed"
 MODULES = (

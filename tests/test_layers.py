@@ -105,7 +105,7 @@ ORDERS = {
     ],
     "sparse": [
         "tensor", "attributes", "coordinates", "arithmetic", "products", "reductions", "parts", "compressed",
-        "conversion", "legacy", "embedding",
+        "conversion", "legacy", "embedding", "saving",
     ],
     "optim": [
         "joined", "optimizer", "sgd", "adam", "adamw", "adamax", "nadam", "radam", "sparse_adam", "adagrad",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.absent import QUANTIZED, STREAMS
+from tapegrad.absent import QUANTIZED, SPARSE, STREAMS
 from tapegrad.bindings.registry import public
 from tapegrad.declaring import on_demand
 from tapegrad.execution.dtypes import float32
@@ -66,7 +66,9 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
 
 
 _refuse("to_padded_tensor", "there are no nested tensors; pad, and mask what is padding")
-for _name in ("smm", "sspaddmm", "sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_"):
+for _name in ("sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_"):
+    _refuse(_name, SPARSE)
+for _name in ("smm", "sspaddmm"):
     _refuse_dense(_name, "sparse coordinate")
 for _name in (
     "int_repr", "q_scale", "q_zero_point", "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points",

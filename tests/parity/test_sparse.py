@@ -310,3 +310,14 @@ pickle.loads(pickle.dumps(c)).is_coalesced(), copy.deepcopy(s.clone().requires_g
 
 def test_copies():
     same("import copy, pickle", *COPIES)
+
+
+@pytest.mark.parametrize("program", ["c", "s", "h", "r", "d.to_sparse_bsc((2, 2))"])
+def test_files_are_read_by_both(program, tmp_path):
+    for writer in MODULES:
+        names = {"torch": writer}
+        exec(BEGIN, names)
+        tensor = eval(program, names)
+        writer.save({"a": tensor}, tmp_path / "file")
+        for reader in MODULES:
+            assert repr(reader.load(tmp_path / "file")["a"]) == repr(tensor)
