@@ -29,8 +29,10 @@ class SparseAdam(PerParameter):
     >>> optimizer = torch.optim.SparseAdam(table.parameters(), lr=0.5)
     >>> table(torch.tensor([1])).sum().backward()
     >>> optimizer.step()
-    >>> table.weight.tolist()
-    [[1.0], [0.5], [1.0]]
+    >>> table.weight.detach()
+    tensor([[1.0000],
+            [0.5000],
+            [1.0000]])
     """
 
     counts = False

@@ -88,7 +88,8 @@ def _soft(input: Tensor, dim: int, dtype: Any, how: str) -> Tensor:
     kept, group = unique(places, return_inverse=True)
     number = kept.shape[0]
     tops = full((number, *state.values.shape[1:]), -float("inf"), dtype=state.values.dtype, device=input.device)
-    tops = tops.index_reduce(0, group, state.values.detach(), "amax")
+    spread = group.view(-1, *[1] * (state.values.ndim - 1)).expand(state.values.shape)
+    tops = tops.scatter_reduce(0, spread, state.values.detach(), "amax")
     shifted = state.values - ops.sparse_rows(tops, group)
     powers = shifted.exp()
     totals = ops.sparse_coalesce(powers, group, count=number)

@@ -22,5 +22,7 @@ def saved(tensor: Tensor) -> tuple:
 def loaded(layout: Any, parts: tuple, size: tuple[int, ...], coalesced: bool) -> Tensor:
     """The tensor of these parts. Raises RuntimeError: indices don't fit."""
     if layout is layouts.sparse_coo:
-        return sparse_coo_tensor(*parts, size, check_invariants=True, is_coalesced=coalesced)
-    return sparse_compressed_tensor(*parts, size, layout=layout, check_invariants=True)
+        indices, values = parts
+        return sparse_coo_tensor(indices, values, size, check_invariants=True, is_coalesced=coalesced)
+    heads, plain, values = parts
+    return sparse_compressed_tensor(heads, plain, values, size, layout=layout, check_invariants=True)
