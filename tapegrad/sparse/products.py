@@ -172,6 +172,9 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0,
 def dsmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """``mm``, under the name it has for a sparse matrix and a dense one.
 
+    Args:
+        mat1, mat2: a sparse matrix and a dense one.
+
     >>> torch.dsmm(torch.eye(2).to_sparse(), torch.ones(2, 1)).shape
     torch.Size([2, 1])
     """
@@ -180,6 +183,9 @@ def dsmm(mat1: Tensor, mat2: Tensor) -> Tensor:
 
 def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """The product of a sparse matrix with a dense one, with a sparse dimension of rows and a dense one of columns.
+
+    Args:
+        mat1, mat2: a sparse matrix and a dense one.
 
     >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 1)).sparse_dim()
     1
@@ -192,6 +198,9 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
 def smm(input: Tensor, mat: Tensor) -> Tensor:
     """The product of a sparse matrix with a dense one, as a sparse matrix.
 
+    Args:
+        input, mat: a sparse matrix and a dense one.
+
     >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 1)).layout
     torch.sparse_coo
     """
@@ -201,6 +210,9 @@ def smm(input: Tensor, mat: Tensor) -> Tensor:
 @answers("sspaddmm")
 def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * mat1 @ mat2`` as a sparse matrix, where all but ``mat2`` is sparse.
+
+    Raises:
+        NotImplementedError: ``mat1`` is dense.
 
     >>> torch.sspaddmm(torch.eye(2).to_sparse(), torch.eye(2).to_sparse(), torch.ones(2, 2)).to_dense()
     tensor([[2., 1.],

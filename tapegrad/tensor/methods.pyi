@@ -1517,7 +1517,7 @@ class TensorMethods:
     def resize_as_(self, the_template: Tensor, *, memory_format: _memory_format | None = ...) -> Self:
         """``resize_`` to the shape of another tensor; with ``torch.preserve_format``, also to its order in memory."""
     def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused, as of any dense tensor: it is for sparse coordinate ones."""
+        """Refused: a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm."""
     def resolve_conj(self) -> Tensor:
         """The tensor itself, or a copy if it shows the conjugates of what is in memory."""
     def resolve_neg(self) -> Tensor:
@@ -1652,9 +1652,9 @@ class TensorMethods:
     def sparse_mask(self, mask: Tensor) -> Tensor:
         """The elements at the places of a sparse tensor ``mask``, as a sparse tensor."""
     def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused, as of any dense tensor: it is for sparse coordinate ones."""
+        """Refused: a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm."""
     def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused, as of any dense tensor: it is for sparse coordinate ones."""
+        """Refused: a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm."""
     def split(self, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """``torch.split`` of this tensor."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
@@ -1796,7 +1796,7 @@ class TensorMethods:
     def to(self, other: Tensor, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: Any = ...) -> Tensor:
         """``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other)``: this tensor in a dtype and on a device."""
     def to_dense(self, dtype: _dtype | None = ..., *, masked_grad: _bool | None = ...) -> Tensor:
-        """The tensor itself (in another dtype, if one is given): there are no sparse tensors here."""
+        """The tensor itself (in another dtype, if one is given); of a sparse one, a dense one with its elements."""
     def to_mkldnn(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: its layouts are of one CPU library; XLA chooses its own."""
     def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Any:
