@@ -79,6 +79,7 @@ torch.sparse.spdiags(w.t(), torch.tensor([0, 1]), (3, 3))
 """)
 
 
+@pytest.mark.once("indices and texts: nothing depends on the order")
 def test_how_they_are_made_and_shown():
     same("", *MADE)
 
@@ -120,6 +121,7 @@ F.relu(s), F.dropout(s, 0.0), F.linear(w.t(), s)
 """)
 
 
+@pytest.mark.ring("full")
 def test_functions():
     same("", *FUNCTIONS)
 
@@ -173,6 +175,7 @@ DENSE = {
 }
 
 
+@pytest.mark.ring("full")
 @pytest.mark.parametrize("program", DENSE)
 def test_derivatives_which_pytorch_has_not_are_those_of_dense_tensors(program):
     names = {"torch": MODULES[1]}
@@ -263,6 +266,7 @@ after(lambda w: F.embedding(L([1, 2]), w, sparse=True).sum()), torch.nn.utils.cl
 """)
 
 
+@pytest.mark.ring("full")
 def test_optimizers():
     same(WITH_TABLES, *OPTIMIZERS)
 
@@ -294,6 +298,7 @@ k, k.grad_fn, (k @ d).grad_fn, torch.autograd.grad((k @ d).square().sum(), q), k
 """)
 
 
+@pytest.mark.ring("full")
 def test_compressed():
     begin = """
 q = torch.arange(1.0, 6.0).requires_grad_()
@@ -308,10 +313,12 @@ pickle.loads(pickle.dumps(c)).is_coalesced(), copy.deepcopy(s.clone().requires_g
 """)
 
 
+@pytest.mark.once("indices and texts: nothing depends on the order")
 def test_copies():
     same("import copy, pickle", *COPIES)
 
 
+@pytest.mark.once("indices and texts: nothing depends on the order")
 @pytest.mark.parametrize("program", ["c", "s", "h", "r", "d.to_sparse_bsc((2, 2))"])
 def test_files_are_read_by_both(program, tmp_path):
     for writer in MODULES:
