@@ -160,7 +160,33 @@ def block(torch: Any, small: bool) -> Net:
     return net, of_functions, given(torch, batch, length, width)
 
 
-NETS = {"MLP": mlp, "residual net": residual, "LSTM": recurrent, "GPT block": block}
+def graph(torch: Any, small: bool) -> Net:
+    """Two graph convolutions: neighbours are added up by a sparse matrix, which has 100,000 edges."""
+    nn, functional = torch.nn, torch.nn.functional
+    nodes, edges, width = (6, 12, 2) if small else (10_000, 100_000, 32)
+    ends = torch.tensor(np.random.default_rng(1).integers(0, nodes, (2, edges)))
+    adjacency = torch.sparse_coo_tensor(ends, torch.ones(edges), (nodes, nodes)).coalesce()
+
+    class Convolutions(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Linear(width, width), nn.Linear(width, 10)
+
+        def forward(self, x: Any) -> Any:
+            x = torch.relu(torch.sparse.mm(adjacency, self.first(x)))
+            return torch.sparse.mm(adjacency, self.second(x))
+
+    net = Convolutions()
+    w1, b1, w2, b2 = net.parameters()
+
+    def of_functions(x: Any) -> Any:
+        x = functional.relu(adjacency @ functional.linear(x, w1, b1))
+        return adjacency @ functional.linear(x, w2, b2)
+
+    return net, of_functions, given(torch, nodes, width)
+
+
+NETS = {"MLP": mlp, "residual net": residual, "LSTM": recurrent, "GPT block": block, "graph convolutions": graph}
 """The nets by name."""
 
 

@@ -51,7 +51,7 @@ from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked
 __getattr__, __dir__ = on_demand(__name__, {
     __name__: """__config__ __future__ _dynamo _tensor_str _utils amp backends compiler cpu distributed
         distributions func futures fx hub jit library mps mtia multiprocessing onnx optim profiler quasirandom
-        serialization storage testing torch_version types utils viz xpu""",
+        serialization sparse storage testing torch_version types utils viz xpu""",
     "tapegrad.amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting
         clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled
@@ -67,6 +67,10 @@ __getattr__, __dir__ = on_demand(__name__, {
     "tapegrad.serialization.archive": "PyTorchFileReader",
     "tapegrad.serialization.loading": "load",
     "tapegrad.serialization.saving": "save",
+    "tapegrad.sparse.compressed": """sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor
+        sparse_csr_tensor""",
+    "tapegrad.sparse.coordinates": "sparse_coo_tensor",
+    "tapegrad.sparse.products": "dsmm hspmm smm sspaddmm",
     "tapegrad.viz.explanations.costs": "explain",
     "tapegrad.viz.explanations.keeping": "who_holds",
     "tapegrad.viz.explanations.missing": "why_no_grad why_none",
@@ -76,6 +80,8 @@ __getattr__, __dir__ = on_demand(__name__, {
 })
 on_demand("tapegrad.nn.parallel.distributed", {"tapegrad.distributed.data_parallel": "DistributedDataParallel"})
 on_demand("tapegrad.nn.functional", {"tapegrad.nn": "grad"})
+on_demand("tapegrad.bindings.kinds", {"tapegrad.sparse.conversion": "from_dense mask_of"})
+on_demand("tapegrad.functions.embedding", {"tapegrad.sparse.embedding": "sparse_bags sparse_rows"})
 on_demand("tapegrad.utils.flop_counter", {"tapegrad.viz.explanations.flops": "FlopCounterMode"})
 del on_demand
 __all__ = [name for name in __dir__() if not name.startswith("_")]

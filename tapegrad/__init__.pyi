@@ -71,6 +71,7 @@ from tapegrad import distributed as distributed
 from tapegrad import distributions as distributions
 from tapegrad import doors as doors
 double: _dtype
+from tapegrad.sparse.products import dsmm as dsmm
 from tapegrad.execution.dtypes import dtype as dtype
 e: _float
 from tapegrad.autograd.grad_mode import enable_grad as enable_grad
@@ -104,6 +105,7 @@ from tapegrad.execution.modes import get_execution as get_execution
 from tapegrad.tensor.printing import get_printoptions as get_printoptions
 from tapegrad.autograd.subgradient import get_subgradient as get_subgradient
 half: _dtype
+from tapegrad.sparse.products import hspmm as hspmm
 from tapegrad import hub as hub
 from tapegrad.execution.dtypes import iinfo as iinfo
 inf: _float
@@ -162,7 +164,16 @@ from tapegrad.tensor.printing import set_printoptions as set_printoptions
 from tapegrad.errors import set_warn_always as set_warn_always
 short: _dtype
 from tapegrad import signal as signal
+from tapegrad.sparse.products import smm as smm
+from tapegrad import sparse as sparse
+from tapegrad.sparse.compressed import sparse_bsc_tensor as sparse_bsc_tensor
+from tapegrad.sparse.compressed import sparse_bsr_tensor as sparse_bsr_tensor
+from tapegrad.sparse.compressed import sparse_compressed_tensor as sparse_compressed_tensor
+from tapegrad.sparse.coordinates import sparse_coo_tensor as sparse_coo_tensor
+from tapegrad.sparse.compressed import sparse_csc_tensor as sparse_csc_tensor
+from tapegrad.sparse.compressed import sparse_csr_tensor as sparse_csr_tensor
 from tapegrad import special as special
+from tapegrad.sparse.products import sspaddmm as sspaddmm
 from tapegrad import storage as storage
 from tapegrad import streams as streams
 from tapegrad.autograd.subgradient import subgradient as subgradient
@@ -2178,7 +2189,10 @@ def sort(input: Tensor, *, stable: _bool | None, dim: _int = ..., descending: _b
 @overload
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, out: Sequence[Tensor] | None = ...) -> return_types.sort:
     """The elements along ``dim`` in order, a named tuple of ``values`` and ``indices``; nan is the largest."""
+sparse_bsc: _layout
+sparse_bsr: _layout
 sparse_coo: _layout
+sparse_csc: _layout
 sparse_csr: _layout
 def split(tensor: Tensor, split_size_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
     """Pieces of a dimension: of one length (the last may be shorter), or of the lengths in a list."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-SPARSE = "there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same"
+SPARSE = "a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm"
 QUANTIZED = "there are no quantized tensors; float16 and bfloat16 are the small dtypes that compute"
 DISTRIBUTED = "processes are started by python -m tapegrad.distributed.run, and meet in torch.distributed"
 MODULES = (
@@ -26,8 +26,7 @@ REMOVED = "PyTorch has removed it, too; use torch.linalg"
 
 ABSENT: dict[str, list[tuple[str, str]]] = {
     "torch": [
-        (SPARSE, """sparse sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor
-            sparse_compressed_tensor hspmm hsmm dsmm smm saddmm sspaddmm resize_as_sparse_"""),
+        (SPARSE, "hsmm saddmm resize_as_sparse_"),
         (QUANTIZED, """ao quantization quantize_per_tensor quantize_per_channel quantize_per_tensor_dynamic dequantize
             fake_quantize_per_tensor_affine fake_quantize_per_channel_affine qint8 qint32 quint8 quint4x2 quint2x4
             qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric int_repr q_scale
@@ -50,6 +49,12 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
     "torch.nn.attention": [
         ("attention over sequences of several lengths: pad them and mask what is padding, or give flex_attention a "
          "mask of documents", "varlen"),
+    ],
+    "torch.sparse": [
+        ("what is semi-structured is of one vendor's GPUs; gradcheck takes a function of the values", """
+            SparseSemiStructuredTensor SparseSemiStructuredTensorCUTLASS SparseSemiStructuredTensorCUSPARSELT
+            to_sparse_semi_structured as_sparse_gradcheck"""),
+        ("torch.linalg.solve of x.to_dense() does the same", "spsolve"),
     ],
     "torch.library": [
         ("there is no dispatcher; custom_op registers a function, and tapegrad.interop.from_jax makes one of a "

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tapegrad.sparse  # noqa: F401 - imported on demand
 from tapegrad.ops.operator import TABLE
 
 pytestmark = pytest.mark.once("reads the names of files")
@@ -25,6 +26,7 @@ WITHOUT_FUNCTIONS = {
     "assignment": "what ``bindings/inplace.py`` writes with",
     "convolving": "how convolutions are computed: ``convolution`` has the operators",
     "kinds": "operators that the kinds themselves speak",
+    "sparse": "``sparse/``, a room of its own that is imported on demand",
     "strided": "views whose history is made again: ``bindings/memory.py``, ``bindings/placement.py``",
 }
 

@@ -32,7 +32,7 @@ FLOORS = [
     ["autograd"],
     ["amp", "func", "compiler", "interop", "multiprocessing"],
     ["utils"],
-    ["distributions", "nn", "testing"],
+    ["distributions", "nn", "sparse", "testing"],
     ["optim", "serialization"],
     ["distributed", "viz"],
     [
@@ -54,8 +54,8 @@ OPS = [
     "convolving", "convolution", "resampling", "pooling", "patches", "normalization", "embedding", "attention",
     "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "samplers", "solving", "lu", "ldl",
     "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr", "pseudoinverse",
-    "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "native", "levels",
-    "page", "__main__",
+    "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "native", "sparse",
+    "levels", "page", "__main__",
 ]  # fmt: skip
 
 ORDERS = {
@@ -102,6 +102,10 @@ ORDERS = {
     "nn": [
         "_reduction", "functional", "grad", "parameter", "init", "utils.rnn",  # of sequences: layers take them
         "modules", "attention", "parallel", "utils",
+    ],
+    "sparse": [
+        "tensor", "attributes", "coordinates", "arithmetic", "products", "reductions", "parts", "compressed",
+        "conversion", "legacy", "embedding", "saving",
     ],
     "optim": [
         "joined", "optimizer", "sgd", "adam", "adamw", "adamax", "nadam", "radam", "sparse_adam", "adagrad",

@@ -11,7 +11,7 @@ from tapegrad.engine import on_values
 from tapegrad.execution.kernel import add_values, record_sum
 from tapegrad.execution.sums import add_into
 from tapegrad.tape.node import Node
-from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
+from tapegrad.tensor.tensor import Tensor, describe, shown, value_of, wrap
 
 
 class Values:
@@ -29,7 +29,7 @@ class Values:
 
     @staticmethod
     def to_hook(grad: Any) -> Tensor:
-        return grad if isinstance(grad, Tensor) else wrap(grad, describe(grad))
+        return grad if isinstance(grad, Tensor) else shown(grad)
 
     @staticmethod
     def from_hook(given: Tensor | None, returned: Any, hook: Callable) -> Any:

@@ -124,7 +124,8 @@ def _check_options(function: str, options: Mapping[str, Any], like: bool) -> Non
         if name in ("requires_grad", "pin_memory") and value is not None and not isinstance(value, bool):
             raise TypeError(f"{function}(): argument '{name}' must be bool, not {type_name(value)}")
     if options.get("layout") not in (None, strided):
-        raise NotImplementedError(f"{function}(): only strided tensors exist here, not {options['layout']}")
+        raise NotImplementedError(f"{function}(): only strided tensors are made by it here, not "
+                                  f"{options['layout']}: torch.sparse_coo_tensor(size) makes an empty one")
     if options.get("pin_memory") and not committed():
         raise RuntimeError(
             "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on "

@@ -1,4 +1,7 @@
-"""Methods that speak of tensors of other kinds: sparse, quantized, on devices that JAX has not. Here all are dense."""
+"""Methods that speak of tensors of other kinds: sparse, quantized, on devices that JAX has not; of dense ones here.
+
+What makes sparse ones of them is imported when it is first called.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import Any
 
 from tapegrad.absent import QUANTIZED, SPARSE, STREAMS
 from tapegrad.bindings.registry import public
+from tapegrad.declaring import on_demand
 from tapegrad.execution.dtypes import float32
 from tapegrad.tensor.tensor import Tensor
 
@@ -20,17 +24,52 @@ def _refuse(name: str, reason: str) -> None:
 
 def _refuse_dense(name: str, layout: str) -> None:
     @public("Tensor", name=name)
-    def method(self: Tensor) -> Any:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"{name} expected {layout} tensor layout but got Strided")
 
     method.__doc__ = f"Refused, as of any dense tensor: it is for {layout} ones.\n\nRaises:\n    RuntimeError: always."
 
 
-for _name in (
-    "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "sparse_mask",
-    "smm", "sspaddmm", "sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_", "to_padded_tensor",
-):  # fmt: skip
+__getattr__, _ = on_demand(__name__, {})
+
+
+def _of_dense(name: str, doc: str) -> None:
+    """Declare a method of dense tensors that gives a sparse one."""
+
+    @public("Tensor", name=name)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return __getattr__("from_dense")(name, self, *args, **kwargs)
+
+    method.__doc__ = doc
+
+
+_OF = "See ``torch.sparse``.\n\nRaises:\n    RuntimeError: a dimension is not there, or blocks do not fit."
+for _name, _doc in (
+    ("to_sparse", "The elements that are not 0, as a sparse tensor of ``layout``, or with ``sparse_dim`` dimensions."),
+    ("to_sparse_coo", "The elements that are not 0, with their coordinates."),
+    ("to_sparse_csr", "The elements of a matrix that are not 0, row by row."),
+    ("to_sparse_csc", "The elements of a matrix that are not 0, column by column."),
+    ("to_sparse_bsr", "The blocks of a matrix in which something is not 0, row by row."),
+    ("to_sparse_bsc", "The blocks of a matrix in which something is not 0, column by column."),
+):
+    _of_dense(_name, f"{_doc} {_OF}")
+
+
+@public("Tensor")
+def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
+    """The elements at the places of a sparse tensor ``mask``, as a sparse tensor.
+
+    Raises:
+        RuntimeError: ``mask`` is not sparse.
+    """
+    return __getattr__("mask_of")(self, mask)
+
+
+_refuse("to_padded_tensor", "there are no nested tensors; pad, and mask what is padding")
+for _name in ("sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_"):
     _refuse(_name, SPARSE)
+for _name in ("smm", "sspaddmm"):
+    _refuse_dense(_name, "sparse coordinate")
 for _name in (
     "int_repr", "q_scale", "q_zero_point", "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points",
     "qscheme",
@@ -41,7 +80,7 @@ _refuse("chalf", "complex64 is the smallest complex dtype")
 _refuse("to_mkldnn", "its layouts are of one CPU library; XLA chooses its own")
 for _name in ("xpu", "ipu", "mtia"):
     _refuse(_name, "JAX has no such device; torch.accelerator tells what there is")
-for _name in ("coalesce", "is_coalesced", "indices"):
+for _name in ("coalesce", "is_coalesced", "indices", "_indices", "_values", "_nnz", "_dimI", "_dimV", "_coalesced_"):
     _refuse_dense(_name, "sparse coordinate")
 _refuse_dense("values", "sparse")
 for _name in ("crow_indices", "col_indices"):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.dispatch.fitting import checked
+from tapegrad.doors import Door
 from tapegrad.errors import SHOWN_TWICE, warn_once
 from tapegrad.execution.kernel import add_values
 from tapegrad.execution.layouts import lay_out
@@ -24,6 +25,9 @@ from tapegrad.tensor.tensor import Tensor, donatable, edge_of, sharing_handle, v
 _accumulating = threading.RLock()
 """Held while a gradient is added to a leaf's ``.grad``: several threads may run backward to the same leaves."""
 
+
+sparse_accumulator: Door[Callable[[Tensor, Any], bool]] = Door("sparse_accumulator", filled_by="sparse/embedding.py")
+"""What adds a gradient to a leaf's ``.grad`` if one of them is sparse, and says whether that is so."""
 
 UNSHARED = 5
 """How often, at most, a gradient is referred to that has become a ``.grad`` and that nobody else has.
@@ -61,7 +65,9 @@ class AccumulateGrad(Node):
         if grad is not None and self._is_leaf():
             with _accumulating:
                 present = variable._grad
-                if present is None:
+                if sparse_accumulator.is_filled and sparse_accumulator.content(variable, grad):
+                    pass
+                elif present is None:
                     spec = variable._spec.gradient
                     variable._grad = wrap(lay_out(grad, spec.device) if spec.device.spread else grad, spec)
                     if self.hook_slots is not None and self.hook_slots.post and self._is_unshared(grad):
@@ -79,7 +85,9 @@ class AccumulateGrad(Node):
         if grad is not None and self._is_leaf():
             with _accumulating:
                 present = variable._grad
-                if present is None:
+                if sparse_accumulator.is_filled and sparse_accumulator.content(variable, grad):
+                    present = None
+                elif present is None:
                     variable._grad = separate(grad, variable)
                 elif thread.modes.grad or thread.modes.forward_level < 0:
                     variable._grad = present + grad

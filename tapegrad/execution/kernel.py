@@ -266,6 +266,9 @@ class Kernel:
         """
         if any(type(value) is Meta for value in values):
             return self.shapes(*values)
+        for value in values:
+            if isinstance(value, Opaque) and value.as_tensor is not None:  # a sparse gradient
+                return value.run(self.dispatcher(), tuple(values))
         return self.run(*materialized_or_raise(values))
 
     def shapes(self, *values: Any) -> Any:

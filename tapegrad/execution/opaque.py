@@ -28,6 +28,8 @@ class Opaque:
     shape: tuple[int, ...]
     dtype: Any
     spec: Any
+    as_tensor: Any = None
+    """What gives the tensor with this value, where that has a class of its own."""
 
     def run(self, function: Callable, values: tuple) -> Any:
         """The results of a function that ``Kernel.dispatcher`` gave, of these values, of which this is one."""

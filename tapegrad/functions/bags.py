@@ -9,7 +9,7 @@ from tapegrad.bindings.bounds import outside, refuse_elements
 from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import int32, int64
 from tapegrad.functions.creation import arange
-from tapegrad.functions.embedding import renormalize
+from tapegrad.functions.embedding import gets_sparse, renormalize, sparse_function
 from tapegrad.ops import bags, shape, slicing
 from tapegrad.ops.kinds import cast
 from tapegrad.tensor.spec import legacy_type_name
@@ -86,8 +86,8 @@ def torch_embedding_bag(
     Args:
         weight, indices, offsets: the table (rows, width); which rows, int64 or int32, one bag after the other; where
             bags begin.
-        scale_grad_by_freq, sparse: whether gradients are divided by how often a row was used; ``sparse`` changes
-            nothing.
+        scale_grad_by_freq: whether gradients are divided by how often a row was used.
+        sparse: whether the gradient of ``weight`` is sparse.
         per_sample_weights: a factor for each index, or None.
         include_last_offset: whether ``offsets`` has the end of the last bag, too.
         padding_idx: a row that counts for nothing, or None.
@@ -109,9 +109,13 @@ def torch_embedding_bag(
         offsets, indices = (cast(tensor, dtype=int64) for tensor in (offsets, indices))
     if include_last_offset:
         offsets = slicing.slice_(offsets, 0, axis=0, length=offsets.shape[0] - 1, step=1)
+    padding = -1 if padding_idx is None else padding_idx % rows
+    if gets_sparse(weight, sparse):
+        make = sparse_function("sparse_bags")
+        return make(weight, indices, offsets, per_sample_weights, MODES[mode], padding, bool(scale_grad_by_freq))
     return bags.embedding_bag(
-        weight, indices, offsets, per_sample_weights, mode=MODES[mode],
-        padding_idx=-1 if padding_idx is None else padding_idx % rows, by_frequency=bool(scale_grad_by_freq),
+        weight, indices, offsets, per_sample_weights, mode=MODES[mode], padding_idx=padding,
+        by_frequency=bool(scale_grad_by_freq),
     )  # fmt: skip
 
 
@@ -131,7 +135,7 @@ def embedding_bag(
         norm_type: the norm that is meant.
         scale_grad_by_freq: as in ``embedding``: divide the gradient of a row by how often it was looked up.
         mode: ``"sum"``, ``"mean"`` or ``"max"``.
-        sparse: as in ``embedding``; gradients are dense all the same.
+        sparse: as in ``embedding``: whether the gradient of ``weight`` is sparse.
         per_sample_weights: factors for the rows, of the input's shape, with ``"sum"``.
         include_last_offset: whether the last offset is the end of the last bag.
         padding_idx: a row that doesn't count.

@@ -210,11 +210,11 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 
 @public("Tensor")
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool = True) -> Tensor:
-    """The tensor itself (in another dtype, if one is given): there are no sparse tensors here.
+    """The tensor itself (in another dtype, if one is given); of a sparse one, a dense one with its elements.
 
     Args:
-        dtype: another dtype.
-        masked_grad: changes nothing.
+        dtype: another dtype, of a dense tensor.
+        masked_grad: changes nothing: the gradient of a sparse tensor has its places.
     """
     return self if dtype is None else to(self, dtype)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tapegrad.bindings.bounds import outside, refuse_elements
 from tapegrad.bindings.inplace import refuse_in_place
 from tapegrad.bindings.parser import check_given
 from tapegrad.bindings.registry import public
+from tapegrad.declaring import on_demand
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops import embedding as ops
-from tapegrad.tape.modes import switched
+from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.refusals import refuse_captured
 from tapegrad.tensor.spec import legacy_type_name
 from tapegrad.tensor.tensor import Tensor, value_of, write
@@ -44,8 +47,8 @@ def embedding(
     """The rows of ``weight`` (count, width) with the numbers in ``input`` (any shape): (*shape, width).
 
     The row ``padding_idx`` gets no gradient. With ``max_norm`` the rows used are first scaled down in place, where
-    their ``norm_type``-norm is more. ``scale_grad_by_freq`` divides gradients by how often a row is used. Gradients are
-    dense also with ``sparse=True``.
+    their ``norm_type``-norm is more. ``scale_grad_by_freq`` divides gradients by how often a row is used. With
+    ``sparse=True`` the gradient of ``weight`` is sparse; but in function transforms.
 
     Raises:
         RuntimeError: a weight that is no matrix; an input that is not int64 or int32.
@@ -65,9 +68,27 @@ def embedding(
     _check(weight, input)
     if max_norm is not None:
         renormalize(weight, input, max_norm, norm_type)
-    return ops.embedding(
-        weight, input, padding_idx=-1 if padding_idx is None else padding_idx, by_frequency=bool(scale_grad_by_freq)
-    )
+    return _looked_up(weight, input, -1 if padding_idx is None else padding_idx, bool(scale_grad_by_freq), sparse)
+
+
+__getattr__, _ = on_demand(__name__, {})
+
+
+def gets_sparse(weight: Tensor, sparse: bool) -> bool:
+    """Whether the gradient of a table is to be sparse: not in a function transform."""
+    spec = weight._spec
+    return sparse and spec.requires_grad and thread.modes.grad and not spec.level
+
+
+def sparse_function(name: str) -> Callable:
+    """A function whose gradients are sparse, which is imported when it is first called."""
+    return __getattr__(name)
+
+
+def _looked_up(weight: Tensor, indices: Tensor, padding_idx: int, by_frequency: bool, sparse: bool) -> Tensor:
+    if gets_sparse(weight, sparse):
+        return sparse_function("sparse_rows")(weight, indices, padding_idx, by_frequency)
+    return ops.embedding(weight, indices, padding_idx=padding_idx, by_frequency=by_frequency)
 
 
 @public("torch", name="embedding")
@@ -78,15 +99,15 @@ def torch_embedding(
 
     Args:
         weight, indices: the table (rows, width), and which rows.
-        scale_grad_by_freq, sparse: whether gradients are divided by how often a row was used; ``sparse`` changes
-            nothing.
+        scale_grad_by_freq: whether gradients are divided by how often a row was used.
+        sparse: whether the gradient of ``weight`` is sparse.
 
     >>> torch.embedding(torch.eye(2), torch.tensor([1, 0]))
     tensor([[0., 1.],
             [1., 0.]])
     """
     _check(weight, indices)
-    return ops.embedding(weight, indices, padding_idx=max(padding_idx, -1), by_frequency=bool(scale_grad_by_freq))
+    return _looked_up(weight, indices, max(padding_idx, -1), bool(scale_grad_by_freq), sparse)
 
 
 def renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:

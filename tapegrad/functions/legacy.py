@@ -156,7 +156,7 @@ class tensortype(type):
 
     @property
     def is_sparse(cls) -> bool:
-        """False: there are no sparse tensors here."""
+        """False: those of sparse tensors are in ``torch.sparse``."""
         return False
 
     def __call__(cls, *args: Any, **options: Any) -> Tensor:

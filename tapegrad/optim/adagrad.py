@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.declaring import on_demand
 from tapegrad.functions.creation import full_like
 from tapegrad.optim.optimizer import (
     Params,
@@ -18,6 +19,8 @@ from tapegrad.optim.optimizer import (
     scalar,
 )
 from tapegrad.tensor.tensor import Tensor
+
+__getattr__, _ = on_demand(__name__, {"tapegrad.sparse.attributes": "with_values"})
 
 
 class Adagrad(PerParameter):
@@ -71,8 +74,25 @@ class Adagrad(PerParameter):
         for _, p in all_params(self):
             self.state[p]["sum"].share_memory_()
 
+    takes_sparse = True
+
+    def _update_one(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if group["weight_decay"] != 0 and grad.is_sparse:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        super()._update_one(p, grad, state, group)
+
+    def _update_rows(self, p: Tensor, grad: Tensor, total: Tensor, rate: Any, eps: float) -> None:
+        """The update by a sparse gradient: of the rows that it has."""
+        grad = grad.coalesce()
+        total.add_(grad**2)
+        roots = total.sparse_mask(grad).values().sqrt() + eps
+        p.add_(__getattr__("with_values")(grad, grad.values() / roots), alpha=-rate)
+
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         step, total = counted(state, group), state["sum"]
-        total.addcmul_(grad, grad)
         rate = scalar(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        if grad.is_sparse:
+            self._update_rows(p, grad, total, rate, group["eps"])
+            return
+        total.addcmul_(grad, grad)
         add_quotient(p, grad, total.sqrt() + group["eps"], -rate)

@@ -161,7 +161,7 @@ class LBFGS(Optimizer):
 
     def _gradient(self) -> Tensor:
         """All gradients in one row; zeros where there is none."""
-        rows = [p.new_zeros(p.shape) if p.grad is None else p.grad for p in self._params]
+        rows = [p.new_zeros(p.shape) if p.grad is None else p.grad.to_dense() for p in self._params]
         return cat([(view_as_real(row) if row.is_complex() else row).reshape(-1) for row in rows], 0)
 
     def _move(self, length: Any, direction: Tensor) -> None:

@@ -407,6 +407,8 @@ class PerParameter(Optimizer):
     begins = True
     is_elementwise = True
     states: tuple[str, ...] = ()
+    takes_sparse = False
+    """Whether ``update`` takes sparse gradients, too."""
     refuses_sparse = "{name} does not support sparse gradients"
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -458,7 +460,7 @@ class PerParameter(Optimizer):
         if type(None) in kinds:
             params = [p for p, grad in zip(params, grads, strict=True) if grad is not None]
             grads = [grad for grad in grads if grad is not None]
-        if kinds - {Tensor, type(None)} and any(grad.is_sparse for grad in grads):
+        if kinds - {Tensor, type(None)} and not self.takes_sparse and any(grad.is_sparse for grad in grads):
             raise RuntimeError(self.refuses_sparse.format(name=type(self).__name__))
         states: list[Any] = list(map(self.state.get, params)) if self.state else [None] * len(params)
         begun = [] if all(states) else [i for i, state in enumerate(states) if not state]

@@ -35,7 +35,7 @@ class SGD(PerParameter):
     """
 
     counts = begins = False
-    refuses_sparse = "sparse gradients are not supported"
+    takes_sparse = True
 
     def __init__(
         self, params: Params, lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,

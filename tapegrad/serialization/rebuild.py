@@ -19,13 +19,14 @@ from tapegrad.bindings.attributes import LEGACY_DTYPES, as_instance
 from tapegrad.bindings.placement import empty_strided
 from tapegrad.bindings.protocols import own_attributes
 from tapegrad.bindings.storages import TypedStorage, UntypedStorage, placed_as, tensor_on
+from tapegrad.declaring import on_demand
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import dtype
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.functions.construction import from_numpy
 from tapegrad.nn.parameter import Parameter
 from tapegrad.tensor.geometry import Geometry, extent
-from tapegrad.tensor.layout import layout, sparse_coo, sparse_csr, strided
+from tapegrad.tensor.layout import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from tapegrad.tensor.tensor import Tensor
 
 _LARGEST = 2**63 - 1
@@ -162,15 +163,30 @@ def _rebuild_device_tensor_from_numpy(data: Any, dtype: Any, device: Any, requir
     return _rebuild_device_tensor_from_cpu_tensor(from_numpy(data), dtype, device, requires_grad)
 
 
+_sparse, _ = on_demand(__name__, {"tapegrad.sparse.saving": "loaded saved"})
+
+
+def _rebuild_sparse_tensor(kind: Any, data: Any) -> Tensor:
+    if not isinstance(kind, layout) or kind is strided or not isinstance(data, tuple) or not 3 <= len(data) <= 4:
+        raise _refused("a sparse tensor lacks a part")
+    if len(data) == 3:  # from before there was a flag
+        data = (*data, None)
+    place = 2 if kind is sparse_coo else 3
+    if not all(type(part) is Tensor for part in data[:place]):
+        raise _refused("a sparse tensor has something else as its indices or values")
+    return _sparse("loaded")(kind, data[:place], _ints(data[place], "size"), data[3] is True)
+
+
 UTILS = (
-    _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_meta_tensor_no_storage, _rebuild_parameter,
-    _rebuild_parameter_with_state, _rebuild_device_tensor_from_cpu_tensor, _rebuild_device_tensor_from_numpy,
+    _rebuild_sparse_tensor, _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_meta_tensor_no_storage,
+    _rebuild_parameter, _rebuild_parameter_with_state,
+    _rebuild_device_tensor_from_cpu_tensor, _rebuild_device_tensor_from_numpy,
 )  # fmt: skip
 """Those that PyTorch has in ``torch._utils``."""
 
 
 def _get_layout(name: Any) -> layout:
-    for one in (strided, sparse_coo, sparse_csr):
+    for one in (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc):
         if type(name) is str and name == str(one):
             return one
     raise _refused(f"a layout is {shown(name)}")
@@ -222,6 +238,8 @@ def reduced(tensor: Tensor) -> tuple:
         state = state_of(tensor)
         parts: tuple = tensor.data, tensor.requires_grad, OrderedDict()
         return (_rebuild_parameter_with_state, (*parts, state)) if state else (_rebuild_parameter, parts)
+    if tensor.layout is not strided:
+        return _rebuild_sparse_tensor, _sparse("saved")(tensor)
     made = _plain_reduced(tensor)
     state = state_of(tensor)
     if type(tensor) is Tensor and not state:

@@ -1,4 +1,5 @@
-"""Layouts and memory formats: names that PyTorch's programs pass around. Here every tensor is strided and row-major.
+"""Layouts and memory formats: names that PyTorch's programs pass around. Tensors are strided
+here, and row-major, but for sparse ones.
 
 >>> strided, channels_last
 (torch.strided, torch.channels_last)
@@ -37,6 +38,9 @@ class memory_format(_Named):
 strided = layout("strided")
 sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
+sparse_bsr = layout("sparse_bsr")
+sparse_bsc = layout("sparse_bsc")
 
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")

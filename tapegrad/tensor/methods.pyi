@@ -182,14 +182,26 @@ class TensorMethods:
         """``input / other``, broadcast; either may be a number."""
     def __xor__(self, other: Any) -> Tensor:
         """The bits set in one only. Broadcast; either may be a number."""
+    def _coalesced_(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     def _conj(self) -> Tensor:
         """The complex conjugate, as a view of the same memory; of a real tensor, the tensor itself."""
+    def _dimI(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused, as of any dense tensor: it is for sparse coordinate ones."""
+    def _dimV(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused, as of any dense tensor: it is for sparse coordinate ones."""
+    def _indices(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     def _is_view(self) -> _bool:
         """Whether this is a view of another tensor's memory."""
     def _neg_view(self) -> Tensor:
         """The negative, as a view of the same memory."""
+    def _nnz(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     def _repr_html_(self) -> _str:
         """A piece of HTML that shows this, whole in itself."""
+    def _values(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     def abs(self) -> Tensor:
         """The absolute value; real, of complex numbers too."""
     def abs_(self) -> Self:
@@ -434,7 +446,7 @@ class TensorMethods:
         """This tensor in the dtype ``torch.uint8``; itself if it has it."""
     def cauchy_(self, median: _float | Tensor = ..., sigma: _float | Tensor = ..., *, generator: Generator | None = ...) -> Self:
         """Fill with Cauchy numbers."""
-    def ccol_indices(self) -> Any:
+    def ccol_indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse column compressed ones."""
     def cdouble(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor in the dtype ``torch.complex128``; itself if it has it."""
@@ -506,9 +518,9 @@ class TensorMethods:
         """In-place version of ``clip``."""
     def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """A copy, with gradients flowing back to ``input``; its elements lie as those of ``input``, if no format is given."""
-    def coalesce(self) -> Any:
+    def coalesce(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse coordinate ones."""
-    def col_indices(self) -> Any:
+    def col_indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse row compressed ones."""
     def conj(self) -> Tensor:
         """The complex conjugate, as a view of the same memory; of a real tensor, the tensor itself."""
@@ -557,7 +569,7 @@ class TensorMethods:
         """This tensor on the CPU."""
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor:
         """The cross product along ``dim``, or along the first dimension of length 3."""
-    def crow_indices(self) -> Any:
+    def crow_indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse row compressed ones."""
     def cuda(self, device: _device | _str | _int | None = ..., non_blocking: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor on a GPU, the first if none is named."""
@@ -933,7 +945,7 @@ class TensorMethods:
         """In-place version of ``index_reduce``."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The slices of a dimension that a vector of indices names."""
-    def indices(self) -> Any:
+    def indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     def inner(self, other: Tensor) -> Tensor:
         """The sums of products along both last dimensions, for all pairs of the others; of a 0-dim operand, the product."""
@@ -945,7 +957,7 @@ class TensorMethods:
         """The inverses of square matrices: ``linalg.inv``."""
     def ipu(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: JAX has no such device; torch.accelerator tells what there is."""
-    def is_coalesced(self) -> Any:
+    def is_coalesced(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     def is_complex(self) -> _bool:
         """Whether the dtype is a complex one."""
@@ -1505,7 +1517,7 @@ class TensorMethods:
     def resize_as_(self, the_template: Tensor, *, memory_format: _memory_format | None = ...) -> Self:
         """``resize_`` to the shape of another tensor; with ``torch.preserve_format``, also to its order in memory."""
     def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
+        """Refused: a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm."""
     def resolve_conj(self) -> Tensor:
         """The tensor itself, or a copy if it shows the conjugates of what is in memory."""
     def resolve_neg(self) -> Tensor:
@@ -1528,7 +1540,7 @@ class TensorMethods:
     @overload
     def round_(self, *, decimals: _int) -> Self:
         """In-place version of ``round``."""
-    def row_indices(self) -> Any:
+    def row_indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse column compressed ones."""
     def rsqrt(self) -> Tensor:
         """``1 / sqrt(x)``."""
@@ -1626,7 +1638,7 @@ class TensorMethods:
     def slogdet(self) -> return_types.slogdet:
         """The sign of the determinant, and the logarithm of its absolute value: ``linalg.slogdet``."""
     def smm(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
+        """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     def softmax(self, dim: _int, dtype: _dtype | None = ...) -> Tensor:
         """``exp(input)`` over its sum along ``dim``, computed in ``dtype`` if that is given; nan where all are -inf."""
     @overload
@@ -1637,12 +1649,12 @@ class TensorMethods:
         """The elements along ``dim`` in order, a named tuple of ``values`` and ``indices``; nan is the largest."""
     def sparse_dim(self) -> _int:
         """0: no dimension of a dense tensor is sparse."""
-    def sparse_mask(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """The elements at the places of a sparse tensor ``mask``, as a sparse tensor."""
     def sparse_resize_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
+        """Refused: a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm."""
     def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
+        """Refused: a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm."""
     def split(self, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """``torch.split`` of this tensor."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
@@ -1680,7 +1692,7 @@ class TensorMethods:
     def squeeze_(self, *dim: _int) -> Self:
         """Drop the dimensions of length 1, or those among ``dim``, in place."""
     def sspaddmm(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
+        """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     @overload
     def std(self, dim: Sequence[_int] | _int | None, unbiased: _bool = ..., keepdim: _bool = ...) -> Tensor:
         """The standard deviation, of all or over ``dim``: the root of ``var``. Also ``std(unbiased)``."""
@@ -1784,23 +1796,23 @@ class TensorMethods:
     def to(self, other: Tensor, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: Any = ...) -> Tensor:
         """``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other)``: this tensor in a dtype and on a device."""
     def to_dense(self, dtype: _dtype | None = ..., *, masked_grad: _bool | None = ...) -> Tensor:
-        """The tensor itself (in another dtype, if one is given): there are no sparse tensors here."""
+        """The tensor itself (in another dtype, if one is given); of a sparse one, a dense one with its elements."""
     def to_mkldnn(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: its layouts are of one CPU library; XLA chooses its own."""
     def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
+        """Refused: there are no nested tensors; pad, and mask what is padding."""
     def to_sparse(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
+        """The elements that are not 0, as a sparse tensor of ``layout``, or with ``sparse_dim`` dimensions. See ``torch.sparse``."""
     def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
+        """The blocks of a matrix in which something is not 0, column by column. See ``torch.sparse``."""
     def to_sparse_bsr(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
+        """The blocks of a matrix in which something is not 0, row by row. See ``torch.sparse``."""
     def to_sparse_coo(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
+        """The elements that are not 0, with their coordinates. See ``torch.sparse``."""
     def to_sparse_csc(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
+        """The elements of a matrix that are not 0, column by column. See ``torch.sparse``."""
     def to_sparse_csr(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no sparse tensors; a dense one with zeros, or index_add, scatter_add and gather, do the same."""
+        """The elements of a matrix that are not 0, row by row. See ``torch.sparse``."""
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; of a 0-dim tensor, the number."""
     def topk(self, k: _int | Tensor, dim: _int = ..., largest: _bool = ..., sorted: _bool = ...) -> return_types.topk:
@@ -1869,7 +1881,7 @@ class TensorMethods:
         """Put in a dimension of length 1, in place."""
     def untyped_storage(self) -> UntypedStorage:
         """The memory of this tensor, as bytes; the same object for all tensors that share it."""
-    def values(self) -> Any:
+    def values(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse ones."""
     @overload
     def var(self, dim: Sequence[_int] | _int | None, unbiased: _bool = ..., keepdim: _bool = ...) -> Tensor:

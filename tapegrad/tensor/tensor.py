@@ -240,6 +240,13 @@ def describe(value: Any, *, on: device | None = None) -> Spec:
     return Spec.of(value.shape, from_numpy(value.dtype), device_of(value) if on is None else on)
 
 
+def shown(value: Any) -> Tensor:
+    """A tensor with a value of any kind, of the class that it asks for."""
+    if isinstance(value, Opaque) and value.as_tensor is not None:
+        return value.as_tensor()
+    return wrap(value, describe(value))
+
+
 _of_arrays = Cache("specs", nbytes=512)
 """Specs of arrays of the host, by shape and dtype."""
 

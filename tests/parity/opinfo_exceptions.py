@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-SPARSE = "sparse tensors: tapegrad has dense ones only"
+SPARSE = "sparse tensors: results of other kinds than here are compared; test_sparse.py has them"
 COMPILED = "compiles CUDA code at run time: CUDA only"
 SCALED = "scaled products of float8 matrices: CUDA only, private"
 FUSED = "a fused kernel of CUDA, private; scaled_dot_product_attention is the public function"

@@ -389,7 +389,7 @@ def test_random_numbers_are_filled_in(name):
 
 
 SPARSE = {"resize_as_sparse_", "sparse_resize_", "sparse_resize_and_clear_"}
-"""What belongs to sparse tensors, of which there are none here."""
+"""What changes the size of sparse tensors, which is not done here."""
 
 
 def test_every_method_that_writes_is_there():
@@ -400,7 +400,7 @@ def test_every_method_that_writes_is_there():
 
 
 @pytest.mark.parametrize("name", sorted(SPARSE))
-def test_methods_of_sparse_tensors_say_that_there_are_none(name):
+def test_what_resizes_sparse_tensors_says_that_it_is_not_there(name):
     with pytest.raises(NotImplementedError, match=f"Tensor.{name} is not in tapegrad"):
         getattr(tapegrad.ones(2), name)((2,), 1, 0)
 

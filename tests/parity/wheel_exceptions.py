@@ -57,7 +57,6 @@ KNOWN: dict[str, dict[str, str]] = {
     },
     "module_tests, get_new_module_tests, criterion_tests": {
         RECORDED: "CrossMapLRN2d",
-        "gradients are dense": "Embedding_sparse EmbeddingBag_sparse",
     },
     "nn_functional_tests": {RECORDED: "conv_tbc huber_loss* binary_cross_entropy_with_logits"},
 }

@@ -59,7 +59,7 @@ def gradcheck(
         check_backward_ad: check reverse mode.
         fast_mode: compare projections of the Jacobians instead of the whole: two calls of the function for
             each input, not for each element; a failure is explained by the slow mode.
-        masked: here there are no sparse tensors; gradients of zeros need only be close to zero if True.
+        masked: inputs are dense here; gradients of zeros need only be close to zero if True.
 
     Returns:
         True, or False if a check fails and ``raise_exception`` is off.

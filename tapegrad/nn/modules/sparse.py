@@ -59,7 +59,7 @@ class Embedding(_EmbeddingTable):
         max_norm: the largest norm of a row: larger ones are scaled down when they are looked up.
         norm_type: which norm.
         scale_grad_by_freq: whether the gradient of a row is divided by how often it was looked up.
-        sparse: whether PyTorch's gradients are to be sparse.
+        sparse: whether the gradient of ``weight`` is to be sparse.
         device, dtype: those of the table.
 
     Attributes:

@@ -1,0 +1,300 @@
+"""Elementwise functions of sparse tensors: those of their values, where zeros stay zeros."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.execution.host import to_host
+from tapegrad.functions.construction import as_tensor
+from tapegrad.functions.dropout import dropout
+from tapegrad.functions.joining import cat
+from tapegrad.functions.shape import broadcast_to
+from tapegrad.ops import sparse as ops
+from tapegrad.sparse.attributes import with_values
+from tapegrad.sparse.coordinates import (
+    coalesced,
+    dense_of,
+    indices_at,
+    made,
+    places_in,
+    sparse_dim_of,
+)
+from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, become, is_coo, is_sparse, not_there, state_of
+from tapegrad.tensor.tensor import Tensor, value_of
+
+
+def _declare(name: str, adds_up: bool) -> None:
+    def function(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        tensor = coalesced(self) if adds_up and is_coo(self) else self
+        if kwargs.pop("inplace", False):
+            return become(self, function(self)._value)
+        return with_values(tensor, getattr(state_of(tensor).values, name)(*args, **kwargs))
+
+    answers(name)(function)
+    _elementwise[name] = adds_up
+
+
+_elementwise = dict.fromkeys(["pow", "mul", "multiply", "div", "divide", "floor_divide"], False)
+# what is 0 at 0, and sparse tensors have
+for _name in """abs absolute asin arcsin asinh arcsinh atan arctan atanh arctanh ceil deg2rad erf erfinv expm1 floor
+        frac isinf isnan isneginf isposinf log1p positive rad2deg relu round sgn sign signbit sin sinh sqrt square tan
+        tanh trunc fix""".split():  # noqa: SIM905 - shorter
+    _declare(_name, adds_up=True)
+# where values at one place need not be added up before
+for _name in "neg negative conj conj_physical resolve_conj resolve_neg nan_to_num".split():  # noqa: SIM905
+    _declare(_name, adds_up=False)
+ANSWERS["__neg__"], ANSWERS["__abs__"], ANSWERS["__pos__"] = ANSWERS["neg"], ANSWERS["abs"], ANSWERS["positive"]
+
+
+@answers("pow", "__pow__", "float_power")
+def _pow(self: Any, exponent: Any) -> Tensor:
+    if not is_sparse(self) or is_sparse(exponent):
+        raise not_there("pow", (self, exponent))
+    if isinstance(exponent, (int, float)) and exponent == 0:
+        raise RuntimeError("pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor dense")
+    tensor = coalesced(self) if is_coo(self) else self
+    return with_values(tensor, state_of(tensor).values ** exponent)
+
+
+# Sums ----------------------------------------------------------------------------------------------------------------
+
+
+@answers("add", "__add__")
+def _add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    if not is_sparse(other):
+        if not is_coo(input) and isinstance(other, Tensor):
+            return other * alpha + input.to_dense()
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    if not is_sparse(input):
+        return _added_to_dense(input, other, alpha)
+    if is_coo(input) and is_coo(other):
+        return merged(input, other, alpha)
+    return ANSWERS["compressed add"](input, other, alpha)
+
+
+@answers("__radd__")
+def _radd(self: Tensor, other: Any) -> Tensor:
+    return _add(other, self)
+
+
+@answers("sub", "subtract", "__sub__")
+def _sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    return _add(input, other, alpha=-alpha)
+
+
+@answers("rsub", "__rsub__")
+def _rsub(self: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    return _add(other, self, alpha=-alpha)
+
+
+def _added_to_dense(input: Any, other: Tensor, alpha: Any) -> Tensor:
+    shape = list(input.shape) if isinstance(input, Tensor) else []
+    if shape != list(other.shape):
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have same size, but self has size {shape} while other has size "
+            f"{list(other.shape)} (FYI: dense-sparse addition does not currently support broadcasting)"
+        )
+    return input.add(other.to_dense(), alpha=alpha)
+
+
+def merged(left: Tensor, right: Tensor, alpha: Any = 1) -> Tensor:
+    """The sum of two tensors with coordinates: the entries of both, each as far as possible where it is in order."""
+    one, two = state_of(left), state_of(right)
+    if one.shape != two.shape:
+        raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(one.shape)} != "
+                           f"{list(two.shape)}")  # fmt: skip
+    values = two.values if alpha == 1 else two.values * alpha
+    if one.indices[0] is two.indices[0]:
+        return made(one.indices[0], one.values + values, one.shape, one.coalesced)
+    lengths = one.shape[: sparse_dim_of(one)]
+    places = [to_host(value_of(places_in(state))) for state in (one, two)]
+    spots, kept = merge(*places)
+    device = left.device
+    together = cat([one.values.to((one.values[:0] + values[:0]).dtype), values])
+    summed = ops.sparse_coalesce(together, as_tensor(spots, device=device), count=len(kept))
+    return made(indices_at(as_tensor(kept, device=device), lengths), summed, one.shape, one.coalesced and two.coalesced)
+
+
+def merge(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of two lists in one, in which each keeps its order, and the lesser of two heads comes first.
+
+    Equal heads become one. Gives the places of all numbers of both in the merged list, and that list.
+
+    >>> merge(np.array([0, 3, 3]), np.array([2, 3]))
+    (array([0, 2, 3, 1, 2]), array([0, 2, 3, 3]))
+    """
+    if not (np.all(left[1:] >= left[:-1]) and np.all(right[1:] >= right[:-1])):
+        return _merged_by_heads(left.tolist(), right.tolist())
+    repeats = [np.arange(len(one)) - np.searchsorted(one, one) for one in (left, right)]  # equals count on
+    keys = np.stack([np.concatenate([left, right]), np.concatenate(repeats)])
+    found, spots = np.unique(keys, axis=1, return_inverse=True)
+    return spots.reshape(-1).astype(np.int64), found[0].astype(np.int64)
+
+
+def _merged_by_heads(left: list[int], right: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    i = j = 0
+    spots: tuple[list[int], list[int]] = [], []
+    kept: list[int] = []
+    while i < len(left) or j < len(right):
+        first = i < len(left) and (j >= len(right) or left[i] <= right[j])
+        second = j < len(right) and (i >= len(left) or right[j] <= left[i])
+        if first:
+            spots[0].append(len(kept))
+        if second:
+            spots[1].append(len(kept))
+        kept.append(left[i] if first else right[j])
+        i, j = i + first, j + second
+    return np.array([*spots[0], *spots[1]], np.int64), np.array(kept, np.int64)
+
+
+# Products ------------------------------------------------------------------------------------------------------------
+
+
+def is_number(x: Any) -> bool:
+    """Whether something is a number, or a dense tensor without dimensions."""
+    return not isinstance(x, Tensor) or (not is_sparse(x) and x.ndim == 0)
+
+
+@answers("mul", "multiply", "__mul__", "__rmul__")
+def _mul(input: Any, other: Any) -> Tensor:
+    if not is_sparse(input):
+        input, other = other, input
+    if is_number(other) or (isinstance(other, Tensor) and not is_sparse(other) and other.numel() == 1):
+        return with_values(input, state_of(input).values * (other if is_number(other) else other.reshape(())))
+    if is_sparse(other):
+        return _common(input, other) if is_coo(input) else ANSWERS["compressed mul"](input, other)
+    if not is_coo(input):
+        return ANSWERS["compressed mul"](input, other)
+    state = state_of(input)
+    factors = ops.sparse_gather(broadcast_to(other, state.shape), places_in(state), ndim=sparse_dim_of(state))
+    return with_values(input, state.values * factors)
+
+
+def _common(left: Tensor, right: Tensor) -> Tensor:
+    """The product of two tensors with coordinates, at the places of both; of one and itself at all of them."""
+    if state_of(left).shape != state_of(right).shape:
+        raise RuntimeError(f"mul: expected 'self' and 'other' to have same sizes, but {list(left.shape)} != "
+                           f"{list(right.shape)}")  # fmt: skip
+    if state_of(left).indices[0] is state_of(right).indices[0] and state_of(left).coalesced:
+        return with_values(left, state_of(left).values * state_of(right).values)
+    ordered = state_of(left).coalesced and state_of(right).coalesced
+    one, two = state_of(coalesced(left)), state_of(coalesced(right))
+    places = [to_host(value_of(places_in(state))) for state in (one, two)]
+    kept, at_left, at_right = np.intersect1d(places[0], places[1], assume_unique=True, return_indices=True)
+    device = left.device
+    factors = [ops.sparse_rows(state.values, as_tensor(at, device=device))
+               for state, at in ((one, at_left), (two, at_right))]  # fmt: skip
+    indices = indices_at(as_tensor(kept, device=device), one.shape[: sparse_dim_of(one)])
+    return made(indices, factors[0] * factors[1], one.shape, ordered)
+
+
+@answers("div", "divide", "true_divide", "__truediv__")
+def _div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    if not is_sparse(self):
+        raise not_there("div", (self, other))
+    if not is_number(other):
+        raise RuntimeError("Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
+                           f"{list(other.shape)} for divisor)")  # fmt: skip
+    tensor = coalesced(self) if rounding_mode is not None and is_coo(self) else self
+    return with_values(tensor, state_of(tensor).values.div(other, rounding_mode=rounding_mode))
+
+
+@answers("floor_divide", "__floordiv__")
+def _floor_divide(self: Any, other: Any) -> Tensor:
+    return _div(self, other, rounding_mode="floor")
+
+
+# In place ------------------------------------------------------------------------------------------------------------
+
+
+def _declare_in_place(name: str, adds_up: bool) -> None:
+    def function(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if not is_sparse(self):
+            raise not_there(name, (self, *args))
+        refuse_leaf(self)
+        if adds_up and is_coo(self) and not state_of(self).coalesced:
+            raise RuntimeError(f"{name}_ requires coalesced input")
+        return become(self, ANSWERS[name](self, *args, **kwargs)._value)
+
+    answers(f"{name}_")(function)
+
+
+for _name, _adds_up in _elementwise.items():
+    _declare_in_place(_name, _adds_up)
+ANSWERS["__imul__"], ANSWERS["__itruediv__"] = ANSWERS["mul_"], ANSWERS["div_"]
+
+
+def refuse_leaf(tensor: Tensor) -> None:
+    """Refuse a write to a leaf that requires grad, while gradients are recorded."""
+    state = state_of(tensor)
+    if state.values.requires_grad and state.values.is_leaf and (state.values * 1).requires_grad:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+@answers("add_", "__iadd__")
+def _add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    if is_sparse(self):
+        refuse_leaf(self)
+        return become(self, _add(self, other, alpha=alpha)._value)
+    return _add_rows(self, other, alpha)
+
+
+@answers("sub_", "subtract_", "__isub__")
+def _sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    return _add_(self, other, alpha=-alpha)
+
+
+def _add_rows(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    """Add a sparse tensor to a dense one in place: only its rows are read."""
+    if list(self.shape) != list(other.shape):
+        _added_to_dense(self, other, alpha)
+    state = state_of(other) if is_coo(other) else state_of(other.to_dense().to_sparse())
+    dims = sparse_dim_of(state)
+    if not (self.is_contiguous() and dims):
+        return self.add_(dense_of(other), alpha=alpha)
+    rows = self if dims == 1 else self.view(-1, *state.values.shape[1:])
+    rows.index_add_(0, places_in(state), state.values.to(self.dtype), alpha=alpha)
+    return self
+
+
+@answers("copy_")
+def _copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    if not is_sparse(self):
+        raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Found self type = "
+                           f"{self.type()} and src type = {src.type()}")  # fmt: skip
+    refuse_leaf(self)
+    return become(self, src.to(self.dtype).clone()._value)
+
+
+@answers("zero_")
+def _zero_(self: Tensor) -> Tensor:
+    refuse_leaf(self)
+    state = state_of(self)
+    if not is_coo(self):
+        heads, plain = state.indices
+        none = SparseValue((heads * 0, plain[:0]), state.values.detach()[:0], state.shape, layout=state.layout)
+        return become(self, none)
+    return become(self, made(state.indices[0][:, :0], state.values.detach()[:0], state.shape)._value)
+
+
+@answers("zeros_like", "empty_like")
+def _zeros_like(input: Tensor, *, dtype: Any = None, **_: Any) -> Tensor:
+    return _zero_(input.detach() if dtype is None else input.detach().to(dtype))
+
+
+@answers("dropout")
+def _dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False, **_: Any) -> Tensor:
+    return with_values(input, dropout(state_of(input).values, p, training))
+
+
+@answers("any")
+def _any(input: Tensor) -> Tensor:
+    return state_of(coalesced(input)).values.any()
+
+
+@answers("norm")
+def _norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+    tensor = coalesced(input) if is_coo(input) else input
+    return state_of(tensor).values.norm(p)

@@ -1,0 +1,346 @@
+"""What sparse tensors say of themselves: their history is that of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+from tapegrad.execution.host import to_host
+from tapegrad.sparse.tensor import SparseTensor, SparseValue, answers, become, is_coo, is_sparse, state_of
+from tapegrad.tensor import layout as layouts
+from tapegrad.tensor.printing import body_str, get_default_dtype, get_printoptions
+from tapegrad.tensor.spec import legacy_type_name
+from tapegrad.tensor.tensor import Tensor, value_of
+
+COMPRESSED = {"sparse_csr": ("crow_indices", "col_indices"), "sparse_csc": ("ccol_indices", "row_indices"),
+              "sparse_bsr": ("crow_indices", "col_indices"), "sparse_bsc": ("ccol_indices", "row_indices")}  # fmt: skip
+"""What the indices of compressed layouts are called."""
+
+
+def with_values(tensor: Tensor, values: Tensor) -> SparseTensor:
+    """A tensor with the indices of another, and other values."""
+    state = state_of(tensor)
+    return SparseValue(state.indices, values, state.shape, coalesced=state.coalesced, layout=state.layout).as_tensor()
+
+
+def _of_values(name: str) -> None:
+    """Declare an attribute that is that of the values."""
+    answers(f"{name}.__get__")(lambda self: getattr(state_of(self).values, name))
+
+
+for _name in ("requires_grad", "grad_fn", "is_leaf", "output_nr", "_version", "retains_grad"):
+    _of_values(_name)
+for _name in ("layout", "is_sparse", "is_sparse_csr"):
+    answers(f"{_name}.__get__")({
+        "layout": lambda self: state_of(self).layout,
+        "is_sparse": is_coo,
+        "is_sparse_csr": lambda self: state_of(self).layout is layouts.sparse_csr,
+    }[_name])  # fmt: skip
+
+
+@answers("requires_grad.__set__")
+def _set_requires_grad(self: Tensor, value: bool) -> None:
+    state = state_of(self)
+    if value and state.values._spec.plain is False and state.values.is_leaf:
+        state.values = state.values.detach()
+    state.values.requires_grad = value
+    self._spec = state.spec
+
+
+@answers("requires_grad_")
+def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    state = state_of(self)
+    if state.values.is_leaf and not state.values.requires_grad:
+        state.values = state.values.detach()  # what it was made of is another tensor
+    state.values.requires_grad_(requires_grad)
+    self._spec = state.spec
+    return self
+
+
+@answers("grad.__get__")
+def _grad(self: Tensor) -> Tensor | None:
+    grad = state_of(self).values.grad
+    return grad if grad is None or is_sparse(grad) else with_values(self, grad)
+
+
+@answers("grad.__set__")
+def _set_grad(self: Tensor, value: Tensor | None) -> None:
+    state_of(self).values.grad = value if value is None else state_of(value).values
+
+
+@answers("grad.__delete__")
+def _delete_grad(self: Tensor) -> None:
+    state_of(self).values.grad = None
+
+
+@answers("retain_grad")
+def _retain_grad(self: Tensor) -> None:
+    state_of(self).values.retain_grad()
+
+
+@answers("register_hook")
+def _register_hook(self: Tensor, hook: Callable) -> Any:
+    def on_values(grad: Tensor) -> Tensor | None:
+        returned = hook(with_values(self, grad))
+        return state_of(returned).values if is_sparse(returned) else returned
+
+    return state_of(self).values.register_hook(on_values)
+
+
+@answers("register_post_accumulate_grad_hook")
+def _register_post_hook(self: Tensor, hook: Callable) -> Any:
+    return state_of(self).values.register_post_accumulate_grad_hook(lambda _: hook(self))
+
+
+@answers("grad")
+def _autograd_grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    from_one = isinstance(inputs, Tensor)
+    wanted = (inputs,) if from_one else tuple(inputs)
+    outs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
+    seeds = kwargs.pop("grad_outputs", None)
+    function = SparseTensor.autograd_grad  # type: ignore[attr-defined]
+    found = function(tuple(map(_differentiated, outs)), tuple(map(_differentiated, wanted)), *args,
+                     grad_outputs=None if seeds is None else _seeds(seeds), **kwargs)  # fmt: skip
+    return tuple(
+        with_values(one, grad) if is_sparse(one) and grad is not None else grad
+        for one, grad in zip(wanted, found, strict=True)
+    )
+
+
+def _differentiated(tensor: Any) -> Any:
+    """The tensor that is in the graph: the values of a sparse one."""
+    return state_of(tensor).values if is_sparse(tensor) else tensor
+
+
+def _seeds(given: Any) -> Any:
+    return _differentiated(given) if isinstance(given, Tensor) else tuple(map(_differentiated, given))
+
+
+@answers("backward")
+def _backward(self: Tensor, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
+    if "inputs" in kwargs and kwargs["inputs"] is not None:
+        inputs = kwargs["inputs"]
+        kwargs["inputs"] = (
+            [_differentiated(inputs)] if isinstance(inputs, Tensor) else list(map(_differentiated, inputs))
+        )
+    _differentiated(self).backward(None if gradient is None else _differentiated(gradient), *args, **kwargs)
+
+
+# Text ----------------------------------------------------------------------------------------------------------------
+
+
+@answers("__repr__")
+def _text(self: Tensor, *, tensor_contents: Any = None) -> str:
+    state, indent = state_of(self), len("tensor(")
+    names = COMPRESSED.get(repr(state.layout).removeprefix("torch."), ("indices",))
+    parts = [_part(f"{name}=tensor(", part, indent) for name, part in zip(names, state.indices, strict=True)]
+    parts.append(_part("values=tensor(", state.values, indent, of_indices=False))
+    said = [] if self.device.type == "cpu" else [f"device='{self.device}'"]
+    said += [f"size={tuple(self.shape)}", f"nnz={state.values.shape[0]}"]
+    said += [f"dtype={self.dtype}"] * (self.dtype is not get_default_dtype() and not _is_obvious(self))
+    said.append(f"layout={state.layout}")
+    node = self.grad_fn
+    if node is not None:
+        said.append(f"grad_fn=<{type(node).__name__}>")
+    elif self.requires_grad:
+        said.append("requires_grad=True")
+    return _laid_out("tensor(" + (",\n" + " " * indent).join(parts), said, indent, apart=is_coo(self))
+
+
+def _laid_out(text: str, said: list[str], indent: int, *, apart: bool) -> str:
+    """A text, and what is said behind it, in lines; ``apart``: from the next line on."""
+    column = len(text) - text.rfind("\n") + 1
+    for one in said:
+        if apart or column + len(one) + 2 > get_printoptions()["linewidth"]:
+            text, column, apart = f"{text},\n{' ' * indent}{one}", indent + len(one), False
+        else:
+            text, column = f"{text}, {one}", column + len(one) + 2
+    return text + ")"
+
+
+def _is_obvious(tensor: Tensor) -> bool:
+    """Whether a dtype that is not the default is not shown."""
+    name = tensor.dtype.name
+    return name in ("int64", "bool") or (name == "complex64" and get_default_dtype().name == "float32")
+
+
+def _part(prefix: str, part: Tensor, indent: int, of_indices: bool = True) -> str:
+    body = body_str(to_host(value_of(part.detach())), indent + len(prefix))
+    return prefix + body + (f", size={tuple(part.shape)}" if not part.numel() else "") + ")"
+
+
+@answers("__format__")
+def _format(self: Tensor, format_spec: str) -> str:
+    return format(_text(self), format_spec)
+
+
+# Copies --------------------------------------------------------------------------------------------------------------
+
+
+def _as(name: str) -> None:
+    """Declare a function of the values that leaves indices alone."""
+
+    def function(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        kwargs.pop("memory_format", None)
+        found = getattr(state_of(self).values, name)(*args, **kwargs)
+        return self if found is state_of(self).values else with_values(self, found)
+
+    answers(name)(function)
+
+
+for _name in ("detach", "float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool",
+              "cfloat", "cdouble"):  # fmt: skip
+    _as(_name)
+
+
+@answers("type")
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    if dtype is None:
+        return legacy_type_name(state_of(self).values._spec).replace("torch.", "torch.sparse.", 1)
+    return with_values(self, state_of(self).values.type(dtype))
+
+
+@answers("type_as")
+def _type_as(self: Tensor, other: Tensor) -> Tensor:
+    return self.to(other.dtype)
+
+
+@answers("clone")
+def _clone(self: Tensor, *, memory_format: Any = None) -> Tensor:
+    state = state_of(self)
+    indices = tuple(part.clone() for part in state.indices)
+    return SparseValue(indices, state.values.clone(), state.shape, coalesced=state.coalesced,
+                       layout=state.layout).as_tensor()  # fmt: skip
+
+
+@answers("detach_")
+def _detach_(self: Tensor) -> Tensor:
+    return become(self, with_values(self, state_of(self).values.detach())._value)
+
+
+@answers("data.__get__")
+def _data(self: Tensor) -> Tensor:
+    return with_values(self, state_of(self).values.detach())
+
+
+@answers("data.__set__")
+def _set_data(self: Tensor, value: Tensor) -> None:
+    become(self, state_of(value))
+
+
+@answers("contiguous")
+def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    raise RuntimeError("unsupported memory format option Contiguous")
+
+
+@answers("is_contiguous")
+def _is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    return False
+
+
+@answers("is_pinned")
+def _is_pinned(self: Tensor, device: Any = None) -> bool:
+    return False
+
+
+@answers("stride")
+def _stride(self: Tensor, dim: int | None = None) -> Any:
+    if not is_coo(self):
+        raise RuntimeError("Sparse CSR tensors do not have strides")
+    return (0,) * self.ndim if dim is None else 0
+
+
+@answers("to", "cpu", "cuda")
+def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    state = state_of(self)
+    if args and is_sparse(args[0]):
+        args = (state_of(args[0]).values, *args[1:])
+    values = state.values.to(*args, **kwargs)
+    if values is state.values:
+        return self
+    indices = state.indices if values.device == self.device else tuple(part.to(values.device) for part in state.indices)
+    return SparseValue(indices, values, state.shape, coalesced=state.coalesced, layout=state.layout).as_tensor()
+
+
+@answers("__copy__")
+def _copy(self: Tensor) -> Tensor:
+    return with_values(self, state_of(self).values)
+
+
+@answers("__deepcopy__")
+def _deepcopy(self: Tensor, memo: dict) -> Tensor:
+    if id(self) not in memo:
+        state = state_of(self)
+        parts, values = tuple(deepcopy(part, memo) for part in state.indices), deepcopy(state.values, memo)
+        made = SparseValue(parts, values, state.shape, coalesced=state.coalesced, layout=state.layout).as_tensor()
+        memo[id(self)] = made
+    return memo[id(self)]
+
+
+def rebuild(
+    indices: tuple[Tensor, ...], values: Tensor, shape: tuple, coalesced: bool, layout: str, requires_grad: bool = False
+) -> Tensor:
+    """The sparse tensor that was pickled as these parts."""
+    found = getattr(layouts, layout)
+    made = SparseValue(indices, values, shape, coalesced=coalesced, layout=found).as_tensor()
+    return made.requires_grad_() if requires_grad else made
+
+
+@answers("__reduce_ex__")
+def _reduce(self: Tensor, proto: int) -> tuple:
+    state = state_of(self)
+    layout = repr(state.layout).removeprefix("torch.")
+    return rebuild, (state.indices, state.values.detach(), state.shape, state.coalesced, layout, self.requires_grad)
+
+
+# Memory, of which there is none --------------------------------------------------------------------------------------
+
+
+@answers("storage", "untyped_storage", "_typed_storage")
+def _storage(self: Tensor) -> Any:
+    raise NotImplementedError("Cannot access storage of SparseTensorImpl")
+
+
+@answers("data_ptr", "tolist")
+def _data_ptr(self: Tensor) -> Any:
+    raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+
+@answers("numpy", "__array__")
+def _numpy(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+    raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+
+
+@answers("nbytes.__get__")
+def _nbytes(self: Tensor) -> int:
+    raise RuntimeError(
+        "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the nbytes of "
+        "the indices and values.  If you want the size of the  equivalent dense tensor, multiply numel() by "
+        "element_size()"
+    )
+
+
+@answers("item", "__float__", "__int__", "__complex__", "__index__")
+def _item(self: Tensor) -> Any:
+    if self.numel() != 1:
+        raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+    return self.to_dense().item()
+
+
+@answers("__bool__", "is_nonzero")
+def _bool(self: Tensor) -> bool:
+    if self.numel() != 1:
+        kind = "more than one value" if self.numel() else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {kind} is ambiguous")
+    return bool(self.to_dense())
+
+
+@answers("reshape", "flatten")
+def _reshape(self: Tensor, *shape: Any, **kwargs: Any) -> Any:
+    raise RuntimeError("reshape is not implemented for sparse tensors")
+
+
+@answers("expand")
+def _expand(self: Tensor, *shape: Any, **kwargs: Any) -> Any:
+    raise RuntimeError("expand is unsupported for Sparse tensors")

@@ -1,0 +1,285 @@
+"""Compressed layouts: a matrix row by row (CSR) or column by column (CSC), of elements or of blocks (BSR, BSC).
+
+There is one matrix, with dense dimensions behind it if need be: no batches of matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tapegrad.execution.dtypes import int32, int64
+from tapegrad.functions.construction import as_tensor
+from tapegrad.functions.creation import arange
+from tapegrad.functions.joining import cat, stack
+from tapegrad.ops import sparse as ops
+from tapegrad.sparse.arithmetic import merged
+from tapegrad.sparse.coordinates import coalesced, looks, made, places_of, sparse_of
+from tapegrad.sparse.parts import indexed, picked, taken_apart
+from tapegrad.sparse.tensor import ANSWERS, SparseTensor, SparseValue, answers, is_coo, is_sparse, state_of
+from tapegrad.tensor import layout as layouts
+from tapegrad.tensor.tensor import Tensor
+
+BY_ROWS, BY_BLOCKS = (layouts.sparse_csr, layouts.sparse_bsr), (layouts.sparse_bsr, layouts.sparse_bsc)
+COMPRESSED = (layouts.sparse_csr, layouts.sparse_csc, layouts.sparse_bsr, layouts.sparse_bsc)
+
+
+def sparse_compressed_tensor(
+    compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, dtype: Any = None,
+    layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+    check_invariants: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """A sparse matrix in a compressed ``layout``.
+
+    Args:
+        compressed_indices: where each row begins among the others, and where the last one ends; of CSC and BSC columns.
+        plain_indices: for each element, or block, its column; of CSC and BSC its row.
+        values: a tensor (count, *dense), or (count, height, width, *dense) of blocks, or data for one.
+        size: the shape; by default just large enough.
+        dtype, device: those of the values, by default theirs.
+        layout: ``torch.sparse_csr``, ``sparse_csc``, ``sparse_bsr`` or ``sparse_bsc``.
+        pin_memory: nothing.
+        requires_grad: whether it is a leaf that requires grad.
+        check_invariants: whether to look at the indices; by default as the process is set.
+
+    Raises:
+        RuntimeError: no compressed layout; indices do not fit.
+        NotImplementedError: batches of matrices.
+
+    >>> torch.sparse_compressed_tensor([0, 1, 2], [1, 0], [3.0, 4.0], (2, 2), layout=torch.sparse_csr).to_dense()
+    tensor([[0., 3.],
+            [4., 0.]])
+    """
+    if layout not in COMPRESSED:
+        raise RuntimeError("sparse_compressed_tensor expected sparse compressed tensor layout but got "
+                           f"{'none' if layout is None else layout}")  # fmt: skip
+    values = as_tensor(values, dtype=dtype, device=device)
+    heads, plain = (_whole(part, values) for part in (compressed_indices, plain_indices))
+    if heads.ndim != 1 or plain.ndim != 1:
+        raise NotImplementedError("batches of compressed matrices are not in tapegrad (yet): make one of each")
+    blocks = tuple(values.shape[1:3]) if layout in BY_BLOCKS else (1, 1)
+    dense = tuple(values.shape[3 if layout in BY_BLOCKS else 1 :])
+    if size is None:
+        lengths = [heads.shape[0] - 1, int(plain.max()) + 1 if plain.shape[0] else 0]
+        lengths = lengths if layout in BY_ROWS else lengths[::-1]
+        size = (lengths[0] * blocks[0], lengths[1] * blocks[1], *dense)
+    if looks(check_invariants):
+        _check(heads, plain, values, tuple(size), blocks, layout)
+    values = values.detach() if requires_grad else values
+    values = ops.sparse_compressed_constructor(values) if values._spec.requires_grad or values._spec.dual else values
+    result = SparseValue((heads, plain), values, tuple(size), layout=layout).as_tensor()
+    return result.requires_grad_() if requires_grad else result
+
+
+def _whole(part: Any, values: Tensor) -> Tensor:
+    part = as_tensor(part, device=values.device).detach()
+    return part if part.dtype in (int32, int64) else part.to(int64)
+
+
+def _check(heads: Tensor, plain: Tensor, values: Tensor, size: tuple, blocks: tuple, layout: Any) -> None:
+    """Refuse indices that are out of order or out of range."""
+    names = ("crow_indices", "col_indices") if layout in BY_ROWS else ("ccol_indices", "row_indices")
+    rows, columns = (size[0] // blocks[0], size[1] // blocks[1])[:: 1 if layout in BY_ROWS else -1]
+    kinds = ("nrows", "ncols") if layout in BY_ROWS else ("ncols", "nrows")
+    count, steps = values.shape[0], heads[1:] - heads[:-1]
+    if heads.shape[0] != rows + 1:
+        raise RuntimeError(f"{names[0]}.shape[-1] must be equal to the number of {kinds[0][1:]} + 1 (={rows + 1}), but "
+                           f"got {heads.shape[0]}")  # fmt: skip
+    for holds, text in (
+        (lambda: plain.shape[0] == count, f"number of {names[1]} must be equal to the number of values"),
+        (lambda: int(heads[0]) == 0, f"`{names[0]}[..., 0] == 0` is not satisfied."),
+        (lambda: int(heads[-1]) == count, f"`{names[0]}[..., -1] == nnz` is not satisfied."),
+        (lambda: bool(((steps >= 0) & (steps <= columns)).all()),
+         f"`0 <= {names[0]}[..., 1:] - {names[0]}[..., :-1] <= {kinds[1]}` is not satisfied."),
+        (lambda: not count or int(plain.min()) >= 0, f"`0 <= {names[1]} < {kinds[1]}` is not satisfied."),
+        (lambda: not count or int(plain.max()) < columns, f"`0 <= {names[1]} < {kinds[1]}` is not satisfied."),
+    ):  # fmt: skip
+        if not holds():
+            raise RuntimeError(text)
+
+
+def _maker(layout: Any, of: str, first: str, second: str) -> Callable:
+    """The constructor of one layout."""
+
+    def make(*args: Any, **kwargs: Any) -> Tensor:
+        given = [args[n] if n < len(args) else kwargs.pop(name) for n, name in enumerate((first, second))]
+        return sparse_compressed_tensor(*given, *args[2:], layout=layout, **kwargs)
+
+    make.__name__ = make.__qualname__ = f"sparse_{repr(layout)[-3:]}_tensor"
+    make.__doc__ = f"""A sparse matrix, {of}: see ``sparse_compressed_tensor``.
+
+    Args:
+        args: ``{first}``, ``{second}``, ``values``, and perhaps ``size``.
+        kwargs: these by name, and options.
+    """
+    return make
+
+
+sparse_csr_tensor = _maker(layouts.sparse_csr, "row by row", "crow_indices", "col_indices")
+sparse_csc_tensor = _maker(layouts.sparse_csc, "column by column", "ccol_indices", "row_indices")
+sparse_bsr_tensor = _maker(layouts.sparse_bsr, "of blocks, row by row", "crow_indices", "col_indices")
+sparse_bsc_tensor = _maker(layouts.sparse_bsc, "of blocks, column by column", "ccol_indices", "row_indices")
+
+
+# To coordinates and back ---------------------------------------------------------------------------------------------
+
+
+def _entries(state: SparseValue) -> tuple[Tensor, Tensor]:
+    """The row and the column of each element, or block."""
+    heads, plain = (part.to(int64) for part in state.indices)
+    lines = arange(heads.shape[0] - 1, device=heads.device).repeat_interleave(heads[1:] - heads[:-1])
+    return (lines, plain) if state.layout in BY_ROWS else (plain, lines)
+
+
+def coordinates_of(tensor: Tensor) -> SparseTensor:
+    """A compressed tensor as one with coordinates."""
+    state = state_of(tensor)
+    rows, columns = _entries(state)
+    values = state.values
+    if state.layout in BY_BLOCKS:
+        height, width = values.shape[1:3]
+        on = values.device
+        rows = (rows[:, None, None] * height + arange(height, device=on)[:, None]).expand(-1, -1, width).reshape(-1)
+        columns = (columns[:, None, None] * width + arange(width, device=on)).expand(-1, height, -1).reshape(-1)
+        values = values.reshape(-1, *values.shape[3:])
+    found = made(stack([rows, columns]), values, state.shape, coalesced=state.layout is layouts.sparse_csr)
+    return found if state.layout is layouts.sparse_csr else coalesced(found)
+
+
+def dense_of_compressed(tensor: Tensor) -> Tensor:
+    """The dense tensor with the elements of a compressed one."""
+    found = state_of(coordinates_of(tensor) if state_of(tensor).layout is not layouts.sparse_csc else _unsorted(tensor))
+    places = places_of(found.indices[0], found.shape[:2])
+    return ops.sparse_scatter(found.values, places, shape=tuple(found.shape))
+
+
+def _unsorted(tensor: Tensor) -> SparseTensor:
+    state = state_of(tensor)
+    return made(stack(_entries(state)), state.values, state.shape)
+
+
+def _compress(lines: Tensor, plain: Tensor, values: Tensor, count: int, shape: Sequence[int], layout: Any) -> Tensor:
+    """A tensor of which line and place in it are known of each entry, ordered by lines."""
+    heads = cat([lines.new_zeros(1), lines.bincount(minlength=count).cumsum(0)])
+    return SparseValue((heads, plain), values, shape, layout=layout).as_tensor()
+
+
+def compressed_of(tensor: Tensor, layout: Any, blocksize: Any = None, dense_dim: int = 0) -> Tensor:
+    """A tensor, of any layout, in a compressed one.
+
+    Raises:
+        RuntimeError: it is no matrix; blocks do not fit.
+    """
+    if is_sparse(tensor) and state_of(tensor).layout is layout:
+        return tensor
+    name = repr(layout)[-3:]
+    if layout in BY_BLOCKS:
+        tensor = tensor.to_dense()
+        return _blocks_of(tensor, tuple(blocksize), layout, name)
+    if tensor.ndim - (state_of(tensor).values.ndim - 1 if is_coo(tensor) else dense_dim) != 2:
+        raise RuntimeError(f"to_sparse_{name}: expected a matrix, but got {tensor.ndim} dimensions, of which "
+                           f"{dense_dim} are dense; batches of matrices are not in tapegrad (yet)")  # fmt: skip
+    found = tensor if is_coo(tensor) else coordinates_of(tensor) if is_sparse(tensor) else sparse_of(tensor, 2)
+    return _in_lines(coalesced(found), layout, tensor.shape[:2])
+
+
+def _in_lines(found: Tensor, layout: Any, lengths: Sequence[int]) -> Tensor:
+    """A coalesced tensor of elements or blocks in one of the layouts of these."""
+    state = state_of(found)
+    (rows, columns), values = state.indices[0], state.values
+    if layout in BY_ROWS:
+        return _compress(rows, columns, values, lengths[0], state.shape, layout)
+    order = columns.argsort(stable=True)
+    return _compress(columns[order], rows[order], ops.sparse_rows(values, order), lengths[1], state.shape, layout)
+
+
+def _blocks_of(tensor: Tensor, blocks: tuple[int, int], layout: Any, name: str) -> Tensor:
+    if tensor.shape[0] % blocks[0] or tensor.shape[1] % blocks[1]:
+        raise RuntimeError(f"dense_to_sparse_{name}: tensor sparse size ({tensor.shape[0]},{tensor.shape[1]}) must be "
+                           f"divisible by given blocksize ({blocks[0]},{blocks[1]})")  # fmt: skip
+    lengths = tensor.shape[0] // blocks[0], tensor.shape[1] // blocks[1]
+    apart = tensor.reshape(lengths[0], blocks[0], lengths[1], blocks[1], *tensor.shape[2:]).transpose(1, 2)
+    found = _in_lines(sparse_of(apart, 2), layout, lengths)
+    state = state_of(found)
+    return SparseValue(state.indices, state.values, tensor.shape, layout=layout).as_tensor()
+
+
+# What compressed tensors say and do ----------------------------------------------------------------------------------
+
+
+def _indices_named(name: str, layouts_of: tuple, place: int, kind: str) -> None:
+    def function(self: Tensor) -> Tensor:
+        state = state_of(self)
+        if state.layout not in layouts_of:
+            got = "Sparse" if is_coo(self) else f"Sparse{repr(state.layout)[-3:].title()}"
+            raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got {got}")
+        return state.indices[place]
+
+    answers(name)(function)
+
+
+_BY_COLUMNS = (layouts.sparse_csc, layouts.sparse_bsc)
+_indices_named("crow_indices", BY_ROWS, 0, "row")
+_indices_named("col_indices", BY_ROWS, 1, "row")
+_indices_named("ccol_indices", _BY_COLUMNS, 0, "column")
+_indices_named("row_indices", _BY_COLUMNS, 1, "column")
+
+TRANSPOSED = {
+    layouts.sparse_csr: layouts.sparse_csc, layouts.sparse_csc: layouts.sparse_csr,
+    layouts.sparse_bsr: layouts.sparse_bsc, layouts.sparse_bsc: layouts.sparse_bsr,
+}  # fmt: skip
+
+
+def transposed(tensor: Tensor) -> Tensor:
+    """The transpose of a compressed matrix: the same numbers in the other layout."""
+    state = state_of(tensor)
+    values = ops.sparse_transpose(state.values.transpose(1, 2) if state.layout in BY_BLOCKS else state.values)
+    shape = (state.shape[1], state.shape[0], *state.shape[2:])
+    return SparseValue(state.indices, values, shape, layout=TRANSPOSED[state.layout]).as_tensor()
+
+
+def _of_compressed(name: str, function: Callable) -> None:
+    """Declare what is done for compressed tensors under a name that those with coordinates have an answer for."""
+    before = ANSWERS[name]
+    answers(name)(lambda self, *args, **kwargs: (
+        before(self, *args, **kwargs) if not is_sparse(self) or is_coo(self) else function(self, *args, **kwargs)
+    ))  # fmt: skip
+
+
+for _name in ("t", "T.__get__", "mT.__get__", "transpose", "swapaxes", "swapdims"):
+    _of_compressed(_name, lambda self, dim0=0, dim1=1: self if (dim0 - dim1) % 2 == 0 else transposed(self))
+for _name, _function in (("select", picked), ("__getitem__", indexed), ("unbind", taken_apart)):
+    _of_compressed(_name, lambda self, *args, _function=_function: _function(coordinates_of(self), *args))
+
+
+@answers("compressed add")
+def _add(input: Tensor, other: Tensor, alpha: Any) -> Tensor:
+    one, two = state_of(input), state_of(other)
+    if one.indices is two.indices:
+        values = one.values + (two.values if alpha == 1 else two.values * alpha)
+        return SparseValue(one.indices, values, one.shape, layout=one.layout).as_tensor()
+    found = merged(input.to_sparse_coo(), other.to_sparse_coo(), alpha)
+    return found.to_sparse(layout=one.layout, blocksize=_blocksize(one))
+
+
+@answers("compressed mul")
+def _mul(input: Tensor, other: Tensor) -> Tensor:
+    one, two = state_of(input), state_of(other) if is_sparse(other) else None
+    if two is not None and one.indices is two.indices:
+        return SparseValue(one.indices, one.values * two.values, one.shape, layout=one.layout).as_tensor()
+    found = input.to_sparse_coo() * (other.to_sparse_coo() if is_sparse(other) else other)
+    return found.to_sparse(layout=one.layout, blocksize=_blocksize(one))
+
+
+@answers("compressed mask")
+def _mask(self: Tensor, mask: Tensor) -> Tensor:
+    state = state_of(mask)
+    if state.layout in BY_BLOCKS:
+        raise NotImplementedError("masks of blocks are not in tapegrad (yet): mask.to_sparse_csr() is one of elements")
+    places = places_of(stack(_entries(state)), state.shape[:2])
+    values = ops.sparse_gather(self.to_dense(), places, ndim=2)
+    return SparseValue(state.indices, values, state.shape, layout=state.layout).as_tensor()
+
+
+def _blocksize(state: SparseValue) -> tuple[int, ...] | None:
+    return tuple(state.values.shape[1:3]) if state.layout in BY_BLOCKS else None

@@ -1,0 +1,161 @@
+"""Parts of sparse tensors, and sparse tensors of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.execution.host import to_host
+from tapegrad.functions.construction import as_tensor
+from tapegrad.functions.joining import cat as cat_dense
+from tapegrad.ops import sparse as ops
+from tapegrad.sparse.coordinates import coo_of, made, sparse_dim_of
+from tapegrad.sparse.tensor import answers, is_coo, not_there, state_of
+from tapegrad.tensor.tensor import Tensor, value_of
+
+
+@answers("cat", "concat", "concatenate")
+def _cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    for place, tensor in enumerate(tensors):
+        if not is_coo(tensor):
+            raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {place}.")
+    states = [state_of(tensor) for tensor in tensors]
+    first, count = states[0], sparse_dim_of(states[0])
+    dim = wrap_dim(dim, len(first.shape))
+    for place, state in enumerate(states):
+        if sparse_dim_of(state) != count or len(state.shape) != len(first.shape):
+            raise RuntimeError(
+                "All tensors must have the same number of sparse and dense dimensions, but the first has "
+                f"{count}, {len(first.shape) - count} and the one at position {place} has others"
+            )
+        for d, length in enumerate(state.shape):
+            if d != dim and length != first.shape[d]:
+                raise RuntimeError(f"All tensors must have the same shape: {list(first.shape)} (except in the "
+                                   "concatenating dimension), but found shape: "
+                                   f"{list(state.shape)} at position {place}")  # fmt: skip
+    shape = list(first.shape)
+    shape[dim] = sum(state.shape[dim] for state in states)
+    if dim < count:
+        values, indices = cat_dense([state.values for state in states]), _shifted(states, dim)
+        return made(indices, values, shape)
+    starts = np.cumsum([0, *[state.shape[dim] for state in states]])
+    padded = [_padded(state.values, dim - count + 1, int(start), shape[dim])
+              for state, start in zip(states, starts[:-1], strict=True)]  # fmt: skip
+    return made(cat_dense([state.indices[0] for state in states], 1), cat_dense(padded), shape)
+
+
+def _shifted(states: Sequence[Any], dim: int) -> Tensor:
+    """The indices of tensors that lie behind one another along a dimension."""
+    found, start = [], 0
+    for state in states:
+        step = np.zeros((sparse_dim_of(state), 1), np.int64)
+        step[dim] = start
+        found.append(state.indices[0] + as_tensor(step, device=state.values.device) if start else state.indices[0])
+        start += state.shape[dim]
+    return cat_dense(found, 1)
+
+
+def _padded(values: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """Values with zeros around them along a dense dimension."""
+    shape = list(values.shape)
+    shape[dim] = length
+    return values.new_zeros(shape).slice_scatter(values, dim, start, start + values.shape[dim])
+
+
+@answers("stack")
+def _stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    return _cat([tensor.unsqueeze(dim) for tensor in tensors], dim)
+
+
+@answers("index_select")
+def _index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    state = coo_of(input, "index_select")
+    dim, count = wrap_dim(dim, input.ndim), sparse_dim_of(state)
+    length = state.shape[dim]
+    wanted = to_host(value_of(index))
+    for number in wanted[(wanted < -length) | (wanted >= length)]:
+        raise IndexError(f"index_select(): index contains {number} that is out of range for tensor of size "
+                         f"{list(input.shape)} at dimension {dim}")  # fmt: skip
+    shape = [*state.shape[:dim], len(wanted), *state.shape[dim + 1 :]]
+    if dim >= count:
+        return made(state.indices[0], state.values.index_select(dim - count + 1, index), shape, state.coalesced)
+    here = to_host(value_of(state.indices[0]))
+    order = np.argsort(here[dim], kind="stable")
+    starts, ends = (np.searchsorted(here[dim][order], wanted % length, side=side) for side in ("left", "right"))
+    counts = ends - starts
+    chosen = order[np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts - starts, counts)]
+    indices = here[:, chosen]
+    indices[dim] = np.repeat(np.arange(len(wanted)), counts)
+    chosen_rows = as_tensor(chosen.astype(np.int64), device=input.device)
+    return made(as_tensor(indices, device=input.device), state.values.index_select(0, chosen_rows), shape)
+
+
+@answers("select")
+def picked(input: Tensor, dim: int, index: int) -> Tensor:
+    """The part of a tensor with one index along a dimension."""
+    state = coo_of(input, "select")
+    dim, count = wrap_dim(dim, input.ndim), sparse_dim_of(state)
+    if not -state.shape[dim] <= index < state.shape[dim]:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension "
+                         f"{dim}")  # fmt: skip
+    shape = [*state.shape[:dim], *state.shape[dim + 1 :]]
+    if dim >= count:
+        return made(state.indices[0], state.values.select(dim - count + 1, index), shape, state.coalesced)
+    here = to_host(value_of(state.indices[0]))
+    chosen = as_tensor(np.nonzero(here[dim] == index % state.shape[dim])[0], device=input.device)
+    values = ops.sparse_rows(state.values, chosen)
+    if count == 1:
+        return values.sum(0)
+    rest = [d for d in range(count) if d != dim]
+    indices = as_tensor(here[rest], device=input.device).index_select(1, chosen)
+    return made(indices, values, shape, state.coalesced)
+
+
+@answers("__getitem__")
+def indexed(self: Tensor, place: Any) -> Tensor:
+    """The part of a tensor with these numbers as its first indices."""
+    result = self
+    for one in place if isinstance(place, tuple) else (place,):
+        if not isinstance(one, int) or isinstance(one, bool):
+            raise not_there("as_strided", (self,))
+        if not -result.shape[0] <= one < result.shape[0]:
+            raise IndexError(f"index {one} is out of bounds for dimension 0 with size {result.shape[0]}")
+        result = result[one] if not is_coo(result) else picked(result, 0, one)
+    return result
+
+
+@answers("unbind", "__iter__")
+def taken_apart(input: Tensor, dim: int = 0) -> Any:
+    """The parts of a tensor along a dimension."""
+    return tuple(picked(input, dim, number) for number in range(input.shape[dim]))
+
+
+@answers("narrow_copy")
+def _narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    return _index_select(input, dim, as_tensor(np.arange(start, start + length)))
+
+
+def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: Any = None) -> Tensor:
+    """A sparse matrix with these diagonals: element ``j`` of each lies in column ``j``.
+
+    Args:
+        diagonals: a matrix, or one row.
+        offsets: for each row which diagonal it is.
+        shape: that of the result.
+        layout: ``torch.sparse_coo``, or a compressed one.
+
+    >>> torch.sparse.spdiags(torch.ones(1, 2), torch.tensor([1]), (2, 2)).to_dense()
+    tensor([[0., 1.],
+            [0., 0.]])
+    """
+    rows = diagonals.unsqueeze(0) if diagonals.ndim == 1 else diagonals
+    found: list[np.ndarray] = []
+    for place, offset in enumerate(np.atleast_1d(to_host(value_of(offsets))).tolist()):
+        columns = np.arange(max(offset, 0), min(rows.shape[1], shape[1], shape[0] + offset))
+        found.append(np.stack([columns - offset, columns, columns + place * rows.shape[1]]))
+    all_of_them = as_tensor(np.concatenate(found, 1) if found else np.zeros((3, 0), np.int64), device=diagonals.device)
+    result = made(all_of_them[:2], rows.reshape(-1).index_select(0, all_of_them[2]), shape)
+    return result if layout is None else result.to_sparse(layout=layout)

@@ -1,0 +1,223 @@
+"""Products of sparse matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad.execution.host import to_host
+from tapegrad.functions.construction import as_tensor
+from tapegrad.ops import sparse as ops
+from tapegrad.sparse.attributes import with_values
+from tapegrad.sparse.coordinates import coalesced, made, sparse_of
+from tapegrad.sparse.tensor import SparseValue, answers, is_coo, is_sparse, not_there, state_of
+from tapegrad.tensor.tensor import Tensor, value_of
+
+
+def triplets(tensor: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The rows, the columns and the values of a sparse matrix."""
+    if not is_coo(tensor):
+        tensor = tensor.to_sparse_coo()
+    state: SparseValue = state_of(tensor)
+    return state.indices[0][0], state.indices[0][1], state.values
+
+
+def product(left: Tensor, right: Tensor, name: str = "mm") -> Tensor:
+    """The product of two matrices of which at least one is sparse; sparse if both are.
+
+    Raises:
+        RuntimeError: they are no matrices, or don't fit.
+    """
+    if left.ndim != 2 or right.ndim != 2:
+        which, ndim = ("tensor", left.ndim) if left.ndim != 2 else ("tensor", right.ndim)
+        raise RuntimeError(f"{name}: matrices expected, got {ndim}D {which}")
+    if left.shape[1] != right.shape[0]:
+        raise RuntimeError(f"addmm: Argument #3 (dense): Expected dim 0 size {left.shape[1]}, got {right.shape[0]}"
+                           if is_sparse(left) and not is_sparse(right) else
+                           f"mat1 and mat2 shapes cannot be multiplied ({left.shape[0]}x{left.shape[1]} and "
+                           f"{right.shape[0]}x{right.shape[1]})")  # fmt: skip
+    if is_sparse(left) and is_sparse(right):
+        return _of_sparse(left, right)
+    if is_sparse(left):
+        rows, columns, values = triplets(left)
+        return ops.sparse_matmul(values, rows, columns, right, count=left.shape[0])
+    rows, columns, values = triplets(right)
+    return ops.sparse_matmul(values, columns, rows, left.t(), count=right.shape[1]).t()
+
+
+def _of_sparse(left: Tensor, right: Tensor) -> Tensor:
+    """The product of two sparse matrices: a sum over all pairs of entries that meet."""
+    layout = state_of(left).layout
+    rows, inner, values = triplets(coalesced(left) if is_coo(left) else left)
+    heads, columns, others = triplets(coalesced(right) if is_coo(right) else right)
+    at, wanted = (to_host(value_of(part)) for part in (heads, inner))
+    starts, ends = np.searchsorted(at, wanted), np.searchsorted(at, wanted, side="right")
+    counts = ends - starts
+    first = np.repeat(np.arange(len(counts)), counts)
+    second = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(starts, counts)
+    places = to_host(value_of(rows))[first] * right.shape[1] + to_host(value_of(columns))[second]
+    kept, spots = np.unique(places, return_inverse=True)
+    on = left.device
+    pairs = (ops.sparse_rows(values, as_tensor(first, device=on))
+             * ops.sparse_rows(others, as_tensor(second, device=on)))  # fmt: skip
+    summed = ops.sparse_coalesce(pairs, as_tensor(spots.reshape(-1), device=on), count=len(kept))
+    indices = as_tensor(np.stack(np.divmod(kept, max(right.shape[1], 1))), device=on)
+    found = made(indices, summed, (left.shape[0], right.shape[1]), coalesced=True)
+    return found if is_coo(left) else found.to_sparse(layout=layout)
+
+
+@answers("mm", "spmm")
+def _mm(input: Tensor, mat2: Tensor) -> Tensor:
+    return product(input, mat2)
+
+
+@answers("bmm")
+def _bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    if not is_coo(input) or is_sparse(mat2):
+        raise not_there("bmm", (input, mat2))
+    batch, rows, columns = input.shape
+    number, row, column = state_of(input).indices[0]
+    flat, lines = mat2.reshape(-1, mat2.shape[2]), batch * rows
+    found = ops.sparse_matmul(state_of(input).values, number * rows + row, number * columns + column, flat, count=lines)
+    return found.reshape(batch, rows, mat2.shape[2])
+
+
+@answers("mv")
+def _mv(input: Tensor, vec: Tensor) -> Tensor:
+    return product(input, vec.unsqueeze(1)).squeeze(1)
+
+
+@answers("matmul", "__matmul__")
+def _matmul(input: Tensor, other: Tensor) -> Tensor:
+    if input.ndim == 2 and other.ndim == 1:
+        return _mv(input, other)
+    if input.ndim == other.ndim == 3:
+        return _bmm(input, other)
+    if input.ndim == 1 and other.ndim == 2:
+        return product(input.unsqueeze(0), other).squeeze(0)
+    return product(input, other)
+
+
+@answers("__rmatmul__")
+def _rmatmul(self: Tensor, other: Tensor) -> Tensor:
+    return _matmul(other, self)
+
+
+@answers("linear")
+def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    result = product(input, weight.t())
+    return result if bias is None else result + bias
+
+
+@answers("addmm")
+def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    found = product(mat1, mat2)
+    added = found if alpha == 1 else found * alpha
+    return added if beta == 0 else (input if beta == 1 else input * beta) + added
+
+
+def _recorded(left: Tensor, right: Tensor) -> Tensor:
+    """``product``, under the name that PyTorch's node has for ``torch.sparse``'s own functions."""
+    if is_sparse(left) and not is_sparse(right) and left.ndim == right.ndim == 2 and left.shape[1] == right.shape[0]:
+        rows, columns, values = triplets(left)
+        return ops.sparse_addmm(values, rows, columns, right, count=left.shape[0])
+    return product(left, right)
+
+
+def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
+    """The product of a sparse matrix with another matrix, dense or sparse; sparse if both are.
+
+    Gradients reach the values of a sparse factor, and all of a dense one.
+
+    Args:
+        mat1, mat2: matrices.
+        reduce: ``"sum"``.
+
+    Raises:
+        RuntimeError: neither is sparse, or shapes do not fit.
+        NotImplementedError: another reduction.
+
+    >>> x = torch.eye(2).to_sparse()
+    >>> torch.sparse.mm(x, torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
+    if reduce != "sum":
+        raise NotImplementedError(f"torch.sparse.mm reduces by sums only, not by {reduce!r}")
+    return _recorded(mat1, mat2)
+
+
+def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
+    """``beta * mat + alpha * mat1 @ mat2``, where ``mat1`` is sparse.
+
+    >>> torch.sparse.addmm(torch.ones(2, 2), torch.eye(2).to_sparse(), torch.eye(2), alpha=2)
+    tensor([[3., 1.],
+            [1., 3.]])
+    """
+    return _addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)`` at the places of ``input``, which is sparse.
+
+    >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
+    tensor([4., 4.])
+    """
+    rows, columns, values = triplets(input)
+    inner = ops.sparse_inner(mat1, rows, columns, mat2.t())
+    return with_values(input, values * beta + inner * alpha)
+
+
+def dsmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """``mm``, under the name it has for a sparse matrix and a dense one.
+
+    Args:
+        mat1, mat2: a sparse matrix and a dense one.
+
+    >>> torch.dsmm(torch.eye(2).to_sparse(), torch.ones(2, 1)).shape
+    torch.Size([2, 1])
+    """
+    return product(mat1, mat2)
+
+
+def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """The product of a sparse matrix with a dense one, with a sparse dimension of rows and a dense one of columns.
+
+    Args:
+        mat1, mat2: a sparse matrix and a dense one.
+
+    >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 1)).sparse_dim()
+    1
+    """
+    rows = state_of(coalesced(mat1)).indices[0][0].unique()
+    return made(rows.unsqueeze(0), product(mat1, mat2)[rows], (mat1.shape[0], mat2.shape[1]), coalesced=True)
+
+
+@answers("smm")
+def smm(input: Tensor, mat: Tensor) -> Tensor:
+    """The product of a sparse matrix with a dense one, as a sparse matrix.
+
+    Args:
+        input, mat: a sparse matrix and a dense one.
+
+    >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 1)).layout
+    torch.sparse_coo
+    """
+    return sparse_of(product(input, mat))
+
+
+@answers("sspaddmm")
+def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * input + alpha * mat1 @ mat2`` as a sparse matrix, where all but ``mat2`` is sparse.
+
+    Raises:
+        NotImplementedError: ``mat1`` is dense.
+
+    >>> torch.sspaddmm(torch.eye(2).to_sparse(), torch.eye(2).to_sparse(), torch.ones(2, 2)).to_dense()
+    tensor([[2., 1.],
+            [1., 2.]])
+    """
+    if not is_sparse(mat1):
+        raise not_there("sspaddmm", (input,))
+    return input * beta + smm(mat1, mat2) * alpha

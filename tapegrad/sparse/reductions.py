@@ -1,0 +1,102 @@
+"""Sums and softmax of sparse tensors, in which what is not there takes no part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.functions.creation import full
+from tapegrad.functions.sorting import unique
+from tapegrad.ops import sparse as ops
+from tapegrad.sparse.attributes import with_values
+from tapegrad.sparse.coordinates import (
+    coalesced,
+    coo_of,
+    made,
+    places_of,
+    sparse_dim_of,
+)
+from tapegrad.sparse.tensor import answers, is_coo, state_of
+from tapegrad.tensor.tensor import Tensor
+
+
+def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
+    """The sum over dimensions of a sparse tensor, or over all: dense if no sparse dimension is left.
+
+    Args:
+        input: a tensor with coordinates.
+        dim: one or several.
+        dtype: that of the sum.
+
+    >>> torch.sparse.sum(torch.eye(2).to_sparse(), 0).values()
+    tensor([1., 1.])
+    """
+    state = coo_of(input, "coalesce")
+    values = state.values if dtype is None else state.values.to(dtype)
+    count, ndim = sparse_dim_of(state), input.ndim
+    if dim is None:
+        return values.sum()
+    given = sorted({wrap_dim(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim)})
+    dense = [d - count + 1 for d in given if d >= count]
+    values = values.sum(dense) if dense else values
+    left = [d for d in range(count) if d not in given]
+    shape = [state.shape[d] for d in range(ndim) if d not in given]
+    if not left:
+        return values.sum(0)
+    if len(left) == count:
+        return coalesced(made(state.indices[0], values, shape, state.coalesced))
+    return coalesced(made(state.indices[0][left], values, shape))
+
+
+@answers("sum")
+def _sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    if not is_coo(input):
+        return state_of(input).values.sum(dtype=dtype) if dim is None else input.to_sparse_coo().sum(dim, dtype=dtype)
+    result = sum(input, dim, dtype)
+    for d in sorted(() if not keepdim else (dim,) if isinstance(dim, int) else dim):
+        result = result.unsqueeze(wrap_dim(d, input.ndim))
+    return result
+
+
+def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """Exponentials over their sum along a dimension, of what is there.
+
+    >>> torch.sparse.softmax(torch.eye(2).to_sparse() * 3, 1).values()
+    tensor([1., 1.])
+    """
+    return _soft(input, dim, dtype, "softmax")
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The logarithms of ``softmax``.
+
+    >>> torch.sparse.log_softmax(torch.eye(2).to_sparse() * 3, 1).values()
+    tensor([0., 0.])
+    """
+    return _soft(input, dim, dtype, "log_softmax")
+
+
+def _soft(input: Tensor, dim: int, dtype: Any, how: str) -> Tensor:
+    coo_of(input, how)
+    tensor = coalesced(input if dtype is None else input.to(dtype))
+    state = state_of(tensor)
+    dim, count = wrap_dim(dim, input.ndim), sparse_dim_of(state)
+    if dim >= count:
+        return with_values(tensor, getattr(state.values, how)(dim - count + 1))
+    others = [d for d in range(count) if d != dim]
+    places = places_of(state.indices[0][others], [state.shape[d] for d in others])
+    kept, group = unique(places, return_inverse=True)
+    number = kept.shape[0]
+    tops = full((number, *state.values.shape[1:]), -float("inf"), dtype=state.values.dtype, device=input.device)
+    spread = group.view(-1, *[1] * (state.values.ndim - 1)).expand(state.values.shape)
+    tops = tops.scatter_reduce(0, spread, state.values.detach(), "amax")
+    shifted = state.values - ops.sparse_rows(tops, group)
+    powers = shifted.exp()
+    totals = ops.sparse_coalesce(powers, group, count=number)
+    if how == "softmax":
+        return with_values(tensor, powers / ops.sparse_rows(totals, group))
+    return with_values(tensor, shifted - ops.sparse_rows(totals.log(), group))
+
+
+answers("softmax")(lambda input, dim, dtype=None, **_: softmax(input, dim, dtype=dtype))
+answers("log_softmax")(lambda input, dim, dtype=None, **_: log_softmax(input, dim, dtype=dtype))
