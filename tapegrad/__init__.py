@@ -49,7 +49,7 @@ from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked
 
 # a fifth of the package, which many programs do without
 __getattr__, __dir__ = on_demand(__name__, {
-    __name__: """__config__ __future__ _dynamo _tensor_str _utils amp backends compiler cpu distributed
+    __name__: """__config__ __future__ _dynamo _higher_order_ops _tensor_str _utils amp backends compiler cpu distributed
         distributions func futures fx hub jit library mps mtia multiprocessing onnx optim profiler quasirandom
         serialization storage testing torch_version types utils viz xpu""",
     "tapegrad.amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting
@@ -57,6 +57,7 @@ __getattr__, __dir__ = on_demand(__name__, {
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled
         set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
         set_autocast_gpu_dtype""",
+    "tapegrad._higher_order_ops.cond": "cond",
     "tapegrad.amp.grad_scaler": "GradScaler",
     "tapegrad.as_torch": "install",
     "tapegrad.compiler.step": "compile",

@@ -31,7 +31,7 @@ FLOORS = [
     ["functions"],
     ["autograd"],
     ["amp", "func", "compiler", "interop", "multiprocessing"],
-    ["utils"],
+    ["_higher_order_ops", "utils"],
     ["distributions", "nn", "testing"],
     ["optim", "serialization"],
     ["distributed", "viz"],
