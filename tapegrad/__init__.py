@@ -49,15 +49,16 @@ from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked
 
 # a fifth of the package, which many programs do without
 __getattr__, __dir__ = on_demand(__name__, {
-    __name__: """__config__ __future__ _dynamo _higher_order_ops _tensor_str _utils amp backends compiler cpu distributed
-        distributions func futures fx hub jit library mps mtia multiprocessing onnx optim profiler quasirandom
-        serialization storage testing torch_version types utils viz xpu""",
+    __name__: """__config__ __future__ _dynamo _higher_order_ops _tensor_str _utils amp backends compiler cpu
+        distributed distributions func futures fx hub jit library mps mtia multiprocessing onnx optim profiler
+        quasirandom serialization storage testing torch_version types utils viz xpu""",
     "tapegrad.amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting
         clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled
         set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
         set_autocast_gpu_dtype""",
     "tapegrad._higher_order_ops.cond": "cond",
+    "tapegrad._higher_order_ops.while_loop": "while_loop",
     "tapegrad.amp.grad_scaler": "GradScaler",
     "tapegrad.as_torch": "install",
     "tapegrad.compiler.step": "compile",

@@ -61,6 +61,7 @@ from tapegrad import compiler as compiler
 complex128: _dtype
 complex32: _dtype
 complex64: _dtype
+from tapegrad._higher_order_ops.cond import cond as cond
 from tapegrad import cpu as cpu
 from tapegrad import cuda as cuda
 from tapegrad import declaring as declaring
@@ -180,6 +181,7 @@ from tapegrad import viz as viz
 from tapegrad.func.mapping import vmap as vmap
 from tapegrad.viz.explanations.walking import walk as walk
 from tapegrad.viz.explanations.watching import watch as watch
+from tapegrad._higher_order_ops.while_loop import while_loop as while_loop
 from tapegrad.viz.explanations.keeping import who_holds as who_holds
 from tapegrad.viz.explanations.missing import why_no_grad as why_no_grad
 from tapegrad.viz.explanations.missing import why_none as why_none

@@ -35,7 +35,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         (PACKAGES, "package"),
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
         (STREAMS, "Stream Event"),
-        ("Python's own control flow decides what is on the tape; write if and while", "cond while_loop"),
         (EXPORTS, "export"),
         (QUANTIZED, "_scaled_mm"),
         (REMOVED, "symeig eig lstsq solve matrix_rank"),

@@ -50,7 +50,7 @@ def associative_scan(
     def combine(left: Sequence[Tensor], right: Sequence[Tensor]) -> list[Tensor]:
         results = flatten(mapped(unflatten(left, spec), unflatten(right, spec)))[0]
         if len(results) != len(leaves):
-            expected, got = 2 * len(leaves), len(leaves) + len(results)
+            expected, got = 2 * len(leaves), len(results) + len(results if left[0].shape[0] > 1 else leaves)
             raise AssertionError(f"Combine_fn received wrong number of arguments, expected {expected}, but got {got}")
         return results
 

@@ -10,7 +10,7 @@ from tapegrad.caches import Cache
 from tapegrad.execution.host import is_readable
 from tapegrad.functions.selection import where
 from tapegrad.interop.loops import called, choosing
-from tapegrad.interop.subprograms import Like, Traced, is_fit, is_plain, traced, traced_or_none
+from tapegrad.interop.operator_lists import Like, is_fit, is_plain, traced, traced_or_none
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.lifted import Lifted
 from tapegrad.tensor.tensor import Tensor, value_of
@@ -74,15 +74,15 @@ def look_at_both(true_fn: Callable, false_fn: Callable, operands: Any) -> None:
     leaves, structure = flatten(operands)
     likes = tuple(map(Like.of, leaves))
     codes = [getattr(branch, "__code__", None) for branch in (true_fn, false_fn)]
-    key = (*codes, structure, likes)
+    key = (*codes, repr(structure), likes)
     if (_fit.get(key) and all(codes)) or (leaves and not is_fit(leaves)) or thread.modes.level:
         return
-    found = [
+    ours, theirs = (
         traced_or_none(lambda *given, branch=branch: branch(*unflatten(given, structure)), likes)
         for branch in (true_fn, false_fn)
-    ]
-    if all(found):
-        check_results(found[0].likes, found[0].structure, found[1].likes, found[1].structure)
+    )
+    if ours is not None and theirs is not None:
+        check_results(ours.likes, ours.structure, theirs.likes, theirs.structure, sizes=False)
     _fit.keep(key, True)
 
 
@@ -117,24 +117,25 @@ def at_run_time(pred: Tensor, true_fn: Callable, false_fn: Callable, operands: A
         for branch in (true_fn, false_fn)
     )
     check_results(ours.likes, ours.structure, theirs.likes, theirs.structure)
-    return unflatten(called(*operator_of(pred, leaves, ours, theirs)), ours.structure)
-
-
-def operator_of(pred: Tensor, leaves: Sequence[Tensor], ours: Traced, theirs: Traced) -> tuple[Any, list[Tensor]]:
-    """The operator of two branches, and its arguments."""
     operator = choosing(ours.program, theirs.program, len(leaves), len(ours.captured))
-    return operator, [pred, *leaves, *ours.captured, *theirs.captured]
+    return unflatten(called(operator, [pred, *leaves, *ours.captured, *theirs.captured]), ours.structure)
 
 
-def check_results(ours: Sequence[Any], structure: Any, theirs: Sequence[Any], other: Any) -> None:
-    """Refuse branches that return different things."""
+def check_results(ours: Sequence[Any], structure: Any, theirs: Sequence[Any], other: Any, sizes: bool = True) -> None:
+    """Refuse branches that return different things; of other sizes where both are computed (``sizes``)."""
+    if len(ours) != len(theirs):
+        specs = [flatten(tuple(leaves))[1] for leaves in (ours, theirs)]
+        raise RuntimeError(
+            f"Unmatched output spec from torch.cond branches: true branch tree_spec {specs[0]} vs false branch "
+            f"tree_spec {specs[1]}."
+        )
     if structure != other:
         raise RuntimeError(
             f"{INCOMPLETE}torch.cond: differing branch outputs\n  Higher Order Operator: torch.cond\n"
             "  Explanation: Expected branches to return the same pytree structure."
         )
     for one, two in zip(ours, theirs, strict=True):
-        for name, left, right in compared(one, two):
+        for name, left, right in compared(one, two, sizes):
             if left != right:
                 raise RuntimeError(
                     f"When merging two branches' output in torch.cond,  expected same {name} but got {left} and "
@@ -142,9 +143,9 @@ def check_results(ours: Sequence[Any], structure: Any, theirs: Sequence[Any], ot
                 )
 
 
-def compared(one: Any, two: Any) -> list[tuple[str, Any, Any]]:
+def compared(one: Any, two: Any, sizes: bool) -> list[tuple[str, Any, Any]]:
     """What two results have to have in common."""
     if not isinstance(one, Tensor) or not isinstance(two, Tensor):
         return [("type", type(one), type(two))]
-    sizes = [("size", tuple(one.shape), tuple(two.shape))] if one.dim() == two.dim() else []
-    return [("dtype", one.dtype, two.dtype), ("device", one.device, two.device), ("dim", one.dim(), two.dim()), *sizes]
+    found = [("dtype", one.dtype, two.dtype), ("device", one.device, two.device), ("dim", one.dim(), two.dim())]
+    return [*found, ("size", tuple(one.shape), tuple(two.shape))] if sizes else found

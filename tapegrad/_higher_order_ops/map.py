@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.functions.joining import stack, unbind
 from tapegrad.interop.loops import called, mapping
-from tapegrad.interop.subprograms import Like, is_fit, traced_or_none
+from tapegrad.interop.operator_lists import Like, is_fit, traced_or_none
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import flatten, unflatten
 

@@ -8,11 +8,10 @@ from typing import Any
 from tapegrad._higher_order_ops.checks import INCOMPLETE, check_alike
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.functions.arrangement import flip
-from tapegrad.functions.joining import stack
+from tapegrad.functions.joining import stack, unbind
 from tapegrad.functions.shape import movedim
-from tapegrad.functions.joining import unbind
 from tapegrad.interop.loops import called, scanning
-from tapegrad.interop.subprograms import Like, is_fit, traced_or_none
+from tapegrad.interop.operator_lists import Like, is_fit, traced_or_none
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import flatten, map_leaves, unflatten
 

@@ -9,10 +9,10 @@ from tapegrad._higher_order_ops.checks import INCOMPLETE, check_alike
 from tapegrad._higher_order_ops.cond import is_batched
 from tapegrad.dispatch.levels import lower
 from tapegrad.execution.dtypes import bool as bool_dtype
-from tapegrad.execution.host import is_readable, is_traced
+from tapegrad.execution.host import is_traced
 from tapegrad.functions.selection import where
 from tapegrad.interop.loops import called, repeating
-from tapegrad.interop.subprograms import Like, is_plain, traced
+from tapegrad.interop.operator_lists import Like, is_plain, traced
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.tensor.trees import flatten, unflatten

@@ -1,6 +1,6 @@
 """Functions on tensors as lists of operators, for control flow: found by a run on tracers, and run again on anything.
 
-Note [Subprograms]
+Note [Operator lists]
 A step of a loop, or a branch, is run once on tracers, so that nothing is computed, while each operator that it calls is
 written down with its settings and with where its arguments come from: from an argument, from another operator, or from
 outside, as a parameter does. These last are *captured*, and become inputs of the operator that the loop is, with
@@ -24,6 +24,7 @@ from tapegrad.dispatch.levels import live
 from tapegrad.execution.capturing import capturing
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.interop.tape_rules import outside_transforms
+from tapegrad.ops.foreign import Foreign
 from tapegrad.tape.modes import switched, thread, watching
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import TreeSpec, flatten
@@ -41,19 +42,32 @@ class Slot(NamedTuple):
     detached: bool = False
 
 
-class Line(NamedTuple):
-    """One call of an operator; ``silent`` if it was not recorded."""
+class ListedCall(NamedTuple):
+    """One call of an operator; ``silent`` if it was not recorded. ``shown`` tells numbers apart that are equal, as 0
+    and -0 are, or True and 1.
+    """
 
     op: Any
     args: tuple
     settings: tuple
     silent: bool
+    shown: str
 
 
-class Subprogram(NamedTuple):
-    """What a function on tensors does: see Note [Subprograms]. Equal ones do the same."""
+_stop = Foreign(jax.lax.stop_gradient, "stop_gradient")
 
-    lines: tuple[Line, ...]
+
+def stopped(tensor: Tensor) -> Tensor:
+    """A tensor without history, for the tape and for jax, which in loops forgets at the second order what it was told
+    of derivatives.
+    """
+    return _stop(detach(tensor), x64=True)
+
+
+class OperatorList(NamedTuple):
+    """What a function on tensors does: see Note [Operator lists]. Equal ones do the same."""
+
+    lines: tuple[ListedCall, ...]
     outputs: tuple[Slot, ...]
 
     def run(self, arguments: Sequence[Tensor], captured: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -62,14 +76,14 @@ class Subprogram(NamedTuple):
 
         def read(slot: Any) -> Any:
             if not isinstance(slot, Slot):
-                return slot[1]
+                return slot
             tensor = places[slot.kind][slot.number]
-            return detach(tensor) if slot.detached else tensor
+            return stopped(tensor) if slot.detached else tensor
 
         for line in self.lines:
             out = line.op(*map(read, line.args), **dict(line.settings))
             results = out if isinstance(out, tuple) else (out,)
-            places["result"].extend(map(detach, results) if line.silent else results)
+            places["result"].extend(map(stopped, results) if line.silent else results)
         return tuple(map(read, self.outputs))
 
 
@@ -86,10 +100,10 @@ class Like(NamedTuple):
         return cls(tuple(tensor.shape[skip:]), tensor.dtype, tensor.requires_grad)
 
 
-class Traced(NamedTuple):
-    """A subprogram, the tensors from outside that it uses, the structure of its results, and what these are like."""
+class TracedFunction(NamedTuple):
+    """A list of operators, the captured tensors, the structure of its results, and what these are like."""
 
-    program: Subprogram
+    program: OperatorList
     captured: list[Tensor]
     structure: TreeSpec
     likes: list[Tensor]
@@ -136,7 +150,7 @@ class Listening:
         raise UntraceableError("it reads elements")
 
 
-class Writer:
+class ListWriter:
     """Writes down what operators a function calls: an interceptor (Note [Watchers] in ``tape/modes.py``)."""
 
     def __init__(self, arguments: Sequence[Tensor]) -> None:
@@ -145,7 +159,7 @@ class Writer:
         self.values: dict[int, tuple[Slot, Tensor]] = {}
         self.captured: list[Tensor] = []
         self.stand_ins: list[Tensor] = []
-        self.lines: list[Line] = []
+        self.lines: list[ListedCall] = []
         self.count = 0
         for number, tensor in enumerate(arguments):
             self.note(Slot("argument", number), tensor)
@@ -183,11 +197,12 @@ class Writer:
         return self.stand_ins[slot.number] if slot.kind == "captured" else tensor
 
     def __call__(self, op: Any, args: tuple, settings: dict) -> Any:
-        slots = [self.slot_of(arg) if isinstance(arg, Tensor) else (type(arg), arg) for arg in args]
+        slots = [self.slot_of(arg) if isinstance(arg, Tensor) else arg for arg in args]
         given = [self.read(slot, arg) if isinstance(slot, Slot) else arg for slot, arg in zip(slots, args, strict=True)]
         out = op(*given, **settings)
-        silent = thread.modes.grad is False
-        self.lines.append(Line(op, tuple(slots), tuple(settings.items()), silent))
+        numbers = [slot for slot in slots if not isinstance(slot, Slot)]
+        shown = repr((numbers, settings)) if numbers or settings else ""
+        self.lines.append(ListedCall(op, tuple(slots), tuple(settings.items()), not thread.modes.grad, shown))
         for result in out if isinstance(out, tuple) else (out,):
             self.note(Slot("result", self.count), result)
             self.count += 1
@@ -206,7 +221,7 @@ def refuse_custom(*args: Any) -> Any:
     raise UntraceableError("it calls a custom function")
 
 
-def traced(function: Callable, likes: Sequence[Like]) -> Traced:
+def traced(function: Callable, likes: Sequence[Like]) -> TracedFunction:
     """What a function of tensors does, whose arguments are like these.
 
     Raises:
@@ -216,12 +231,12 @@ def traced(function: Callable, likes: Sequence[Like]) -> Traced:
 
     def run() -> Any:
         arguments = [standing_for(like) for like in likes]
-        writer = Writer(arguments)
+        writer = ListWriter(arguments)
         with watching(interceptor=writer, function_watcher=refuse_custom):
             results, structure = flatten(function(*arguments))
         refuse_numbers(results)
         outputs = tuple(map(writer.slot_of, results))
-        found[:] = Subprogram(tuple(writer.lines), outputs), writer.captured, structure, results
+        found[:] = OperatorList(tuple(writer.lines), outputs), writer.captured, structure, results
         return jax.numpy.zeros(())
 
     before, interceptors = capturing.by, thread.interceptors
@@ -233,7 +248,7 @@ def traced(function: Callable, likes: Sequence[Like]) -> Traced:
     finally:
         capturing.by, thread.interceptors = before, interceptors
     hash(found[0])
-    return Traced(*found)
+    return TracedFunction(*found)
 
 
 def refuse_numbers(results: Sequence[Any]) -> None:
@@ -242,7 +257,7 @@ def refuse_numbers(results: Sequence[Any]) -> None:
         raise UntraceableError("it returns what is no tensor")
 
 
-def traced_or_none(function: Callable, likes: Sequence[Like]) -> Traced | None:
+def traced_or_none(function: Callable, likes: Sequence[Like]) -> TracedFunction | None:
     """What a function of tensors does; None if it does more than to call operators, or doesn't succeed."""
     try:
         return traced(function, likes)
@@ -256,8 +271,8 @@ def is_plain(tensors: Sequence[Tensor]) -> bool:
 
 
 def is_fit(tensors: Sequence[Tensor]) -> bool:
-    """Whether tensors can be given to an operator that a subprogram is: they are plain, have elements on one device,
-    and nobody else decides what is saved of them.
+    """Whether tensors can be given to an operator made of a list: they are plain, have elements on one device, and
+    nobody else decides what is saved of them.
     """
     modes, devices = thread.modes, {tensor.device for tensor in tensors}
     alone = not (modes.saved_hooks or modes.detecting or modes.intercepted or modes.function_modes)
