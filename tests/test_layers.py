@@ -33,12 +33,12 @@ FLOORS = [
     ["amp", "func", "compiler", "interop", "multiprocessing"],
     ["_higher_order_ops", "utils"],
     ["distributions", "nn", "testing"],
-    ["optim", "serialization"],
+    ["ao", "optim", "serialization"],
     ["distributed", "viz"],
     [
         "_C", "__config__", "_dynamo", "_ops", "_tensor_str", "_utils", "accelerator", "backends", "cpu", "cuda", "fft",
         "functional", "_subclasses", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "mtia",
-        "onnx", "overrides", "profiler", "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
+        "onnx", "overrides", "profiler", "quantization", "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
     ],
     ["__init__"],
     ["demo", "script", "shipping", "stubs"],
@@ -54,7 +54,8 @@ OPS = [
     "convolving", "convolution", "resampling", "pooling", "patches", "normalization", "embedding", "attention",
     "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "samplers", "solving", "lu", "ldl",
     "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr", "pseudoinverse",
-    "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "native", "levels",
+    "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "native", "quantization",
+    "levels",
     "page", "__main__",
 ]  # fmt: skip
 
@@ -385,8 +386,8 @@ def doors_listed():
     return [tuple(row[:3]) for row in rows if len(row) == 4 and row[3]]
 
 
-TWICE_IN_PYTORCH = {"GradScaler", "Identity", "Node", "Transformer", "autocast", "profile"}
-"""Classes that PyTorch has two of: nodes, of which only ``torch.autograd.graph.Node`` is shown; profilers; no-ops; and,
+TWICE_IN_PYTORCH = {"Conv2d", "Conv3d", "GradScaler", "Identity", "Linear", "Node", "Transformer", "autocast", "profile"}
+"""Classes that PyTorch has two of: layers, whose weights may be fake-quantized; nodes, of which only ``torch.autograd.graph.Node`` is shown; profilers; no-ops; and,
 of ``amp``, those for one device."""
 
 
