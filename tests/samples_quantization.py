@@ -1,4 +1,4 @@
-"""Samples of the operators in ``ops/quantization.py``: scales are exact in float32, and rounding is away from halves."""
+"""Samples of the operators in ``ops/quantization.py``: scales exact in float32, roundings away from halves."""
 
 from __future__ import annotations
 

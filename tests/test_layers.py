@@ -38,7 +38,8 @@ FLOORS = [
     [
         "_C", "__config__", "_dynamo", "_ops", "_tensor_str", "_utils", "accelerator", "backends", "cpu", "cuda", "fft",
         "functional", "_subclasses", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "mtia",
-        "onnx", "overrides", "profiler", "quantization", "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
+        "onnx", "overrides", "profiler", "quantization", "quasirandom", "random", "signal", "special", "storage",
+        "types", "xpu",
     ],
     ["__init__"],
     ["demo", "script", "shipping", "stubs"],
@@ -54,9 +55,8 @@ OPS = [
     "convolving", "convolution", "resampling", "pooling", "patches", "normalization", "embedding", "attention",
     "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "samplers", "solving", "lu", "ldl",
     "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr", "pseudoinverse",
-    "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "native", "quantization",
-    "levels",
-    "page", "__main__",
+    "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "native",
+    "quantization", "levels", "page", "__main__",
 ]  # fmt: skip
 
 ORDERS = {
@@ -386,9 +386,11 @@ def doors_listed():
     return [tuple(row[:3]) for row in rows if len(row) == 4 and row[3]]
 
 
-TWICE_IN_PYTORCH = {"Conv2d", "Conv3d", "GradScaler", "Identity", "Linear", "Node", "Transformer", "autocast", "profile"}
-"""Classes that PyTorch has two of: layers, whose weights may be fake-quantized; nodes, of which only ``torch.autograd.graph.Node`` is shown; profilers; no-ops; and,
-of ``amp``, those for one device."""
+TWICE_IN_PYTORCH = {
+    "Conv2d", "Conv3d", "GradScaler", "Identity", "Linear", "Node", "Transformer", "autocast", "profile"
+}  # fmt: skip
+"""Classes that PyTorch has two of: layers, whose weights may be fake-quantized; nodes, of which only
+``torch.autograd.graph.Node`` is shown; profilers; no-ops; and, of ``amp``, those for one device."""
 
 
 def classes_with_one_name(package):

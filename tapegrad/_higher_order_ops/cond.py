@@ -18,7 +18,7 @@ from tapegrad.tensor.trees import flatten, unflatten
 
 
 def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: tuple | list = ()) -> Any:
-    """``true_fn(*operands)`` if ``pred`` is true, else ``false_fn(*operands)``. See Note [Control flow].
+    """``true_fn(*operands)`` if ``pred`` is true, else ``false_fn(*operands)``.
 
     Where the predicate is known only one of them is called, as by Python's ``if``. In a captured or traced call both
     are traced, and one is run (``lax.cond``). For the examples of a ``vmap`` that have predicates of their own both are

@@ -13,7 +13,7 @@ from tapegrad.tensor.trees import flatten, unflatten
 
 
 def map(f: Callable, xs: Any, *args: Any) -> Any:
-    """``f(x, *args)`` of each slice ``x`` along the first dimension, stacked. See Note [Control flow].
+    """``f(x, *args)`` of each slice ``x`` along the first dimension, stacked.
 
     Args:
         f: returns a tree of tensors. It may use tensors from outside, which get gradients.

@@ -23,7 +23,7 @@ TOO_FEW = "All xs leaves must at least have 'dim' number of dimensions and scan 
 
 
 def scan(combine_fn: Callable, init: Any, xs: Any, *, dim: int = 0, reverse: bool = False) -> tuple[Any, Any]:
-    """``carry, y = combine_fn(carry, x)`` for each slice ``x``. See Note [Control flow].
+    """``carry, y = combine_fn(carry, x)`` for each slice ``x``.
 
     Args:
         combine_fn: takes what is carried and a slice, both trees of tensors, and returns a pair: what is carried on,

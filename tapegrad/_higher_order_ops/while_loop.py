@@ -19,7 +19,7 @@ from tapegrad.tensor.trees import flatten, unflatten
 
 
 def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: Any) -> Any:
-    """``carried_inputs = body_fn(*carried_inputs)`` while ``cond_fn(*carried_inputs)``. See Note [Control flow].
+    """``carried_inputs = body_fn(*carried_inputs)`` while ``cond_fn(*carried_inputs)``.
 
     It is Python's loop, with gradients. In what jax traces it is ``lax.while_loop``, which has none. Under a ``vmap``
     whose examples end their loops at different times all are computed until the last one ends.

@@ -33,6 +33,9 @@ def fused_moving_avg_obs_fake_quant(
         ch_axis: the dimension of the channels, which have scales of their own if ``per_row_fake_quant``.
         symmetric_quant: whether 0 is in the middle of the bounds.
 
+    Raises:
+        RuntimeError: there is no such dimension.
+
     >>> state = [torch.tensor(math.inf), torch.tensor(-math.inf), torch.ones(1), torch.zeros(1, dtype=torch.int32)]
     >>> on = torch.ones(1)
     >>> torch.fused_moving_avg_obs_fake_quant(torch.tensor([-1.0, 0.3, 2.0]), on, on, *state, 0.01, 0, 15, -1)

@@ -1,8 +1,8 @@
 """Fake quantization: numbers as they would be if integers stood for them, with a gradient all the same.
 
-The integer ``round(x / scale) + zero_point`` is kept between two bounds, and stands for ``scale`` times its distance from
-``zero_point``. Rounding counts as the identity (the straight-through estimator of Bengio, Leonard and Courville, 2013):
-inside of the bounds the gradient passes as it is, outside there is none. Kernels are written so that jax sees it, too.
+The integer ``round(x / scale) + zero_point`` is kept between two bounds, and stands for ``scale`` times its distance
+from ``zero_point``. Rounding counts as the identity (the straight-through estimator of Bengio, Leonard and Courville,
+2013): inside of the bounds the gradient passes as it is, outside there is none. Kernels are written so that jax sees it, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tapegrad.ops.kinds import elementwise, general
 
 
 def _integers(x, scale, zero_point):
-    """The integers that stand for numbers, as floats, without bounds; at zero points that are no integers rounded last."""
+    """The integers that stand for numbers, as floats, without bounds; a float zero point is added before rounding."""
     wide = x if x.dtype.itemsize > 2 else x.astype(jnp.float32)
     scaled = wide * (1 / jnp.asarray(scale, jnp.float32))
     if jnp.issubdtype(jnp.asarray(zero_point).dtype, jnp.floating):
@@ -89,8 +89,8 @@ def _zero_point(zero_point, quant_min, quant_max):
 def _learnable_gradient(x, data, scale, zero_point, of, quant_min, quant_max, grad_factor):
     """The gradient of the numbers, of the scale or of the zero point, when ``x`` is that of the result.
 
-    At fixed bounds the result is ``(q - z) s``. Inside of them it is ``(x / s + r) s``, where ``r`` is what rounding adds,
-    and does not depend on ``z``.
+    At fixed bounds the result is ``(q - z) s``. Inside of them it is ``(x / s + r) s``, where ``r`` is what rounding
+    adds, and does not depend on ``z``.
     """
     point = _zero_point(zero_point, quant_min, quant_max).astype(jnp.int32)
     integers = _integers(data, scale, point)

@@ -33,8 +33,8 @@ from tapegrad.ops.selection import maximum, minimum
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "FixedQParamsObserver", "MinMaxObserver", "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver", "ObserverBase",
-    "PerChannelMinMaxObserver", "UniformQuantizationObserverBase", "default_observer",
+    "FixedQParamsObserver", "MinMaxObserver", "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver",
+    "ObserverBase", "PerChannelMinMaxObserver", "UniformQuantizationObserverBase", "default_observer",
     "default_per_channel_weight_observer", "default_weight_observer",
 ]  # fmt: skip
 

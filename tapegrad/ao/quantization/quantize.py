@@ -107,7 +107,7 @@ def prepare_qat(model: Any, mapping: dict | None = None, inplace: bool = False) 
     """A model that is trained as if the weights and the results of its layers were integers.
 
     Layers that have a ``qconfig``, or are below a module that has, get fake-quantized weights, and their results pass
-    through ``FakeQuantize``. See Note [Quantization-aware training].
+    through ``FakeQuantize``.
 
     Args:
         model: in training mode.

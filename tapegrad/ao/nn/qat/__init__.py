@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from tapegrad import nn
 from tapegrad.nn import functional as F
@@ -45,8 +45,9 @@ class _FakeQuantized:
             raise AssertionError("Input float module must have qconfig defined")
         if not mod.qconfig:
             raise AssertionError("Input float module must have a valid qconfig")
-        made = cls(**cls._settings_of(mod), qconfig=mod.qconfig)
-        made.weight, made.bias = mod.weight, mod.bias
+        kind, layer = cast(Any, cls), cast(Any, mod)
+        made = kind(**cls._settings_of(layer), qconfig=layer.qconfig)
+        made.weight, made.bias = layer.weight, layer.bias
         return made
 
     @classmethod
