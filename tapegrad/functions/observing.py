@@ -36,7 +36,7 @@ def fused_moving_avg_obs_fake_quant(
     Raises:
         RuntimeError: there is no such dimension.
 
-    >>> state = [torch.tensor(math.inf), torch.tensor(-math.inf), torch.ones(1), torch.zeros(1, dtype=torch.int32)]
+    >>> state = [torch.tensor(torch.inf), torch.tensor(-torch.inf), torch.ones(1), torch.zeros(1, dtype=torch.int32)]
     >>> on = torch.ones(1)
     >>> torch.fused_moving_avg_obs_fake_quant(torch.tensor([-1.0, 0.3, 2.0]), on, on, *state, 0.01, 0, 15, -1)
     tensor([-1.0000,  0.4000,  2.0000])
