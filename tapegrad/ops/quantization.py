@@ -2,7 +2,7 @@
 
 The integer ``round(x / scale) + zero_point`` is kept between two bounds, and stands for ``scale`` times its distance
 from ``zero_point``. Rounding counts as the identity (the straight-through estimator of Bengio, Leonard and Courville,
-2013): inside of the bounds the gradient passes as it is, outside there is none. Kernels are written so that jax sees it.
+2013): inside of the bounds the gradient passes as it is, outside there is none. Kernels are such that jax sees it.
 """
 
 from __future__ import annotations
