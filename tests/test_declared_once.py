@@ -31,11 +31,6 @@ TABLES = {
     "nn.parameter.ALLOWED": "what an uninitialised parameter lets through: a fact of it, not of the functions",
     "amp.casting.LISTS": "PyTorch\'s own, which autocast is: what is cast, by device",
     "functions.foreach.UNARY": "itself a declaration, of the functions of lists",
-    "utils.masked_tensors._BINARY": "PyTorch's own lists, of what masked tensors take: functions of elements",
-    "utils.masked_tensors._UNARY": "the same",
-    "utils.masked_tensors._REDUCTIONS": "the same: reductions",
-    "utils.masked_tensors._VIEWS": "the same: views",
-    "utils.masked_tensors._PLAIN": "the same: what is asked of the data alone",
     "ops.random.OVERWRITE": "itself a declaration, of the operators behind in-place sampling",
 }
 """The tables that there are, and why what they say is not said at the declarations."""

@@ -11,35 +11,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.bindings.subclass import DisableTorchFunctionSubclass
 from tapegrad.execution.dtypes import bool as bool_dtype
-from tapegrad.functions import masked
 from tapegrad.functions.selection import where
+from tapegrad.tape.modes import watching
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"]
-
-_UNARY = """
-    abs absolute acos acosh angle arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh bitwise_not ceil
-    clamp clip conj_physical cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 fix floor frac i0 isnan lgamma log
-    log10 log1p log2 logit nan_to_num neg negative positive pow rad2deg reciprocal round rsqrt sgn sigmoid sign signbit
-    sin sinc sinh sqrt square tan tanh trunc clone to float double half contiguous requires_grad_ ones_like
-    zeros_like empty_like full_like
-""".split()  # noqa: SIM905 - a table is easier to read without the quotes
-_BINARY = """
-    add arctan2 atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor div divide eq
-    floor_divide fmax fmin fmod ge greater greater_equal gt le less less_equal logaddexp logaddexp2 lt maximum minimum
-    mul multiply ne nextafter not_equal remainder sub subtract true_divide
-""".split()  # noqa: SIM905 - the same
-_VIEWS = frozenset("select transpose t expand view reshape unsqueeze squeeze unfold __getitem__ narrow permute".split())  # noqa: SIM905
-_REDUCTIONS = frozenset("sum mean amin amax argmin argmax prod norm var std".split())  # noqa: SIM905
-_PLAIN = frozenset("""
-    dim ndim size numel stride __len__ is_floating_point is_complex element_size __get__ __set__ backward item __bool__
-    __float__ __int__ register_hook retain_grad storage_offset is_contiguous get_device __hash__
-""".split())  # noqa: SIM905
-
-_ELEMENTS = frozenset({*_UNARY, *_BINARY, *(f"{name}_" for name in (*_UNARY, *_BINARY))})
-
 
 class MaskedTensor(Tensor):
     """A tensor that knows which of its elements count; made by ``masked_tensor`` and ``as_masked_tensor``.
@@ -170,16 +149,19 @@ def is_masked_tensor(obj: Any, /) -> bool:
     return isinstance(obj, MaskedTensor)
 
 
-def data_of(value: Any) -> Any:
-    """What a function of tensors gets in place of a masked one, or of several."""
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(data_of, value))
-    return value.get_data() if isinstance(value, MaskedTensor) else value
-
-
 def masks_of(args: tuple) -> list[Tensor]:
     """The masks of the masked tensors among arguments."""
     return [one._masked_mask for one in args if isinstance(one, MaskedTensor)]
+
+
+class _Elements:
+    """Whether all that a function has called are operators of elements, or copies: an interceptor."""
+
+    alone = True
+
+    def __call__(self, op: Any, args: tuple, settings: dict) -> Any:
+        self.alone = self.alone and (op.kind == "elementwise" or op.name in ("cast", "clone"))
+        return op(*args, **settings)
 
 
 def applied(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
@@ -190,25 +172,14 @@ def applied(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
         if name == "__get__":
             return gotten(func, args)
         if name == "detach":
-            return wrapped(args[0].get_data().detach().clone(), args[0]._masked_mask)
-        if name in _PLAIN:
-            return func(*map(data_of, args), **kwargs)
-        if name in _REDUCTIONS or name == "all":
-            return reduced(name, *args, **kwargs)
-        if name in ("softmax", "log_softmax", "softmin"):
-            return of_rows(name, *args, **kwargs)
-        if name in _VIEWS:
-            return wrapped(func(data_of(args[0]), *args[1:], **kwargs), func(args[0]._masked_mask, *args[1:], **kwargs))
+            return wrapped(func(*args).clone(), args[0]._masked_mask)
         if name == "cat":
-            masks = [one._masked_mask for one in args[0]]
-            return wrapped(func(data_of(args[0]), *args[1:], **kwargs), func(masks, *args[1:], **kwargs))
+            return wrapped(func(*args, **kwargs), func([one._masked_mask for one in args[0]], *args[1:], **kwargs))
         if name == "where":
-            condition, one, other = args
-            mask = where(condition, one._masked_mask, other._masked_mask)
-            return wrapped(where(condition, data_of(one), data_of(other)), mask)
-        if name in _ELEMENTS or name.strip("_").lstrip("ri") in _ELEMENTS:
-            return of_elements(func, args, kwargs)
-    raise TypeError(f"no implementation found for '{name}' on types that implement __torch_function__: [MaskedTensor]")
+            return wrapped(func(*args), where(args[0], *masks_of(args)))
+        if name == "all" or name in NAMESPACES["masked"]:
+            return reduced(name, *args, **kwargs)
+        return computed(func, name, args, kwargs)
 
 
 def gotten(func: Any, args: tuple) -> Any:
@@ -217,33 +188,37 @@ def gotten(func: Any, args: tuple) -> Any:
     return wrapped(found, args[0]._masked_mask) if type(found) is Tensor and found.shape == args[0].shape else found
 
 
-def of_elements(func: Any, args: tuple, kwargs: dict) -> Any:
-    """A function of elements, of tensors with the same mask."""
-    masks = masks_of(args)
+def computed(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
+    """A function of elements, of tensors with the same mask; a view, as which the mask is seen, too; or no tensor."""
+    masks, seen = masks_of(args), _Elements()
     if any(not mask.equal(masks[0]) for mask in masks[1:]):
         raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
-    result = func(*map(data_of, args), **{name: data_of(one) for name, one in kwargs.items()})
-    if any(result is one for one in args):
+    with watching(interceptor=seen):
+        result = func(*args, **kwargs)
+    tensors = [one for one in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(one, Tensor)]
+    if not tensors or any(result is one for one in args):
         return result
-    return wrapped(result.as_subclass(Tensor), masks[0].expand(result.shape))
+    if all(one._is_view() for one in tensors) and not seen.alone:
+        below = func(masks[0], *args[1:], **kwargs)
+        return wrapped(result, below) if isinstance(below, Tensor) else tuple(map(wrapped, result, below))
+    if not seen.alone or tensors[0] is not result:
+        sentence = "no implementation found for '{}' on types that implement __torch_function__: [MaskedTensor]"
+        raise TypeError(sentence.format(name))
+    return wrapped(result, masks[0].expand(result.shape))
 
 
 def reduced(name: str, input: MaskedTensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> MaskedTensor:
     """A reduction of what counts; its result counts if anything did."""
-    data, mask = input.get_data(), input._masked_mask
+    mask, kept = input._masked_mask, {"keepdim": True} if keepdim else {}
     if name == "all":
-        filled = data.bool() | ~mask
-        result = filled.all() if dim is None else filled.all(dim=dim, keepdim=keepdim)
+        filled = input.get_data().bool() | ~mask
+        result = filled.all() if dim is None else filled.all(dim=dim, **kept)
     else:
-        result = getattr(masked, name)(data, dim=dim, keepdim=keepdim, mask=mask, **kwargs)
-    counts = mask.any() if dim is None else mask.any(dim=dim, keepdim=keepdim)
+        result = NAMESPACES["masked"][name](input.get_data(), dim, **kept, mask=mask, **kwargs)
+    if result.shape == input.shape:
+        return wrapped(result, mask)
+    counts = mask.any() if dim is None else mask.any(dim=dim, **kept)
     return wrapped(result, counts.reshape(result.shape))
-
-
-def of_rows(name: str, input: MaskedTensor, dim: int, dtype: Any = None) -> MaskedTensor:
-    """A softmax of what counts."""
-    mask = input._masked_mask
-    return wrapped(getattr(masked, name)(input.get_data(), dim, dtype=dtype, mask=mask), mask)
 
 
 # -- printing ----------------------------------------------------------------------------------------------------------
