@@ -108,7 +108,8 @@ DEAR = frozenset(f"tests/{name}.py" for name in """
     parity/test_native parity/test_normalization parity/test_norms parity/test_opinfo parity/test_opinfo_errors
     parity/test_optimizers parity/test_out parity/test_patches parity/test_polynomials parity/test_pooling
     parity/test_powers parity/test_promotion parity/test_pseudoinverse parity/test_qr parity/test_quantization
-    parity/test_random parity/test_reductions parity/test_resampling parity/test_retyping parity/test_sampled parity/test_samplers
+    parity/test_random parity/test_reductions parity/test_resampling parity/test_retyping parity/test_sampled
+    parity/test_samplers
     parity/test_scans parity/test_segments parity/test_selection parity/test_setitem parity/test_shape
     parity/test_shortcuts parity/test_slicing parity/test_softmax parity/test_solving parity/test_special
     parity/test_strides parity/test_svd parity/test_threads parity/test_unary parity/test_unpooling
