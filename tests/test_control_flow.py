@@ -1,5 +1,7 @@
 """Control flow beyond what PyTorch does: loops that are one node, what can't be traced, jax's, ``vmap``."""
 
+import importlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,6 +18,12 @@ W = torch.tensor(np.random.default_rng(1).normal(size=(4, 4)), requires_grad=Tru
 TURNED = W.t()
 BIASED = nn.GRUCell(4, 4).double()
 ORDER = torch.tensor([3, 0, 1, 2])
+
+
+@pytest.fixture(autouse=True)
+def long_enough(monkeypatch):
+    """Loops of a few steps are one operator here."""
+    monkeypatch.setattr(importlib.import_module("tapegrad._higher_order_ops.scan"), "LONG", 2)
 
 
 class Rounded(torch.autograd.Function):
@@ -185,3 +193,10 @@ def test_branches_may_write():
     x = torch.ones(2)
     torch.cond(torch.tensor(True), lambda x: x.add_(1), lambda x: x * 2, (x,))
     assert x.tolist() == [2, 2]
+
+
+def test_a_short_loop_is_run_by_python(monkeypatch):
+    monkeypatch.undo()
+    h, xs = torch.zeros(2, requires_grad=True), torch.ones(3, 2)
+    carry, rows = scan(lambda h, x: (h + x, h * x), h, xs)
+    assert carry.grad_fn.name() == "AddBackward0" and rows.tolist() == [[0, 0], [1, 1], [2, 2]]

@@ -7,16 +7,17 @@ from typing import Any
 
 from tapegrad._higher_order_ops.checks import INCOMPLETE, check_alike
 from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.execution.host import is_readable
 from tapegrad.functions.arrangement import flip
 from tapegrad.functions.joining import stack, unbind
 from tapegrad.functions.shape import movedim
 from tapegrad.interop.loops import called, scanning
 from tapegrad.interop.operator_lists import Like, is_fit, traced_or_none
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.tensor.trees import flatten, map_leaves, unflatten
 
-LONG = 8
-"""A loop of so many steps is one operator."""
+LONG = 64
+"""A loop of so many steps is one operator at once, too: to trace a step costs as much as to run so many."""
 
 
 TOO_FEW = "All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0"
@@ -28,7 +29,7 @@ def scan(combine_fn: Callable, init: Any, xs: Any, *, dim: int = 0, reverse: boo
     Args:
         combine_fn: takes what is carried and a slice, both trees of tensors, and returns a pair: what is carried on,
             like ``init``, and a tree of tensors. It may use tensors from outside, which get gradients. A step that only
-            calls operators is run on no numbers once, and becomes one operator for all slices; whatever else Python
+            calls operators is run on no numbers once, and becomes one operator for all slices, if they are many; whatever else Python
             does in it, it does once then.
         init: what is carried at first.
         xs: a tree of tensors, whose slices along ``dim`` are taken.
@@ -99,7 +100,8 @@ def checked_step(results: Any, starts: Sequence[Tensor]) -> tuple[Any, Any]:
 def in_one(step: Callable, starts: Sequence[Tensor], slices: Sequence[Tensor]) -> tuple[Any, Any] | None:
     """The loop as one operator; None if it is to be run as Python does."""
     steps = slices[0].shape[0]
-    if steps < LONG or not is_fit([*starts, *slices]) or any(leaf.shape[0] != steps for leaf in slices):
+    short = steps < LONG and all(is_readable(value_of(leaf)) for leaf in (*starts, *slices))
+    if short or not is_fit([*starts, *slices]) or any(leaf.shape[0] != steps for leaf in slices):
         return None
     found = traced_or_none(step, [*map(Like.of, starts), *(Like.of(leaf, 1) for leaf in slices)])
     if found is None:
