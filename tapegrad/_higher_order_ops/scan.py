@@ -29,8 +29,8 @@ def scan(combine_fn: Callable, init: Any, xs: Any, *, dim: int = 0, reverse: boo
     Args:
         combine_fn: takes what is carried and a slice, both trees of tensors, and returns a pair: what is carried on,
             like ``init``, and a tree of tensors. It may use tensors from outside, which get gradients. A step that only
-            calls operators is run on no numbers once, and becomes one operator for all slices, if they are many; whatever else Python
-            does in it, it does once then.
+            calls operators is run on no numbers once, and becomes one operator for all slices, if they are many;
+            whatever else Python does in it, it does once then.
         init: what is carried at first.
         xs: a tree of tensors, whose slices along ``dim`` are taken.
         dim: that dimension.
