@@ -49,15 +49,20 @@ from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked
 
 # a fifth of the package, which many programs do without
 __getattr__, __dir__ = on_demand(__name__, {
-    __name__: """__config__ __future__ _dynamo _tensor_str _utils amp backends compiler cpu distributed
-        distributions func futures fx hub jit library mps mtia multiprocessing onnx optim profiler quasirandom
-        serialization sparse storage testing torch_version types utils viz xpu""",
+    __name__: """__config__ __future__ _dynamo _higher_order_ops _tensor_str _utils amp ao backends compiler cpu
+        distributed distributions func futures fx hub jit library mps mtia multiprocessing onnx optim
+        profiler quantization quasirandom serialization sparse storage testing torch_version types utils viz
+        xpu""",
     "tapegrad.amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting
         clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled
         set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
         set_autocast_gpu_dtype""",
+    "tapegrad._higher_order_ops.cond": "cond",
+    "tapegrad._higher_order_ops.while_loop": "while_loop",
     "tapegrad.amp.grad_scaler": "GradScaler",
+    "tapegrad.ao.quantization.schemes": """per_channel_affine per_channel_affine_float_qparams per_channel_symmetric
+        per_tensor_affine per_tensor_symmetric qint32 qint8 qscheme quint2x4 quint4x2 quint8""",
     "tapegrad.as_torch": "install",
     "tapegrad.compiler.step": "compile",
     "tapegrad.func.mapping": "vmap",
@@ -79,6 +84,7 @@ __getattr__, __dir__ = on_demand(__name__, {
     "tapegrad.viz.explanations.watching": "watch",
 })
 on_demand("tapegrad.nn.parallel.distributed", {"tapegrad.distributed.data_parallel": "DistributedDataParallel"})
+on_demand("tapegrad.nn", {"tapegrad.ao.nn": "qat"})
 on_demand("tapegrad.nn.functional", {"tapegrad.nn": "grad"})
 on_demand("tapegrad.bindings.kinds", {"tapegrad.sparse.conversion": "from_dense mask_of"})
 on_demand("tapegrad.functions.embedding", {"tapegrad.sparse.embedding": "sparse_bags sparse_rows"})

@@ -41,6 +41,7 @@ __version__: _str
 from tapegrad import absent as absent
 from tapegrad import accelerator as accelerator
 from tapegrad import amp as amp
+from tapegrad import ao as ao
 from tapegrad.amp.autocast_mode import autocast as autocast
 from tapegrad.amp.autocast_mode import autocast_decrement_nesting as autocast_decrement_nesting
 from tapegrad.amp.autocast_mode import autocast_increment_nesting as autocast_increment_nesting
@@ -61,6 +62,7 @@ from tapegrad import compiler as compiler
 complex128: _dtype
 complex32: _dtype
 complex64: _dtype
+from tapegrad._higher_order_ops.cond import cond as cond
 from tapegrad import cpu as cpu
 from tapegrad import cuda as cuda
 from tapegrad import declaring as declaring
@@ -141,11 +143,23 @@ from tapegrad import onnx as onnx
 from tapegrad import ops as ops
 from tapegrad import optim as optim
 from tapegrad import overrides as overrides
+per_channel_affine: qscheme
+per_channel_affine_float_qparams: qscheme
+per_channel_symmetric: qscheme
+per_tensor_affine: qscheme
+per_tensor_symmetric: qscheme
 pi: _float
 from tapegrad import profiler as profiler
 from tapegrad import progress as progress
 from tapegrad.execution.promotion import promote_types as promote_types
+qint32: QuantizedDtype
+qint8: QuantizedDtype
+from tapegrad.ao.quantization.schemes import qscheme as qscheme
+from tapegrad import quantization as quantization
 from tapegrad import quasirandom as quasirandom
+quint2x4: QuantizedDtype
+quint4x2: QuantizedDtype
+quint8: QuantizedDtype
 from tapegrad import random as random
 from tapegrad.serialization.saving import save as save
 from tapegrad import serialization as serialization
@@ -191,6 +205,7 @@ from tapegrad import viz as viz
 from tapegrad.func.mapping import vmap as vmap
 from tapegrad.viz.explanations.walking import walk as walk
 from tapegrad.viz.explanations.watching import watch as watch
+from tapegrad._higher_order_ops.while_loop import while_loop as while_loop
 from tapegrad.viz.explanations.keeping import who_holds as who_holds
 from tapegrad.viz.explanations.missing import why_no_grad as why_no_grad
 from tapegrad.viz.explanations.missing import why_none as why_none
@@ -258,6 +273,10 @@ def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_
     """The loss of each sequence, and the logarithms from which it and its gradient are computed."""
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How Dirichlet samples ``x`` move with ``alpha``, over ``1 - x``; ``total`` is the sum of the parameters."""
+def _fake_quantize_learnable_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int, quant_min: _int, quant_max: _int, grad_factor: _float | Tensor = ...) -> Tensor:
+    """As ``fake_quantize_per_channel_affine``; ``scale`` and ``zero_point`` are floats that have gradients, too."""
+def _fake_quantize_learnable_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: _int, quant_max: _int, grad_factor: _float | Tensor = ...) -> Tensor:
+    """As ``fake_quantize_per_tensor_affine``; ``scale`` and ``zero_point`` are floats that have gradients, too."""
 def _foreach_abs(self: Sequence[Tensor]) -> Any:
     """``abs`` of each tensor of a list: new tensors."""
 def _foreach_abs_(self: Sequence[Tensor]) -> Any:
@@ -1232,6 +1251,14 @@ def eye(n: _int | Tensor, *, out: Tensor | None = ..., dtype: _dtype | None = ..
 @overload
 def eye(n: _int | Tensor, m: _int | Tensor, *, out: Tensor | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """The matrix of ``n`` rows and ``m`` columns (``n`` if not given) with ones on its diagonal."""
+def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int, quant_min: _int, quant_max: _int) -> Tensor:
+    """As ``fake_quantize_per_tensor_affine``, with a scale and a zero point for each channel."""
+@overload
+def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: _int, quant_max: _int) -> Tensor:
+    """The numbers that integers between two bounds stand for, the nearest ones; the gradient passes where they do."""
+@overload
+def fake_quantize_per_tensor_affine(input: Tensor, scale: _float | Tensor, zero_point: _int, quant_min: _int, quant_max: _int) -> Tensor:
+    """The numbers that integers between two bounds stand for, the nearest ones; the gradient passes where they do."""
 def feature_alpha_dropout(input: Tensor, p: _float | Tensor, train: _bool) -> Tensor:
     """``nn.functional.feature_alpha_dropout``."""
 def feature_alpha_dropout_(input: Tensor, p: _float | Tensor, train: _bool) -> Tensor:
@@ -1311,6 +1338,8 @@ def full(size: Sequence[_int], fill_value: _Scalar, *, out: Tensor | None = ...,
     """A tensor of a size whose every element is ``fill_value``; the dtype is that of the number if none is given."""
 def full_like(input: Tensor, fill_value: _Scalar, *, memory_format: _memory_format | None = ..., dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """A tensor of the size, dtype and device of ``input`` whose every element is ``fill_value``."""
+def fused_moving_avg_obs_fake_quant(input: Tensor, observer_on: Tensor, fake_quant_on: Tensor, running_min: Tensor, running_max: Tensor, scale: Tensor, zero_point: Tensor, averaging_const: _float | Tensor, quant_min: _int, quant_max: _int, ch_axis: _int, per_row_fake_quant: _bool = ..., symmetric_quant: _bool = ...) -> Tensor:
+    """Fake quantization of ``input``; if ``observer_on``, by extrema that first are averaged with its own."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """``out[i, j] = input[index[i, j], j]`` for ``dim=0``: an element for each index."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:

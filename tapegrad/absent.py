@@ -11,10 +11,6 @@ from typing import Any, ClassVar
 SPARSE = "a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm"
 QUANTIZED = "there are no quantized tensors; float16 and bfloat16 are the small dtypes that compute"
 DISTRIBUTED = "processes are started by python -m tapegrad.distributed.run, and meet in torch.distributed"
-MODULES = (
-    "there are no modules; write functions of torch.nn.Parameter tensors with torch.nn.functional, and list the "
-    "parameters yourself"
-)
 PACKAGES = "there are no archives of code; torch.save keeps what a module has learnt, and Python packages keep code"
 STREAMS = "XLA orders what is computed, there are no streams; to read a value, as item() does, is to wait for it"
 MEMORY = "XLA keeps its own pool of memory; jax.local_devices()[0].memory_stats() tells of it"
@@ -27,21 +23,18 @@ REMOVED = "PyTorch has removed it, too; use torch.linalg"
 ABSENT: dict[str, list[tuple[str, str]]] = {
     "torch": [
         (SPARSE, "hsmm saddmm resize_as_sparse_"),
-        (QUANTIZED, """ao quantization quantize_per_tensor quantize_per_channel quantize_per_tensor_dynamic dequantize
-            fake_quantize_per_tensor_affine fake_quantize_per_channel_affine qint8 qint32 quint8 quint4x2 quint2x4
-            qscheme per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric int_repr q_scale
+        (QUANTIZED, """quantize_per_tensor quantize_per_channel quantize_per_tensor_dynamic dequantize int_repr q_scale
             q_zero_point"""),
         (PACKAGES, "package"),
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
         (STREAMS, "Stream Event"),
-        ("Python's own control flow decides what is on the tape; write if and while", "cond while_loop"),
         (EXPORTS, "export"),
         (QUANTIZED, "_scaled_mm"),
         (REMOVED, "symeig eig lstsq solve matrix_rank"),
         (SYSTEM, "classes windows monitor nuclear_norm"),
     ],
     "torch.nn": [
-        (MODULES, "qat quantizable quantized"),
+        (QUANTIZED, "quantizable quantized"),
     ],
     "torch.nn.functional": [
         (QUANTIZED, "scaled_mm scaled_grouped_mm"),

@@ -1,6 +1,10 @@
-"""``torch.masked``: the functions that are declared for it in ``functions/``."""
+"""``torch.masked``: the functions that are declared for it in ``functions/``, and masked tensors."""
 
 from tapegrad.bindings.registry import NAMESPACES
+from tapegrad.declaring import on_demand
 
 globals().update(NAMESPACES["masked"])
 __all__ = sorted(NAMESPACES["masked"])  # noqa: PLE0605 - filled by declarations
+__getattr__, __dir__ = on_demand(__name__, {
+    "tapegrad.utils.masked_tensors": "MaskedTensor as_masked_tensor is_masked_tensor masked_tensor",
+})  # fmt: skip

@@ -93,27 +93,30 @@ ORDERLESS = frozenset(f"tests/{name}.py" for name in """
 """The files whose tests are about operators, one by one, in no order."""
 
 DEAR = frozenset(f"tests/{name}.py" for name in """
-    parity/test_activations parity/test_amp parity/test_arithmetic parity/test_arrangement parity/test_attention
-    parity/test_bags parity/test_bessel parity/test_beyond_database parity/test_cholesky parity/test_comparison
-    parity/test_compile_programs parity/test_convolution parity/test_ctc parity/test_decompositions
+    parity/test_activations parity/test_amp parity/test_ao parity/test_arithmetic parity/test_arrangement
+    parity/test_attention parity/test_bags parity/test_bessel parity/test_beyond_database parity/test_cholesky
+    parity/test_comparison parity/test_compile_programs parity/test_control_flow parity/test_convolution
+    parity/test_ctc parity/test_decompositions
     parity/test_determinants parity/test_distances parity/test_distributions parity/test_dropout
     parity/test_dtypes_of_two parity/test_eigen parity/test_einsum parity/test_embedding parity/test_extremes
     parity/test_fft parity/test_forward_ad parity/test_forward_ad_programs parity/test_func_transforms
     parity/test_func_writes parity/test_gathering parity/test_gradcheck_orders parity/test_grid_sampling
     parity/test_indexing parity/test_inplace parity/test_inplace_database parity/test_ldl parity/test_losses
-    parity/test_lu parity/test_margins parity/test_masked parity/test_matmul parity/test_matrix_functions
+    parity/test_lu parity/test_margins parity/test_masked parity/test_masked_tensors parity/test_matmul
+    parity/test_matrix_functions
     parity/test_modules_database parity/test_modules_parametrize parity/test_moved_views parity/test_multihead
     parity/test_native parity/test_normalization parity/test_norms parity/test_opinfo parity/test_opinfo_errors
     parity/test_optimizers parity/test_out parity/test_patches parity/test_polynomials parity/test_pooling
-    parity/test_powers parity/test_promotion parity/test_pseudoinverse parity/test_qr parity/test_random
-    parity/test_reductions parity/test_resampling parity/test_retyping parity/test_sampled parity/test_samplers
+    parity/test_powers parity/test_promotion parity/test_pseudoinverse parity/test_qr parity/test_quantization
+    parity/test_random parity/test_reductions parity/test_resampling parity/test_retyping parity/test_sampled
+    parity/test_samplers
     parity/test_scans parity/test_segments parity/test_selection parity/test_setitem parity/test_shape
     parity/test_shortcuts parity/test_slicing parity/test_softmax parity/test_solving parity/test_special
     parity/test_strides parity/test_svd parity/test_threads parity/test_unary parity/test_unpooling
     parity/test_view_aliasing parity/test_view_functions parity/test_vmap_writes compiled/test_histories
     compiled/test_what_ran programs/test_programs test_batching test_benchmarks test_bounded_memory
-    test_compile_modules test_every_op test_every_op_mapped test_function test_gradcheck test_host_tier
-    test_host_tier_shapes test_lowering test_moving_settings test_optax test_processes test_sharded
+    test_compile_modules test_control_flow test_every_op test_every_op_mapped test_function test_gradcheck
+    test_host_tier test_host_tier_shapes test_lowering test_moving_settings test_optax test_processes test_sharded
     test_structures test_tape_under_jit test_viz
 """.split())  # fmt: skip  # noqa: SIM905
 """The files with many cases that take a twentieth of a second and more, alike in kind."""

@@ -44,6 +44,7 @@ WITHOUT_OPERATORS = {
     "lowrank": "made of ``qr``, ``svd`` and ``matmul``",
     "masked": "made of ``reductions``, ``scans`` and ``softmax``",
     "multihead": "made of ``attention`` and ``matmul``",
+    "observing": "made of ``quantization`` and ``reductions``",
     "random_inplace": "``random``, in place",
     "sampled": "made of ``slicing`` and ``reductions``",
     "signal_windows": "made of ``arithmetic``",

@@ -31,14 +31,15 @@ FLOORS = [
     ["functions"],
     ["autograd"],
     ["amp", "func", "compiler", "interop", "multiprocessing"],
-    ["utils"],
+    ["_higher_order_ops", "utils"],
     ["distributions", "nn", "sparse", "testing"],
-    ["optim", "serialization"],
+    ["ao", "optim", "serialization"],
     ["distributed", "viz"],
     [
         "_C", "__config__", "_dynamo", "_ops", "_tensor_str", "_utils", "accelerator", "backends", "cpu", "cuda", "fft",
         "functional", "_subclasses", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "mtia",
-        "onnx", "overrides", "profiler", "quasirandom", "random", "signal", "special", "storage", "types", "xpu",
+        "onnx", "overrides", "profiler", "quantization", "quasirandom", "random", "signal", "special", "storage",
+        "types", "xpu",
     ],
     ["__init__"],
     ["demo", "script", "shipping", "stubs"],
@@ -55,7 +56,7 @@ OPS = [
     "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "samplers", "solving", "lu", "ldl",
     "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr", "pseudoinverse",
     "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "native", "sparse",
-    "levels", "page", "__main__",
+    "quantization", "levels", "page", "__main__",
 ]  # fmt: skip
 
 ORDERS = {
@@ -389,9 +390,11 @@ def doors_listed():
     return [tuple(row[:3]) for row in rows if len(row) == 4 and row[3]]
 
 
-TWICE_IN_PYTORCH = {"GradScaler", "Identity", "Node", "Transformer", "autocast", "profile"}
-"""Classes that PyTorch has two of: nodes, of which only ``torch.autograd.graph.Node`` is shown; profilers; no-ops; and,
-of ``amp``, those for one device."""
+TWICE_IN_PYTORCH = {
+    "Conv2d", "Conv3d", "GradScaler", "Identity", "Linear", "Node", "Transformer", "autocast", "profile"
+}  # fmt: skip
+"""Classes that PyTorch has two of: layers, whose weights may be fake-quantized; nodes, of which only
+``torch.autograd.graph.Node`` is shown; profilers; no-ops; and, of ``amp``, those for one device."""
 
 
 def classes_with_one_name(package):

@@ -316,6 +316,16 @@ layer_norm: Tensor input, indices normalized_shape, Tensor? weight=None, Tensor?
 leaky_relu leaky_relu_: Tensor input, Number negative_slope=0.01
 lerp: Tensor input, Tensor end, Tensor weight, *, Tensor out=None | Tensor input, Tensor end, Number weight, *, Tensor
     out=None
+fake_quantize_per_tensor_affine: Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max | Tensor
+    input, float scale, int zero_point, int quant_min, int quant_max
+fake_quantize_per_channel_affine: Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max
+fused_moving_avg_obs_fake_quant: Tensor input, Tensor observer_on, Tensor fake_quant_on, Tensor running_min, Tensor
+    running_max, Tensor scale, Tensor zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool
+    per_row_fake_quant=False, bool symmetric_quant=False
+_fake_quantize_learnable_per_tensor_affine: Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max,
+    float grad_factor=1.0
+_fake_quantize_learnable_per_channel_affine: Tensor input, Tensor scale, Tensor zero_point, int axis, int quant_min, int
+    quant_max, float grad_factor=1.0
 linalg_cholesky: Tensor input, *, bool upper=False, Tensor out=None
 linalg_cholesky_ex: Tensor input, *, bool upper=False, bool check_errors=False, Tensors[2] out=None
 linalg_cond: Tensor input, Number? p=None, *, Tensor out=None | Tensor input, str p, *, Tensor out=None

@@ -1,0 +1,7 @@
+"""``torch.ao.nn``: layers whose weights are fake-quantized."""
+
+from tapegrad.absent import refusing
+from tapegrad.ao.nn import qat
+
+__getattr__ = refusing(__name__)
+__all__ = ["qat"]

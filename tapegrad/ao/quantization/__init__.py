@@ -1,0 +1,12 @@
+"""``torch.ao.quantization``: fake quantization, observers, and models that are trained with them."""
+
+from tapegrad.absent import refusing
+from tapegrad.ao.quantization import fake_quantize, observer, qconfig, quantize, stubs
+from tapegrad.ao.quantization.fake_quantize import *  # noqa: F403
+from tapegrad.ao.quantization.observer import *  # noqa: F403
+from tapegrad.ao.quantization.qconfig import *  # noqa: F403
+from tapegrad.ao.quantization.quantize import *  # noqa: F403
+from tapegrad.ao.quantization.stubs import *  # noqa: F403
+
+__getattr__ = refusing(__name__)
+__all__ = [*fake_quantize.__all__, *observer.__all__, *qconfig.__all__, *quantize.__all__, *stubs.__all__]  # noqa: PLE0604

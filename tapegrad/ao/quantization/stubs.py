@@ -1,0 +1,58 @@
+"""Modules that mark where numbers would become integers, and where they would be numbers again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.nn.modules.module import Module
+from tapegrad.tensor.tensor import Tensor
+
+__all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
+
+
+class QuantStub(Module):
+    """What it is given, as it is; ``prepare_qat`` puts an observer behind it.
+
+    Args:
+        qconfig: of the observer; that of the module around if None.
+    """
+
+    def __init__(self, qconfig: Any = None) -> None:
+        super().__init__()
+        if qconfig:
+            self.qconfig = qconfig
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What it is given."""
+        return x
+
+
+class DeQuantStub(Module):
+    """What it is given, as it is: it marks where integers would be numbers again.
+
+    Args:
+        qconfig: that of the module around if None.
+    """
+
+    def __init__(self, qconfig: Any = None) -> None:
+        super().__init__()
+        if qconfig:
+            self.qconfig = qconfig
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What it is given."""
+        return x
+
+
+class QuantWrapper(Module):
+    """A module between a ``QuantStub`` and a ``DeQuantStub``."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        qconfig = getattr(module, "qconfig", None)
+        self.quant, self.dequant, self.module = QuantStub(qconfig), DeQuantStub(qconfig), module
+        self.train(module.training)
+
+    def forward(self, X: Tensor) -> Tensor:
+        """The module's result."""
+        return self.dequant(self.module(self.quant(X)))
