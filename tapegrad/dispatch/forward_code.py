@@ -43,6 +43,7 @@ from tapegrad.dispatch.structures import Fit, Sought, without_numbers
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.calls import program_for, recording_lines, recording_names
 from tapegrad.execution.host import transfer
+from tapegrad.execution.mechanisms import DYNAMIC_SETTINGS, PLAN_TEMPLATES
 from tapegrad.execution.modes import computes_now
 from tapegrad.execution.shared import Shared
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
@@ -167,7 +168,7 @@ def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
     if mould is not None:
         return mould.cast(specs, settings, fit)
     plan = plan_of(op, specs, settings, fit)
-    if plan.fit is not None:
+    if plan.fit is not None and not PLAN_TEMPLATES.off:
         plan.mould = plan.fit.structure.moulds[key] = Mould(plan)
         if not plan.fit.structure.moving and not forwards(specs):
             (op.families.get(key) or op.families.keep(key, [])).append(plan.mould)
@@ -199,7 +200,7 @@ def begins_to_move(plan: Plan) -> bool:
     """Have one runner for all settings made, if the plan before this one differed in settings alone."""
     mould, op = plan.mould, plan.op
     same, mould.last = mould.last == plan.specs, plan.specs
-    if not same or plan.modes.deferred or not plan.fit.structure.moving or forwards(plan.specs):
+    if not same or DYNAMIC_SETTINGS.off or plan.modes.deferred or not plan.fit.structure.moving or forwards(plan.specs):
         return False
     skeleton, numbers = without_numbers(plan.given)
     key = (plan.modes, *plan.specs, skeleton)

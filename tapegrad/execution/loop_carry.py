@@ -21,6 +21,7 @@ import jax
 
 from tapegrad.caches import remembered
 from tapegrad.execution.calls import Call
+from tapegrad.execution.mechanisms import LOOP_CARRY
 from tapegrad.execution.partition import loops
 from tapegrad.execution.values import NUMBERS
 
@@ -49,6 +50,8 @@ def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[A
         wanted: for each result whether it is wanted.
         arguments: the arrays and numbers that instructions take.
     """
+    if LOOP_CARRY.off:
+        return []
     known = [aval for call, *_ in code for aval in call.avals if aval is not None]
 
     def is_cheap(instruction: tuple) -> bool:
