@@ -113,7 +113,7 @@ DEAR = frozenset(f"tests/{name}.py" for name in """
     parity/test_view_aliasing parity/test_view_functions parity/test_vmap_writes compiled/test_histories
     compiled/test_what_ran programs/test_programs test_batching test_benchmarks test_bounded_memory
     test_compile_modules test_every_op test_every_op_mapped test_function test_gradcheck test_host_tier
-    test_host_tier_shapes test_lowering test_moving_settings test_optax test_processes test_sharded
+    test_host_tier_shapes test_lowering test_mechanisms test_moving_settings test_optax test_processes test_sharded
     test_structures test_tape_under_jit test_viz
 """.split())  # fmt: skip  # noqa: SIM905
 """The files with many cases that take a twentieth of a second and more, alike in kind."""

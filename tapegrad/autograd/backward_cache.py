@@ -44,7 +44,7 @@ from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.engine.currency import Currency
 from tapegrad.engine.graph_task import next_task_id
 from tapegrad.execution.excerpt import Excerpt, ProgramPlace, Unrepeatable, present_place
-from tapegrad.execution.mechanisms import CACHED_BACKWARD
+from tapegrad.tape.mechanisms import CACHED_BACKWARD
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.tensor import Tensor

@@ -20,9 +20,9 @@ from tapegrad.bindings.registry import NAMESPACES, shown_as
 from tapegrad.bindings.scalars import EXACT, FITS_ALL
 from tapegrad.dispatch import plan_for, runner, waiting_runner
 from tapegrad.execution.dtypes import FLOATING, int64
-from tapegrad.execution.mechanisms import WRITE_CACHE
 from tapegrad.execution.modes import is_recording
 from tapegrad.ops.operator import Operator
+from tapegrad.tape.mechanisms import WRITE_CACHE
 from tapegrad.tape.modes import Modes, switched, thread
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, write, writing

@@ -26,8 +26,8 @@ from tapegrad.caches import memory
 from tapegrad.dispatch.forward_code import spec_of
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import dtype
-from tapegrad.execution.mechanisms import CALL_CACHE
 from tapegrad.ops.operator import shortcuts
+from tapegrad.tape.mechanisms import CALL_CACHE
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor

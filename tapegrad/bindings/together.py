@@ -24,9 +24,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tapegrad.execution.host import from_host, may_look, to_host
-from tapegrad.execution.mechanisms import FUSED_UPDATES
 from tapegrad.execution.modes import is_recording
 from tapegrad.execution.tiering import forget_twins, hosted
+from tapegrad.tape.mechanisms import FUSED_UPDATES
 from tapegrad.tape.modes import alone, thread
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Counter, Storage

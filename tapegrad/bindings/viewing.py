@@ -16,10 +16,10 @@ from tapegrad.dispatch.forward_code import replay
 from tapegrad.dispatch.levels import level_operators
 from tapegrad.dispatch.views import Reinterpretation, creation_of
 from tapegrad.execution.dtypes import FLOATING
-from tapegrad.execution.mechanisms import VIEW_CACHE
 from tapegrad.ops import joining
 from tapegrad.ops.shape import alias
 from tapegrad.tape.hooks import making
+from tapegrad.tape.mechanisms import VIEW_CACHE
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry

@@ -43,12 +43,12 @@ from tapegrad.dispatch.structures import Fit, Sought, without_numbers
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.calls import program_for, recording_lines, recording_names
 from tapegrad.execution.host import transfer
-from tapegrad.execution.mechanisms import DYNAMIC_SETTINGS, PLAN_TEMPLATES
 from tapegrad.execution.modes import computes_now
 from tapegrad.execution.shared import Shared
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.tiering import one_cpu
 from tapegrad.execution.values import is_ready, quiet_numbers
+from tapegrad.tape.mechanisms import DYNAMIC_SETTINGS, PLAN_TEMPLATES
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
 from tapegrad.tape.sources import code_of

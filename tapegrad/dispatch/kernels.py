@@ -16,10 +16,10 @@ from tapegrad.execution.costs import NOTHING
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.kernel import Kernel, abstract
-from tapegrad.execution.mechanisms import SHAPE_CLASSES
 from tapegrad.execution.opaque import Meta
 from tapegrad.execution.tiering import HostFunction
 from tapegrad.execution.values import aval
+from tapegrad.tape.mechanisms import SHAPE_CLASSES
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.spec import Spec
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.execution.keeping import KeptEntry, Unkept, circumstances, outlined, said
-from tapegrad.execution.mechanisms import DISK_CACHE, SHIPPED_CLASSES
 from tapegrad.execution.tiering import HostFunction, hosted
 from tapegrad.tape import kept
+from tapegrad.tape.mechanisms import DISK_CACHE, SHIPPED_CLASSES
 from tapegrad.tensor.spec import Spec
 
 AXES = frozenset(("axis", "axes", "axis0", "axis1", "axis2"))

@@ -30,9 +30,9 @@ from tapegrad.dispatch.kernels import abstract_argument
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.structures import Fit, settings_skeleton
 from tapegrad.execution.kernel import Kernel
-from tapegrad.execution.mechanisms import SYMBOLIC_KERNELS
 from tapegrad.execution.shared import SMALL, FloatKernel, SharedKernel
 from tapegrad.execution.symbolic import GeneralTrace
+from tapegrad.tape.mechanisms import SYMBOLIC_KERNELS
 from tapegrad.tape.modes import Modes
 from tapegrad.tape.sources import function_of
 from tapegrad.tensor.spec import Spec

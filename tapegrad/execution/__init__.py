@@ -1,8 +1,8 @@
 """The seam: dtypes, devices, kernels, programs and random keys. What computes on a tensor's data is in or below it."""
 
 from tapegrad.caches import clear_caches, set_cache_limit
-from tapegrad.execution.mechanisms import mechanisms, without
 from tapegrad.execution.persistent import persistent_cache
 from tapegrad.execution.programs import reset_stats, stats
 from tapegrad.execution.step_executable import wait_for_compiler
 from tapegrad.execution.tiering import tiers
+from tapegrad.tape.mechanisms import mechanisms, without

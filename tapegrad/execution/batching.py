@@ -33,8 +33,8 @@ from tapegrad.caches import EXECUTABLE, remembered
 from tapegrad.execution.calls import Call
 from tapegrad.execution.devices import jitted
 from tapegrad.execution.kernel import scoped
-from tapegrad.execution.mechanisms import BATCHING
 from tapegrad.execution.values import NUMBERS, Aval, aval, quiet_numbers
+from tapegrad.tape.mechanisms import BATCHING
 
 TINY = 16
 """How many elements a result has at most, in programs that are batched."""

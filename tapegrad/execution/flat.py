@@ -17,7 +17,7 @@ from typing import Any
 import jax
 from jax import lax
 
-from tapegrad.execution.mechanisms import FLAT_TRACES
+from tapegrad.tape.mechanisms import FLAT_TRACES
 
 
 def flat(function: Callable) -> Callable:

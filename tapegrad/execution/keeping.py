@@ -21,8 +21,8 @@ import numpy as np
 from tapegrad.caches import tabulated
 from tapegrad.execution.dtypes import dtype, get_default_dtype
 from tapegrad.execution.host_tier.writer import along_rows
-from tapegrad.execution.mechanisms import written_without
 from tapegrad.tape import kept
+from tapegrad.tape.mechanisms import written_without
 from tapegrad.tape.sources import WRITTEN
 
 

@@ -21,9 +21,9 @@ import jax
 
 from tapegrad.caches import remembered
 from tapegrad.execution.calls import Call
-from tapegrad.execution.mechanisms import LOOP_CARRY
 from tapegrad.execution.partition import loops
 from tapegrad.execution.values import NUMBERS
+from tapegrad.tape.mechanisms import LOOP_CARRY
 
 CHEAP = frozenset((
     "abs", "add", "add_any", "and", "bitcast_convert_type", "broadcast_in_dim", "ceil", "clamp", "complex", "conj",

@@ -26,8 +26,8 @@ in captures (Note [Tiers] in ``tiering.py``).
 
 from __future__ import annotations
 
-from tapegrad.execution.mechanisms import RECORDING_POLICY
 from tapegrad.execution.tiering import in_background
+from tapegrad.tape.mechanisms import RECORDING_POLICY
 
 VAIN = 512
 """So many instructions are recorded in vain before the thread computes as calls come."""

@@ -79,7 +79,7 @@ from tapegrad.execution.costs import NOTHING, Cost, cost_of, jaxprs_in
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import numbers_in, written_jaxpr
-from tapegrad.execution.mechanisms import BACKGROUND_COMPILING, NUMPY_BACKEND
+from tapegrad.tape.mechanisms import BACKGROUND_COMPILING, NUMPY_BACKEND
 from tapegrad.tape.modes import help_only
 from tapegrad.tape.showing import shown_in_html
 from tapegrad.tape.sources import code_of, defined, function_of

@@ -41,7 +41,7 @@ class Modes:
     which is ``grad_enabled``. ``deferred`` says whether kernels are (Note [Deferred programs] in
     ``execution/deferred.py``): never while anomalies are looked for, whatever was set, which is ``deferred_enabled``;
     and always in a process that was ``forked`` (Note [Forks] in ``execution/forks.py``).
-    ``without`` names what is switched off by ``without`` (Note [Mechanisms] in ``execution/mechanisms.py``).
+    ``without`` names what is switched off by ``without`` (Note [Mechanisms] in ``tape/mechanisms.py``).
     ``autocast`` has the types of devices for which arguments are cast, each with the dtype (Note [Autocast] in
     ``amp/casting.py``).
     Derived are also ``detecting`` (anomaly detection is on) and ``recording`` (places in the user's program are kept:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import Any, NamedTuple
 
-from tapegrad.execution.mechanisms import COMPILED_UPDATES
+from tapegrad.tape.mechanisms import COMPILED_UPDATES
 
 CALL = "_compiled_call_impl"
 """The attribute by which a module is called, if it has that."""

@@ -25,7 +25,7 @@ import numpy as np
 from tapegrad.execution.host_tier.elementwise import is_infinite
 from tapegrad.execution.host_tier.reductions import LONGEST, ONES, WIDE_FLOATS
 from tapegrad.execution.host_tier.rules import RULES, Equation, Operand
-from tapegrad.execution.mechanisms import STEADY_ROWS
+from tapegrad.tape.mechanisms import STEADY_ROWS
 
 RESHAPED = ("broadcast_in_dim", "reshape", "squeeze", "expand_dims")
 
