@@ -22,8 +22,11 @@ from typing import Any, NamedTuple
 from benchmarks.ablation_programs import EARLY, FIRST, LONGEST, NEW, WORKLOADS, Workload
 from benchmarks.fresh import IMMEDIATE, ROOT, cpu_seconds, nurseries, serve, started
 
-WARM, MEASURED = 2.0, 1.0
+WARM, MEASURED = 0.5, 0.5
 """Seconds until a program counts as warm, and for how many it is measured."""
+
+WARM_PROGRAM = 2.0
+"""Seconds until one counts as warm of which XLA compiles programs."""
 
 LIMIT = 90.0
 """Seconds after which a measurement is given up."""
@@ -70,7 +73,8 @@ def seconds(torch: Any, workload: Workload, quick: bool) -> float:
         return sum(taken(step, range(4)))
     if workload.what == LONGEST:
         return max(taken(step, range(20 if quick else 250), perf_counter)[1:])
-    warm, measured = (0.0, 0.0) if quick else (WARM, MEASURED)
+    in_programs = workload.deferred or workload.compiled
+    warm, measured = (0.0, 0.0) if quick else (WARM_PROGRAM if in_programs else WARM, MEASURED)
     before = len(taken_for(step, 0, warm))
     if workload.what != NEW:
         torch.execution.wait_for_compiler()

@@ -5,7 +5,7 @@ Nothing that is measured is imported here: ``ablate.py`` runs the programs in fr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ class Workload(NamedTuple):
         what: what is measured of it.
         deferred: whether calls are recorded; ``by_xla``: whether NumPy computes nothing, as on an accelerator.
         never: what is switched off always.
+        compiled: whether its steps are compiled.
     """
 
     make: Callable[[Any], Step]
@@ -38,6 +39,7 @@ class Workload(NamedTuple):
     deferred: bool = False
     by_xla: bool = False
     never: tuple[str, ...] = ()
+    compiled: bool = False
 
 
 # -- what changes with each step ---------------------------------------------------------------------------------------
@@ -177,19 +179,6 @@ def adam(torch: Any) -> Step:
     return step
 
 
-def of_model(name: str, compiled: bool, torch: Any) -> Step:
-    """A step of training of a model of ``models.py``."""
-    workloads, contest = import_module("benchmarks.workloads"), import_module("benchmarks.models")
-    model = workloads.scalar_mlp((2, 16, 16, 1), 8) if name == contest.SCALAR_MLP else contest.MODELS[name]
-    program = workloads.training(model, torch, "cpu")
-    run = torch.compile(program.step) if compiled else program.step
-
-    def step(number: int) -> None:
-        run(*program.arguments).item()
-
-    return step
-
-
 def asking(torch: Any) -> Step:
     """A compiled step that asks for its loss, with an update of ten large parameters by Adam."""
     parameters = [leaf(torch, 300, 300) for _ in range(10)]
@@ -234,10 +223,39 @@ def small_net(torch: Any) -> Step:
 
 
 LENGTHS = "shape classes", "plan templates", "symbolic kernels", "flat traces", "call cache", "numpy backend"
-RECORDED = "cached backward", "batching", "recording policy", "loop carry"
-BY_XLA = "cached backward", "batching", "loop carry"
+MLP, LSTM, SCALARS, LONG_LSTM = "MLP", "LSTM loop", "perceptron of scalars", "LSTM loop of 150 turns"
 
-MODELS = {"MLP": "MLP", "LSTM loop": "LSTM loop", "perceptron of scalars": "scalar MLP"}
+MODELS = {MLP: ("cached backward",), LSTM: ("cached backward", "loop carry"), SCALARS: ("cached backward", "batching")}
+"""Those that are trained deferred, and what may concern them however they are run."""
+
+
+def trained(name: str, torch: Any, compiled: bool = False) -> Step:
+    """Steps of training of a model of ``models.py``."""
+    models, training = import_module("benchmarks.models"), import_module("benchmarks.workloads").training
+    own = {SCALARS: models.scalar_mlp((2, 16, 16, 1), 8), LONG_LSTM: models.lstm(150, 8, 32, 64)}
+    program = training(own.get(name) or models.MODELS[name], torch, "cpu")
+    run = torch.compile(program.step) if compiled else program.step
+    return lambda number: run(*program.arguments).item()
+
+
+def deferred_workloads() -> Iterator[tuple[str, Workload]]:
+    """Models that are trained deferred, with NumPy and all by XLA."""
+    for name, mechanisms in MODELS.items():
+        program = Workload(partial(trained, name), (*mechanisms, "recording policy"), deferred=True)
+        yield f"{name}, deferred", program
+        yield f"{name}, deferred, all by XLA", program._replace(mechanisms=mechanisms, by_xla=True)
+    policy = Workload(ragged, ("recording policy", "cached backward"), NEW, deferred=True)
+    yield "ragged loops, deferred", policy
+    yield "ragged loops, deferred, all by XLA", policy._replace(mechanisms=("cached backward",), by_xla=True)
+
+
+def compiled_workloads() -> Iterator[tuple[str, Workload]]:
+    """Models whose steps are compiled, by XLA from the third call on, and what their first steps take."""
+    for name, mechanism in ((LSTM, "loop carry"), (LONG_LSTM, "loop carry"), (SCALARS, "batching")):
+        program = Workload(partial(trained, name, compiled=True), (mechanism,), compiled=True, by_xla=True)
+        yield f"{name}, compiled", program
+        yield f"{name}, compiled, the first four steps", program._replace(what=EARLY)
+
 
 WORKLOADS: dict[str, Workload] = {
     "MLP, a new length": Workload(partial(of_lengths, lengths.mlp), LENGTHS, NEW),
@@ -255,26 +273,9 @@ WORKLOADS: dict[str, Workload] = {
     "softmax": Workload(softmax, ("steady rows", "numpy backend")),
     "backward": Workload(backward, ("numpy backend",)),
     "Adam of 500 tensors": Workload(adam, ("fused updates", "numpy backend")),
-    **{
-        f"{title}, deferred": Workload(partial(of_model, name, False), RECORDED, deferred=True)
-        for title, name in MODELS.items()
-    },
-    **{
-        f"{title}, deferred, all by XLA": Workload(partial(of_model, name, False), BY_XLA, deferred=True, by_xla=True)
-        for title, name in MODELS.items()
-    },
-    "ragged loops, deferred": Workload(ragged, RECORDED, NEW, deferred=True),
-    "ragged loops, deferred, all by XLA": Workload(ragged, BY_XLA, NEW, deferred=True, by_xla=True),
-    "LSTM loop, compiled": Workload(partial(of_model, "LSTM loop", True), ("loop carry", "numpy backend")),
-    "perceptron of scalars, compiled": Workload(partial(of_model, "scalar MLP", True), ("batching",)),
-    "compiled, the loss asked for": Workload(asking, ("compiled updates",)),
-    **{
-        f"{title}, the first four steps, {how}by XLA": Workload(
-            partial(of_model, name, not deferred), BY_XLA, EARLY, deferred=deferred, by_xla=True
-        )
-        for title, name in list(MODELS.items())[1:]
-        for how, deferred in (("deferred, all ", True), ("compiled ", False))
-    },
+    **dict(deferred_workloads()),
+    **dict(compiled_workloads()),
+    "compiled, the loss asked for": Workload(asking, ("compiled updates",), compiled=True),
     "small net, first step": Workload(small_net, ("disk cache", "shipped classes", "numpy backend"), FIRST),
     "small net, first step, nothing kept or shipped": Workload(
         small_net, ("flat traces", "shape classes"), FIRST, never=("disk cache", "shipped classes")
