@@ -198,6 +198,24 @@ def asking(torch: Any) -> Step:
     return lambda number: run()
 
 
+def cheap_loop(torch: Any) -> Step:
+    """A compiled loop of 40 turns of nothing but cheap elementwise operators, and its gradients."""
+    f, g, x = leaf(torch, 64), leaf(torch, 64), torch.ones(64)
+
+    @torch.compile
+    def train() -> Any:
+        c = x
+        for _ in range(40):
+            d = c * f + g
+            c = d - c * d * 0.01 + d.clamp(min=0) * 0.01
+        loss = c.sum()
+        loss.backward()
+        f.grad = g.grad = None
+        return loss.detach()
+
+    return lambda number: train().item()
+
+
 def large(torch: Any) -> Step:
     """A function that XLA computes sooner than NumPy, of a large array, and its gradient."""
     x = leaf(torch, 400, 400)
@@ -275,6 +293,7 @@ WORKLOADS: dict[str, Workload] = {
     "Adam of 500 tensors": Workload(adam, ("fused updates", "numpy backend")),
     **dict(deferred_workloads()),
     **dict(compiled_workloads()),
+    "elementwise loop, compiled": Workload(cheap_loop, ("loop carry",), compiled=True, by_xla=True),
     "compiled, the loss asked for": Workload(asking, ("compiled updates",), compiled=True),
     "small net, first step": Workload(small_net, ("disk cache", "shipped classes", "numpy backend"), FIRST),
     "small net, first step, nothing kept or shipped": Workload(
