@@ -20,6 +20,7 @@ import jax
 
 import tapegrad
 from benchmarks import (
+    ablate,
     cold_start,
     dynamic,
     first_calls,
@@ -93,6 +94,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--modules", action="store_true", help="nets of modules and of functions, and nothing else")
     parser.add_argument("--first-step", action="store_true", help="a cold start on one core, and nothing else")
     parser.add_argument("--first-calls", action="store_true", help="operators met for the first time, and nothing else")
+    parser.add_argument("--ablate", action="store_true", help="what each mechanism buys, and nothing else")
+    parser.add_argument("--page", type=Path, help="a page whose table is replaced by that of --ablate")
     parser.add_argument("--limit", type=float, help="seconds after which what changes is not waited for")
     parser.add_argument("--no-torch-compile", action="store_true", help="leave torch.compile out: minutes of compiling")
     parser.add_argument("--no-plot", action="store_true", help="draw nothing")
@@ -175,6 +178,8 @@ def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str
         return of_compiled(found, rounds, options.quick, options.only or "")
     if options.first_calls:
         return of_first_calls(1 if options.quick else min(rounds, 3), options.quick)
+    if options.ablate:
+        return of_ablation(min(rounds, 3), options.limit or ablate.LIMIT, options)
     if options.first_step:
         return of_first_step(min(rounds, 3), options.quick)
     return of_workloads(options, found, rounds)
@@ -259,6 +264,16 @@ def of_dynamic(rounds: int, limit: float, quick: bool) -> dict[str, Any]:
     rows = [] if quick else targets.dynamic_rows(measured)
     print("", f"times {EAGER}", dynamic.summary(measured, limit), targets.lines(rows), sep="\n")
     return {"dynamic": dynamic.as_json(measured), "targets": rows}
+
+
+def of_ablation(rounds: int, limit: float, options: argparse.Namespace) -> dict[str, Any]:
+    """Measure what each mechanism buys, print a table, and put it into a page if one is named."""
+    rows = ablate.ablate(rounds, options.quick, options.only or "", limit)
+    print("", ablate.table(rows), f"less than {ablate.PAYS} times on each: {', '.join(ablate.lesser(rows)) or 'none'}",
+          sep="\n")  # fmt: skip
+    if options.page:
+        options.page.write_text(ablate.written(options.page.read_text(), rows))
+    return {"ablation": [row._asdict() for row in rows]}
 
 
 def of_memory(found: Modules, quick: bool) -> dict[str, Any]:

@@ -247,6 +247,7 @@ CHAPTERS = {
     "How it works": "notes.md",
     "The table of operators": "operators.md",
     "Benchmarks": "benchmarks.md",
+    "Ablation": "ablation.md",
     "Programs": "programs.md",
     "Tests": "tests.md",
 }

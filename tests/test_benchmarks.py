@@ -16,6 +16,8 @@ import pytest
 import tapegrad
 from benchmarks import __main__ as command
 from benchmarks import (
+    ablate,
+    ablation_programs,
     apart,
     around,
     contest,
@@ -619,3 +621,26 @@ def test_promises_about_programs():
 def test_loaders_are_measured():
     found = loading.measured("tapegrad", "rows of tensors", quick=True)
     assert found["first batch"] > 0 and found["samples per second"] > 0
+
+
+# -- ablation ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_mechanism_has_a_program():
+    concerned = {name for workload in ablation_programs.WORKLOADS.values() for name in workload.mechanisms}
+    assert concerned == set(tapegrad.execution.mechanisms())
+
+
+@pytest.mark.parametrize("name", ["MLP, a new length", "settings that change", "views", "gelu of a large product"])
+def test_programs_run_with_and_without(name):
+    workload = ablation_programs.WORKLOADS[name]
+    for without in ((), workload.mechanisms[:1]):
+        with tapegrad.execution.without(*without):
+            step = workload.make(tapegrad)
+            step(0), step(1)
+
+
+def test_what_has_not_ended_counts_as_endless():
+    (row,) = ablate.rows_of("a program", {None: [1.0, 2.0, 3.0], "view cache": [4.0, None, 5.0]})
+    assert row.factor == math.inf and "not ended" in ablate.line(row)
+    assert "| view cache | a program | not ended | 2e+03 | **inf** |" in ablate.table([row])

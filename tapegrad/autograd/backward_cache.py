@@ -44,6 +44,7 @@ from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.engine.currency import Currency
 from tapegrad.engine.graph_task import next_task_id
 from tapegrad.execution.excerpt import Excerpt, ProgramPlace, Unrepeatable, present_place
+from tapegrad.tape.mechanisms import CACHED_BACKWARD
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tensor.tensor import Tensor
@@ -310,7 +311,7 @@ def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], single
                 known.release(nodes)
             return delivered(zip(leaves, map(laid, grads, known.layouts), strict=True), targets)
     kind.walked += 1
-    if kind.walked < kind.due:
+    if kind.walked < kind.due or CACHED_BACKWARD.off:
         return None
     kind.due = 2 * kind.walked
     found = graph_of(root)

@@ -22,6 +22,7 @@ from tapegrad.dispatch import plan_for, runner, waiting_runner
 from tapegrad.execution.dtypes import FLOATING, int64
 from tapegrad.execution.modes import is_recording
 from tapegrad.ops.operator import Operator
+from tapegrad.tape.mechanisms import WRITE_CACHE
 from tapegrad.tape.modes import Modes, switched, thread
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, write, writing
@@ -132,7 +133,7 @@ def _long_way(
 ) -> Tensor:
     """Call a method as it is; when that went well a second time, the next call of its kind need not go this way."""
     result = whole(tensor, *args, **kwargs)
-    known = op.plan_cache.get(key)
+    known = NEVER if WRITE_CACHE.off else op.plan_cache.get(key)
     if known is None:
         op.plan_cache.keep(key, SEEN_ONCE)
     elif known is SEEN_ONCE:

@@ -27,6 +27,7 @@ from tapegrad.dispatch.forward_code import spec_of
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import dtype
 from tapegrad.ops.operator import shortcuts
+from tapegrad.tape.mechanisms import CALL_CACHE
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
@@ -138,7 +139,7 @@ def kind_of_argument(x: Any) -> Any:
 def may_be_kept(modes: Modes) -> bool:
     """Whether calls under such modes may be watched: nobody else does, and they run plans that are kept."""
     told = modes.intercepted or modes.results_watched or modes.function_modes
-    return not (told or modes.level or modes.autocast) and modes.forward_level < 0
+    return not (told or modes.level or modes.autocast or CALL_CACHE.off) and modes.forward_level < 0
 
 
 def watched(whole: Callable, kind: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:

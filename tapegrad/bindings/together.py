@@ -26,6 +26,7 @@ import numpy as np
 from tapegrad.execution.host import from_host, may_look, to_host
 from tapegrad.execution.modes import is_recording
 from tapegrad.execution.tiering import forget_twins, hosted
+from tapegrad.tape.mechanisms import FUSED_UPDATES
 from tapegrad.tape.modes import alone, thread
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Counter, Storage
@@ -39,7 +40,9 @@ def may_join() -> bool:
     """Whether tensors may be computed together now: at once, on the host, where no call is recorded or watched."""
     modes = thread.modes
     watched = modes.intercepted or modes.watched or modes.results_watched or modes.function_modes
-    return not (modes.grad or is_recording() or modes.inference or modes.level or watched) and may_look() and hosted()
+    if modes.grad or is_recording() or modes.inference or modes.level or watched or FUSED_UPDATES.off:
+        return False
+    return may_look() and hosted()
 
 
 partitions: WeakKeyDictionary[Any, Sequence[Any]] = WeakKeyDictionary()

@@ -19,6 +19,7 @@ from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops import joining
 from tapegrad.ops.shape import alias
 from tapegrad.tape.hooks import making
+from tapegrad.tape.mechanisms import VIEW_CACHE
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.geometry import Geometry
@@ -97,7 +98,7 @@ def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
         set_tangent(result, tangent if op is alias else view_of(tangent, op, *numbers, **settings))
     elif (view is None or _is_ordinary(input, view)) and not (
         thread.modes.intercepted or thread.modes.level or data_version or spec.level or spec.inference
-        or spec.overrides or spec.misfit
+        or spec.overrides or spec.misfit or VIEW_CACHE.off
     ):
         run = op.plans.get(key[1:])
         if run is not None and type(result) is Tensor and not thread.modes.inference:

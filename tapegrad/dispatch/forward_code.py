@@ -48,6 +48,7 @@ from tapegrad.execution.shared import Shared
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.execution.tiering import one_cpu
 from tapegrad.execution.values import is_ready, quiet_numbers
+from tapegrad.tape.mechanisms import DYNAMIC_SETTINGS, PLAN_TEMPLATES
 from tapegrad.tape.modes import alone, switched, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
 from tapegrad.tape.sources import code_of
@@ -167,7 +168,7 @@ def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
     if mould is not None:
         return mould.cast(specs, settings, fit)
     plan = plan_of(op, specs, settings, fit)
-    if plan.fit is not None:
+    if plan.fit is not None and not PLAN_TEMPLATES.off:
         plan.mould = plan.fit.structure.moulds[key] = Mould(plan)
         if not plan.fit.structure.moving and not forwards(specs):
             (op.families.get(key) or op.families.keep(key, [])).append(plan.mould)
@@ -199,7 +200,7 @@ def begins_to_move(plan: Plan) -> bool:
     """Have one runner for all settings made, if the plan before this one differed in settings alone."""
     mould, op = plan.mould, plan.op
     same, mould.last = mould.last == plan.specs, plan.specs
-    if not same or plan.modes.deferred or not plan.fit.structure.moving or forwards(plan.specs):
+    if not same or DYNAMIC_SETTINGS.off or plan.modes.deferred or not plan.fit.structure.moving or forwards(plan.specs):
         return False
     skeleton, numbers = without_numbers(plan.given)
     key = (plan.modes, *plan.specs, skeleton)

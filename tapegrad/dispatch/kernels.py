@@ -19,6 +19,8 @@ from tapegrad.execution.kernel import Kernel, abstract
 from tapegrad.execution.opaque import Meta
 from tapegrad.execution.tiering import HostFunction
 from tapegrad.execution.values import aval
+from tapegrad.tape.mechanisms import SHAPE_CLASSES
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.spec import Spec
 
 _making = threading.RLock()
@@ -69,14 +71,14 @@ class Kernels:
         if op.real:
             refuse_complex(op, specs)
         self.fit = None if sought is None else sought.made(op, specs, settings)
-        traced = self.fit is None and sought is not None and op.variadic is None
+        traced = self.fit is None and is_run_here(specs) and op.variadic is None
         if traced and self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings, 0)):
             return
         place: Any = None
         found: Any = None
         trace: Any = None
         if self.fit is None:
-            place = None if sought is None else place_of("forward", op, specs, settings)
+            place = place_of("forward", op, specs, settings) if is_run_here(specs) else None
             found = None if place is None else place()
             trace = abstract(function, arguments) if found is None else None
             results, self.single = trace.results if found is None else found.results
@@ -148,7 +150,8 @@ class Kernels:
     @classmethod
     def of(cls, op: Any, specs: tuple, settings: dict, fit: Fit | None = None) -> Kernels:
         """The kernels for arguments of these shapes and dtypes, which are known to fit a structure, or not."""
-        key = (*[spec.bare if isinstance(spec, Spec) else spec for spec in specs], *settings.items())
+        bare = [spec.bare if isinstance(spec, Spec) else spec for spec in specs]
+        key = (thread.modes.without, *bare, *settings.items())
         kernels = op.kernels.get(key)
         if kernels is None:
             kernels = op.kernels.only(key, cls(op, specs, settings, fit))  # all threads use the same ones
@@ -171,7 +174,12 @@ class Kernels:
 
 
 def has_structure(specs: tuple) -> bool:
-    """Whether a call may share what is known of it with those of other lengths: one that is run here, on arrays.
+    """Whether a call may share what is known of it with those of other lengths."""
+    return is_run_here(specs) and not SHAPE_CLASSES.off
+
+
+def is_run_here(specs: tuple) -> bool:
+    """Whether a call is run here, on arrays of known lengths.
 
     Where the lengths are symbols a structure is being traced, of which calls that come later must not hear.
     """

@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad.execution.keeping import KeptEntry, Unkept, circumstances, outlined, said
 from tapegrad.execution.tiering import HostFunction, hosted
 from tapegrad.tape import kept
+from tapegrad.tape.mechanisms import DISK_CACHE, SHIPPED_CLASSES
 from tapegrad.tensor.spec import Spec
 
 AXES = frozenset(("axis", "axes", "axis0", "axis1", "axis2"))
@@ -22,7 +23,7 @@ def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) 
         others: what decides besides, as settings are.
     """
     name = None if kept.store.directory is None else op.lasting_name
-    if name is None or not hosted():
+    if name is None or not hosted() or DISK_CACHE.off:
         return None
     try:
         given = [f"{spec.dtype.name}{list(spec.shape)}" if isinstance(spec, Spec) else said(spec) for spec in specs]
@@ -34,7 +35,7 @@ def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) 
 
 def shipped_family(op: Any, specs: Sequence, settings: dict) -> str | None:
     """What is said of a call to find what comes with the package for those that differ in numbers alone; or None."""
-    if not kept.shipped.is_there or op.lasting_name is None or not hosted():
+    if not kept.shipped.is_there or op.lasting_name is None or not hosted() or SHIPPED_CLASSES.off:
         return None
     try:
         given = [f"{spec.dtype.name}{spec.ndim}" if isinstance(spec, Spec) else said(spec) for spec in specs]

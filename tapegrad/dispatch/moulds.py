@@ -32,6 +32,7 @@ from tapegrad.dispatch.structures import Fit, settings_skeleton
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.shared import SMALL, FloatKernel, SharedKernel
 from tapegrad.execution.symbolic import GeneralTrace
+from tapegrad.tape.mechanisms import SYMBOLIC_KERNELS
 from tapegrad.tape.modes import Modes
 from tapegrad.tape.sources import function_of
 from tapegrad.tensor.spec import Spec
@@ -180,7 +181,7 @@ def _float_kernel(plan: Plan, name: str, function: Callable, general: GeneralTra
 
 
 def _shared(general: GeneralTrace | None, names: Sequence[str], examples: Sequence[Any], checked: int = 0) -> Any:
-    return None if general is None else SharedKernel(general, names, examples, checked)
+    return None if general is None or SYMBOLIC_KERNELS.off else SharedKernel(general, names, examples, checked)
 
 
 def _moving(plan: Plan, shared: SharedKernel | None, small: SharedKernel | None, floats: Callable) -> Any:

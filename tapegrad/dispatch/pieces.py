@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from tapegrad.execution.costs import Cost
 from tapegrad.execution.devices import META
 from tapegrad.execution.tiering import HostFunction, hosted
+from tapegrad.tape.mechanisms import MANY_OPERANDS
 from tapegrad.tensor.spec import Spec
 
 MANY = 64
@@ -48,7 +49,7 @@ class Pieces(NamedTuple):
 def shapes_of_many(op: Any, specs: tuple, settings: dict, many: int = MANY) -> list[tuple[int, ...]] | None:
     """The shapes of the results of a call with more arguments or results than ``many``; None of any other."""
     pieces, count = op.pieces, len(specs)
-    if pieces is None or not (count > MANY or count == 1) or not _are_alike(specs) or not hosted():
+    if pieces is None or not (count > MANY or count == 1) or not _are_alike(specs) or not hosted() or MANY_OPERANDS.off:
         return None
     shapes = pieces.shapes([tuple(spec.shape) for spec in specs], **op.defaults, **settings)
     return shapes if max(count, len(shapes)) > many else None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
-from tapegrad.dispatch.kernels import Kernels, abstract_argument, has_structure
+from tapegrad.dispatch.kernels import Kernels, abstract_argument, has_structure, is_run_here
 from tapegrad.dispatch.keys import Rather, place_of
 from tapegrad.dispatch.pieces import host_function
 from tapegrad.dispatch.saved import kept_spec
@@ -335,7 +335,7 @@ class Plan:
         call = "backward", self.op, self.specs, self.given, self.needed, wanted, defined
         if fit is not None:
             known = Rather(partial(fit.backward, self, wanted, defined), *call)
-        elif has_structure(self.specs) and not self.kernels.many:
+        elif is_run_here(self.specs) and not self.kernels.many:
             known = place_of(*call)
         elif self.kernels.many and all(defined) and all(wanted) and len(wanted) == len(self.specs):
             given, shapes = ([tuple(spec.shape) for spec in specs] for specs in (self.out_specs, self.specs))

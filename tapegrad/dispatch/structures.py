@@ -68,6 +68,7 @@ from tapegrad.execution.host_tier.writer import evaluated, symbolic
 from tapegrad.execution.keeping import KeptEntry, ShippedEntry
 from tapegrad.execution.symbolic import GeneralTrace, general, let_frames_go, shapes_for, symbols, traced
 from tapegrad.execution.tiering import HostFunction
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.spec import Size, Spec
 
 MOST_STRUCTURES, MOST_TRIED = 8, 16
@@ -132,7 +133,7 @@ class Sought(NamedTuple):
     @classmethod
     def of(cls, op: Any, specs: tuple, settings: dict) -> Sought:
         numbers: list[Any] = []
-        key = skeleton_of(specs, settings, numbers)
+        key = (thread.modes.without, *skeleton_of(specs, settings, numbers))
         family = op.families.recent.get(key) or op.families.get(key)
         if family is None:
             family = op.families.keep(key, Family(shipped_family(op, specs, settings)))

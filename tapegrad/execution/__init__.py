@@ -5,3 +5,4 @@ from tapegrad.execution.persistent import persistent_cache
 from tapegrad.execution.programs import reset_stats, stats
 from tapegrad.execution.step_executable import wait_for_compiler
 from tapegrad.execution.tiering import tiers
+from tapegrad.tape.mechanisms import mechanisms, without

@@ -34,6 +34,7 @@ from tapegrad.execution.calls import Call
 from tapegrad.execution.devices import jitted
 from tapegrad.execution.kernel import scoped
 from tapegrad.execution.values import NUMBERS, Aval, aval, quiet_numbers
+from tapegrad.tape.mechanisms import BATCHING
 
 TINY = 16
 """How many elements a result has at most, in programs that are batched."""
@@ -56,7 +57,7 @@ CHUNK = 32
 
 def is_fine(code: Sequence[tuple]) -> bool:
     """Whether a program is such that batching it pays, wherever it is run."""
-    if len(code) < LONG_ENOUGH:
+    if len(code) < LONG_ENOUGH or BATCHING.off:
         return False
     calls = {instruction[0] for instruction in code}
     if any(known.size > TINY for call in calls for known in call.avals if known is not None):

@@ -42,8 +42,7 @@ from tapegrad.doors import Door
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device_of, get_default_device
 from tapegrad.execution.forks import refuse_forked
-from tapegrad.execution.prospects import VAIN, Prospects
-from tapegrad.execution.tiering import in_background
+from tapegrad.execution.prospects import VAIN, Prospects, may_wait
 from tapegrad.execution.values import (
     NUMBERS,
     UNSEEN,
@@ -174,7 +173,7 @@ class Program:
 
     def grown(self) -> None:
         """It is long."""
-        if self.limit < LONGEST and not in_background():
+        if self.limit < LONGEST and not may_wait():
             self.limit = LONGEST
         elif not self.held:
             run(self)

@@ -17,6 +17,8 @@ from typing import Any
 import jax
 from jax import lax
 
+from tapegrad.tape.mechanisms import FLAT_TRACES
+
 
 def flat(function: Callable) -> Callable:
     """An array function, to be traced without jaxprs inside its own. See Note [Flat traces].
@@ -27,6 +29,8 @@ def flat(function: Callable) -> Callable:
 
     @wraps(function)
     def call(*values: Any) -> Any:
+        if FLAT_TRACES.off:
+            return function(*values)
         with jax.disable_jit():
             return function(*values)
 

@@ -22,6 +22,7 @@ from tapegrad.caches import tabulated
 from tapegrad.execution.dtypes import dtype, get_default_dtype
 from tapegrad.execution.host_tier.writer import along_rows
 from tapegrad.tape import kept
+from tapegrad.tape.mechanisms import written_without
 from tapegrad.tape.sources import WRITTEN
 
 
@@ -159,7 +160,7 @@ def outlined(value: Any) -> str:
 
 def circumstances() -> str:
     """What else decides how a kernel is traced."""
-    return _said_of(get_default_dtype(), *_configured(jax.config))
+    return _said_of(get_default_dtype(), *_configured(jax.config), *written_without())
 
 
 _configured = attrgetter(

@@ -23,6 +23,7 @@ from tapegrad.caches import remembered
 from tapegrad.execution.calls import Call
 from tapegrad.execution.partition import loops
 from tapegrad.execution.values import NUMBERS
+from tapegrad.tape.mechanisms import LOOP_CARRY
 
 CHEAP = frozenset((
     "abs", "add", "add_any", "and", "bitcast_convert_type", "broadcast_in_dim", "ceil", "clamp", "complex", "conj",
@@ -49,6 +50,8 @@ def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[A
         wanted: for each result whether it is wanted.
         arguments: the arrays and numbers that instructions take.
     """
+    if LOOP_CARRY.off:
+        return []
     known = [aval for call, *_ in code for aval in call.avals if aval is not None]
 
     def is_cheap(instruction: tuple) -> bool:

@@ -393,7 +393,7 @@ def executable_of(piece: Subprogram) -> SubprogramExecutable:
 def cached_program(program: Program, wanted: bytes) -> CachedProgram:
     """What is remembered of such programs: what is known, or something new."""
     code = program.code
-    key = len(code), code[-1], wanted
+    key = thread.modes.without, len(code), code[-1], wanted
     for cached in tuple(_programs.get(key) or ()):
         if cached.code == code:
             counters.hits += 1

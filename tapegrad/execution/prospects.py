@@ -27,6 +27,7 @@ in captures (Note [Tiers] in ``tiering.py``).
 from __future__ import annotations
 
 from tapegrad.execution.tiering import in_background
+from tapegrad.tape.mechanisms import RECORDING_POLICY
 
 VAIN = 512
 """So many instructions are recorded in vain before the thread computes as calls come."""
@@ -45,6 +46,11 @@ MOST_APART = 1 << 16
 
 CREDIT = 8
 """How many programs are recorded after one that pays, though they are new."""
+
+
+def may_wait() -> bool:
+    """Whether calls may be computed as they come."""
+    return in_background() and not RECORDING_POLICY.off
 
 
 class Prospects:
@@ -71,7 +77,7 @@ class Prospects:
             return 0
         self.vain += count + PROGRAM
         self.credit = max(self.credit - 1, 0)
-        if self.credit or self.vain < VAIN or not in_background():
+        if self.credit or self.vain < VAIN or not may_wait():
             return 0
         least, self.vain = APART * self.vain, 0
         waits = max(MOST_APART, 2 * least)
@@ -80,4 +86,4 @@ class Prospects:
 
     def still_wait(self, waits: int) -> int:
         """The same at a place where a program might begin, when calls have been computed as they came."""
-        return waits if in_background() and waits > self.due else 0
+        return waits if may_wait() and waits > self.due else 0

@@ -79,6 +79,7 @@ from tapegrad.execution.costs import NOTHING, Cost, cost_of, jaxprs_in
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import numbers_in, written_jaxpr
+from tapegrad.tape.mechanisms import BACKGROUND_COMPILING, NUMPY_BACKEND
 from tapegrad.tape.modes import help_only
 from tapegrad.tape.showing import shown_in_html
 from tapegrad.tape.sources import code_of, defined, function_of
@@ -870,6 +871,19 @@ def tiers(name: str | None = None) -> Any:
     if before != name:
         _decide_anew()
     return Switched(before)
+
+
+@contextmanager
+def compiling_at_once() -> Iterator[None]:
+    """Have XLA compile on the thread that calls, in a block."""
+    before, settings.background = settings.background, False
+    try:
+        yield
+    finally:
+        settings.background = before
+
+
+NUMPY_BACKEND.switch, BACKGROUND_COMPILING.switch = partial(tiers, "xla"), compiling_at_once
 
 
 def be_deterministic(deterministic: bool) -> None:

@@ -41,6 +41,7 @@ class Modes:
     which is ``grad_enabled``. ``deferred`` says whether kernels are (Note [Deferred programs] in
     ``execution/deferred.py``): never while anomalies are looked for, whatever was set, which is ``deferred_enabled``;
     and always in a process that was ``forked`` (Note [Forks] in ``execution/forks.py``).
+    ``without`` names what is switched off by ``without`` (Note [Mechanisms] in ``tape/mechanisms.py``).
     ``autocast`` has the types of devices for which arguments are cast, each with the dtype (Note [Autocast] in
     ``amp/casting.py``).
     Derived are also ``detecting`` (anomaly detection is on) and ``recording`` (places in the user's program are kept:
@@ -56,7 +57,7 @@ class Modes:
         "grad", "inference", "anomaly", "forward_level", "multithreading", "torch_function", "saved_hooks",
         "function_modes", "intercepted", "watched", "forward_grad", "source_lines", "results_watched", "surviving",
         "subgradient", "grad_enabled", "level", "deferred", "deferred_enabled", "forked",
-        "detecting", "recording", "autocast", "_graded",
+        "detecting", "recording", "autocast", "without", "_graded",
     )  # fmt: skip
     _defaults: dict[str, Any] = {
         "grad": True,
@@ -78,6 +79,7 @@ class Modes:
         "deferred": False,
         "forked": False,
         "autocast": (),
+        "without": frozenset(),
     }
     _interned: dict[tuple, Modes] = {}
     _replaced: dict[tuple, Modes] = {}
@@ -103,6 +105,7 @@ class Modes:
     deferred_enabled: bool
     forked: bool
     autocast: tuple[tuple[str, Any], ...]
+    without: frozenset[str]
     detecting: bool
     recording: bool
     _graded: dict[bool, Modes]

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import Any, NamedTuple
 
+from tapegrad.tape.mechanisms import COMPILED_UPDATES
+
 CALL = "_compiled_call_impl"
 """The attribute by which a module is called, if it has that."""
 
@@ -91,7 +93,7 @@ class CompiledModules:
         for method in methods:
             owner, (places, key) = method.__self__, place_of(method)
             known = self._known.get(id(owner))
-            if places is compiled_updates and not settings.updates:
+            if places is compiled_updates and (COMPILED_UPDATES.off or not settings.updates):
                 continue
             if known is None and places.get(key) is None and len(self._known) < MOST:
                 known = self._known[id(owner)] = CompiledModule(owner, self._compile(method))

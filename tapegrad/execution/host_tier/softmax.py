@@ -25,6 +25,7 @@ import numpy as np
 from tapegrad.execution.host_tier.elementwise import is_infinite
 from tapegrad.execution.host_tier.reductions import LONGEST, ONES, WIDE_FLOATS
 from tapegrad.execution.host_tier.rules import RULES, Equation, Operand
+from tapegrad.tape.mechanisms import STEADY_ROWS
 
 RESHAPED = ("broadcast_in_dim", "reshape", "squeeze", "expand_dims")
 
@@ -104,7 +105,7 @@ def _trying(rule: Callable, match: Callable) -> Callable:
 
     @wraps(rule)
     def written(writer: Any, equation: Equation) -> Any:
-        found = match(writer, equation)
+        found = None if STEADY_ROWS.off else match(writer, equation)
         if found is None:
             return rule(writer, equation)
         function, given = found
