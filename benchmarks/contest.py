@@ -126,14 +126,16 @@ def ours(workload: Workload, mode: str) -> Running:
     return _imperative(program, workload.steps, _wait, context)
 
 
-def _wait(tensors: list) -> object:
-    """Return when tensors and their gradients are there: for hundreds of them, ``to_arrays`` would take too long.
-
-    What is compiled in the background takes over with the next measurement.
-    """
-    tapegrad.execution.wait_for_compiler()
+def wait_for_arrays(tensors: list) -> object:
+    """Return when tensors and their gradients are there: for hundreds of them, ``to_arrays`` would take too long."""
     wanted = [*tensors, *(tensor.grad for tensor in tensors if tensor.grad is not None)]
     return jax.block_until_ready([materialized(value_of(tensor)) for tensor in wanted])
+
+
+def _wait(tensors: list) -> object:
+    """The same, with what compiles in the background: that takes over with the next measurement."""
+    tapegrad.execution.wait_for_compiler()
+    return wait_for_arrays(tensors)
 
 
 def pytorch(workload: Workload, mode: str) -> Running:

@@ -1,8 +1,8 @@
 """What it takes until a step is compiled: ``python -m benchmarks --compiled`` asks a fresh process for each contestant.
 
 Steps are taken one by one until one was replayed; with ``jax.jit`` that is the second. What is *blocked* is what the
-longest call takes beyond a call at once. Compiles are those of XLA, of which jax tells. With a *warm cache* another
-process has compiled everything into the same folder.
+longest call takes beyond a call at once; nobody waits for the compiler but where the program itself does. Compiles are
+those of XLA, of which jax tells. With a *warm cache* another process has compiled everything into the same folder.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from benchmarks.fresh import ROOT, UNWANTED
 
 COMPILED, IMMEDIATE, JAX_JIT = "tapegrad compiled", "tapegrad immediate", "jax.jit"
 MODES = (COMPILED, IMMEDIATE, JAX_JIT)
-MOST = 40
-"""So many steps are taken at most."""
+MOST = 2000
+"""So many steps are taken at most: calls go on at once until what compiles in the background is likely to be there."""
 
 COMPILE = "/jax/core/compile/backend_compile_duration"
 """By what name jax tells of a compile."""
@@ -42,7 +42,7 @@ def stepping(workload: Any, mode: str) -> tuple[Callable[[], object], Callable[[
     step = tapegrad.compile(program.step) if mode == COMPILED else program.step
 
     def run() -> object:
-        return contest._wait([step(*program.arguments), *program.state])
+        return contest.wait_for_arrays([step(*program.arguments), *program.state])
 
     return run, lambda: mode == IMMEDIATE or step.replayed > 0
 
