@@ -12,6 +12,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--at-once", action="store_true", help="what is run at once, on one core, and nothing else")
     parser.add_argument("--compiled", action="store_true", help="compiled steps beside jax.jit, and nothing else")
+    parser.add_argument("--all-cores", action="store_true", help="these two on all cores, by the clock on the wall")
     parser.add_argument("--modules", action="store_true", help="nets of modules and of functions, and nothing else")
     parser.add_argument("--first-step", action="store_true", help="a cold start on one core, and nothing else")
     parser.add_argument("--first-calls", action="store_true", help="operators met for the first time, and nothing else")
@@ -173,9 +175,9 @@ def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str
         count, limit = 6 if options.quick else options.lengths, options.limit or lengths.LIMIT
         return of_lengths(count, limit, options.quick)
     if options.at_once:
-        return of_what_runs_at_once(found, rounds, options.quick, options.only or "")
+        return of_what_runs_at_once(found, rounds, options)
     if options.compiled:
-        return of_compiled(found, rounds, options.quick, options.only or "")
+        return of_compiled(found, rounds, options)
     if options.first_calls:
         return of_first_calls(1 if options.quick else min(rounds, 3), options.quick)
     if options.ablate:
@@ -193,38 +195,45 @@ def of_lengths(count: int, limit: float, quick: bool) -> dict[str, Any]:
     return {"lengths": measured, "targets": rows}
 
 
-def of_what_runs_at_once(found: Modules, rounds: int, quick: bool, only: str) -> dict[str, Any]:
+def of_what_runs_at_once(found: Modules, rounds: int, options: argparse.Namespace) -> dict[str, Any]:
     """Measure a chain and steps of training, operators computed at once, and print what was found."""
     modes = [mode for mode in (IMMEDIATE, EAGER, JAX_EAGER) if mode in available(found)]
-    return on_a_core([name for name in targets.AT_ONCE if only in name], modes, rounds, quick, targets.at_once_rows)
+    names = [name for name in targets.AT_ONCE if (options.only or "") in name]
+    return in_processes(names, modes, rounds, options, targets.at_once_rows)
 
 
-def of_compiled(found: Modules, rounds: int, quick: bool, only: str) -> dict[str, Any]:
+def of_compiled(found: Modules, rounds: int, options: argparse.Namespace) -> dict[str, Any]:
     """Measure compiled steps beside the same by ``jax.jit`` and PyTorch, and print what was found."""
-    modes = [mode for mode in (COMPILED, JAX_JIT, EAGER) if mode in available(found)]
+    modes, only = [mode for mode in (COMPILED, JAX_JIT, EAGER) if mode in available(found)], options.only or ""
     names = [name for name in targets.REPLAYED if only in name]
-    whole = on_a_core(names, modes, rounds, quick, targets.compiled_rows)
+    whole = in_processes(names, modes, rounds, options, targets.compiled_rows)
     models = [name for name in MODEL_ALONE.values() if only in name]
-    alone = on_a_core(models, [IMMEDIATE, JAX_JIT], rounds, quick, targets.model_rows)
+    alone = in_processes(models, [IMMEDIATE, JAX_JIT], rounds, options, targets.model_rows)
     results = {key: whole[key] + alone[key] for key in whole}
-    with on_one_core():
-        started = first_replays.first_replays([name for name in targets.COMPILED_ONCE if only in name], quick)
-    rows = [] if quick else targets.first_replay_rows(started)
+    with on_cores(options):
+        started = first_replays.first_replays([name for name in targets.COMPILED_ONCE if only in name], options.quick)
+    rows = [] if options.quick else targets.first_replay_rows(started)
     print(first_replays.table(started), targets.lines(rows), sep="\n\n")
     return results | {"first_replays": started, "targets": results["targets"] + rows}
 
 
-def on_a_core(
-    names: list[str], modes: list[str], rounds: int, quick: bool, promised: Callable[[dict], list[targets.Row]]
-) -> dict[str, Any]:
-    """Measure workloads on one core, each contestant in a process of its own, by the seconds of the CPU."""
+def on_cores(options: argparse.Namespace) -> AbstractContextManager:
+    """Processes that are started in the block have one core, or all."""
+    return nullcontext() if options.all_cores else on_one_core()
+
+
+def in_processes(
+    names: list[str], modes: list[str], rounds: int, options: argparse.Namespace,
+    promised: Callable[[dict], list[targets.Row]],
+) -> dict[str, Any]:  # fmt: skip
+    """Measure workloads, each contestant in a process of its own: on one core, by the seconds of the CPU, or on all."""
     timings: dict[str, Timings] = {}
-    cases = []
+    cases, cpu = [], not (on_gpu() or options.all_cores)
     for name in names:
-        with on_one_core(), case_apart(name, modes, quick, cpu=not on_gpu()) as case:
+        with on_cores(options), case_apart(name, modes, options.quick, cpu=cpu) as case:
             (timings[name],) = told([case], rounds)
         cases.append(case)
-    rows = [] if quick else promised(timings)
+    rows = [] if options.quick else promised(timings)
     print(targets.lines(rows))
     return {"cases": saved(cases, list(timings.values())), "targets": rows}
 
