@@ -81,7 +81,7 @@ def _length_within(x: Any, widths: Widths) -> tuple[Any, Any]:
     return [length - low - high for length, (low, high) in zip(x.shape, widths, strict=True)], x.dtype
 
 
-@on_host(_without_ends, smooth=True, nanoseconds=0.0, gives=_length_within)
+@on_host(_without_ends, nanoseconds=0.0, gives=_length_within)
 def _cropped(x: Any, *, widths: Widths) -> Any:
     return lax.pad(x, jnp.zeros((), x.dtype), [(-low, -high, 0) for low, high in widths])
 

@@ -327,6 +327,6 @@ def loss_of_classes(x, target, *, reduction, ignore_index):
     return _loss_of_classes(x, target, reduction=reduction, ignore_index=ignore_index)
 
 
-@on_host(losses_of_classes, smooth=True, nanoseconds=4)
+@on_host(losses_of_classes, nanoseconds=4)
 def _loss_of_classes(x, target, *, reduction, ignore_index):
     return _nll(log_softmax.function(x, axis=1), target, None, 1, reduction, ignore_index)

@@ -45,7 +45,7 @@ def matrix_exp(x):
     return _exponentials(widened(x)).astype(x.dtype)
 
 
-@on_host(exponentials, smooth=True, nanoseconds=500.0, gives=like_last)
+@on_host(exponentials, nanoseconds=500.0, gives=like_last)
 def _exponentials(x):
     return exponential(x) if x.ndim == 2 else jnp.vectorize(exponential, signature="(n,n)->(n,n)")(x)
 

@@ -85,7 +85,7 @@ def _as_planes(x: Any, indices: Any, lengths: tuple[Any, ...]) -> tuple[Any, Any
     return (*x.shape[: x.ndim - len(lengths)], *lengths), x.dtype
 
 
-@on_host(_put, smooth=True, nanoseconds=4.0, gives=_as_planes)
+@on_host(_put, nanoseconds=4.0, gives=_as_planes)
 def _placed(x: Any, indices: Any, *, lengths: tuple[int, ...]) -> Any:
     """Elements put at their indices into planes of zeros."""
     return plane_scatter.function(x, indices, lengths=lengths)
@@ -226,7 +226,7 @@ def _moved(place: np.ndarray, kernel: tuple[int, int]) -> np.ndarray:
     return place + _corners(*place.shape[-2:], *kernel)
 
 
-@on_host(_moved, nanoseconds=1.0, gives=like_last)
+@on_host(_moved, smooth=False, nanoseconds=1.0, gives=like_last)
 def _in_planes(place: Any, *, kernel: tuple[int, int]) -> Any:
     """Places in tiles as those in planes."""
     return place + _corners(*place.shape[-2:], *kernel)
@@ -252,7 +252,7 @@ def as_it_is(flat: np.ndarray) -> np.ndarray:
     return flat
 
 
-@on_host(as_it_is, nanoseconds=10)
+@on_host(as_it_is, smooth=False, nanoseconds=10)
 def _kept(flat: Any) -> Any:
     return lax.platform_dependent(flat, cpu=_behind_a_branch, default=lax.optimization_barrier)
 

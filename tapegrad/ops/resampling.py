@@ -261,7 +261,7 @@ def _averaged_shape(x: Any, axis: int, size: Any, kernel: Any) -> tuple[Any, Any
     return (*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype
 
 
-@on_host(_average, smooth=True, nanoseconds=2.0, gives=_averaged_shape)
+@on_host(_average, nanoseconds=2.0, gives=_averaged_shape)
 def _averaged(x: Any, *, axis: int, size: int, kernel: int) -> Any:
     return _by_taps(x, axis, Sampling("adaptive", size, kernel, kernel))
 

@@ -117,7 +117,7 @@ def solved(a, b, axis):
     return pairs if length % 2 == 0 else jnp.concatenate([pairs, lax.slice_in_dim(even, count, None, 1, axis)], axis)
 
 
-_solved = on_host(recurred, smooth=True, nanoseconds=15, gives=like_last)(solved)
+_solved = on_host(recurred, nanoseconds=15, gives=like_last)(solved)
 
 
 @general(

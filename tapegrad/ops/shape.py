@@ -31,7 +31,7 @@ def _viewed_back(place: Geometry, x: Spec, **settings: Any) -> Geometry | None:
     return viewed(place, tuple(x.shape))
 
 
-@on_host(np.reshape, smooth=True, nanoseconds=0.0, gives=lambda x, shape: (shape, x.dtype))
+@on_host(np.reshape, nanoseconds=0.0, gives=lambda x, shape: (shape, x.dtype))
 def _in_shape(x: Any, *, shape: Shape) -> Any:
     return x.reshape(shape)
 

@@ -153,7 +153,7 @@ def _place(x, *, axis, rank, k):
     return _at(indices, jnp.broadcast_to(rank_of(jnp, numbers, x.shape[axis], rank, k), numbers.shape), axis)
 
 
-_ranked_place = on_host(ranked_place)(_place)
+_ranked_place = on_host(ranked_place, smooth=False)(_place)
 
 
 def _ranked(x, axis, keepdims, rank, k=0):
@@ -215,7 +215,7 @@ def _halved(sorted, values, *, right):
     return fori_loop(0, times, halve, (low, high))[0] if times else low
 
 
-_searched = on_host(places_among)(_halved)
+_searched = on_host(places_among, smooth=False)(_halved)
 
 
 @general(promote="common", aten=by_second("searchsorted"))

@@ -4,12 +4,12 @@ Note [Forms]
 What is written for the host does what a kernel's jaxpr says, equation by equation. Where that is a loop in place of a
 function that NumPy has, such as a binary search, the function for the host is declared beside the one for jax::
 
-    @on_host(searched)
+    @on_host(searched, smooth=False)
     def _searched(ascending, values, *, right): ...
 
 In a jaxpr it is one equation then, a ``composite``, of which XLA compiles what is inside. It takes arrays by position,
-and settings by name. What ``vmap`` makes of it is what is inside, mapped; what jax differentiates is what is inside, if
-it is declared to be ``smooth``, and nothing if not.
+and settings by name. What ``vmap`` makes of it is what is inside, mapped; what jax differentiates is what is inside; nothing, if
+it is declared not to be ``smooth``, as a place in an order.
 
 Where lengths are symbols (Note [Structures] in ``dispatch/structures.py``) jax could often not trace what is inside: a
 scan has as many steps as its length says. If it is declared which array comes out (``gives``), nothing inside is traced
@@ -45,13 +45,13 @@ FORMS: dict[str, Form] = {}
 
 def on_host(
     form: Callable[..., np.ndarray],
-    smooth: bool = False,
+    smooth: bool = True,
     nanoseconds: float = 60.0,
     gives: Callable[..., tuple] | None = None,
 ) -> Callable[[Callable], Callable]:
     """Declare what the host calls in place of an array function that gives one array. See Note [Forms].
 
-    ``gives(*arrays, **settings)`` is the shape and the dtype of that one, for arrays of any lengths.
+    Without ``smooth`` its results have no derivatives. ``gives(*arrays, **settings)`` is the shape and the dtype of that one, for arrays of any lengths.
 
     >>> doubled = on_host(lambda x: x + x)(lambda x: 2 * x)
     >>> float(doubled(np.float32(3)))
