@@ -8,8 +8,8 @@ function that NumPy has, such as a binary search, the function for the host is d
     def _searched(ascending, values, *, right): ...
 
 In a jaxpr it is one equation then, a ``composite``, of which XLA compiles what is inside. It takes arrays by position,
-and settings by name. What ``vmap`` makes of it is what is inside, mapped; what jax differentiates is what is inside; nothing, if
-it is declared not to be ``smooth``, as a place in an order.
+and settings by name. What ``vmap`` makes of it is what is inside, mapped; what jax differentiates is what is inside;
+nothing, if it is declared not to be ``smooth``, as a place in an order.
 
 Where lengths are symbols (Note [Structures] in ``dispatch/structures.py``) jax could often not trace what is inside: a
 scan has as many steps as its length says. If it is declared which array comes out (``gives``), nothing inside is traced
@@ -51,7 +51,8 @@ def on_host(
 ) -> Callable[[Callable], Callable]:
     """Declare what the host calls in place of an array function that gives one array. See Note [Forms].
 
-    Without ``smooth`` its results have no derivatives. ``gives(*arrays, **settings)`` is the shape and the dtype of that one, for arrays of any lengths.
+    Without ``smooth`` its results have no derivatives. ``gives(*arrays, **settings)`` is the shape and the dtype of
+    that one, for arrays of any lengths.
 
     >>> doubled = on_host(lambda x: x + x)(lambda x: 2 * x)
     >>> float(doubled(np.float32(3)))
