@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from typing import Any
 
 RINGS = ("first", "default", "full", "whole", "everything")
-IN_DEFAULT, IN_FULL = 8, 4  # one in so many; the second divides the first, so that what is in one is in the other
+IN_DEFAULT, IN_FULL = 10, 5  # one in so many; the second divides the first, so that what is in one is in the other
 
 ALL = None
 FIRST: dict[str, tuple[str, ...] | None] = {
