@@ -474,14 +474,12 @@ def can_donate(storage: Storage) -> bool:
     nothing is reused: what is called then does not run before later.
     """
     value = storage.memory
-    if capturing.by is not None or storage.shared:
+    if capturing.by is not None or storage.shared or storage.watcher is not None or not storage.data_version:
         return False
-    watched = storage.watcher is not None
-    is_small = value.nbytes < WORTH_REUSING and type(value) is not ndarray  # NumPy writes to one in no time
-    if watched or not storage.data_version or is_small or not is_ready(value):
-        return False
+    if type(value) is not ndarray and (value.nbytes < WORTH_REUSING or not is_ready(value) or is_traced(value)):
+        return False  # NumPy writes to a small one in no time
     unshared = sys.getrefcount(value) == 3  # the storage's, ours, getrefcount's
-    return unshared and alone() and type(storage) is Storage and not is_traced(value)
+    return unshared and alone() and type(storage) is Storage
 
 
 def donatable(storage: Storage) -> Storage | None:
