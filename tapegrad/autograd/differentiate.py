@@ -495,7 +495,7 @@ def edge_of_pair(target: Any) -> Edge:
 
 def _batched(
     roots: Sequence[Root],
-    given: Sequence[Any],
+    given: Sequence[Any] | None,
     targets: Sequence[Root],
     retain_graph: bool | None,
     create_graph: bool,

@@ -3,11 +3,11 @@
 Note [Parts that are written again]
 Most of the way through ``__setitem__`` finds out what an index means, whether the value fits, and who is to be told of
 the write. For indices of integers and slices all that is decided by the modes, the specs and the slices; integers only
-move the place. So an assignment that has gone the long way twice does, for calls of the same kind, only what is left:
-it puts the value where it belongs in an array of NumPy's that nobody else has. Nothing may be recorded, and what is
-looked at each time is whether the tensor shows such memory, and whether the value shows the same memory, too. If it
-shows just the place that is written, as in ``x[0] += 1``, whose view was written a moment ago, the elements are there
-already: what is left is a write that is counted.
+move the place. So an assignment that has gone the long way twice does, for calls of the same kind, only what is left.
+If it is not recorded, it puts the value where it belongs in an array of NumPy's that nobody else has. What is looked at
+each time is whether the tensor shows such memory, and whether the value shows the same memory, too. If it shows just
+the place that is written, as in ``x[0] += 1``, whose view was written a moment ago, the elements are there already, and
+the write is only counted. Otherwise the place is known, and ``write_part`` does what it does on the long way.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad.bindings.inplace_fast_path import NEVER, SEEN_ONCE, is_simple, is_usual
+from tapegrad.bindings.inplace_parts import can_write_part, write_part
 from tapegrad.bindings.viewing import is_ordinary
 from tapegrad.caches import Cache
 from tapegrad.execution.capturing import capturing
@@ -47,6 +48,8 @@ class Part(NamedTuple):
         shape, strides, start: of the part, for integers that are 0.
         steps: for each integer of the index how long its dimension is, and how far apart two of its places are.
         number: for a number, the dtype that it is converted to.
+        recorded: whether such a write may be recorded.
+        direct: whether ``write_part`` takes the value as it is.
     """
 
     shape: tuple[int, ...]
@@ -54,6 +57,17 @@ class Part(NamedTuple):
     start: int
     steps: tuple[tuple[int, int], ...]
     number: np.dtype | None
+    recorded: bool
+    direct: bool
+
+    def offset(self, numbers: tuple[int, ...]) -> int | None:
+        """How far behind the beginning of a tensor the part begins; None if an integer is out of range."""
+        offset = self.start
+        for number, (length, step) in zip(numbers, self.steps, strict=True):
+            if not -length <= number < length:
+                return None
+            offset += number % length * step
+        return offset
 
 
 def assigning(whole: Callable[..., None]) -> Callable[..., None]:
@@ -70,7 +84,7 @@ def assigning(whole: Callable[..., None]) -> Callable[..., None]:
             return whole(self, index, value)
         key = (thread.modes, self._spec, kind, value._spec if isinstance(value, Tensor) else type(value))
         part = _recent.get(key) or _parts.get(key)
-        if part and _is_put(self, part, numbers, value):
+        if part and _is_written(self, part, numbers, value):
             return None
         whole(self, index, value)
         if part is None:
@@ -115,7 +129,7 @@ def part_of(modes: Modes, spec: Spec, index: Any, value: Any) -> Part | None:
         kinds = {float: "f", int: "fi"}.get(value, "")
         fits = spec.dtype.numpy.kind in kinds and spec.dtype.itemsize > 2
         recorded = spec.requires_grad
-    if not fits or (recorded and modes.grad):
+    if not fits:
         return None
     place, steps, axis = Geometry(tuple(spec.shape), spec.layout, 0), [], 0
     for item in index if type(index) is tuple else (index,):
@@ -126,11 +140,29 @@ def part_of(modes: Modes, spec: Spec, index: Any, value: Any) -> Part | None:
             lengths = range(*item.indices(place.shape[axis]))
             place = sliced(place, axis, lengths.start, len(lengths), lengths.step)
             axis += 1
-    number = None if isinstance(value, Spec) else spec.dtype.numpy
-    return None if overlaps_itself(*place[:2]) else Part(*place, tuple(steps), number)
+    number, recorded, direct = None if isinstance(value, Spec) else spec.dtype.numpy, recorded and modes.grad, True
+    if isinstance(value, Spec) and value.ndim:  # where a gradient passes, the steps of broadcasting have nodes
+        direct = value.shape == place.shape if recorded else value.ndim <= len(place.shape)
+    return None if overlaps_itself(*place[:2]) else Part(*place, tuple(steps), number, recorded, direct)
 
 
-def _is_put(tensor: Tensor, part: Part, numbers: tuple[int, ...], value: Any) -> bool:
+def _is_written(tensor: Tensor, part: Part, numbers: tuple[int, ...], value: Any) -> bool:
+    """Put a value where it belongs by a short way; or say that there is none."""
+    offset = part.offset(numbers)
+    if offset is None or (part.number is not None and not -LARGEST[type(value)] < value < LARGEST[type(value)]):
+        return False
+    offset += tensor._offset
+    if not part.recorded and _is_put(tensor, part, offset, value):
+        return True
+    if not part.direct or not can_write_part(tensor, value):
+        return False
+    if part.number is not None and part.number.kind == "f":
+        value = float(value)
+    write_part(tensor, Geometry(part.shape, part.strides, offset), value)
+    return True
+
+
+def _is_put(tensor: Tensor, part: Part, offset: int, value: Any) -> bool:
     """Put a value where it belongs if nobody else has the memory and nobody is to be told; or say no."""
     storage, view = tensor._storage, tensor._view
     if type(storage) is not Storage or type(storage.memory) is not np.ndarray or capturing.by is not None:
@@ -138,19 +170,15 @@ def _is_put(tensor: Tensor, part: Part, numbers: tuple[int, ...], value: Any) ->
     base = tensor if view is None else view.base
     if not (view is None or (is_ordinary(tensor, view) and not view.leaf)) or not shows_all(base, storage):
         return False
-    offset = tensor._offset + part.start
-    for number, (length, step) in zip(numbers, part.steps, strict=True):
-        if not -length <= number < length:
-            return False
-        offset += number % length * step
     if part.number is not None:
-        limit = LARGEST[type(value)]
-        if not -limit < value < limit:
-            return False
         elements = np.asarray(value, part.number)
     elif value._storage is storage:
         place = value._spec.shape, value._spec.layout, value._offset, value._view_bits
-        return place == (part.shape, part.strides, offset, 0) and _is_counted(base, storage)
+        if place != (part.shape, part.strides, offset, 0):
+            return False
+        with writing:
+            write(base, storage.memory)
+        return True
     else:
         elements = value_of(value)
         if type(elements) is not np.ndarray:
@@ -160,12 +188,5 @@ def _is_put(tensor: Tensor, part: Part, numbers: tuple[int, ...], value: Any) ->
             return False
         if not put_in_place(storage.memory, base._spec.layout, elements, part.shape, part.strides, offset):
             return False
-        write(base, storage.memory)
-    return True
-
-
-def _is_counted(base: Tensor, storage: Storage) -> bool:
-    """Count a write of what is there already."""
-    with writing:
         write(base, storage.memory)
     return True

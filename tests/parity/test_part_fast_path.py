@@ -128,6 +128,10 @@ def what_is_recorded(torch):
         h[:, 1].mul_(2)
         h[2] = w
         h[2] *= 3
+        h[:, 0] = w[0]
+        h[0:1] = w[1:]
+        h[1, -1] = i
+        h[2] = NAN if i == 3 else 2**24 + i
         h.sum().backward()
         seen += [state(h), w.grad.tolist(), h.grad_fn.name()]
         plain = torch.zeros(3, 2)
