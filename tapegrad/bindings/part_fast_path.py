@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.bindings.inplace_fast_path import NEVER, SEEN_ONCE, is_simple, is_usual
+from tapegrad.bindings.inplace_fast_path import NEVER, is_simple, is_usual
 from tapegrad.bindings.inplace_parts import can_write_part, write_part
 from tapegrad.bindings.viewing import is_ordinary
-from tapegrad.caches import Cache
+from tapegrad.caches import Cache, memory
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.windows import put_in_place
 from tapegrad.tape.modes import Modes, thread
@@ -39,6 +39,12 @@ ENDS = frozenset((int, type(None)))
 _parts = Cache("views", nbytes=512)
 _recent = _parts.recent
 """Parts, by modes, spec, the index without its integers, and what is known of the value."""
+
+KINDS = 256
+"""So many kinds of calls that came once are known at a time: slices may be others each time."""
+
+_seen_once: set[tuple] = set()
+memory.others.append(_seen_once)
 
 
 class Part(NamedTuple):
@@ -87,10 +93,12 @@ def assigning(whole: Callable[..., None]) -> Callable[..., None]:
         if part and _is_written(self, part, numbers, value):
             return None
         whole(self, index, value)
-        if part is None:
-            _parts.keep(key, SEEN_ONCE)
-        elif part is SEEN_ONCE:
-            _parts.replace(key, part_of(*key[:2], index, key[3]) or NEVER)
+        if part is None and key not in _seen_once:
+            if len(_seen_once) >= KINDS:
+                _seen_once.clear()
+            _seen_once.add(key)
+        elif part is None:
+            _parts.keep(key, part_of(*key[:2], index, key[3]) or NEVER)
         return None
 
     return method
