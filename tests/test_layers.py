@@ -76,9 +76,9 @@ ORDERS = {
         "handing", "parser_table", "parser", "declarations", "shortcuts", "registry",  # how a function is declared
         "scalars", "dunders", "factory", "capsules", "windows", "together",  # what families are declared with
         "attributes", "memory", "storages", "storage_methods", "generator", "settings",  # state that users see and set
-        "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "inplace_out", "outside",
-        "placement", "inplace_views", "function_modes", "overriding", "subclass", "protocols", "kinds", "scripting",
-        "accelerator", "cpu", "cuda",
+        "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "part_fast_path", "inplace_out",
+        "outside", "placement", "inplace_views", "function_modes", "overriding", "subclass", "protocols", "kinds",
+        "scripting", "accelerator", "cpu", "cuda",
         "gpus", "other_devices", "symbolic", "checking", "asked", "attach",
     ],
     "autograd": [

@@ -17,7 +17,7 @@ from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.laid_out import Laid, LaidOut, LaidOutTensors
 from tapegrad.autograd.running import engine
 from tapegrad.bindings.handing import asked, overridden, overriding
-from tapegrad.caches import memory
+from tapegrad.caches import memory, remembered
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.levels import lift
 from tapegrad.errors import warn_once
@@ -41,6 +41,11 @@ Root = Tensor | GradientEdge
 ROOTS, OPTIONAL_TENSOR = (Tensor, GradientEdge), (Tensor, type(None))
 LAID_OUT_VALUES = LaidOut(Values)
 """The currency of most calls whose gradients somebody sees."""
+
+IN_TRANSFORM = (
+    "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+    "functorch.vjp instead or call backward() outside of functorch transforms."
+)
 
 CYCLE_WARNING = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
@@ -79,10 +84,8 @@ def backward(
     >>> x.grad
     tensor(12.)
     """
-    refuse_in_transforms(
-        "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
-        "functorch.vjp instead or call backward() outside of functorch transforms."
-    )
+    if thread.levels:
+        refuse_in_transforms(IN_TRANSFORM)
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
@@ -92,14 +95,14 @@ def backward(
             )
         grad_tensors = grad_variables
     targets = () if inputs is None else targets_of(inputs, "backward")
-    roots = as_tuple(tensors)
+    roots = tensors if type(tensors) is tuple else as_tuple(tensors)
     if overriding.active and asked((roots, targets), {}):
         overridden(backward, (roots,), {
             "grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph,
             "inputs": None if inputs is None else targets,
         }, (roots, targets))  # fmt: skip
         return
-    seeds = make_seeds(roots, as_tuple(grad_tensors, count=len(roots)))
+    seeds = make_seeds(roots, None if grad_tensors is None else as_tuple(grad_tensors))
     if create_graph:
         warn_once(CYCLE_WARNING, stacklevel=4)
     run_backward(roots, seeds, retain_graph, create_graph, targets, accumulate_grad=True)
@@ -158,7 +161,7 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    given = as_tuple(grad_outputs, count=len(roots))
+    given = None if grad_outputs is None else as_tuple(grad_outputs)
     if is_grads_batched:
         results = _batched(roots, given, targets, retain_graph, create_graph, allow_unused)
     else:
@@ -206,10 +209,8 @@ def targets_of(inputs: Any, function: str) -> tuple:
     return targets
 
 
-def as_tuple(given: Any, count: int | None = None) -> tuple:
-    """One thing or a sequence of them as a tuple; None as ``count`` times None."""
-    if given is None and count is not None:
-        return (None,) * count
+def as_tuple(given: Any) -> tuple:
+    """One thing or a sequence of them as a tuple."""
     return (given,) if isinstance(given, ROOTS) else tuple(given)
 
 
@@ -222,8 +223,9 @@ def spec_at(root: Root) -> Spec:
     return root.node._input_metadata[root.output_nr]
 
 
-def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = False) -> list[Tensor | None]:
+def make_seeds(roots: Sequence[Root], given: Sequence[Any] | None, batched: bool = False) -> list[Tensor | None]:
     """A gradient for every root: what the user gave, checked, or ones where that is what None means."""
+    given = (None,) * len(roots) if given is None else given
     for seed in given:
         if not isinstance(seed, OPTIONAL_TENSOR):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(seed).__name__}")
@@ -231,7 +233,7 @@ def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = Fals
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     seeds: list[Tensor | None] = []
     for root, seed in zip(roots, given, strict=False):
-        spec = spec_at(root)
+        spec = root._spec if isinstance(root, Tensor) else spec_at(root)
         if seed is not None:
             if batched and isinstance(root, GradientEdge) and row_of(seed, 0).shape != spec.shape:
                 raise RuntimeError("Batched grads are not supported with GradientEdge")
@@ -239,19 +241,20 @@ def make_seeds(roots: Sequence[Root], given: Sequence[Any], batched: bool = Fals
             if batched or own.shape != spec.shape or own.dtype is not spec.dtype or own.device is not spec.device.free:
                 check_seed(seed, spec, len(seeds), batched)
         elif spec.requires_grad or isinstance(root, GradientEdge):
-            seed = implicit_seed(spec)
+            seed = wrap(*unit_gradient(spec))
         seeds.append(seed)
     return seeds
 
 
-def implicit_seed(spec: Spec) -> Tensor:
-    """The gradient 1 of a real tensor of one element."""
+@remembered("constants")
+def unit_gradient(spec: Spec) -> tuple[Any, Spec]:
+    """The value and the spec of the gradient 1 of a real tensor of one element."""
     if spec.numel != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not spec.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {spec.dtype}")
     bare = spec.bare
-    return wrap(ones(tuple(spec.shape), spec.dtype, spec.device), bare.replace(level=0) if bare.level else bare)
+    return ones(tuple(spec.shape), spec.dtype, spec.device), bare.replace(level=0) if bare.level else bare
 
 
 def check_seed(seed: Tensor, spec: Spec, index: int, batched: bool) -> None:
@@ -309,15 +312,17 @@ def run_backward(
     allow_unused: bool = True,
 ) -> list[Any]:
     """Translate tensors to edges, run the engine in the right currency, and translate back."""
-    create_graph = create_graph is not False and flag(create_graph)
-    allow_unused = allow_unused is not False and flag(allow_unused)
+    create_graph = create_graph if type(create_graph) is bool else flag(create_graph)
+    allow_unused = allow_unused if type(allow_unused) is bool else flag(allow_unused)
     keep_graph = create_graph if retain_graph is None else flag(retain_graph)
-    previous, hooks = up_to_date(thread.modes), thread.saved_hooks
+    previous, hooks = thread.modes, thread.saved_hooks
+    if previous.anomaly is not everywhere.anomaly:
+        previous = up_to_date(previous)
     root_edges: list[Any] = []
     specs: list[Any] = []
     level = previous.level
     for root in roots:
-        edge, spec = root_edge(root), spec_at(root)
+        edge, spec = (gradient_edge(root), root._spec) if isinstance(root, Tensor) else (root[:2], spec_at(root))
         if edge is None:
             raise RuntimeError(source_lines.without_graph(len(specs), root))
         root_edges.append(edge)
@@ -467,11 +472,6 @@ def execute(
     return captured
 
 
-def root_edge(root: Root) -> Edge | None:
-    """The edge at which backward starts; None of a tensor without a graph."""
-    return gradient_edge(root) if isinstance(root, Tensor) else (root.node, root.output_nr)
-
-
 def target_edge(target: Root, accumulate_grad: bool) -> Edge:
     """The edge at which a gradient is wanted. A non-leaf gets its ``.grad`` through ``retain_grad``."""
     if not isinstance(target, Tensor):
@@ -495,7 +495,7 @@ def edge_of_pair(target: Any) -> Edge:
 
 def _batched(
     roots: Sequence[Root],
-    given: Sequence[Any],
+    given: Sequence[Any] | None,
     targets: Sequence[Root],
     retain_graph: bool | None,
     create_graph: bool,

@@ -36,7 +36,7 @@ def backward(
     >>> x.grad
     tensor([ 2., 40.])
     """
-    differentiate.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    differentiate.backward((self,), gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def slots_of(tensor: Tensor) -> NodeHooks:

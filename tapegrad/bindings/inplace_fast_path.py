@@ -24,6 +24,7 @@ from tapegrad.execution.modes import is_recording
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.mechanisms import WRITE_CACHE
 from tapegrad.tape.modes import Modes, switched, thread
+from tapegrad.tensor.geometry import overlaps_itself
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, write, writing
 
@@ -36,14 +37,14 @@ SEEN_ONCE: Any = False
 NEVER: Any = ()
 """The same, for kinds of calls that always go the long way."""
 
-Method = Callable[..., Tensor]
+Method = Callable[..., Any]
 
 
-def fast_method(fast: Callable[..., Method], op: Operator) -> Callable[[Method], Method]:
+def fast_method(fast: Callable[..., Method], *ops: Operator) -> Callable[[Method], Method]:
     """Put a method of Tensor, made fast, in place of the one that was declared."""
 
     def replace(method: Method) -> Method:
-        NAMESPACES["Tensor"][method.__name__] = made = shown_as(method, fast(method, op))
+        NAMESPACES["Tensor"][method.__name__] = made = shown_as(method, fast(method, *ops))
         return made
 
     return replace
@@ -152,12 +153,13 @@ def _as_planned_now(op: Operator, key: tuple) -> Any:
 
 def _shortcut(op: Operator, modes: Modes, specs: tuple) -> Any:
     """What runs an operator on a tensor and operands of these specs if its result may be written as it is, or None."""
-    watched = modes.intercepted or modes.results_watched or modes.saved_hooks or modes.recording or modes.function_modes
-    if watched or modes.inference or modes.level or modes.forward_level >= 0 or not all(map(_is_simple, specs)):
+    if not is_usual(modes) or not all(map(is_simple, specs)):
         return None
     if op.promote == "none" and (float in specs or int in specs):  # it may be that not every number fits
         return None
-    if specs[0].strides is not None or (specs[0].dtype.category < FLOATING and specs[0].dtype is not int64):
+    if specs[0].dtype.category < FLOATING and specs[0].dtype is not int64:
+        return None
+    if specs[0].strides is not None and overlaps_itself(specs[0].shape, specs[0].strides):
         return None
     if any(isinstance(spec, Spec) and spec.dtype.category > specs[0].dtype.category for spec in specs):
         return None  # a copy, which may be warned of
@@ -166,7 +168,13 @@ def _shortcut(op: Operator, modes: Modes, specs: tuple) -> Any:
     return runner(plan) if fits else None
 
 
-def _is_simple(spec: Any) -> bool:
+def is_usual(modes: Modes) -> bool:
+    """Whether nobody watches what is written under such modes, and nothing is done besides."""
+    watched = modes.intercepted or modes.results_watched or modes.saved_hooks or modes.recording or modes.function_modes
+    return not (watched or modes.inference or modes.level) and modes.forward_level < 0
+
+
+def is_simple(spec: Any) -> bool:
     """Whether an operand is a number, or a tensor that needs no other treatment than any."""
     if not isinstance(spec, Spec):
         return spec is float or spec is int

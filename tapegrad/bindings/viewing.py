@@ -4,6 +4,11 @@ Note [Moves]
 Where a view lies follows from where its base lies, the operator and its settings: ``declare_view`` says how, where the
 function is that calls the operator. Numbers among the arguments (an index, a start) only move the beginning, by so many
 elements for each step; so that a move is worked out once for a spec and settings, and is then one look-up.
+
+Note [Unread views]
+A view of memory that has been written to is a window: it reads its part when somebody asks for its value, and again
+after each write. Where the memory is an array of NumPy's, of which a part is read at no cost to speak of, it is not
+read before: ``x[0] += 1`` reads the part once, and nobody holds the array when it is written to.
 """
 
 from __future__ import annotations
@@ -11,10 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from numpy import ndarray
+
 from tapegrad.caches import Cache
-from tapegrad.dispatch.forward_code import replay
+from tapegrad.dispatch.forward_code import replay, unread_runner
 from tapegrad.dispatch.levels import level_operators
 from tapegrad.dispatch.views import Reinterpretation, creation_of
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops import joining
 from tapegrad.ops.shape import alias
@@ -26,7 +34,7 @@ from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.lifted import Lifted
 from tapegrad.tensor.shared import is_shared
 from tapegrad.tensor.spec import Spec, named_strides
-from tapegrad.tensor.storage import Counter
+from tapegrad.tensor.storage import Counter, Storage
 from tapegrad.tensor.tensor import Tensor, View, counter_of, join, remember_astray, share, storage_of, value_of, wrap
 
 Move = Callable[..., Geometry | None]
@@ -53,7 +61,10 @@ def declare_view(op: Any, move: Move, view_bits: int = 0) -> None:
 
 _moves, _views = Cache("views", nbytes=512), Cache("views", nbytes=512)
 _recent_moves, _recent_views = _moves.recent, _views.recent
-"""Moves; and for a call, the runner, and all that is said of what it gives, of an input that is plain and no view."""
+"""Moves; and for a call, the runner, and all that is said of what it gives, of an input that is ordinary."""
+
+UNREAD = -1
+"""The data version of a window that nobody has read."""
 
 
 def move_of(op: Any, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[int, ...] | None, int, int]:
@@ -80,8 +91,9 @@ def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     storage, spec, view = input._storage, input._spec, input._view
     data_version = 0 if storage is None else storage.data_version
     key = (op, thread.modes, spec, *map(type, numbers), *settings.items())
-    known = None if data_version else _recent_views.get(key) or _views.get(key)
-    if known is not None and (view is None or _is_ordinary(input, view)):
+    later = data_version and reads_later(storage)  # type: ignore[arg-type]
+    known = None if data_version and not later else _recent_views.get(key) or _views.get(key)
+    if known is not None and (view is None or is_ordinary(input, view)):
         return _known_view(input, numbers, known)
     if data_version and is_shared(storage) and _may_wait(input):
         result = replay(op, (input, *numbers), settings, _unread)
@@ -96,20 +108,32 @@ def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     if spec.dual and result._spec.dual:
         tangent: Any = tangent_of(input)
         set_tangent(result, tangent if op is alias else view_of(tangent, op, *numbers, **settings))
-    elif (view is None or _is_ordinary(input, view)) and not (
-        thread.modes.intercepted or thread.modes.level or data_version or spec.level or spec.inference
+    elif (view is None or is_ordinary(input, view)) and not (
+        thread.modes.intercepted or thread.modes.level or (data_version and not later) or spec.level or spec.inference
         or spec.overrides or spec.misfit or VIEW_CACHE.off
-    ):
-        run = op.plans.get(key[1:])
+    ):  # fmt: skip
+        run, seen = op.plans.get(key[1:]), 0
+        if later and _may_wait(input):
+            run, seen = unread_runner(op, (input, *numbers), settings), UNREAD
         if run is not None and type(result) is Tensor and not thread.modes.inference:
-            _views.keep(key, (run, result._spec, result._view.creation, start, step))  # type: ignore[union-attr]
+            _views.keep(key, (run, result._spec, result._view.creation, start, step, seen))  # type: ignore[union-attr]
     return result
+
+
+def reads_later(storage: Storage) -> bool:
+    """Whether views of memory that has been written to are read when somebody asks. See Note [Unread views]."""
+    unseen = capturing.by is None and not thread.modes.deferred
+    return unseen and type(storage.memory) is ndarray and not storage.shared
 
 
 def _known_view(input: Tensor, numbers: tuple[int, ...], known: tuple) -> Tensor:
     """A view of which all is known that its input does not say itself, as it is in ``_views``."""
-    run, shown, creation, start, step = known
-    result, view, storage, counter = run(input, *numbers), input._view, input._storage, input._counter
+    run, shown, creation, start, step, seen = known
+    view, storage, counter = input._view, input._storage, input._counter
+    seen = seen or (0 if storage is None else storage.data_version)  # before its value is read
+    result = run(input, *numbers)
+    if seen:
+        result._seen = seen
     if storage is None:
         storage = storage_of(input)
     offset = input._offset + start + (step * numbers[0] if numbers else 0)
@@ -124,7 +148,7 @@ def _known_view(input: Tensor, numbers: tuple[int, ...], known: tuple) -> Tensor
     if counter is not None:
         result._counter = counter
     with making:
-        if storage.written:  # since the operator has run
+        if storage.written and shown.plain:  # since the operator has run
             join(result, storage)
         else:
             storage.admit(result)
@@ -142,15 +166,15 @@ def view_again(input: Tensor, result: Tensor, op: Any, numbers: tuple, settings:
 
     def again(input: Tensor, *_: Any, **named: Any) -> Tensor:
         storage, view = input._storage, input._view
-        written = storage is not None and storage.data_version
-        if written or not (view is None or _is_ordinary(input, view)):
+        ready = storage is None or not storage.data_version or reads_later(storage)
+        if not ready or not (view is None or is_ordinary(input, view)):
             return view_of(input, op, *numbers, **settings)
         return _known_view(input, numbers, known)
 
     return again
 
 
-def _is_ordinary(input: Tensor, view: View) -> bool:
+def is_ordinary(input: Tensor, view: View) -> bool:
     """Whether a view of a view is what a view of a tensor of its spec would be, but for the base."""
     base = view.base
     plain = view.creation is None and view.reinterpretation is None and base._storage is input._storage

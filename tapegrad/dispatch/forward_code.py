@@ -269,6 +269,12 @@ def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> A
         _replayed.values = outer
 
 
+def unread_runner(op: Any, args: tuple, settings: dict) -> Callable:
+    """The runner of such a call that computes nothing: its output is to be read from the memory that it shows."""
+    specs = tuple(map(spec_of, args))
+    return runner(cast(op, specs, settings) or plan_for(op, specs, settings), lambda: None)
+
+
 def runner(plan: Plan, forward: Callable | None = None) -> Callable:
     """The function that makes the calls of a plan. See Note [Runners are written].
 

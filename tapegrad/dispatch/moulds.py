@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from types import CodeType
 from typing import Any
 
@@ -72,7 +73,8 @@ class Mould:
     def cast(self, specs: tuple, settings: dict, fit: Fit) -> Plan:
         """The plan for other lengths."""
         plan = self._plan.like(specs, settings, fit)
-        plan.applier = self.applier_for(plan) or plan.applier
+        if self.appliers:
+            plan.applier = self.applier_for(plan) or plan.applier
         return plan
 
     def applier_for(self, plan: Plan) -> Callable | None:
@@ -190,12 +192,15 @@ def _moving(plan: Plan, shared: SharedKernel | None, small: SharedKernel | None,
     return small if plan.size is not None and plan.size[1] else shared
 
 
+numel_of = attrgetter("numel")
+
+
 def fitting(plan: Plan, shared: SharedKernel | None) -> SharedKernel | None:
     """What runs a plan's calls of a kernel that is shared, as large as they are; None if XLA does."""
     if shared is None:
         return None
     if plan.size is None:
-        results = [spec.numel for spec in plan.out_specs]
+        results = list(map(numel_of, plan.out_specs))
         small = max([*results, *[spec.numel for spec in plan.specs if isinstance(spec, Spec)]]) <= SMALL
         plan.size = sum(results) / plan.fit.structure.count, small
     return shared.fitting(*plan.size)
@@ -267,5 +272,6 @@ def mould_key(specs: tuple, settings: dict, modes: Modes, numbers: list[Any]) ->
             numbers.extend(spec.shape)
         else:
             key.append(spec)
-    key += settings_skeleton(settings, numbers)
+    if settings:
+        key += settings_skeleton(settings, numbers)
     return tuple(key)

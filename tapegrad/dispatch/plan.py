@@ -176,12 +176,12 @@ class Plan:
 
     def like(self, specs: tuple, settings: dict, fit: Fit) -> Plan:
         """The plan of a call that differs in numbers alone. See Note [Moulds] in ``moulds.py``."""
-        op, plan = self.op, self.twin()
+        op, plan = self.op, _copied(self)
         plan.specs, plan.given, plan.fit, plan.size = specs, settings, fit, None
         if settings:
             plan.settings = {**op.defaults, **settings}
         op.check(specs, settings)
-        shapes = fit.shapes
+        shapes = fit.structure.outputs(*fit.numbers)
         if op.shows:
             for shape, spec in zip(shapes, self.out_specs, strict=True):
                 check_size(shape, spec.dtype.itemsize, owned=False)

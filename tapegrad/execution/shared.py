@@ -91,8 +91,9 @@ class SharedKernel:
 
     def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = (), size: Any = None) -> list[Any]:
         """What is given before the arguments, for what symbols and floats are and the shapes of checked arguments."""
-        floats = [asarray(numbers[place]) for place in self._floats]
-        return [*shapes[: self._checked], *[numbers[place] for place in self._places], *floats]
+        number = numbers.__getitem__
+        floats = map(asarray, map(number, self._floats))
+        return [*shapes[: self._checked], *map(number, self._places), *floats]
 
     def cold_calls(self, growth: float) -> float:
         """How many calls the host runs before it is worth to have XLA compile it."""

@@ -20,6 +20,7 @@ import numpy as np
 from tapegrad.execution.kernel import Shaped, add_values, host_sum, is_here
 from tapegrad.execution.modes import is_recording
 from tapegrad.execution.tiering import forget_twin
+from tapegrad.tape.modes import thread
 
 WORTH_DONATING = 1 << 18
 """From how many bytes on it pays."""
@@ -41,7 +42,8 @@ def add_into(left: Any, right: Any, holder: Any = None) -> Any:
     (1.0, True)
     """
     if type(left) is type(right) is np.ndarray:  # which is quick, and pays at any size
-        if left.base is None and left.shape == right.shape and left.dtype is right.dtype and not is_recording():
+        now = not thread.modes.deferred or not is_recording()
+        if now and left.base is None and left.shape == right.shape and left.dtype is right.dtype:
             return add_in_place(left, right)
         return add_values(left, right)
     if getattr(left, "size", 0) < FEW or left.nbytes < WORTH_DONATING:  # the first of them is quick to tell

@@ -20,13 +20,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad.caches import remembered
+from tapegrad.caches import remembered, tabulated
 from tapegrad.execution.bits import reinterpreted
 from tapegrad.execution.boxes import box_kind, divided, read_box, write_box
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.kernel import WIDE, Kernel, dispatched, is_here
 from tapegrad.execution.opaque import Meta
 from tapegrad.execution.rows import Ints, from_row, memory_lengths, positions, row
-from tapegrad.execution.tiering import forget_twin
+from tapegrad.execution.tiering import LARGE, forget_twin
+from tapegrad.tape.modes import thread
 
 CONJUGATED, NEGATED = 1, 2
 """Lenses, which may be added: a window shows the conjugates, or the negatives, of what is in memory."""
@@ -198,6 +200,10 @@ def read_window(
     memory = value.dtype
     if type(value) is Meta:
         return Meta(shape, dtype or memory)
+    if type(value) is np.ndarray and not view_bits:
+        copied = read_at_once(value, memory_strides, shape, strides, offset, dtype)
+        if copied is not None:
+            return copied
     read = kernel_at(reader, value.shape, memory_strides, shape, strides, memory, dtype or memory, view_bits, offset)
     return dispatched(read, value, offset)
 
@@ -213,10 +219,12 @@ def write_window(
     """
     if type(value) is Meta:
         return Meta(value.shape, value.dtype)
-    memory, over = value.dtype, holder is not None and is_here(value) and is_here(shown)
-    same = dtype is None or dtype == memory
-    if over and same and not view_bits and put_in_place(value, memory_strides, shown, shown.shape, strides, offset):
-        return value
+    memory = value.dtype
+    if holder is not None and not view_bits and (dtype is None or dtype == memory):
+        here = type(shown) is np.ndarray or is_here(shown)
+        if here and put_in_place(value, memory_strides, shown, shown.shape, strides, offset):
+            return value
+    over = holder is not None and is_here(value) and is_here(shown)
     make = overwriter if over else writer
     sizes = value.shape, memory_strides, shown.shape, strides
     write = kernel_at(make, *sizes, memory, dtype or memory, view_bits, offset)
@@ -232,15 +240,39 @@ def put_in_place(
     """
     if type(value) is not np.ndarray or value.base is not None or not value.flags.c_contiguous:
         return False
-    if value.dtype.kind not in "fiubc" or (getattr(shown, "dtype", None) != value.dtype and not _fits(shown, value)):
+    dtype = value.dtype
+    if dtype.kind not in "fiubc" or (getattr(shown, "dtype", None) != dtype and not _fits(shown, value)):
         return False
-    unit = value.dtype.itemsize
-    if not value.flags.writeable or tuple(unit * stride for stride in memory_strides) != value.strides:
+    if not value.flags.writeable or _in_bytes(memory_strides, dtype.itemsize) != value.strides:
         return False
     forget_twin(value)
-    steps = tuple(unit * stride for stride in strides)
-    np.ndarray(shape, value.dtype, value, unit * offset, steps)[...] = shown
+    unit = dtype.itemsize
+    np.ndarray(shape, dtype, value, unit * offset, _in_bytes(strides, unit))[...] = shown
     return True
+
+
+def read_at_once(
+    value: np.ndarray, memory_strides: Ints, shape: Ints, strides: Ints, offset: int, dtype: Any
+) -> Any:  # fmt: skip
+    """A copy of the elements of a NumPy array that a small window shows, if this is simple; None if it is not.
+
+    Nothing is copied while calls are recorded or captured, for then the read is one of them.
+    """
+    memory = value.dtype
+    if thread.modes.deferred or capturing.by is not None or not value.flags.c_contiguous:
+        return None
+    if memory.kind not in "fiubc" or not (dtype is None or dtype == memory):
+        return None
+    unit = memory.itemsize
+    if math.prod(shape) * unit >= LARGE or _in_bytes(memory_strides, unit) != value.strides:
+        return None
+    return np.ndarray(shape, memory, value, unit * offset, _in_bytes(strides, unit)).copy()
+
+
+@tabulated(1 << 10)
+def _in_bytes(strides: Ints, unit: int) -> Ints:
+    """Strides in elements of so many bytes, as NumPy has them."""
+    return tuple([unit * stride for stride in strides])
 
 
 def _fits(shown: Any, value: np.ndarray) -> bool:

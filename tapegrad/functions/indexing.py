@@ -21,9 +21,11 @@ import numpy as np
 from tapegrad.bindings.bounds import outside, refuse_elements
 from tapegrad.bindings.declarations import InPlace
 from tapegrad.bindings.inplace import become, before_write, not_of_integers, refuse_in_place
+from tapegrad.bindings.inplace_fast_path import fast_method
 from tapegrad.bindings.inplace_memory import last_written, refuse_shared_parts
 from tapegrad.bindings.inplace_parts import can_write_part, overwrite, write_part
 from tapegrad.bindings.layouts import both_laid_out
+from tapegrad.bindings.part_fast_path import assigning
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import converted, refuse_unfitting
 from tapegrad.bindings.viewing import geometry_of, view_of
@@ -374,6 +376,7 @@ def _apply(x: Tensor, step: Step) -> Tensor:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
+@fast_method(assigning)
 @public("Tensor")
 def __setitem__(self: Tensor, index: Any, value: Any) -> None:
     """Replace the part of the tensor that an index names by a number or a tensor, which is broadcast.

@@ -25,6 +25,7 @@ from tapegrad.execution.flat import flat
 from tapegrad.ops.facts import OPTIONS
 from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.operator import Operator
+from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry, contiguous_strides, elementwise_strides, preserved_strides
 from tapegrad.tensor.lifted import mapped_over
 from tapegrad.tensor.spec import Spec, named_strides
@@ -167,10 +168,10 @@ class Elementwise(General):
 
     def check(self, specs: Sequence, settings: dict) -> None:
         given = [spec for spec in specs if isinstance(spec, Spec)]
-        broadcast_shapes([spec.shape for spec in given], mapped_over(*given))
+        broadcast_shapes([spec.shape for spec in given], mapped_over(*given) if thread.levels else 0)
 
     def output_strides(self, shape: tuple[int, ...], specs: Sequence) -> tuple[int, ...] | None:
-        if not any(isinstance(spec, Spec) and spec.strides is not None for spec in specs):
+        if not [spec for spec in specs if isinstance(spec, Spec) and spec.strides is not None]:
             return None
         if self.lies is not None:
             return super().output_strides(shape, specs)

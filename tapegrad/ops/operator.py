@@ -151,20 +151,16 @@ class Operator(SavedFields):
         try:
             run = self.plans[thread.modes, *[None if arg is None else arg._spec for arg in args], *settings.items()]
         except (KeyError, AttributeError):
-            return self._call(args, settings)
+            for arg in args:  # no plan yet, or some argument is no tensor
+                if isinstance(arg, Tensor):
+                    return dispatch.call(self, args, settings)
+            return self.function(*args, **settings)
         return run(*args)
 
     def with_numbers(self, x: Tensor, numbers: tuple, settings: dict) -> Any:
         """``self(x, *numbers, **settings)`` for a tensor: numbers, which have no spec, take no detour here."""
         run = self.plans.get((thread.modes, x._spec, *map(type, numbers), *settings.items()))
         return dispatch.call(self, (x, *numbers), settings) if run is None else run(x, *numbers)
-
-    def _call(self, args: tuple, settings: dict) -> Any:
-        """The slow path: no plan yet, or some argument is no tensor."""
-        for arg in args:
-            if isinstance(arg, Tensor):
-                return dispatch.call(self, args, settings)
-        return self.function(*args, **settings)
 
     @property
     def lasting_name(self) -> str | None:

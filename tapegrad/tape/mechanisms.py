@@ -79,7 +79,7 @@ VIEW_CACHE = Mechanism(
     "A view of a tensor of a spec that had one before is made without working out again where it lies.",
 )
 WRITE_CACHE = Mechanism(
-    "write cache", "An in-place method that comes back runs its operator and writes the result, without more checks."
+    "write cache", "A write that comes back, by a method or to a part, is made without more checks."
 )
 FUSED_UPDATES = Mechanism("fused updates", "Optimizers update small parameters behind one another as one array.")
 CACHED_BACKWARD = Mechanism(

@@ -138,6 +138,9 @@ class Stack:
         return {"traceback_": self.lines(), **parent}
 
 
+new_position = object.__new__
+
+
 def passed_over(file: str) -> bool:
     """Whether frames of a file are passed over, from here on in ``_passed_over``."""
     return _passed_over.setdefault(file, file.startswith(_BETWEEN))
@@ -153,7 +156,9 @@ def here(depth: int = 1) -> Position | None:
         code = frame.f_code
         file = code.co_filename
         if not (_passed_over[file] if file in _passed_over else passed_over(file)):
-            return Position(code, frame.f_lasti)
+            position = new_position(Position)
+            position.code, position.offset = code, frame.f_lasti
+            return position
         frame = frame.f_back
     return thread.backward_call
 

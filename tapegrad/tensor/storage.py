@@ -19,7 +19,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from tapegrad.execution.values import same
-from tapegrad.tape.modes import thread
+from tapegrad.tape.modes import alone, thread
 from tapegrad.tape.node import Edge
 from tapegrad.tape.positions import Position, here
 
@@ -148,9 +148,11 @@ class Storage:
         for member in self.members[:16]:
             tensor = member()
             if tensor is not None and tensor._storage is self:
-                if self.writes > 1 and not tensor._spec.level:
+                spec = tensor._spec
+                last = self.writes > 1 and not spec.level
+                if last and (spec.window or tensor._value is None or alone()):
                     tensor._value = None
-                elif not tensor._spec.window:  # the first write may meet a thread that reads a plain tensor
+                elif not spec.window:  # a write may meet a thread that reads what was a plain tensor
                     tensor._value = self.value
 
     def comes_from(self, edge: Edge, counter: Counter | None = None) -> None:

@@ -463,8 +463,10 @@ WORTH_REUSING = 1 << 16
 """From how many bytes on a memory is not copied when a part of it is written, if that can be helped."""
 
 
-def can_donate(storage: Storage) -> bool:
-    """Whether the next value of a memory may be put where the present one lies.
+def donatable(storage: Storage) -> Storage | None:
+    """The storage, if its next value may be put where the present one lies, and is put there at once; else None.
+
+    Who reads the memory will read it anew: an interrupt may come with the value, and nobody tells them then.
 
     Note [Memory that is reused]
     A write makes another array, which costs as much as the memory is large, however small the part that is written. It
@@ -474,22 +476,12 @@ def can_donate(storage: Storage) -> bool:
     nothing is reused: what is called then does not run before later.
     """
     value = storage.memory
-    if capturing.by is not None or storage.shared:
-        return False
-    watched = storage.watcher is not None
-    is_small = value.nbytes < WORTH_REUSING and type(value) is not ndarray  # NumPy writes to one in no time
-    if watched or not storage.data_version or is_small or not is_ready(value):
-        return False
+    if capturing.by is not None or storage.shared or storage.watcher is not None or not storage.data_version:
+        return None
+    if type(value) is not ndarray and (value.nbytes < WORTH_REUSING or not is_ready(value) or is_traced(value)):
+        return None  # NumPy writes to a small one in no time
     unshared = sys.getrefcount(value) == 3  # the storage's, ours, getrefcount's
-    return unshared and alone() and type(storage) is Storage and not is_traced(value)
-
-
-def donatable(storage: Storage) -> Storage | None:
-    """The storage, if its next value ``can_donate`` the memory and be put into it at once, else None.
-
-    Who reads the memory will read it anew: an interrupt may come with the value, and nobody tells them then.
-    """
-    if not can_donate(storage):
+    if not unshared or not alone() or type(storage) is not Storage:
         return None
     storage.writes += 1
     return storage

@@ -120,7 +120,7 @@ _ROOMS = """
     bindings.declarations bindings.dunders bindings.factory bindings.function_modes bindings.handing bindings.inplace
     bindings.inplace_fast_path bindings.inplace_memory bindings.inplace_out bindings.inplace_parts bindings.kinds
     bindings.layouts bindings.memory bindings.matrix_checks bindings.naming bindings.overriding bindings.parser
-    bindings.placement
+    bindings.part_fast_path bindings.placement
     bindings.protocols bindings.registry bindings.return_types bindings.scalars bindings.shortcuts
     bindings.storage_methods bindings.storages bindings.subclass bindings.symbolic bindings.tangents bindings.together
     bindings.viewing bindings.windows bindings.asked

@@ -175,7 +175,7 @@ def walk(loss: Any, gradient: Any = None, *, inputs: Any = None) -> Walk:
     roots, nodes = nodes_of(loss, "walk")
     refuse_freed(nodes, "walk")
     given = as_tuple([GradientEdge(*edge) for edge in roots] if isinstance(loss, Node) else loss)
-    seeds = make_seeds(given, as_tuple(gradient, count=len(given)))
+    seeds = make_seeds(given, None if gradient is None else as_tuple(gradient))
     ends = [(node, 0) for node in nodes if is_leaf(node)] if inputs is None else nodes_of(inputs, "walk")[0]
     facts = ["nothing is accumulated: .grad is as it was", lines_missing(nodes)]
     return Walk(f"backward pass of {len(nodes)} nodes", visits_of(roots, seeds, ends, are_lifted(given)), facts)
