@@ -129,7 +129,9 @@ def part_of(modes: Modes, spec: Spec, index: Any, value: Any) -> Part | None:
     Args:
         value: its spec, or the type of a number.
     """
-    if WRITE_CACHE.off or not is_usual(modes) or modes.deferred or modes.autocast or not is_simple(spec) or spec.device.spread:
+    if WRITE_CACHE.off or not is_usual(modes) or modes.deferred or modes.autocast:
+        return None
+    if not is_simple(spec) or spec.device.spread:
         return None
     if isinstance(value, Spec):
         fits = is_simple(value) and value.dtype is spec.dtype and value.device is spec.device
