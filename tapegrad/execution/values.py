@@ -1,4 +1,4 @@
-"""What values are, and what may be asked of them above this room.
+"""Values, and the questions that rooms above this one may ask of them.
 
 Note [Values]
 Above ``execution/`` a tensor's data is a *value*: an opaque handle with ``.shape`` and ``.dtype``. It is an array of

@@ -295,7 +295,7 @@ def set_default_modes(**changes: Any) -> None:
 
 
 inherited_state: list[threading.local] = [thread]
-"""What a thread takes over from another. A room further down may add its own; attributes are replaced, not changed."""
+"""State that a thread takes over from another. A room above may add its own; attributes are replaced, not changed."""
 
 
 def thread_state() -> list[dict[str, Any]]:
