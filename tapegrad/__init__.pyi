@@ -1362,7 +1362,7 @@ def get_deterministic_debug_mode() -> _int:
 def get_device(input: Tensor) -> _int:
     """The index of the tensor's accelerator; -1 on the CPU, and on ``meta``."""
 def get_float32_matmul_precision() -> _str:
-    """What was set by ``set_float32_matmul_precision``; ``"highest"`` before."""
+    """The precision that ``set_float32_matmul_precision`` has set; ``"highest"`` before."""
 def get_num_interop_threads() -> _int:
     """The number given to ``set_num_interop_threads``; before, of the processors that this process may use."""
 def get_num_threads() -> _int:

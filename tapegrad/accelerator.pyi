@@ -35,13 +35,13 @@ def current_device_idx() -> _int:
 def current_device_index() -> _int:
     """Which accelerator a device type without an index means: always the first."""
 def device_count() -> _int:
-    """How many accelerators JAX has here."""
+    """Count the accelerators that JAX has here."""
 def device_index(device: _int | None) -> Iterator[None]:
     """A context in which a type without an index means this accelerator: the first, or None for no choice."""
 def empty_cache() -> None:
     """Does nothing, where there is an accelerator: XLA keeps its own pool of memory."""
 def get_memory_info(device_index: Any = ...) -> tuple[_int, _int]:
-    """How many bytes of an accelerator's memory are free, and how many XLA may use in all."""
+    """Count the bytes of an accelerator's memory that are free, and those that XLA may use in all."""
 def is_available() -> _bool:
     """Whether JAX has a device here that is no CPU."""
 def max_memory_allocated(device_index: Any = ...) -> _int:
@@ -53,7 +53,7 @@ def memory_allocated(device_index: Any = ...) -> _int:
 def memory_reserved(device_index: Any = ...) -> _int:
     """The bytes that arrays take on an accelerator."""
 def memory_stats(device_index: Any = ...) -> OrderedDict[_str, _int]:
-    """What XLA counts of an accelerator's memory, in its own words: ``bytes_in_use``, ``peak_bytes_in_use``, …"""
+    """XLA's counts of an accelerator's memory, in its own words: ``bytes_in_use``, ``peak_bytes_in_use``, …"""
 def reset_peak_memory_stats(device_index: Any = ...) -> None:
     """Warns that XLA's peak is that of the whole process, and can't be reset."""
 def set_device_idx(device: Any) -> None:

@@ -150,7 +150,8 @@ def _as_planned_now(op: Operator, key: tuple) -> Any:
 
 
 def _shortcut(op: Operator, modes: Modes, specs: tuple) -> Any:
-    """What runs an operator on a tensor and operands of these specs if its result may be written as it is, or None."""
+    """A function that runs an operator on a tensor and operands of these specs if its result may be written as it is,
+    or None."""
     watched = modes.intercepted or modes.results_watched or modes.saved_hooks or modes.recording or modes.function_modes
     if watched or modes.inference or modes.level or modes.forward_level >= 0 or not all(map(_is_simple, specs)):
         return None

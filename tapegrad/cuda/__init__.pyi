@@ -75,7 +75,7 @@ ShortTensor: _type[Tensor]
 def current_device() -> _int:
     """The index of the GPU that ``cuda`` without an index means: always the first."""
 def device_count() -> _int:
-    """How many GPUs JAX has here."""
+    """Count the GPUs that JAX has here."""
 def empty_cache() -> None:
     """Does nothing: XLA keeps its pool of memory."""
 def init() -> None:

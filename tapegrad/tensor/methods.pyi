@@ -144,7 +144,7 @@ class TensorMethods:
     def __rdiv__(self, other: Any) -> Any:
         """``other / self``."""
     def __reduce_ex__(self, proto: _int) -> tuple:
-        """How a tensor is pickled: data, whether it requires grad, attributes; no gradient and no history."""
+        """The pickled form of a tensor: data, whether it requires grad, attributes; no gradient and no history."""
     def __repr__(self, *, tensor_contents: Any = ...) -> _str:
         """PyTorch's text of a tensor: its numbers, and what of its dtype, device and history is not obvious."""
     def __reversed__(self) -> Tensor:
@@ -1205,7 +1205,7 @@ class TensorMethods:
     def mode(self, dim: _int = ..., keepdim: _bool = ...) -> return_types.mode:
         """The most frequent elements over ``dim``, the smallest of several: a named tuple of ``values`` and ``indices``."""
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
-        """What a module is to have in the place of this tensor when it loads another, if tensors are swapped then."""
+        """Give the tensor that takes this one's place when a module loads another, if tensors are swapped then."""
     @overload
     def moveaxis(self, source: _int, destination: _int) -> Tensor:
         """``input`` with the dimensions ``source`` moved to the positions ``destination``, the others in their order."""
@@ -1711,13 +1711,13 @@ class TensorMethods:
     def storage(self) -> TypedStorage:
         """The memory of this tensor, as elements of its dtype. Deprecated in favour of ``untyped_storage()``."""
     def storage_offset(self) -> _int:
-        """Where in its storage a tensor begins, in elements."""
+        """The place in its storage where a tensor begins, in elements."""
     @overload
     def stride(self) -> tuple[_int, ...]:
-        """How many elements apart neighbours along each dimension, or along one, lie in memory."""
+        """The distances, in elements, of neighbours in memory along each dimension, or along one."""
     @overload
     def stride(self, dim: _int) -> _int:
-        """How many elements apart neighbours along each dimension, or along one, lie in memory."""
+        """The distances, in elements, of neighbours in memory along each dimension, or along one."""
     def sub(self, other: Tensor | _Number, *, alpha: _Scalar = ...) -> Tensor:
         """``input - alpha * other``, broadcast; either may be a number."""
     def sub_(self, other: Tensor | _Number, *, alpha: _Scalar = ...) -> Self:
