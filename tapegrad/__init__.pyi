@@ -273,7 +273,7 @@ def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Sequence[_int],
 def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: _int = ..., zero_infinity: _bool = ...) -> tuple[Tensor, Tensor]:
     """The loss of each sequence, and the logarithms from which it and its gradient are computed."""
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
-    """How Dirichlet samples ``x`` move with ``alpha``, over ``1 - x``; ``total`` is the sum of the parameters."""
+    """The rate at which Dirichlet samples ``x`` move with ``alpha``, over ``1 - x``; ``total`` is the sum of the"""
 def _fake_quantize_learnable_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int, quant_min: _int, quant_max: _int, grad_factor: _float | Tensor = ...) -> Tensor:
     """As ``fake_quantize_per_channel_affine``; ``scale`` and ``zero_point`` are floats that have gradients, too."""
 def _fake_quantize_learnable_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: _int, quant_max: _int, grad_factor: _float | Tensor = ...) -> Tensor:
@@ -674,7 +674,7 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input
 def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Samples of the gamma distributions of shape ``input`` and scale 1; differentiable once."""
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
-    """How samples ``output`` of gamma distributions move with their shape ``input``."""
+    """The rate at which samples ``output`` of gamma distributions move with their shape ``input``."""
 def _unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ...) -> tuple[Tensor, Tensor]:
     """``unique`` of all elements, and where each is among them: without ``return_inverse`` an empty tensor."""
 def _unique2(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ...) -> tuple[Tensor, Tensor, Tensor]:
@@ -875,7 +875,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
     """``nn.functional.binary_cross_entropy_with_logits``, with the reduction as a number (``named``)."""
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int | Tensor = ...) -> Tensor:
-    """How often each number occurs in a 1-dimensional tensor of integers that are not negative, or the sums of its"""
+    """Count each number in a 1-dimensional tensor of integers that are not negative, or sum its"""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ...) -> Tensor:
     """The number of successes in ``count`` trials of probability ``prob``, broadcast; of their dtype."""
 @overload
@@ -1096,10 +1096,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = ..., eps: _float | Ten
     """The inner product of ``x1`` and ``x2`` along ``dim``, over both norms (each at least ``eps``)."""
 @overload
 def count_nonzero(input: Tensor, dim: _int | None = ...) -> Tensor:
-    """How many elements are not zero, of all or over ``dim``; int64."""
+    """Count the elements that are not zero, of all or over ``dim``; int64."""
 @overload
 def count_nonzero(input: Tensor, dim: Sequence[_int]) -> Tensor:
-    """How many elements are not zero, of all or over ``dim``; int64."""
+    """Count the elements that are not zero, of all or over ``dim``; int64."""
 def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
     """The covariances of variables, the rows of ``input`` (n, observations): (n, n); of a vector, its variance."""
 def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -1451,13 +1451,13 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = ...) -> Ten
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float | Tensor = ..., reduction: _int = ...) -> Tensor:
     """``nn.functional.hinge_embedding_loss``, with the reduction as a number (``named``)."""
 def histc(input: Tensor, bins: _int = ..., min: _Scalar = ..., max: _Scalar = ..., *, out: Tensor | None = ...) -> Tensor:
-    """How many elements lie in each of ``bins`` equal intervals between ``min`` and ``max``, which stand for the"""
+    """Count the elements in each of ``bins`` equal intervals between ``min`` and ``max``, which stand for the"""
 @overload
 def histogram(input: Tensor, bins: Tensor, *, weight: Tensor | None = ..., density: _bool = ..., out: Sequence[Tensor] | None = ...) -> return_types.histogram:
-    """How many elements, or how much of their weights, lie in intervals: a named tuple of ``hist`` and ``bin_edges``."""
+    """Count the elements, or sum their weights, that lie in intervals: a named tuple of ``hist`` and ``bin_edges``."""
 @overload
 def histogram(input: Tensor, bins: _int = ..., *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ..., out: Sequence[Tensor] | None = ...) -> return_types.histogram:
-    """How many elements, or how much of their weights, lie in intervals: a named tuple of ``hist`` and ``bin_edges``."""
+    """Count the elements, or sum their weights, that lie in intervals: a named tuple of ``hist`` and ``bin_edges``."""
 @overload
 def histogramdd(input: Tensor, bins: _int, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ...) -> return_types.histogramdd:
     """The histogram of points, which are the last dimension of ``input``: a named tuple of ``hist`` and ``bin_edges``."""
@@ -2151,10 +2151,10 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
     """``input`` reduced ("sum", "prod", "mean", "amax", "amin") with all elements of ``src`` that go to a place."""
 @overload
 def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Where each number of ``input`` would be inserted into ``sorted_sequence``, ascending along its last dimension."""
+    """Find the places where numbers of ``input`` would be inserted into ``sorted_sequence``, ascending along its last"""
 @overload
 def searchsorted(sorted_sequence: Tensor, self: _Scalar, *, out_int32: _bool = ..., right: _bool = ..., side: _str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Where each number of ``input`` would be inserted into ``sorted_sequence``, ascending along its last dimension."""
+    """Find the places where numbers of ``input`` would be inserted into ``sorted_sequence``, ascending along its last"""
 def seed() -> _int:
     """Start the default generator with a seed that nobody can predict, and return it."""
 def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Scalar | None = ...) -> Tensor:

@@ -51,7 +51,7 @@ def ifft2(input: Tensor, s: Sequence[_int] | _int | None = ..., dim: Sequence[_i
 def ifftn(input: Tensor, s: Sequence[_int] | _int | None = ..., dim: Sequence[_int] | _int | None = ..., norm: _str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """The backward Fourier transform along all dimensions, or those in ``dim``."""
 def ifftshift(input: Tensor, dim: Sequence[_int] | _int | None = ...) -> Tensor:
-    """What ``fftshift`` did, undone."""
+    """Undo ``fftshift``."""
 def ihfft(input: Tensor, n: _int | Tensor | None = ..., dim: _int = ..., norm: _str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """The backward transform of a real signal, halved along ``dim``."""
 def ihfft2(input: Tensor, s: Sequence[_int] | _int | None = ..., dim: Sequence[_int] | _int = ..., norm: _str | None = ..., *, out: Tensor | None = ...) -> Tensor:

@@ -79,7 +79,7 @@ TYPES = {
     "dtype": "_dtype", "layout": "_layout", "memory_format": "_memory_format", "device": "_device | _str | _int",
     "Generator": "Generator", "Storage": "UntypedStorage | TypedStorage",
 }  # fmt: skip
-"""What a type of PyTorch's signatures is to a type checker."""
+"""The types of PyTorch's signatures as type checkers know them."""
 
 ALIASED = {name: f"_{name}" for name in ("int", "float", "bool", "complex", "str", "type", "dtype", "device", "layout")}
 ALIASED |= {"dtype_class": "_dtype", "Sizes": "_int | Sequence[_int]"}
@@ -89,7 +89,7 @@ OPTIONS = (
     "dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., "
     "pin_memory: _bool | None = ..., requires_grad: _bool = ..."
 )
-"""What ``**options`` of functions that make tensors are."""
+"""The options of functions that make tensors, in place of ``**options``."""
 
 BY_HAND: dict[str, tuple[str, ...]] = {
     "size": ("(self) -> Size", "(self, dim: _int) -> _int"),
@@ -141,7 +141,7 @@ IN_HEAD = {"Size", "Tensor", "Generator", "return_types"}
 
 
 def _others(package: ModuleType, home: str) -> Iterator[str]:
-    """What a module of the facade has beside the functions that are declared for it."""
+    """The names of a module of the facade beside the functions that are declared for it."""
     names = {"__version__", *package.__all__} if home == "torch" else package.__all__
     for name in sorted(set(names) - NAMESPACES[home].keys() - IN_HEAD):
         value = getattr(package, name)
@@ -239,7 +239,8 @@ def _signatures(home: str, name: str, function: Callable) -> Iterator[str]:
 
 
 def _result(called: str, overload: Overload | None, returned: str, name: str) -> str:
-    """What a function returns, by its annotation; where that is ``Any``, a named tuple has the function's name."""
+    """The type of a function's result, by its annotation; where that is ``Any``, a named tuple has the function's
+    name."""
     if name in RETURN_TENSORS:
         return "Tensor"
     if returned != "Any":

@@ -11,7 +11,7 @@ from tapegrad.caches import remembered
 from tapegrad.tape import kept
 
 WRITTEN = "<written function>"
-"""What stands for the file of what is written."""
+"""The name in place of the file of written code."""
 
 
 def defined(lines: Iterable[str], name: str, names: dict[str, Any]) -> Any:

@@ -38,7 +38,7 @@ class TensorMethods:
     def __array__(self, dtype: Any = ..., copy: _bool | None = ...) -> np.ndarray:
         """The elements as an array, which shares their memory if no other dtype is wanted; raises as ``numpy`` does."""
     def __array_wrap__(self, array: np.ndarray, context: Any = ..., return_scalar: _bool = ...) -> Tensor:
-        """What NumPy's functions make of their result when they are given tensors: a tensor, which nothing recorded."""
+        """The result of a NumPy function that was given tensors: a tensor, which nothing recorded."""
     def __bool__(self) -> _bool:
         """Whether the only element is not zero."""
     def __complex__(self) -> _complex:
@@ -108,7 +108,7 @@ class TensorMethods:
     def __ixor__(self, other: Any) -> Self:
         """In-place version of ``__xor__``."""
     def __jax_array__(self) -> jax.Array:
-        """What jax's functions see of a tensor that is given to them: its array, if no history would be lost."""
+        """The array that jax's functions see of a tensor that is given to them, if no history would be lost."""
     def __le__(self, other: Any) -> Tensor:
         """``x <= y``. Broadcast; ``other`` is a tensor or a number; the result is boolean."""
     def __len__(self) -> _int:
@@ -368,7 +368,7 @@ class TensorMethods:
     def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor in the dtype ``torch.bfloat16``; itself if it has it."""
     def bincount(self, weights: Tensor | None = ..., minlength: _int | Tensor = ...) -> Tensor:
-        """How often each number occurs in a 1-dimensional tensor of integers that are not negative, or the sums of its"""
+        """Count each number in a 1-dimensional tensor of integers that are not negative, or sum its"""
     @overload
     def bitwise_and(self, other: Tensor) -> Tensor:
         """The bits set in both. Broadcast; either may be a number."""
@@ -557,13 +557,13 @@ class TensorMethods:
         """In-place version of ``cosh``."""
     @overload
     def count_nonzero(self, dim: _int | None = ...) -> Tensor:
-        """How many elements are not zero, of all or over ``dim``; int64."""
+        """Count the elements that are not zero, of all or over ``dim``; int64."""
     @overload
     def count_nonzero(self, dim: Sequence[_int]) -> Tensor:
-        """How many elements are not zero, of all or over ``dim``; int64."""
+        """Count the elements that are not zero, of all or over ``dim``; int64."""
     @overload
     def count_nonzero(self, *dim: _int) -> Tensor:
-        """How many elements are not zero, of all or over ``dim``; int64."""
+        """Count the elements that are not zero, of all or over ``dim``; int64."""
     def cov(self, *, correction: _int = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
         """The covariances of variables, the rows of ``input`` (n, observations): (n, n); of a vector, its variance."""
     def cpu(self, *, memory_format: _memory_format | None = ...) -> Tensor:
@@ -884,13 +884,13 @@ class TensorMethods:
     def heaviside_(self, values: Tensor) -> Self:
         """In-place version of ``heaviside``."""
     def histc(self, bins: _int = ..., min: _Scalar = ..., max: _Scalar = ...) -> Tensor:
-        """How many elements lie in each of ``bins`` equal intervals between ``min`` and ``max``, which stand for the"""
+        """Count the elements in each of ``bins`` equal intervals between ``min`` and ``max``, which stand for the"""
     @overload
     def histogram(self, bins: Tensor, *, weight: Tensor | None = ..., density: _bool = ...) -> return_types.histogram:
-        """How many elements, or how much of their weights, lie in intervals: a named tuple of ``hist`` and ``bin_edges``."""
+        """Count the elements, or sum their weights, that lie in intervals: a named tuple of ``hist`` and ``bin_edges``."""
     @overload
     def histogram(self, bins: _int = ..., *, range: Sequence[_float] | None = ..., weight: Tensor | None = ..., density: _bool = ...) -> return_types.histogram:
-        """How many elements, or how much of their weights, lie in intervals: a named tuple of ``hist`` and ``bin_edges``."""
+        """Count the elements, or sum their weights, that lie in intervals: a named tuple of ``hist`` and ``bin_edges``."""
     @overload
     def hsplit(self, sections: _int) -> tuple[Tensor, ...]:
         """Pieces along dimension 1 (of a vector along its only one), all of one length or cut at indices."""
