@@ -32,7 +32,7 @@ def questions_in(package):
 
 
 def test_docstrings_say_what_a_thing_is():
-    """If this is red: name the thing. "What runs a plan" is "A function that runs a plan", or "Runs a plan"."""
+    """If this is red, name the thing: "What runs a plan" is "A runner of plans"."""
     assert questions_in(PACKAGE) == {}
 
 
@@ -40,6 +40,6 @@ def test_questions_are_found(tmp_path):
     package = tmp_path / "house"
     package.mkdir()
     lines = ['"""A module."""', "X = 1", '"""How many."""', "class A:", '    """What is meant."""', "    x: int = 0"]
-    lines += ['    """Where."""', "    def f(self):", '        """Whether it is so."""', "        g()", "        'What?'"]
+    lines += ['    """Where."""', "    def f(self):", '        """Whether so."""', "        g()", "        'What?'"]
     (package / "tape.py").write_text("\n".join(lines))
     assert questions_in(package) == {"tape": ["tape.py:3", "tape.py:5", "tape.py:7"]}
