@@ -21,7 +21,7 @@ def show() -> str:
 
 
 def parallel_info() -> str:
-    """How many threads there are, as far as is known.
+    """Report how many threads there are, as far as is known.
 
     >>> "get_num_threads()" in parallel_info()
     True

@@ -1,4 +1,4 @@
-"""What PyTorch has and this package has not (yet): an attribute error says so, and what to do instead.
+"""Names that PyTorch has and this package has not (yet): an attribute error says so, and what to do instead.
 
 A name that comes to exist is found before anybody asks here; its entry is then to be deleted, which a test demands.
 """
@@ -138,7 +138,7 @@ def refusing(module: str) -> Callable[[str], Any]:
 
 
 class RefusedClass:
-    """What libraries ask for when they are imported; it is refused when it is used.
+    """A class that libraries ask for when they are imported; it is refused when it is used.
 
     Raises:
         NotImplementedError: always; it says what to do instead.

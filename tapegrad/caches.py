@@ -1,4 +1,4 @@
-"""What is remembered so that it need not be worked out again: all of it in one place, which forgets what is not used.
+"""Memory of what need not be worked out again: all of it in one place, which forgets what is not used.
 
 Note [One memory]
 Plans, kernels, calls, structures of programs, remembered passes, cases of compiled functions, written code: whatever is
@@ -99,7 +99,7 @@ class Cache:
         memory.add(self)
 
     def get(self, key: Hashable) -> Any:
-        """What is remembered under a key, which has been used now; None if nothing is."""
+        """The entry that is remembered under a key, which has been used now; None if nothing is."""
         found = self.recent.get(key)
         if found is None:
             found = self.older.get(key)
@@ -198,7 +198,7 @@ def weigh(thing: Any, nbytes: int) -> None:
 
 
 class Remembered(NamedTuple):
-    """What is remembered.
+    """The counts of what is remembered.
 
     Attributes:
         entries: how many entries there are; ``kinds``: how many of each kind.
@@ -342,7 +342,7 @@ class Memory:
         self._next, self._turned = (0, 0), (self.steps, (self.entries, self.bytes))
 
     def remembered(self) -> Remembered:
-        """What there is, and what has become of the rest."""
+        """The counts of what there is, and of what has become of the rest."""
         self.count()
         kinds: Counter[str] = Counter()
         for cache in self.living():

@@ -73,7 +73,7 @@ _homes: dict[str, dict[str, str]] = {}
 def on_demand(package: str, homes: dict[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package, parts of which are imported when they are first asked for.
 
-    What a package shows of rooms below its own is said by one that stands below both: the same call, with its name.
+    Names from rooms above a package's own are declared by a room above both: the same call, with its name.
 
     Args:
         package: its name.

@@ -1,9 +1,9 @@
-"""Doors: what a room calls that stands further down.
+"""Doors: places in a room for things of rooms above it.
 
 Note [Doors]
-A module imports from rooms above its own only. Where it has to call something that further rooms know, it has a
-``Door``, and one of those rooms fills it, once, when it is imported. So who knows whom can still be read off the
-imports; all doors, with who fills them and why, are listed in ``tapegrad/README.md``.
+A module imports only from rooms below its own. Where it has to call something that a room above it has, it has a
+``Door``, and that room fills it, once, when it is imported. So who knows whom can still be read off the imports;
+all doors, with who fills them and why, are listed in ``tapegrad/README.md``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Content = TypeVar("Content")
 
 
 class Door(Generic[Content]):
-    """A place for one thing from further down.
+    """A place for one thing from a room above.
 
     Args:
         name: what errors call it.

@@ -64,7 +64,7 @@ class Future(Generic[T]):
         return self._value
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """What a function of this one, when that is done, is going to give: at once, if it is done by now."""
+        """Give the future result of a function of this one, when that is done: at once, if it is done by now."""
         result: Future = Future()
         self._when_done(lambda: result._run(callback, self))
         return result

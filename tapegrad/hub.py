@@ -136,7 +136,7 @@ def _hubconf(folder: str) -> Iterator[Any]:
 
 
 def _entry(offers: Any, model: str) -> Any:
-    """What a ``hubconf.py`` offers under a name."""
+    """The entry of a ``hubconf.py`` under a name."""
     if not isinstance(model, str):
         raise ValueError("Invalid input: model should be a string of function name")
     missing = [name for name in getattr(offers, "dependencies", None) or () if find_spec(name) is None]

@@ -23,7 +23,7 @@ MOMENT, REFRESH = 1.0, 0.25
 
 
 def bars() -> Any:
-    """What makes bars, or None: see Note [Who looks]."""
+    """The maker of bars, or None: see Note [Who looks]."""
     if threading.current_thread() is not threading.main_thread() or os.environ.get("TQDM_DISABLE", "0") != "0":
         return None
     kind = "tqdm.notebook" if in_notebook() else "tqdm.std" if on_terminal() else None
@@ -35,7 +35,7 @@ def bars() -> Any:
 
 
 def assumed_size() -> dict[str, int]:
-    """What tqdm is told of a terminal that gives its size as 0, where it would show nothing: 80 by 24."""
+    """The size that tqdm is given for a terminal that gives its size as 0, where it would show nothing: 80 by 24."""
     try:
         columns, lines = os.get_terminal_size(sys.stderr.fileno())
     except (AttributeError, OSError, ValueError):  # there is none, it is closed, or no terminal

@@ -17,7 +17,7 @@ _LAST = float("inf")
 
 
 def _key(version: str) -> tuple:
-    """What a version is ordered by, as PEP 440 has it.
+    """The key by which a version is ordered, as PEP 440 has it.
 
     Raises:
         ValueError: it is no version.

@@ -1,6 +1,7 @@
-"""The house rules about imports, read from the source: they point up the list of rooms and stand at the top of a file.
+"""The house rules about imports, read from the source: they point down and stand at the top of a file.
 
-A *room* is a module or a package right under the package; a *floor* is a row of rooms that may not see one another.
+*Down* is nearer the ground, on which all else stands. A *room* is a module or a package right under the package; a
+*floor* is a row of rooms that may not see one another.
 """
 
 import ast
@@ -45,7 +46,7 @@ FLOORS = [
     ["demo", "script", "shipping", "stubs"],
     ["__main__"],
 ]  # fmt: skip
-"""From the top of the house down. A module may import from floors above its own, and from its own room."""
+"""From the ground up. A module may import from floors below its own, and from its own room."""
 
 OPS = [
     "facts", "memory_formats", "overloads", "signatures", "saved_fields", "fallbacks", "operator", "kinds", "foreign",
@@ -142,7 +143,7 @@ UNKNOWN = {
     "serialization": ["tapegrad.tape", "tapegrad.engine", "tapegrad.dispatch", "tapegrad.ops"],
     "distributions": ["tapegrad.tape", "tapegrad.engine", "tapegrad.ops"],
 }
-"""What a room must never know, though it stands above."""
+"""What a room must never know, though that stands below."""
 
 PROGRAMS = ["deferred", "programs", "partition", "batching", "loop_carry", "step_executable"]
 CLIENTS = {**{name: {"compiler"} for name in PROGRAMS}, "calls": {"dispatch"}, "excerpt": {"autograd"}}
@@ -355,7 +356,7 @@ def is_elsewhere(home, name, package):
 
 
 REGISTERS = {"NAMESPACES", "PROPERTIES", "RULES", "inherited_state", "memory"}
-"""Tables to which any room further down may add something of its own when it is imported."""
+"""Tables to which any room above may add something of its own when it is imported."""
 
 
 def doors_of(package):
@@ -368,7 +369,7 @@ def doors_of(package):
                 yield node.target.id, str(path.relative_to(package)), filled_by
 
 
-def handed_up(package):
+def handed_down(package):
     """What modules put into imported objects when they are imported themselves: its name there, and how; the module."""
     for path in modules_of(package).values():
         tree = ast.parse(path.read_text())
@@ -453,7 +454,7 @@ def test_values_are_opaque_above_the_seam():
 def test_doors_are_listed_and_filled_by_whom_they_say():
     doors = list(doors_of(PACKAGE))
     assert sorted(doors) == sorted(doors_listed())
-    assert sorted(handed_up(PACKAGE)) == sorted((name, "fill", filled_by) for name, _, filled_by in doors)
+    assert sorted(handed_down(PACKAGE)) == sorted((name, "fill", filled_by) for name, _, filled_by in doors)
 
 
 def test_no_class_has_the_name_of_another():
@@ -561,11 +562,11 @@ def test_the_checker_finds_deferred_values(tmp_path):
     ]  # fmt: skip
 
 
-def test_the_checker_finds_what_is_handed_up(tmp_path):
+def test_the_checker_finds_what_is_handed_down(tmp_path):
     source = "from house import tape\nfrom house.tape import doors, NAMESPACES, Watcher\ntape.doors.fill(1)\n"
     source += "doors.append(2)\nNAMESPACES.update(x=3)\nown = []\nown.append(4)\nWatcher()\n"
     package = house(tmp_path, tape="", engine=source)
-    assert list(handed_up(package)) == [("doors", "fill", "engine.py"), ("doors", "append", "engine.py")]
+    assert list(handed_down(package)) == [("doors", "fill", "engine.py"), ("doors", "append", "engine.py")]
 
 
 def test_the_checker_finds_modules_in_the_place_of_names(tmp_path):

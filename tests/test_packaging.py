@@ -24,6 +24,7 @@ def test_the_license_is_there_and_packed():
     packed = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     assert all((HERE / name).exists() for name in packed)
     assert {"LICENSE", "CHANGELOG.md", "README.md", "tapegrad", "tests", "notebooks"} <= set(packed)
+    assert {"ARCHITECTURE.md", "CONTRIBUTING.md"} <= set(packed)
 
 
 def test_the_changelog_has_a_place_for_what_is_not_released():
@@ -37,14 +38,14 @@ def test_the_extras_that_the_readme_names_are_there():
 
 
 def test_links_lead_somewhere():
-    for page in (HERE / "README.md", HERE / "tapegrad" / "README.md"):
+    for page in (*HERE.glob("*.md"), *(HERE / "tapegrad").rglob("README.md")):
         text = page.read_text()
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
             assert target.startswith("http") or (page.parent / target).exists(), target
 
 
 def test_the_list_of_where_pytorch_is_inaccurate_names_tests_that_are_there():
-    text = (HERE / "tapegrad" / "README.md").read_text().partition("## Where PyTorch itself is inaccurate")[2]
+    text = (HERE / "docs" / "from_pytorch.md").read_text().partition("## Where PyTorch itself is inaccurate")[2]
     rows = text.partition("\n## ")[0]
     named = re.findall(r"`((?:parity/)?\w+\.py)` \|$", rows, re.MULTILINE)
     assert len(named) > 10 and all((HERE / "tests" / name).exists() for name in named)

@@ -1,7 +1,8 @@
-"""The picture of the rooms in the account of the house is that of their imports.
+"""The picture of the rooms in ``ARCHITECTURE.md`` is that of their imports, and stands on its base.
 
-An arrow leads from a room to one that imports from it, where no way over other rooms does. This file draws the picture
-anew when it is run: ``python tests/test_rooms_picture.py``.
+An arrow leads from a room to one that it imports from, where no way over other rooms does, so that what all others
+stand on is drawn at the bottom. This file draws the picture anew when it is run:
+``python tests/test_rooms_picture.py``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from test_layers import FLOORS, PACKAGE, house, imports_in, room_of
 
 pytestmark = pytest.mark.once("reads the source")
 
-README = PACKAGE / "README.md"
+PAGE = PACKAGE.parent / "ARCHITECTURE.md"
 FENCE = re.compile(r"```mermaid\n.*?```\n", re.DOTALL)
 SHARED = {"__future__", "absent", "caches", "declaring", "doors", "errors", "progress", "torch_version", "version"}
 """What all rooms import, and nobody wants to see drawn."""
@@ -54,12 +55,12 @@ def direct(graph: dict[str, set[str]]) -> list[tuple[str, str]]:
     """The arrows that no way over other boxes says.
 
     >>> direct({"nn": {"tape", "ops"}, "ops": {"tape"}, "tape": set()})
-    [('ops', 'nn'), ('tape', 'ops')]
+    [('nn', 'ops'), ('ops', 'tape')]
     """
     arrows = []
     for box, used in graph.items():
         indirect = {far for near in used for far in reached(graph, near)}
-        arrows += [(one, box) for one in used - indirect]
+        arrows += [(box, one) for one in used - indirect]
     return sorted(arrows)
 
 
@@ -69,17 +70,29 @@ def picture(package: Path) -> str:
     return "\n".join(["```mermaid", "flowchart TD", *lines, "```", ""])
 
 
-def test_the_picture_in_the_account_is_that_of_the_imports():
-    assert FENCE.findall(README.read_text()) == [picture(PACKAGE)], "run this file, which draws it anew"
+def test_the_picture_is_that_of_the_imports():
+    assert FENCE.findall(PAGE.read_text()) == [picture(PACKAGE)], "run this file, which draws it anew"
 
 
 def test_a_new_import_changes_the_picture(tmp_path):
     sources = {"tape": "", "ops": "import house.tape", "nn": "import house.ops\nimport house.tape\nimport house.errors"}
-    assert "tape --> ops\n" in picture(house(tmp_path / "one", **sources, errors=""))
+    assert "ops --> tape\n" in picture(house(tmp_path / "one", **sources, errors=""))
     sources["nn"] = "import house.tape"
     drawn_anew = picture(house(tmp_path / "two", **sources, errors=""))
-    assert "tape --> nn\n" in drawn_anew and "errors" not in drawn_anew
+    assert "nn --> tape\n" in drawn_anew and "errors" not in drawn_anew
+
+
+def test_the_picture_stands_on_its_base():
+    """Mermaid draws from the top down (``TD``): at the bottom is the room from which no arrow leads."""
+    arrows = direct(uses(PACKAGE))
+    assert {below for _, below in arrows} - {above for above, _ in arrows} == {"tape"}
+    assert all(height(below) < height(above) for above, below in arrows)
+
+
+def height(box: str) -> int:
+    """The number of the floor that a box is on, from the ground up."""
+    return next(number for number, rooms in enumerate(FLOORS) if box in {drawn(room) for room in rooms})
 
 
 if __name__ == "__main__":
-    README.write_text(FENCE.sub(picture(PACKAGE), README.read_text(), count=1))
+    PAGE.write_text(FENCE.sub(picture(PACKAGE), PAGE.read_text(), count=1))

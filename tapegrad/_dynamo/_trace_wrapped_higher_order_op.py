@@ -1,4 +1,4 @@
-"""What libraries import of PyTorch's compiler to index tensors by others inside ``vmap``."""
+"""A name that libraries import of PyTorch's compiler to index tensors by others inside ``vmap``."""
 
 from contextlib import AbstractContextManager
 

@@ -1,4 +1,4 @@
-"""What steps and branches have to agree on, in PyTorch's words."""
+"""Agreements of steps and branches, in PyTorch's words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INCOMPLETE = (
     "This higher order operator doesn't work unless it is captured completely with torch.compile. Got graph "
     "break/error:\n\n"
 )
-"""How PyTorch, which compiles control flow always, begins to say what a function must not do."""
+"""The beginning of the message of PyTorch, which compiles control flow always, about what a function must not do."""
 
 
 def check_alike(left: Sequence[Any], right: Sequence[Any], names: tuple[str, str]) -> None:
@@ -35,7 +35,7 @@ def check_alike(left: Sequence[Any], right: Sequence[Any], names: tuple[str, str
 
 
 def differing(left: Any, right: Any) -> list[str]:
-    """How two tensors differ."""
+    """The difference of two tensors."""
     if not (isinstance(left, Tensor) and isinstance(right, Tensor)):
         return [] if type(left) is type(right) else [f"type: {type(left)} vs {type(right)}"]
     found = []

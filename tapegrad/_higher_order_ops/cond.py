@@ -144,7 +144,7 @@ def check_results(ours: Sequence[Any], structure: Any, theirs: Sequence[Any], ot
 
 
 def compared(one: Any, two: Any, sizes: bool) -> list[tuple[str, Any, Any]]:
-    """What two results have to have in common."""
+    """The part that two results have to have in common."""
     if not isinstance(one, Tensor) or not isinstance(two, Tensor):
         return [("type", type(one), type(two))]
     found = [("dtype", one.dtype, two.dtype), ("device", one.device, two.device), ("dim", one.dim(), two.dim())]

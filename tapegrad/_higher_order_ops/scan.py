@@ -86,7 +86,7 @@ def check(combine_fn: Any, starts: Sequence[Any], slices: Sequence[Any], dim: in
 
 
 def checked_step(results: Any, starts: Sequence[Tensor]) -> tuple[Any, Any]:
-    """What a step has returned: what is carried on, and its result."""
+    """The results of a step: what is carried on, and its result."""
     if not isinstance(results, (tuple, list)) or len(results) != 2:
         raise RuntimeError(
             f"{INCOMPLETE}torch.scan: improper combine_fn number of returns\n"

@@ -69,7 +69,7 @@ def checked_condition(holds: Any) -> Any:
 
 
 def step_of(results: Any, given: Sequence[Any]) -> list:
-    """What a body has returned, which is like what it was given."""
+    """The result of a body, which is like what it was given."""
     leaves = flatten(results)[0]
     check_alike(leaves, given, ("body_fn_output", "carried_inputs"))
     return leaves
@@ -97,7 +97,7 @@ def going_on(holds: Any) -> bool:
 
 
 def kept(holds: Any, new: Any, old: Any) -> Any:
-    """What is carried on: where examples end at different times, each keeps what it ended with."""
+    """The values that are carried on: where examples end at different times, each keeps what it ended with."""
     mixed = isinstance(holds, Tensor) and is_batched(holds) and isinstance(new, Tensor)
     return where(holds, new, old) if mixed else new
 

@@ -8,7 +8,7 @@ __all__ = ["FakeTensor", "FakeTensorMode", "is_fake"]
 
 
 class FakeTensor:
-    """What PyTorch's compiler traces with; here nothing is one."""
+    """The class of tensors that PyTorch's compiler traces with; here nothing is one."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f'{cls.__name__}: shapes without values are those of tensors on device="meta"')

@@ -297,7 +297,7 @@ class autocast:
 
 
 class AutocastSettings:
-    """What autocast does at a time, for a block that runs later."""
+    """The settings of autocast at a time, for a block that runs later."""
 
     def __init__(self) -> None:
         self.casts, self.dtypes, self.cache_enabled = thread.modes.autocast, state().dtypes, state().cache_enabled

@@ -1,4 +1,4 @@
-"""What autocast does to the arguments of public functions, and which functions it does it to.
+"""Casts of the arguments of public functions by autocast, and the functions that it casts for.
 
 Note [Autocast]
 ``modes.autocast`` says for which types of devices arguments are cast, and to which dtype. Like all modes it is a part
@@ -36,7 +36,7 @@ BFLOAT16_FIRST = ("cpu", "hpu", "maia", "xla")
 
 
 class State:
-    """What a thread has set besides its modes.
+    """The settings of a thread besides its modes.
 
     Attributes:
         dtypes: the dtype for each type of device, whether autocast is on or not.
@@ -61,7 +61,7 @@ def state() -> State:
 # -- lists -------------------------------------------------------------------------------------------------------------
 
 PADS = {"reflect": (1, 2, 3, 4), "replicate": (1, 2, 3, 4, 5, 6)}
-"""How many widths ``pad`` is given, in the modes in which it computes in float32."""
+"""The number of widths that ``pad`` is given, in the modes in which it computes in float32."""
 
 
 def lower(low: dtype, tensors: Iterable[Tensor]) -> dtype:
@@ -140,7 +140,7 @@ POLICIES: dict[str, dict[str, Policy]] = {
 
 
 def policy_of(device: str, name: str, args: tuple, kwargs: dict[str, Any]) -> Policy | None:
-    """What the arguments of a call are cast to, or None if they stay as they are."""
+    """The dtype that the arguments of a call are cast to, or None if they stay as they are."""
     if device == "cpu" and name in DEPENDING:
         return DEPENDING[name](*args, **kwargs)
     return POLICIES.get(device, {}).get(name)
@@ -173,7 +173,8 @@ def _of_multi_dot(tensors: Any, **kwargs: Any) -> Policy | None:
 
 
 def _of_lstm(*args: Any, **kwargs: Any) -> Policy | None:
-    """What another library computes for PyTorch is cast; otherwise products are. See Note [States of other dtypes]."""
+    """The policy of an LSTM: what another library computes for PyTorch is cast; otherwise products are. See Note
+    [States of other dtypes]."""
     return lower if is_whole(args, kwargs) else None
 
 

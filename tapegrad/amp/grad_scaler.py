@@ -28,7 +28,7 @@ _HINT = "This may indicate your script did not use scaler.scale(loss or outputs)
 
 
 class OptState(Enum):
-    """How far an optimizer has come since the last ``update``."""
+    """The stage of an optimizer since the last ``update``."""
 
     READY = 0
     UNSCALED = 1
@@ -276,7 +276,7 @@ class GradScaler:
         return self._init_scale if self._scale is None else self._scale.item()
 
     def get_growth_factor(self) -> float:
-        """What the scale is multiplied by to grow."""
+        """Give the factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
@@ -284,7 +284,7 @@ class GradScaler:
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the scale is multiplied by after a gradient that is not finite."""
+        """Give the factor of the scale after a gradient that is not finite."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:

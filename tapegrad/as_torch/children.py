@@ -21,7 +21,7 @@ _told_by_python = spawn.get_preparation_data
 
 
 def _told(name: str) -> dict[str, Any]:
-    """What Python tells a new process, but for its main module."""
+    """The data that Python gives a new process, but for its main module."""
     told = _told_by_python(name)
     module, path = told.pop("init_main_from_name", ""), told.pop("init_main_from_path", "")
     os.environ[MAIN] = f"module {module}" if module else f"path {path}"

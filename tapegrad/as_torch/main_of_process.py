@@ -1,4 +1,4 @@
-"""What a spawned process imports as its main module where tapegrad stands in for torch.
+"""The main module of a spawned process, where tapegrad stands in for torch.
 
 See Note [Children] in ``children.py``. The name torch is given away first, then the script is run as ``__mp_main__``,
 as ``multiprocessing`` would.

@@ -58,7 +58,7 @@ class Stand(ModuleType):
 
 
 class Named(importlib.metadata.Distribution):
-    """What ``importlib.metadata`` tells of ``torch``: its name and version. It has no files."""
+    """The distribution that ``importlib.metadata`` tells of ``torch``: its name and version. It has no files."""
 
     def read_text(self, filename: str) -> str | None:
         """The metadata; None for other files."""
@@ -77,7 +77,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """What is imported as ``torch`` or as a part of it.
+        """The spec of a module that is imported as ``torch`` or as a part of it.
 
         Raises:
             ModuleNotFoundError: tapegrad has no such module; it says why, if that is known.

@@ -25,7 +25,7 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
 def checks_now() -> Checks:
-    """What anomaly detection does."""
+    """The checks of anomaly detection, now."""
     return everywhere.anomaly or OFF
 
 

@@ -56,7 +56,7 @@ NODE = 512
 """About how many bytes a remembered pass takes for each node: measured."""
 
 Way = tuple[int, int]
-"""How a node is found: which edge of which node leads to it."""
+"""A way to find a node: which edge of which node leads to it."""
 
 next_edges, hook_slots, sequence_nr = attrgetter("next_edges"), attrgetter("hook_slots"), attrgetter("sequence_nr")
 plan, saved, output_storages = attrgetter("plan"), attrgetter("saved"), attrgetter("output_storages")
@@ -71,11 +71,11 @@ class Unlike(Exception):
 
 
 MISFITS = Unlike, Unrepeatable, RuntimeError, AttributeError, IndexError, KeyError
-"""What is raised where a graph is looked at that is not as expected. The user sees what the engine says of it."""
+"""The errors raised where a graph is looked at that is not as expected. The user sees what the engine says of it."""
 
 
 class CachedBackward:
-    """What a backward pass recorded, and all that must be as it was for it to record the same again.
+    """The recording of a backward pass, and all that must be as it was for it to record the same again.
 
     Attributes:
         ways, leaf_ways: how the operators' nodes are found, in the order in which they ran, and the leaves.
@@ -92,7 +92,7 @@ class CachedBackward:
         self.excerpt = Excerpt(since, self._values(nodes, seed), list(map(value_in, arrived)), seed)
 
     def _note_graph(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad]) -> None:
-        """How the nodes are wired: one edge for each by which it is found, and where the others lead."""
+        """Note the wiring of the nodes: one edge for each by which it is found, and where the others lead."""
         numbers: dict[Any, int] = {node: number for number, node in enumerate([*nodes, *leaves])}
         ways: dict[int, Way] = {}
         crossing: list[tuple[int, int, int]] = []
@@ -116,7 +116,7 @@ class CachedBackward:
         self._check_graph(nodes, leaves)
 
     def _note_saved(self, nodes: list[OperatorNode]) -> None:
-        """How all is found that the nodes read.
+        """Note where all is found that the nodes read.
 
         Of most nodes what was saved is read as it is: the values of plain tensors, those in the storages of tensors
         that had been written to before, and what is no tensor. Other nodes are asked for what they saved (``careful``).
@@ -268,7 +268,7 @@ class PassKind:
 
 
 MOST_ALIKE = 4
-"""How many passes of a kind are looked through."""
+"""The most passes of a kind that are looked through."""
 
 _kinds = Cache("backward passes")
 _remembering = threading.RLock()
@@ -345,7 +345,7 @@ def are_ends(targets: Sequence[Edge], leaves: Collection[Node]) -> bool:
 
 
 def delivered(arrived: Iterable[tuple[AccumulateGrad, Any]], targets: Sequence[Edge]) -> list[Any]:
-    """What has arrived at the targets; without any, the leaves accumulate."""
+    """The gradients that have arrived at the targets; without any, the leaves accumulate."""
     if targets:
         found = dict(arrived)
         return [found.get(node) for node, _ in targets]  # type: ignore[call-overload]

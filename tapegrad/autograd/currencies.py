@@ -25,7 +25,7 @@ class Values:
     add_into: Callable | None = staticmethod(add_into)
     run = staticmethod(on_values)
     seed = staticmethod(value_of)
-    """What the user gave as the gradient of a root, as a gradient of this currency."""
+    """Turns the gradient of a root, as the user gave it, into one of this currency."""
 
     @staticmethod
     def to_hook(grad: Any) -> Tensor:
@@ -102,7 +102,7 @@ class Tensors:
 
 
 def checked_all(given: tuple, returned: Any, hook: Callable) -> tuple:
-    """What a hook of a node returned in place of several gradients; those it left alone if it returned None.
+    """The results of a hook of a node in place of several gradients, checked; those it left alone if it returned None.
     Raises TypeError: neither None nor a tuple. RuntimeError: not as many, or one that doesn't resemble its gradient.
     """
     if returned is None:

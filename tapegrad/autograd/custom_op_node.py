@@ -14,7 +14,7 @@ from tapegrad.tensor.trees import TreeSpec, broadcast_prefix, flatten, unflatten
 
 
 class OperatorCall:
-    """What is known of one call of an operator: its keyword arguments, and how leaves make arguments and output."""
+    """The description of one call of an operator: its keyword arguments, and how leaves make arguments and output."""
 
     __slots__ = ("keywords", "given", "output")
 
@@ -101,7 +101,7 @@ def _for_leaves(grads: tuple, given: TreeSpec) -> list:
 
 
 def _mapped(op: Any, info: Any, in_dims: tuple, args: tuple, keywords: dict[str, Any]) -> tuple[Any, Any]:
-    """What an operator gives under ``vmap``, and which of its dimensions have the examples."""
+    """The output of an operator under ``vmap``, and which of its dimensions have the examples."""
     if op._vmap is not None:
         return op._vmap(info, in_dims, *args, **keywords)
     each = [

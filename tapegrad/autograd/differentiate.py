@@ -190,7 +190,7 @@ def unused(target: Root, create_graph: bool) -> Tensor:
 
 
 def targets_of(inputs: Any, function: str) -> tuple:
-    """What ``function`` was given as ``inputs``, as a tuple.
+    """The ``inputs`` that ``function`` was given, as a tuple.
     Raises RuntimeError: there is nothing in it. TypeError: another mapping than a dict.
     """
     if type(inputs) is list or type(inputs) is tuple:
@@ -394,7 +394,7 @@ def flag(given: Any) -> bool:
 
 
 def currency_for(create_graph: bool) -> Any:
-    """What flows in a backward call that is made now, and is done with it."""
+    """The currency of a backward call that is made now, and is done with it."""
     modes = thread.modes
     currency: Any = Values
     if create_graph or modes.forward_level >= 0:
@@ -516,7 +516,7 @@ def row_of(batch: Any, index: int) -> Tensor:
 
 
 def batch_size(seeds: Sequence[Tensor]) -> int:
-    """How many gradients there are in each of these batches.
+    """The number of gradients in each of these batches.
     Raises ValueError: one that is no batch, or batches of different sizes.
     """
     if any(seed.ndim == 0 for seed in seeds):

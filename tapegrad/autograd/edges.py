@@ -15,7 +15,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 class Node(abc.ABC):
-    """What every node of the graph is an instance of, though none inherits from it.
+    """A class of which every node of the graph is an instance, though none inherits from it.
 
     >>> y = torch.ones(2, requires_grad=True).exp()
     >>> isinstance(y.grad_fn, torch.autograd.graph.Node), y.grad_fn.name()

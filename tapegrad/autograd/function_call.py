@@ -109,12 +109,12 @@ def new_node(cls: Any, args: tuple) -> BackwardCFunction:
 
 
 def edge_of(tensor: Tensor) -> Any:
-    """Where the gradient of an input goes; None if it needs none."""
+    """The edge along which the gradient of an input goes; None if it needs none."""
     return gradient_edge(tensor) if tensor._spec.requires_grad else None
 
 
 def run_forward(cls: Any, node: BackwardCFunction, args: tuple, with_setup: bool) -> Any:
-    """What the user's forward returns; nothing in it is recorded."""
+    """Run the user's forward and give its result; nothing in it is recorded."""
     modes = thread.modes
     off = thread.modes = unrecorded(modes)
     try:

@@ -59,7 +59,7 @@ def _is_inexact(arg: object) -> bool:
 
 
 def call_jvp(node: BackwardCFunction, args: tuple, tangents: Tangents, count: int) -> tuple:
-    """What the user's jvp returns: a tensor or None for each output."""
+    """Call the user's jvp and give its result: a tensor or None for each output."""
     given = [
         zeros(arg._spec.bare) if tangent is None and node._materialize and _is_inexact(arg) else tangent
         for arg, (tangent, _) in zip(args, tangents, strict=True)

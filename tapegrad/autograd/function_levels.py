@@ -35,7 +35,8 @@ NO_SETUP_CONTEXT = (
 
 
 class VmapInfo(NamedTuple):
-    """What a custom function's ``vmap`` is told: how many examples there are, and what random operators shall do."""
+    """The facts that a custom function's ``vmap`` is told: how many examples there are, and what random operators shall
+    do."""
 
     batch_size: int
     randomness: str
@@ -48,7 +49,7 @@ class NodeAtLevel(BackwardCFunction):
 
     @property
     def saved_tensors(self) -> tuple:
-        """What was saved, as it counts now: backward mostly runs when the level is over."""
+        """The saved tensors, as they count now: backward mostly runs when the level is over."""
         return tuple(live(item) if isinstance(item, Tensor) else item for item in super().saved_tensors)
 
 
@@ -107,13 +108,13 @@ class Passage:
 
 
 def in_front(leaf: Tensor, level: Level) -> tuple[Tensor, int | None]:
-    """What a tensor is outside a level, and which of its dimensions is the mapped one: the first."""
+    """The tensor outside a level that a tensor is, and which of its dimensions is the mapped one: the first."""
     below, batched = lower(leaf, level)
     return below, 0 if batched else None
 
 
 def writes_to(item: Any) -> int:
-    """How often a tensor that counts it was written to."""
+    """The number of writes to a tensor that counts them."""
     return version_of(item) if isinstance(item, Tensor) and not item._spec.inference else 0
 
 
@@ -241,7 +242,7 @@ def example_of(item: Any, place: int | None, level: Level) -> Any:
 
 
 def checked_returns(result: Any) -> tuple[Any, Any]:
-    """What a ``vmap`` staticmethod returned, if it is an output and its dimensions.
+    """The results of a ``vmap`` staticmethod, if they are an output and its dimensions.
     Raises RuntimeError: something else.
     """
     if isinstance(result, tuple) and len(result) == 2:

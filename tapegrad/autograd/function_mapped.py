@@ -133,7 +133,7 @@ class Examples:
         return unflatten([self.take(leaf, flag) for leaf, flag in zip(leaves, flags, strict=True)], spec)
 
     def outer(self, item: Any) -> tuple[Any, bool]:
-        """What something at the level is outside, and whether it holds all examples."""
+        """The thing outside that something at the level is, and whether it holds all examples."""
         if id(item) in self.outside:
             return self.outside[id(item)][0], True
         if isinstance(item, Tensor) and item._spec.level == self.level.depth:
@@ -141,7 +141,7 @@ class Examples:
         return item, False
 
     def whole(self, item: Any) -> Any:
-        """What has all examples of a result in front; a new tensor, unless the result was written to."""
+        """A result with all examples in front; a new tensor, unless the result was written to."""
         if not isinstance(item, Tensor):
             return item
         pair = self.outside.get(id(item))
@@ -186,7 +186,7 @@ class ExampleCtx:
         self._further_out._noted[self._function, name] = value
 
     def noted(self, name: str) -> Any:
-        """What was kept."""
+        """The thing that was kept."""
         return self._further_out._noted[self._function, name]
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -212,7 +212,7 @@ class ExampleCtx:
 
     @property
     def saved_tensors(self) -> tuple:
-        """What was saved, one example of it."""
+        """The saved tensors, one example of each."""
         ctx, examples = self._further_out, self._examples
         use = "backward" if ctx.saved_for_forward is None else "forward"
         with examples.level.outside():

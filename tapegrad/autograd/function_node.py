@@ -31,11 +31,11 @@ from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 CLEARED: Any = object()
-"""What stands in place of saved tensors that may be read only once, and have been."""
+"""Stands in place of saved tensors that may be read only once, and have been."""
 
 
 class FunctionCtx:
-    """What the author of a custom function tells autograd from inside ``forward`` or ``setup_context``."""
+    """The context in which the author of a custom function talks to autograd, in ``forward`` or ``setup_context``."""
 
     to_save: Any
     saved_for_forward: Any
@@ -117,7 +117,7 @@ class HookMixin:
 
 
 class FunctionBase(Node):
-    """What custom functions and their nodes have in common: the node's state.
+    """The base class of custom functions and their nodes: the node's state.
 
     Attributes:
         to_save, non_differentiable, dirty_tensors: what the author marked, until forward has been dealt with.
@@ -164,7 +164,7 @@ class FunctionBase(Node):
 
     @property
     def saved_tensors(self) -> tuple:
-        """What was saved: inputs as they were given, outputs with this node as their ``grad_fn``.
+        """The saved tensors: inputs as they were given, outputs with this node as their ``grad_fn``.
 
         Raises:
             RuntimeError: the graph has been freed, or a tensor was written to since it was saved.
@@ -274,7 +274,7 @@ def as_tensors(node: BackwardCFunction, values: Sequence) -> list[Tensor | None]
 
 
 def run_backward(node: BackwardCFunction, grads: Sequence) -> Any:
-    """What the user's backward returns for these gradients of the outputs."""
+    """Run the user's backward on these gradients of the outputs."""
     modes = thread.modes
     try:
         return call_backward(node._forward_cls, node, grads)
@@ -299,7 +299,7 @@ def call_backward(function: Any, ctx: Any, grads: Sequence) -> Any:
 
 
 def missing(node: BackwardCFunction, position: int) -> Tensor | None:
-    """What backward gets for an output whose gradient did not arrive."""
+    """The gradient that backward gets for an output whose gradient did not arrive."""
     spec = node._outputs[position]
     if spec is None or not node._materialize:
         return None
@@ -332,7 +332,7 @@ def checked(node: BackwardCFunction, results: Any) -> list[Tensor | None]:
 
 
 def counted(node: BackwardCFunction, results: Any) -> tuple:
-    """What backward returned as a tuple of one result for each argument of forward."""
+    """The results of backward as a tuple with one for each argument of forward."""
     if not isinstance(results, tuple):
         results = (results,)
     expected = len(node._arguments)
@@ -347,7 +347,7 @@ def counted(node: BackwardCFunction, results: Any) -> tuple:
 
 
 def marked(node: BackwardCFunction, name: str) -> tuple:
-    """What the author has put into one of the attributes of ctx. Raises RuntimeError: no tuple."""
+    """The tensors that the author has put into one of the attributes of ctx. Raises RuntimeError: no tuple."""
     value = getattr(node, name, None)
     if not (value is None or isinstance(value, tuple)):
         raise RuntimeError(f"autograd internal error: {name} attribute is expected to be a tuple but is ")

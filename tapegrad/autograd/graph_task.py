@@ -1,4 +1,4 @@
-"""What a hook or a node can ask about the backward call that runs now, by PyTorch's names of it (``torch._C``)."""
+"""Questions of hooks and nodes about the backward call that runs now, by PyTorch's names of it (``torch._C``)."""
 
 from __future__ import annotations
 

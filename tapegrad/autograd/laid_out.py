@@ -35,7 +35,7 @@ def value_in(grad: Any) -> Any:
 
 
 def strides_of(grad: Any) -> Ints | None:
-    """How a gradient lies; None: in row-major order, or there is none."""
+    """The strides of a gradient; None: in row-major order, or there is none."""
     return grad.strides if type(grad) is Laid else None
 
 
@@ -112,7 +112,7 @@ class LaidOut:
 
 
 def custom(node: BackwardCFunction, grads: list) -> list:
-    """What the author's backward gives, who sees how gradients lie, and makes others."""
+    """The results of the author's backward, who sees how gradients lie, and makes others."""
     tensors = as_tensors(node, list(map(value_in, grads)))
     for tensor, grad in zip(tensors, grads, strict=True):
         if type(grad) is Laid:

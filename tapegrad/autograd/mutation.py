@@ -31,13 +31,13 @@ OUTSIDE = (
 
 
 class Handle:
-    """What a node keeps instead of a tensor; one for each tensor and version."""
+    """A thing that a node keeps instead of a tensor; one for each tensor and version."""
 
     __slots__ = ("__weakref__",)
 
 
 class MutationContext:
-    """What ``allow_mutation_on_saved_tensors`` knows. See Note [Mutation of saved tensors].
+    """The state of ``allow_mutation_on_saved_tensors``. See Note [Mutation of saved tensors].
 
     Attributes:
         cloned: by handle, what a tensor was before it was written to.
@@ -76,7 +76,7 @@ class MutationContext:
         return handle
 
     def unpack(self, handle: Handle) -> Tensor:
-        """What the tensor was when it was saved. Raises AssertionError: in another context, or in none."""
+        """The tensor as it was when it was saved. Raises AssertionError: in another context, or in none."""
         kept = self.cloned if handle in self.cloned else self.original
         if MutationContext.active is None or handle not in kept:
             raise AssertionError(OUTSIDE)

@@ -6,13 +6,13 @@ from tapegrad.autograd.profiling.profile import _profiler_enabled, kineto_availa
 
 
 class emit_itt(RefusedClass):
-    """What marks operators for VTune, in PyTorch; refused."""
+    """A context that marks operators for VTune, in PyTorch; refused."""
 
     refusal = ("torch.autograd.profiler.emit_itt", MARKS)
 
 
 class emit_nvtx(RefusedClass):
-    """What marks operators for NVIDIA's tools, in PyTorch; refused."""
+    """A context that marks operators for NVIDIA's tools, in PyTorch; refused."""
 
     refusal = ("torch.autograd.profiler.emit_nvtx", MARKS)
 

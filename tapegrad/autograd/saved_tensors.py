@@ -1,4 +1,4 @@
-"""What is done to tensors that are saved for backward: ``saved_tensors_hooks`` and its kin.
+"""Hooks on tensors that are saved for backward: ``saved_tensors_hooks`` and its kin.
 
 The hooks in force are the thread's: a stack of pairs (pack, unpack) of which the innermost is used
 (``thread.saved_hooks``; see Note [Saved tensors] in ``dispatch/saved.py``).

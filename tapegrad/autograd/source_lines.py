@@ -87,7 +87,7 @@ def without_grad(target: Tensor) -> str:
 
 
 def facts_without_grad(tensor: Tensor) -> list[str | None]:
-    """What a tensor is that requires no grad, and where its gradient was lost."""
+    """The facts about a tensor that requires no grad, and where its gradient was lost."""
     losses = tensor._lost_grad or ()
     unknown = None if losses or thread.modes.recording else RECORD_LINES
     return [f"it is {described(tensor)}", fact_of(tensor), *(at(what, place) for what, place in losses), unknown]

@@ -77,7 +77,7 @@ class Variable(metaclass=VariableMeta):
 
 
 def variable(*args: Any, **kwargs: Any) -> NoReturn:
-    """What made tensors before ``torch.tensor`` did.
+    """Refuse the call that made tensors before ``torch.tensor`` did.
 
     Raises:
         RuntimeError: always.

@@ -1,4 +1,4 @@
-"""How switches of a library are kept: as names in the module of ``torch.backends`` that has them."""
+"""Switches of a library, kept as names in the module of ``torch.backends`` that has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How PyTorch's names are bound to operators: what the families in ``functions/`` are declared with.
+"""The binding of PyTorch's names to operators: what the families in ``functions/`` are declared with.
 
 Declarations and checks of arguments (``registry.py``), memory that is shared and written to (``inplace.py``), tensors
 as programs see them (``attributes.py``), and settings. ``attach.py`` puts methods on Tensor.

@@ -32,7 +32,7 @@ def is_available() -> bool:
 
 @public("accelerator", asks="nobody")
 def device_count() -> int:
-    """How many accelerators JAX has here."""
+    """Count the accelerators that JAX has here."""
     kind = accelerator_type()
     return 0 if kind is None else count_devices(kind)
 
@@ -128,7 +128,7 @@ def _memory(device: Any) -> dict[str, int]:
 @public("accelerator", asks="nobody")
 @sharing(DEVICE_INDEX, NO_ACCELERATOR)
 def memory_stats(device_index: Any = None, /) -> OrderedDict[str, int]:
-    """What XLA counts of an accelerator's memory, in its own words: ``bytes_in_use``, ``peak_bytes_in_use``, …"""
+    """XLA's counts of an accelerator's memory, in its own words: ``bytes_in_use``, ``peak_bytes_in_use``, …"""
     return OrderedDict(_memory(device_index))
 
 
@@ -149,7 +149,7 @@ def max_memory_allocated(device_index: Any = None, /) -> int:
 @public("accelerator", asks="nobody")
 @sharing(DEVICE_INDEX, NO_ACCELERATOR)
 def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
-    """How many bytes of an accelerator's memory are free, and how many XLA may use in all."""
+    """Count the bytes of an accelerator's memory that are free, and those that XLA may use in all."""
     stats = _memory(device_index)
     limit = stats.get("bytes_limit", 0)
     return limit - stats.get("bytes_in_use", 0), limit

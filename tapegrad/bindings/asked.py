@@ -1,4 +1,4 @@
-"""What libraries ask PyTorch's core, and what is to be said: see ``torch._C``."""
+"""Questions that libraries ask PyTorch's core, and the answers: see ``torch._C``."""
 
 from __future__ import annotations
 

@@ -47,10 +47,10 @@ def is_found(function: FunctionType) -> bool:
 
 
 IN_SPEC = {"shape": "shape", "dtype": "dtype", "device": "device.free", "ndim": "ndim"}
-"""What is read most: it costs no call."""
+"""The properties that are read most: they cost no call."""
 
 SET_AT_ONCE = frozenset(("real", "imag"))
-"""What neither classes nor modes are asked about when it is set."""
+"""Properties that neither classes nor modes are asked about when they are set."""
 
 
 def set_at_once(setter: Callable[[Tensor, Any], None]) -> Callable[[Tensor, Any], None]:

@@ -1,4 +1,4 @@
-"""What a user sees and sets of a tensor's state: ``requires_grad``, ``grad``, ``data``, ``detach``; and its flags."""
+"""The state of a tensor as users see and set it: ``requires_grad``, ``grad``, ``data``, ``detach``; and its flags."""
 
 from __future__ import annotations
 

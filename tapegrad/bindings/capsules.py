@@ -20,7 +20,7 @@ TELLS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 
 class Capsule:
-    """What NumPy and jax can read: a capsule of data on the CPU."""
+    """A capsule of data on the CPU, which NumPy and jax can read."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
@@ -38,7 +38,7 @@ def is_capsule(given: Any) -> bool:
 
 
 def opened(capsule: Any) -> np.ndarray | Tensor:
-    """What is in a capsule: an array on its memory, or a tensor, if NumPy can't read it."""
+    """The contents of a capsule: an array on its memory, or a tensor, if NumPy can't read it."""
     host = host_view(Capsule(capsule))
     if host is not None and host.size:  # a capsule does not say whether it is read-only
         return host if host.flags.writeable else writable(host)

@@ -1,4 +1,4 @@
-"""What ``torch.cpu`` answers: there is one CPU, and it is always there."""
+"""Answers of ``torch.cpu``: there is one CPU, and it is always there."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""What programs ask about GPUs before they choose a device: ``torch.cuda``. See ``accelerator.py`` for any device."""
+"""Questions about GPUs that programs ask before they choose a device: ``torch.cuda``. See ``accelerator.py`` for any
+device."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def is_available() -> bool:
 
 @public("cuda")
 def device_count() -> int:
-    """How many GPUs JAX has here."""
+    """Count the GPUs that JAX has here."""
     return count_devices("cuda")
 
 

@@ -1,4 +1,4 @@
-"""What is declared of a function beside what it computes: how it writes, in place and into tensors given as ``out=``.
+"""Declarations of a function beside what it computes: how it writes, in place and into tensors given as ``out=``.
 
 Note [Declared once]
 All that stands about a function stands at its ``public`` (``registry.py``), and what follows from a rule is not said at
@@ -50,7 +50,7 @@ class Computes(NamedTuple):
 
 
 class Out(NamedTuple):
-    """What is particular about a function that is called with ``out=``. See Note [Results written into tensors].
+    """The particulars of a function that is called with ``out=``. See Note [Results written into tensors].
 
     Attributes:
         dtype: what is said of a target that is not of the result's very dtype; None if it may be cast to the target's.
@@ -90,7 +90,7 @@ class Out(NamedTuple):
 
 
 class InPlace(NamedTuple):
-    """What is particular about the in-place variant of a method.
+    """The particulars of the in-place variant of a method.
 
     Attributes:
         node: the name of its node, if the method has a node of another name.
@@ -124,7 +124,7 @@ class InPlace(NamedTuple):
 ORDINARY_OUT, ORDINARY_IN_PLACE = Out(), InPlace()
 
 ARITHMETIC = "inplace arithmetic"
-"""What ``vmap`` calls some in-place variants."""
+"""The names of some in-place variants in messages of ``vmap``."""
 
 IN_TARGETS_DTYPE = Out(EXPECTED, computes=Computes())
 """Of functions that compute in the dtype of the target, whichever it is."""

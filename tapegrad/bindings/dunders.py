@@ -1,4 +1,4 @@
-"""How the operators of Python are declared: ``+ == <<`` and their relatives, of a tensor and what stands beside it."""
+"""Declarations of Python's operators: ``+ == <<`` and their relatives, of a tensor and what stands beside it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AUGMENTED: dict[str, str] = {}
 
 
 Asks = Literal["function", "method", "python", "self"]
-"""What classes and modes get of an operator.
+"""The calls of an operator that classes and modes are given.
 
 ``"function"``: the method that it calls, ``mul`` of ``__mul__``; ``"method"``: the operator itself; ``"python"``: that
 too, whatever the operand is, as PyTorch has it in Python; ``"self"``: so it is where the tensor's own class or a mode
@@ -38,7 +38,7 @@ overrides, and it is the function where the operand's does.
 
 
 def refused(self: Tensor, other: Any) -> Any:
-    """What an operator answers to an operand that it does not take: the other side may know what to do."""
+    """The answer of an operator to an operand that it does not take: the other side may know what to do."""
     return NotImplemented
 
 
@@ -79,7 +79,8 @@ def named(name: str, method: Callable, function: Callable) -> Callable:
 def operator(
     function: Callable[[Tensor, Any], Any], asks: Asks, foreign: Callable[[Tensor, Any], Any] = refused
 ) -> Callable[[Tensor, Any], Any]:
-    """What calls a function for an operator of Python; it leaves to the other side what it does not take."""
+    """A function that calls another one for an operator of Python; it leaves to the other side what it does not
+    take."""
 
     def plain(self: Tensor, other: Any) -> Any:
         try:

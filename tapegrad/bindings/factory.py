@@ -1,4 +1,4 @@
-"""What every function that makes a tensor does: read its options, check its size, wrap the value."""
+"""The common part of functions that make tensors: read the options, check the size, wrap the value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPTIONS = (
     "torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool "
     "requires_grad = False"
 )
-"""How PyTorch's messages spell the options that every factory takes."""
+"""The options that every factory takes, as PyTorch's messages spell them."""
 
 
 class TensorOptions(TypedDict, total=False):
@@ -41,7 +41,7 @@ class TensorOptions(TypedDict, total=False):
 
 
 class Target(NamedTuple):
-    """What the options of a factory come to."""
+    """The dtype, device and flags that the options of a factory come to."""
 
     dtype: dtype
     device: device
@@ -107,7 +107,7 @@ def refused_half(function: str) -> NotImplementedError:
 
 
 def place_like(tensor: Tensor, shape: tuple[int, ...] | None = None) -> device:
-    """Where what is made like a tensor lies: on a mesh in the layout of its value, as far as that is known.
+    """The place of something made like a tensor: on a mesh in the layout of its value, as far as that is known.
 
     Not where it has another ``shape``: that is on each device.
     """
@@ -154,7 +154,7 @@ def named_device(function: str, given: Any) -> device:
 
 
 def type_name(value: Any) -> str:
-    """What PyTorch's messages call the type of an argument."""
+    """The name of the type of an argument in PyTorch's messages."""
     cls = type(value)
     if isinstance(value, (dtype, device)):
         return f"torch.{cls.__name__}"

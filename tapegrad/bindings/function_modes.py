@@ -90,5 +90,5 @@ def _get_current_function_mode_stack() -> list[Any]:
 
 
 def _len_torch_function_stack() -> int:
-    """How many modes are on in this thread."""
+    """Count the modes that are on in this thread."""
     return len(thread.function_modes)

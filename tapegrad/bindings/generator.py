@@ -38,7 +38,7 @@ from tapegrad.tensor.tensor import Tensor, value_of
 _STATE_BYTES = {"jax": 16, "pytorch": 5056}
 
 STREAMS = ("jax", "pytorch")
-"""What ``use`` takes."""
+"""The names that ``use`` takes."""
 
 CPU = device_class("cpu")
 """Every process has one: a generator for it is made without waking JAX, which is configured until it is first used."""
@@ -91,7 +91,7 @@ class Generator:
         return self.stream.root
 
     def get_offset(self) -> int:
-        """How many keys were taken since; PyTorch's streams have none."""
+        """Count the keys that were taken since; PyTorch's streams have none."""
         return self._keys().offset
 
     def set_offset(self, offset: int) -> None:
@@ -176,7 +176,7 @@ def _checked_seed(seed: int) -> int:
 
 
 default_generator = Generator()
-"""Where random numbers come from when no generator is given."""
+"""The generator of random numbers when none is given."""
 default_generator.seed()
 
 for _home in ("torch", "random"):
@@ -258,7 +258,7 @@ def stream_of(function: str, generator: Any, on: device_class = CPU) -> Any:
 
 
 class Sample(NamedTuple):
-    """What an operator draws with a key, for streams that have none: see ``sampling`` in ``execution/random.py``."""
+    """The draw of an operator with a key, for streams that have none: see ``sampling`` in ``execution/random.py``."""
 
     what: Callable
     shape: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""What programs that run on GPUs ask of them: names, memory, streams, events. A part of ``torch.cuda``, on demand.
+"""Questions of programs that run on GPUs: names, memory, streams, events. A part of ``torch.cuda``, on demand.
 
 Note [One stream]
 XLA decides what runs beside what, so each device has one stream, in whose order everything is computed. Programs that
@@ -34,7 +34,7 @@ NO_GPU = "Raises:\n    AssertionError: there is none."
 
 
 class CUDAGraph:
-    """What was recorded of a GPU's work, in PyTorch; here, as there without GPUs, none can be made.
+    """A record of a GPU's work, in PyTorch; here, as there without GPUs, none can be made.
 
     Raises:
         RuntimeError: always.
@@ -46,7 +46,7 @@ class CUDAGraph:
 
 
 class graph(RefusedClass):
-    """What records a GPU's work in a ``with`` block, in PyTorch. What is compiled is one program here. Refused."""
+    """A context that records a GPU's work, in PyTorch. What is compiled is one program here. Refused."""
 
     refusal = "torch.cuda.", STREAMS
 
@@ -76,7 +76,7 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
 
 @sharing(DEVICE, NO_GPU)
 def get_device_name(device: Any = None) -> str:
-    """What a GPU is called."""
+    """The name of a GPU."""
     return get_device_properties(device).name
 
 
@@ -102,7 +102,7 @@ def is_tf32_supported() -> bool:
 
 @sharing(DEVICE)
 def memory_stats(device: Any = None) -> OrderedDict[str, int]:
-    """What XLA counts of a GPU's memory, in its own words: ``bytes_in_use``, ``peak_bytes_in_use``, ``bytes_limit``, …
+    """XLA's counts of a GPU's memory, in its own words: ``bytes_in_use``, ``peak_bytes_in_use``, ``bytes_limit``, …
 
     >>> int(memory_stats().get("bytes_in_use", 0)) >= 0
     True
@@ -146,7 +146,7 @@ def max_memory_reserved(device: Any = None) -> int:
 
 @sharing(DEVICE, NO_GPU)
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """How many bytes of a GPU's memory are free, and how many XLA may use in all."""
+    """Count the bytes of a GPU's memory that are free, and those that XLA may use in all."""
     init()
     stats = memory_stats(device)
     limit = stats.get("bytes_limit", 0)

@@ -1,4 +1,4 @@
-"""Who overrides functions, and how a call is handed to them. See Note [Overriding functions] in ``subclass.py``."""
+"""Calls handed over to those who override functions. See Note [Overriding functions] in ``subclass.py``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOT_WRAPPED: set[Any] = set()
 
 
 class Overriding:
-    """Who may override functions; as long as nobody does, nobody looks for one.
+    """The classes and modes that may override functions; as long as there are none, nobody looks for one.
 
     Attributes:
         classes: whether a class with a ``__torch_function__`` of its own exists.
@@ -101,8 +101,8 @@ def without_innermost() -> Iterator[Any]:
 
 
 Kind = Literal["native", "alone", "python"]
-"""How PyTorch has a function that is handed over: in C++; in C++, with no argument but the tensor, whose class is
-always named then; in Python, where Tensor itself is asked, too."""
+"""The kinds of functions that are handed over, in PyTorch: in C++; in C++, with no argument but the tensor, whose class
+is always named then; in Python, where Tensor itself is asked, too."""
 
 
 def overridden(
@@ -136,7 +136,7 @@ def overridden(
 
 
 def unanswered(function: Callable, types: tuple[type, ...], mode: Any, kind: Kind) -> str:
-    """What is said if all that a call was given to leave it."""
+    """The message if all that a call was given to leave it."""
     if kind == "python":
         message = f"no implementation found for '{place_of(function)}' on types that implement __torch_function__: "
         return f"{message}{list(types)}" + ("" if mode is None else f" nor in mode {mode}")
@@ -151,7 +151,7 @@ def unanswered(function: Callable, types: tuple[type, ...], mode: Any, kind: Kin
 
 
 def place_of(function: Any) -> str:
-    """What messages call a function that nobody took over: PyTorch's module, and its name."""
+    """The place of a function that nobody took over, in messages: PyTorch's module, and its name."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, property):
         return f"{owner.fget.place}.{function.__name__}"  # type: ignore[union-attr]
@@ -162,7 +162,7 @@ def place_of(function: Any) -> str:
 def default_torch_function(
     cls: type, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
 ) -> Any:
-    """What a subclass gets that does not write a ``__torch_function__``: the result, as the subclass."""
+    """The ``__torch_function__`` of a subclass that does not write one: the result, as the subclass."""
     if not all(issubclass(cls, other) for other in types):
         return NotImplemented
     with switched(torch_function=False):

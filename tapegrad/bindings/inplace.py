@@ -170,7 +170,7 @@ write_outside.fill(_write_outside)
 
 
 def _particulars_of(name: str) -> InPlace:
-    """What was declared of an in-place method: with it, or with the function whose variant it is."""
+    """The particulars that were declared of an in-place method: with it, or with the function whose variant it is."""
     name = AUGMENTED.get(name, name)
     return IN_PLACE.get(name) or IN_PLACE.get(name.removesuffix("_"), ORDINARY_IN_PLACE)
 

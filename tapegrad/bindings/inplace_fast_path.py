@@ -152,7 +152,8 @@ def _as_planned_now(op: Operator, key: tuple) -> Any:
 
 
 def _shortcut(op: Operator, modes: Modes, specs: tuple) -> Any:
-    """What runs an operator on a tensor and operands of these specs if its result may be written as it is, or None."""
+    """A function that runs an operator on a tensor and operands of these specs if its result may be written as it is,
+    or None."""
     if not is_usual(modes) or not all(map(is_simple, specs)):
         return None
     if op.promote == "none" and (float in specs or int in specs):  # it may be that not every number fits

@@ -84,7 +84,7 @@ def refuse_overlap(written: Geometry, tensor: Tensor, read: Geometry, operand: T
 
 
 def _bytes_of(place: Geometry, tensor: Tensor) -> tuple[int, int]:
-    """Where the bytes of a block of memory begin and end."""
+    """The first byte of a block of memory, and the one behind the last."""
     itemsize = tensor.dtype.itemsize
     return place.offset * itemsize, (place.offset + math.prod(place.shape)) * itemsize
 

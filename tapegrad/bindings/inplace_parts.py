@@ -78,7 +78,8 @@ def _is_put(base: Tensor, place: Geometry, value: Any) -> bool:
 
 
 def _elements(base: Tensor, place: Geometry, value: Any) -> np.ndarray | None:
-    """What goes to a place in memory that NumPy sees; None if somebody is to be told, or the value has to be cast."""
+    """The elements for a place in memory that NumPy sees; None if somebody is to be told, or the value has to be
+    cast."""
     modes, dtype, recorded = thread.modes, base.dtype.numpy, base._spec.requires_grad
     if isinstance(value, Tensor):
         recorded = recorded or value._spec.requires_grad
@@ -95,7 +96,7 @@ def _elements(base: Tensor, place: Geometry, value: Any) -> np.ndarray | None:
 
 
 def _spread_over(spot: Geometry, place: Geometry) -> Geometry:
-    """Where the elements of a value are read that is broadcast to a place; PyTorch drops its leading 1s first."""
+    """The geometry by which a value is read that is broadcast to a place; PyTorch drops its leading 1s first."""
     if spot.shape == place.shape:
         return spot
     ones = next((axis for axis, length in enumerate(spot.shape) if length != 1), len(spot.shape))

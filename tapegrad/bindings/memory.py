@@ -1,4 +1,4 @@
-"""Where the elements of a tensor lie, as programs ask for it; views by strides; copies in another order."""
+"""The memory of a tensor's elements, as programs ask for it; views by strides; copies in another order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tapegrad.tensor.tensor import Tensor, describe, storage_of, value_of, wrap
 
 @public("Tensor")
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """How many elements apart neighbours along each dimension, or along one, lie in memory.
+    """The distances, in elements, of neighbours in memory along each dimension, or along one.
 
     Args:
         dim: one dimension; None for all, as a tuple.
@@ -112,7 +112,7 @@ def _lies_further_out(tensor: Tensor, strides: tuple[int, ...], one: int, other:
 
 @public("Tensor")
 def storage_offset(self: Tensor) -> int:
-    """Where in its storage a tensor begins, in elements."""
+    """The place in its storage where a tensor begins, in elements."""
     return self._offset
 
 
@@ -207,7 +207,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 
 def tangent_window(input: Tensor, place: Geometry, settings: dict[str, Any]) -> Tensor:
-    """What a window on the memory of a dual tensor shows of the tangent: zeros of what isn't the tensor's own."""
+    """The tangent of a window on the memory of a dual tensor: zeros of what isn't the tensor's own."""
     tangent: Any = tangent_of(input)
     if lie_alike(tangent, input):
         return as_strided(tangent, *place)
@@ -215,7 +215,7 @@ def tangent_window(input: Tensor, place: Geometry, settings: dict[str, Any]) -> 
 
 
 def strided_arguments(input: Tensor, place: Geometry) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What the operator ``as_strided`` is called with, besides the tensor."""
+    """The arguments of the operator ``as_strided``, besides the tensor."""
     size = nbytes_of(storage_of(input)) // input.dtype.itemsize
     settings = window_settings(input, place, size)
     if fills(tuple(input.shape), input._spec.layout, size):
@@ -233,7 +233,7 @@ def window_settings(input: Tensor, place: Geometry, size: int) -> dict[str, Any]
 
 
 def checked_place(input: Tensor, size: Any, stride: Any, offset: Any, function: str = "as_strided") -> Geometry:
-    """Where a view by strides lies.
+    """The geometry of a view by strides, checked.
     Raises TypeError, RuntimeError: PyTorch's messages. NotImplementedError: a function transform got a part of the
     memory, and what is asked of is all of it.
     """

@@ -1,4 +1,4 @@
-"""What ``torch.mps``, ``torch.xpu`` and ``torch.mtia`` answer: jax has no such devices."""
+"""Answers of ``torch.mps``, ``torch.xpu`` and ``torch.mtia``: jax has no such devices."""
 
 
 def is_available() -> bool:

@@ -13,7 +13,7 @@ from tapegrad.tensor.tensor import Tensor, count_write, value_of
 
 
 class OutsideTensor(NamedTuple):
-    """What a tensor of the innermost level shares its memory with outside it.
+    """The tensor with which a tensor of the innermost level shares its memory outside it.
 
     Attributes:
         tensor: what was lifted, or a view of it.
@@ -27,7 +27,7 @@ class OutsideTensor(NamedTuple):
 
 
 def outside_of(tensor: Tensor, own: bool = False) -> OutsideTensor | None:
-    """What a tensor shares its memory with outside the innermost level; None if it is nothing there.
+    """The tensor with which one shares its memory outside the innermost level; None if it is nothing there.
 
     ``own``: what has been computed at the level has a tensor of its own outside, which counts, too.
     """

@@ -42,7 +42,7 @@ SHOWN = {
     "layout": "torch.layout", "device": "torch.device", "memory_format": "torch.memory_format",
     "Stream": "torch.Stream", "qscheme": "torch.qscheme",
 }  # fmt: skip
-"""What messages call the types of the table."""
+"""The names of the types of the table in messages."""
 
 NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims", "input": "x a x1", "other": "x2"}
 """NumPy's names of parameters, which PyTorch takes for its own."""
@@ -61,7 +61,7 @@ class SignatureParameter(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """What messages call the type."""
+        """The name of the type in messages."""
         return SHOWN.get(self.type, self.type)
 
     def __str__(self) -> str:
@@ -82,12 +82,12 @@ class Overload(NamedTuple):
 
     @property
     def positional(self) -> int:
-        """How many arguments may be given by position."""
+        """The number of arguments that may be given by position."""
         return sum(not parameter.by_name for parameter in self.parameters)
 
     @property
     def required(self) -> int:
-        """How many arguments must be given."""
+        """The number of arguments that must be given."""
         return sum(not parameter.optional for parameter in self.parameters)
 
     def __str__(self) -> str:
@@ -162,7 +162,7 @@ def _without_tensor(text: str) -> str:
 
 
 def type_name(value: Any) -> str:
-    """What PyTorch's messages call the type of an argument."""
+    """The name of the type of an argument in PyTorch's messages."""
     cls = type(value)
     if isinstance(value, (dtype, device, layout, memory_format)):
         return f"torch.{cls.__name__}"
@@ -240,7 +240,7 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
 """Whether a value is of a type of the table."""
 
 SINGLE = {"ints": _is_index, "indices": _is_index, "floats": _is_float}
-"""What stands for a sequence of known length."""
+"""Checks of a value that stands for a sequence of known length."""
 
 SEQUENCES = frozenset(("ints", "indices"))
 
@@ -258,7 +258,7 @@ def fits(parameter: SignatureParameter, value: Any, function: str) -> bool:
 
 
 def bound(overload: Overload, args: Sequence, kwargs: dict[str, Any]) -> dict[SignatureParameter, Any]:
-    """What each parameter of a signature is given. Raises Refused: PyTorch's message, if the arguments don't fit."""
+    """Bind each parameter of a signature. Raises Refused: PyTorch's message, if the arguments don't fit."""
     given: dict[SignatureParameter, Any] = {}
     several = overload.positional == 1 and overload.parameters[0].type in SEQUENCES  # x.view(2, 3)
     if len(args) > overload.positional and not several:
@@ -287,11 +287,11 @@ def bound(overload: Overload, args: Sequence, kwargs: dict[str, Any]) -> dict[Si
 
 
 ABSENT: Any = object()
-"""What is not given."""
+"""Stands for an argument that is not given."""
 
 
 def _taken(parameter: SignatureParameter, unused: dict[str, Any]) -> Any:
-    """What is given by one of a parameter's names, which is used then."""
+    """The argument given by one of a parameter's names, which is used then."""
     return next((unused.pop(name) for name in parameter.names if name in unused), ABSENT)
 
 
@@ -305,7 +305,7 @@ def _all(overload: Overload, parameter: SignatureParameter, args: Sequence) -> A
 
 
 def _judged(overload: Overload, parameter: SignatureParameter, value: Any, position: int | None) -> Any:
-    """What is given for a parameter, if it fits."""
+    """The argument for a parameter, if it fits."""
     if parameter.type == "Tensors" and isinstance(value, (tuple, list)):
         return _checked_tensors(overload, parameter, value)
     if not fits(parameter, value, overload.function):

@@ -26,7 +26,7 @@ def product_added(one: str, other: str, dtype: bool = False) -> str:
 OPTIONS = (
     "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
 )
-"""What every factory takes."""
+"""The options that every factory takes."""
 
 
 FUNCTIONS = by_name("""

@@ -130,7 +130,7 @@ def _is_dual(tensor: Tensor) -> bool:
 
 
 def _called(source: Any, size: Any) -> str:
-    """What PyTorch calls the overload."""
+    """PyTorch's name of the overload."""
     if source is None:
         return "set_"
     kind = "Tensor" if isinstance(source, Tensor) else "Storage"
@@ -161,7 +161,7 @@ def _check_source(self: Tensor, source: Any) -> None:
 
 
 def _spot(self: Tensor, source: Any, storage_offset: Any, size: Any, stride: Any) -> Geometry:
-    """Where in its new memory a tensor is put."""
+    """The place in its new memory where a tensor is put."""
     if source is None:
         return Geometry((0,), (1,), 0)
     if size is None:

@@ -1,4 +1,4 @@
-"""What Python asks of a tensor beside numbers: its text, its hash, copies, pickles."""
+"""Python's protocols of a tensor beside numbers: its text, its hash, copies, pickles."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _lifted_text(value: Lifted) -> str:
 
 
 def _shown_node(tensor: Tensor) -> str | None:
-    """How a tensor's ``grad_fn`` is shown: also where a view must not be used any more, after a write."""
+    """The text of a tensor's ``grad_fn``: also where a view must not be used any more, after a write."""
     try:
         node = tensor.grad_fn
     except RuntimeError:
@@ -115,7 +115,8 @@ _STATE = frozenset(Tensor.__annotations__)
 
 
 def own_attributes(tensor: Tensor) -> dict[str, Any]:
-    """What was put on a tensor from outside: all of its dictionary that is not the tensor's own state."""
+    """The attributes that were put on a tensor from outside: all of its dictionary that is not the tensor's own
+    state."""
     return {name: value for name, value in tensor.__dict__.items() if name not in _STATE}
 
 
@@ -212,13 +213,13 @@ def tensor_parts(tensor: Tensor) -> tuple:
 
 
 def _elements(value: Any) -> Any:
-    """What is pickled of a value: an array on the host, or the shape and the dtype of what has no elements."""
+    """The pickled form of a value: an array on the host, or the shape and the dtype of what has no elements."""
     return value if type(value) is Meta else to_host(value)
 
 
 @public("Tensor")
 def __reduce_ex__(self: Tensor, proto: int) -> tuple:
-    """How a tensor is pickled: data, whether it requires grad, attributes; no gradient and no history."""
+    """The pickled form of a tensor: data, whether it requires grad, attributes; no gradient and no history."""
     refuse_memory(self)
     attributes = own_attributes(self)
     reduced = rebuild_tensor, (type(self), *tensor_parts(self))
@@ -236,7 +237,7 @@ def __setstate__(self: Tensor, state: Any) -> None:
 
 @public("Tensor")
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What a module is to have in the place of this tensor when it loads another, if tensors are swapped then.
+    """Give the tensor that takes this one's place when a module loads another, if tensors are swapped then.
 
     Args:
         other: the tensor of the state dict.

@@ -1,4 +1,4 @@
-"""How PyTorch's vocabulary is declared: one decorator says where a function lives and checks what all of them check.
+"""Declarations of PyTorch's vocabulary: one decorator says where a function lives and checks what all of them check.
 
 Note [What public() does]
 ``@public("torch", "Tensor")`` puts a function into the namespaces named and wraps it so that, in this order: modes, and
@@ -101,20 +101,20 @@ TENSORS = (*TENSOR, "Tensor | None")
 """Those of parameters that take tensors, or None."""
 
 out_writer: Door[Callable[..., Any]] = Door("out_writer", filled_by="bindings/inplace_out.py")
-"""What calls a function and writes its result into the tensor given as ``out=``."""
+"""Calls a function and writes its result into the tensor given as ``out=``."""
 
 caster: Door[Callable[..., Any]] = Door("caster", filled_by="amp/casting.py")
-"""What casts the arguments of a call where ``modes.autocast`` says so."""
+"""Casts the arguments of a call where ``modes.autocast`` says so."""
 
 IN_PLACE: dict[str, InPlace] = {}
-"""What is particular about in-place variants, by the methods that they belong to; ``inplace.py`` declares them."""
+"""The particulars of in-place variants, by the methods that they belong to; ``inplace.py`` declares them."""
 
 PREFIXES = {"fft": "fft_", "linalg": "linalg_", "special": "special_"}
-"""What PyTorch puts before the names of a namespace's functions, in messages and in ``__name__``."""
+"""The prefixes of the names of a namespace's functions, in PyTorch's messages and in ``__name__``."""
 
 
 KEEPDIM = "``keepdim``: whether the dimensions that are reduced stay, with length 1."
-"""What all functions say that have it."""
+"""The paragraph in the docstrings of all functions that have ``keepdim``."""
 
 
 def unprefixed(name: str) -> str:
@@ -178,7 +178,7 @@ def is_native(called: str, method: bool = False) -> bool:
 
 
 def place_of_kind(home: str, called: str, kind: str) -> str:
-    """Where messages say that a function is which nobody took over: PyTorch's module, and its name there.
+    """The place of a function that nobody took over, in messages: PyTorch's module, and its name there.
 
     >>> place_of_kind("linalg", "linalg_inv", "function"), place_of_kind("torch", "split", "function")
     ('torch.linalg.linalg_inv', 'torch.functional.split')
@@ -191,7 +191,7 @@ def place_of_kind(home: str, called: str, kind: str) -> str:
 
 
 def out_of(called: str, kind: str, out: bool | Out) -> Out | None:
-    """How a function writes into what is given as ``out=``, or None if it does not take it."""
+    """The way in which a function writes into what is given as ``out=``, or None if it does not take it."""
     unlisted = out.unlisted if isinstance(out, Out) else out
     if kind == "method" or not (unlisted or (kind == "function" and takes_out(called))):
         return None
@@ -199,8 +199,9 @@ def out_of(called: str, kind: str, out: bool | Out) -> Out | None:
 
 
 def kind_of(home: str, name: str) -> str:
-    """How PyTorch has a function: as a ``"method"``, a ``"function"`` with signatures, or one in ``"python"``, which
-    gives its arguments on to one of the same name in C++ if there is one; those of ``"masked"`` work on them first.
+    """The kind of a function in PyTorch: a ``"method"``, a ``"function"`` with signatures, or one in ``"python"``,
+    which gives its arguments on to one of the same name in C++ if there is one; those of ``"masked"`` work on them
+    first.
     """
     if home in ("Tensor", "masked"):
         return "method" if home == "Tensor" else "masked"
@@ -292,7 +293,7 @@ def shown_as(function: Callable, shown: Callable) -> Callable:
 
 
 class Signature:
-    """What the checks around a public function know of it.
+    """The signature of a public function, as the checks around it know it.
 
     Attributes:
         function, name, called: as given to ``wrapped``.
@@ -384,11 +385,11 @@ class Signature:
         return lasting
 
     def bound(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """What each parameter of the function is given; ``out`` is none of them where it is taken besides."""
+        """The argument of each parameter of the function; ``out`` is none of them where it is taken besides."""
         return signature_of(self.function).bind(*args, **self.without_out(kwargs)).arguments
 
     def given_on(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """What each parameter is given, but None where that is the default: what it stands for is given on."""
+        """The argument of each parameter, but None where that is the default: what it stands for is given on."""
         defaults = signature_of(self.function).parameters
         return {
             name: arg for name, arg in self.bound(args, kwargs).items()
@@ -455,7 +456,8 @@ class Signature:
                 raise TypeError(f"{self.called}(): argument {where} must be Tensor, not {type_name(arg)}") from None
 
     def asked_first(self, args: tuple, kwargs: dict[str, Any], classes: bool) -> tuple | None:
-        """What is asked of a call with arguments of new types before anybody looks at them; None if nothing is."""
+        """The arguments that are asked first, of a call with arguments of new types, before anybody looks at them; None
+        if none is."""
         if classes and thread.modes.torch_function and overriders(args, kwargs):
             if self.method and args and not isinstance(args[0], Tensor) and not self.is_foreign():
                 raise self.no_method_of(args[0])
@@ -521,7 +523,8 @@ class Signature:
         return overridden(function, args, kwargs or None, relevant[:1], "alone")
 
     def by_flag(self, function: Callable, args: tuple, kwargs: dict[str, Any]) -> Callable:
-        """What a call is known as: that of a pool which is to give indices, too, is one of another function."""
+        """The function that a call counts as: that of a pool which is to give indices, too, is one of another
+        function."""
         names = parameters_of(self.function).names
         other = NAMESPACES["nn.functional"].get(f"{self.called}_with_indices")
         if other is None or "return_indices" not in names:
@@ -610,7 +613,7 @@ class Signature:
 
 
 def stands_for(value: Any) -> Any:
-    """What stands for the class of an argument, which need not live for good; ``object`` if its value may count."""
+    """A key for the class of an argument, which need not live for good; ``object`` if its value may count."""
     cls = type(value)
     if cls in ASK_NOBODY:
         return cls
@@ -620,7 +623,7 @@ def stands_for(value: Any) -> Any:
 
 
 def refusal(name: str) -> Callable:
-    """What answers an attempt to set or to delete a property that can only be read."""
+    """A function that answers an attempt to set or to delete a property that can only be read."""
 
     def refuse(self: Tensor, value: Any = None) -> None:
         raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")

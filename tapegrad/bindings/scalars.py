@@ -33,7 +33,7 @@ CPP_NAMES = {
     "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>",
 }  # fmt: skip
-"""What PyTorch's messages call a dtype when a number can't be converted to it."""
+"""The names of dtypes in PyTorch's messages when a number can't be converted to one."""
 
 
 KINDS: tuple[Any, ...] = (float, int, bool, complex)

@@ -10,26 +10,26 @@ T = TypeVar("T")
 
 
 class ScriptFunction:
-    """What ``torch.jit.script`` makes of functions in PyTorch; here nothing is one."""
+    """The class of functions made by ``torch.jit.script`` in PyTorch; here nothing is one."""
 
 
 class ScriptModule:
-    """What ``torch.jit.script`` makes of modules in PyTorch; here nothing is one."""
+    """The class of modules made by ``torch.jit.script`` in PyTorch; here nothing is one."""
 
 
 class TracerWarning(Warning):
-    """What PyTorch's tracer warns with; never given here."""
+    """The warning of PyTorch's tracer; never given here."""
 
 
 class JITException(RuntimeError):
-    """What a program of TorchScript raises in PyTorch; never raised here."""
+    """The error of programs of TorchScript in PyTorch; never raised here."""
 
 
 Error = JITException
 
 
 class ScriptWarning(Warning):
-    """What PyTorch's compiler of scripts warns with; never given here."""
+    """The warning of PyTorch's compiler of scripts; never given here."""
 
 
 class Attribute(NamedTuple):
@@ -134,7 +134,7 @@ def is_tracing() -> bool:
 
 
 def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Callable[[], T]:
-    """What ``wait`` gives the result of; it is computed now."""
+    """Compute now what ``wait`` gives the result of."""
     result = func(*args, **kwargs)
     return lambda: result
 

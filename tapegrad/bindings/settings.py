@@ -17,7 +17,7 @@ _kept: dict[str, Any] = {
     "threads": _PROCESSORS, "interop": _PROCESSORS, "interop_set": False, "precision": "highest",
     "deterministic": "default", "filled": True,
 }  # fmt: skip
-"""What was set."""
+"""The settings that were made."""
 
 
 def _positive(function: str, number: Any) -> int:
@@ -78,7 +78,7 @@ PRECISIONS = ("highest", "high", "medium")
 
 @public("torch", asks="nobody")
 def get_float32_matmul_precision() -> str:
-    """What was set by ``set_float32_matmul_precision``; ``"highest"`` before."""
+    """The precision that ``set_float32_matmul_precision`` has set; ``"highest"`` before."""
     return _kept["precision"]
 
 

@@ -33,10 +33,10 @@ from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 
 WATCHED = 2
-"""How many calls of a kind are made before one is watched: many come once only."""
+"""The number of calls of a kind that are made before one is watched: many come once only."""
 
 KINDS = 256
-"""How many kinds of calls are counted at a time."""
+"""The number of kinds of calls that are counted at a time."""
 
 MISSED = 48
 """After so many calls in a row without a shortcut a function rests: a step may make that many, of several kinds."""
@@ -58,7 +58,7 @@ OTHER: list = []
 
 
 class Looks:
-    """How many calls of a function in a row had no shortcut, and for how many it rests."""
+    """The count of calls of a function in a row that had no shortcut, and of those for which it rests."""
 
     __slots__ = ("missed", "rest")
 
@@ -115,7 +115,7 @@ def settled(function: Callable, whole: Callable) -> Callable:
 
 
 def kind_of_call(function: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple:
-    """What decides what a call does."""
+    """The key of a call: all that decides what it does."""
     given = [
         x._spec if isinstance(x, Tensor) else (type(x), x) if type(x) in COUNTING else kind_of_argument(x) for x in args
     ]
@@ -124,7 +124,7 @@ def kind_of_call(function: Callable, args: tuple, kwargs: dict[str, Any]) -> tup
 
 
 def kind_of_argument(x: Any) -> Any:
-    """What decides of one argument, which is no tensor, but may have some in it."""
+    """The part of the key for one argument, which is no tensor, but may have some in it."""
     kind = type(x)
     if kind in PLAIN:
         return (kind, x) if x or kind is not float else OTHER  # -0.0 is equal to 0.0
@@ -178,7 +178,8 @@ def kind_of_node(result: Any) -> type | None:
 
 
 def _again(op: Any, operands: tuple, settings: dict, args: tuple, kwargs: dict[str, Any], result: Any) -> Any:
-    """What does for the arguments of a call, which gave this result, what an operator did; None if that is not all."""
+    """A function that does for the arguments of a call, which gave this result, what an operator did; None if that is
+    not all."""
     if type(result) is Tensor and not vars(result):
         run = op.plan_cache.get((thread.modes, *map(spec_of, operands), *settings.items()))
         return None if run is None else _on_arguments(run, args, kwargs, operands)
@@ -191,7 +192,8 @@ def _again(op: Any, operands: tuple, settings: dict, args: tuple, kwargs: dict[s
 
 
 def _on_arguments(run: Callable, args: tuple, kwargs: dict[str, Any], operands: tuple) -> Callable | None:
-    """What runs a plan on the arguments of a call: on the first ones, or on what is in the first, which are tensors.
+    """A function that runs a plan on the arguments of a call: on the first ones, or on what is in the first, which are
+    tensors.
 
     What comes behind them, among the operands, goes with the kind of the call. None if there are other tensors.
     """

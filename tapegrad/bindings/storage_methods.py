@@ -1,4 +1,4 @@
-"""What storages do beyond being read and written: conversions, copies, files. See ``storages.py``."""
+"""Methods of storages beyond reading and writing: conversions, copies, files. See ``storages.py``."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class UntypedStorage:
 
     @property
     def device(self) -> device:
-        """Where the memory is."""
+        """The device of the memory."""
         return device_of(self.storage.value)
 
     @property
@@ -372,7 +372,7 @@ class TypedStorage:
 
     @property
     def device(self) -> device:
-        """Where the memory is."""
+        """The device of the memory."""
         return self._untyped_storage.device
 
     @property

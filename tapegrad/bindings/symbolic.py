@@ -2,12 +2,12 @@
 
 
 class SymInt:
-    """What an unknown size is in PyTorch; programs ask ``isinstance(x, (int, torch.SymInt))``."""
+    """The class of unknown sizes in PyTorch; programs ask ``isinstance(x, (int, torch.SymInt))``."""
 
 
 class SymFloat:
-    """What a number that follows from unknown sizes is in PyTorch."""
+    """The class of numbers that follow from unknown sizes in PyTorch."""
 
 
 class SymBool:
-    """What a condition on unknown sizes is in PyTorch."""
+    """The class of conditions on unknown sizes in PyTorch."""

@@ -123,7 +123,7 @@ def show_tangent(tensor: Tensor, tangent: Tensor) -> None:
 
 
 def _shown(view: Tensor) -> Tensor:
-    """What a view shows of the tangent of its base."""
+    """The part of the tangent of its base that a view shows."""
     made = view._view.reinterpretation  # type: ignore[union-attr]
     origin = view._view.base if made is None else made.origin  # type: ignore[union-attr]
     tangent = tangent_of(origin)

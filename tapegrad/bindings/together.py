@@ -46,7 +46,8 @@ def may_join() -> bool:
 
 
 partitions: WeakKeyDictionary[Any, Sequence[Any]] = WeakKeyDictionary()
-"""How the parameters of each optimizer were parted at its last step: it is no state of theirs, and may be forgotten."""
+"""The partition of the parameters of each optimizer at its last step: it is no state of theirs, and may be
+forgotten."""
 
 
 def joined_up_to(optimizer: Any) -> int:
@@ -131,7 +132,7 @@ class Row:
         )
 
     def elements(self) -> np.ndarray:
-        """What the tensors have, behind one another, for reading; the row ``is_whole``, or new."""
+        """The elements of the tensors, behind one another, for reading; the row ``is_whole``, or new."""
         return elements_of(self.tensors) if self._array is None else self._array
 
     def give(self, elements: np.ndarray, writes: int = 1) -> None:
@@ -211,7 +212,7 @@ _memory_of, _watcher_of = attrgetter("memory"), attrgetter("watcher")
 
 
 def _reference_counts() -> tuple[int, int]:
-    """What ``getrefcount`` says, as it is called in ``Row``, of an array without parts and of a part."""
+    """The counts that ``getrefcount`` gives, as it is called in ``Row``, of an array without parts and of a part."""
     row = Row([])
     row._array = np.zeros(1)
     parts = [row._array[:]]

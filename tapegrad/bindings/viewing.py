@@ -1,4 +1,4 @@
-"""How views are made: PyTorch's view functions call an operator and put its result on the memory of its input.
+"""Views: PyTorch's view functions call an operator and put its result on the memory of its input.
 
 Note [Moves]
 Where a view lies follows from where its base lies, the operator and its settings: ``declare_view`` says how, where the
@@ -41,12 +41,12 @@ Move = Callable[..., Geometry | None]
 
 
 def geometry_of(tensor: Tensor) -> Geometry:
-    """Where the elements of a tensor lie in its memory."""
+    """The geometry of a tensor: where its elements lie in its memory."""
     return Geometry(tuple(tensor.shape), tensor._spec.layout, tensor._offset)
 
 
 MOVES: dict[Any, Move] = {}
-"""Where the view that an operator gives lies: a function of where its input lies, numbers and settings."""
+"""The geometry of the view that an operator gives: a function of where its input lies, numbers and settings."""
 
 VIEW_BITS: dict[Any, int] = {}
 """The bits in which a view that an operator gives shows its memory otherwise than its input does."""
@@ -157,8 +157,8 @@ def _known_view(input: Tensor, numbers: tuple[int, ...], known: tuple) -> Tensor
 
 
 def view_again(input: Tensor, result: Tensor, op: Any, numbers: tuple, settings: dict) -> Callable[..., Tensor] | None:
-    """What makes such a view of a tensor of the same spec, in these modes, as an operator has given; None if too much
-    depends on the tensor.
+    """A function that makes such a view of a tensor of the same spec, in these modes, as an operator has given; None if
+    too much depends on the tensor.
     """
     known = _views.get((op, thread.modes, input._spec, *map(type, numbers), *settings.items()))
     if known is None or result._spec is not known[1] or result._view is None or result._view.creation is not known[2]:

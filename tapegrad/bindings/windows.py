@@ -137,7 +137,7 @@ def _check_numbers_1d(kernel: int, stride: int, padding: int, dilation: int) -> 
 
 
 def pooled_length(length: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
-    """How many windows there are along one dimension.
+    """Count the windows that there are along one dimension.
 
     With ``ceil_mode`` one that starts inside, or in the padding in front, counts though it ends outside.
 

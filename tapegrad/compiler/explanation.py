@@ -30,7 +30,7 @@ class BreakReason:
 
 @dataclass
 class ExplainOutput:
-    """What ``explain`` has found.
+    """The findings of ``explain``.
 
     Attributes:
         graphs: the programs that the call made, each as the lines of its operators.
@@ -109,7 +109,8 @@ class ExplainedCall(CapturedCall):
 
 
 def explain(f: Callable, *extra_args: Any, **extra_kwargs: Any) -> Any:
-    """What keeps the calls of a function from being replayed, as a function of its arguments; the call is made, once.
+    """Explain what keeps the calls of a function from being replayed, as a function of its arguments; the call is made,
+    once.
 
     Returns:
         a function of the arguments of ``f``, which gives an ``ExplainOutput``; that itself, if arguments are given.

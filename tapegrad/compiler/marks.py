@@ -1,4 +1,4 @@
-"""What programs ask the compiler, and how they mark functions for it. Python is what is captured: marks change nothing.
+"""Questions of programs to the compiler, and their marks on functions for it. Python is captured: marks change nothing.
 
 >>> torch.compiler.is_compiling()
 False
@@ -61,7 +61,7 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
 
 class set_stance(ContextDecorator):
-    """How careful the compiler is to be, in PyTorch: accepted as a call, a context and a decorator; it changes nothing.
+    """The care that the compiler takes, in PyTorch: accepted as a call, a context and a decorator; it changes nothing.
 
     Args:
         stance: its name.

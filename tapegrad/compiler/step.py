@@ -174,7 +174,7 @@ class Compiled:
             return self.__dict__["function"](*args, **kwargs)
 
     def report(self) -> str:
-        """How often Python was run, and why, for each kind of call.
+        """Report how often Python was run, and why, for each kind of call.
 
         >>> double = torch.compile(lambda x: x * 2)
         >>> y = double(torch.ones(2)), double(torch.ones(2))
@@ -195,14 +195,14 @@ class Compiled:
         return "\n".join(lines)
 
     def known_entries(self) -> list[CacheEntry]:
-        """What is known of each kind of call, as ``report`` counts them."""
+        """The entries of all kinds of calls, as ``report`` counts them."""
         known = self._entries.values()
         return [entry for entry in (self._last,) if entry is not None and entry not in known] + known
 
     _repr_html_ = shown_in_html
 
     def _entry(self, leaves: list, tree: TreeSpec) -> CacheEntry:
-        """What is known of calls like this one."""
+        """The entry of calls like this one."""
         key, dropped = self._newcomers.widened(cache_key(self.function, leaves, tree), leaves)
         exact, entry = key, self._entries.get(key)
         for one in dropped:

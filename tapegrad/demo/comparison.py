@@ -14,7 +14,7 @@ from tapegrad.demo import network
 
 
 def jax_gradients(arrays: network.Arrays, pictures: np.ndarray, labels: np.ndarray) -> network.Arrays:
-    """What ``jax.grad`` says of the same function of the same numbers."""
+    """The gradients of ``jax.grad`` of the same function of the same numbers."""
     grads = jax.grad(network.jax_loss)(*jax_arguments(arrays, pictures, labels))
     return {name: np.asarray(grad) for name, grad in grads.items()}
 

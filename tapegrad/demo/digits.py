@@ -36,7 +36,7 @@ class Digits:
 
 
 def missing(package: str, error: ImportError) -> MissingExtraError:
-    """What to tell somebody who lacks a package of the demo."""
+    """The message to somebody who lacks a package of the demo."""
     return MissingExtraError(
         message(f"the demo needs {package}, which is not installed", hint="pip install 'tapegrad[demo]' brings it"),
         name=error.name,

@@ -1,4 +1,4 @@
-"""Where gradients end: the accumulators of leaves, and the place in the graph that a tensor's gradient goes to."""
+"""The ends of gradients: the accumulators of leaves, and the place in the graph that a tensor's gradient goes to."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _accumulating = threading.RLock()
 
 
 sparse_accumulator: Door[Callable[[Tensor, Any], bool]] = Door("sparse_accumulator", filled_by="sparse/embedding.py")
-"""What adds a gradient to a leaf's ``.grad`` if one of them is sparse, and says whether that is so."""
+"""Adds a gradient to a leaf's ``.grad`` if one of them is sparse, and says whether that is so."""
 
 UNSHARED = 5
-"""How often, at most, a gradient is referred to that has become a ``.grad`` and that nobody else has.
+"""The most references to a gradient that has become a ``.grad`` and that nobody else has.
 
 PyTorch keeps such a gradient as it is, so that the accumulator's post-hooks, which are given it, see the memory of the
 ``.grad``; what the user gave, or another leaf gets too, it copies."""
@@ -298,6 +298,6 @@ def node_made(node: Node) -> None:
 
 
 def gradient_edge(tensor: Tensor) -> Edge | None:
-    """Where the gradient of a tensor goes; None if it doesn't require one."""
+    """The edge that the gradient of a tensor goes along; None if it doesn't require one."""
     edge = tensor._edge if tensor._view is None else edge_of(tensor)
     return leaf_edge(tensor) if edge is None and tensor._spec.requires_grad else edge

@@ -105,7 +105,8 @@ def applier(plan: Plan, values: Sequence) -> Callable:
 
 
 def sharing_applier(plan: Plan, shared: Shared | None) -> Callable:
-    """What applies nodes of a plan, and of all others that share a kernel or pass gradients on as this one does."""
+    """A function that applies nodes of a plan, and of all others that share a kernel or pass gradients on as this one
+    does."""
 
     def keyed(plan: Plan) -> list[Any]:
         assert shared is not None
@@ -117,7 +118,7 @@ def sharing_applier(plan: Plan, shared: Shared | None) -> Callable:
 
 
 def casting_of(plan: Plan, call: Call | None = None, shared: Shared | None = None) -> Casting:
-    """What makes a plan's applier: see ``source_of``."""
+    """A function that makes a plan's applier: see ``source_of``."""
     names = {"some": some, "thread": thread, "device": plan.device, "window_value": window_value}
     if call is not None:
         return Casting("apply", code_of(source_of(plan, call, shared)), names)
@@ -130,7 +131,7 @@ _codes = Cache("written code", nbytes=8 << 10)
 
 
 def decisive(plan: Plan, shared: Shared | None) -> tuple:
-    """What the source of a plan's applier depends on, if its calls are not recorded."""
+    """The parts of a plan that the source of its applier depends on, if its calls are not recorded."""
     saved = [None if spec is None else (spec.plain, spec.inference, spec.window) for spec in plan.saved_specs]
     passed = plan.needed if plan.passes else None
     keys = None if shared is None else tuple(shared.key_names)
@@ -206,7 +207,8 @@ def _lines(plan: Plan, call: Call | None, shared: Shared | None) -> Iterator[str
 
 
 def _value(index: int, spec: Any, counted: bool) -> str:
-    """How the value of a saved item is read; ``counted``: the node knows the versions of what was written to before."""
+    """Code that reads the value of a saved item; ``counted``: the node knows the versions of what was written to
+    before."""
     x = f"x{index}"
     if spec is None:
         return x

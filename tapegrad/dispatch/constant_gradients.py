@@ -24,7 +24,7 @@ from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 UNMAPPED = "zeros, unmapped"
 OWN = ("zeros", UNMAPPED)
-"""What is said of gradients whose gradients are zeros."""
+"""The message about gradients whose gradients are zeros."""
 
 
 class ConstantGradient(Node):

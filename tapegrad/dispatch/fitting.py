@@ -1,4 +1,4 @@
-"""What takes the place of a gradient: what a hook returned, checked, or what was made to fit an edge."""
+"""Replacements of gradients: results of hooks, checked, and gradients that were made to fit an edge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 gradient_fitter: Door[Callable[[Node, Any, Any, int], Any]] = Door(
     "gradient_fitter", filled_by="autograd/function_node.py"
 )
-"""How a gradient is made to fit its edge, or refused."""
+"""Makes a gradient fit its edge, or refuses it."""
 
 
 def fitted_edges(node: Node, grads: Sequence) -> list:
@@ -66,7 +66,7 @@ def fitting(node_class: type) -> type:
 
 
 def checked(given: Any, returned: Any, hook: Callable) -> Tensor:
-    """What a hook returned in place of a gradient (or of a leaf), which it must resemble.
+    """The result of a hook in place of a gradient (or of a leaf), checked: it must resemble that.
 
     Raises:
         TypeError: it is no tensor.
@@ -87,6 +87,6 @@ def checked(given: Any, returned: Any, hook: Callable) -> Tensor:
 
 
 def hook_name(hook: Callable) -> str:
-    """What messages call a hook."""
+    """The name of a hook in messages."""
     name = getattr(hook, "__name__", None)
     return name if isinstance(name, str) else "<unknown>"

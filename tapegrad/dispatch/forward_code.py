@@ -57,11 +57,11 @@ from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, edge_of, materialize, new_tensor, version_of, window_operand
 
 Argument = Any
-"""What an operator takes for an array: a Tensor, a Python scalar, or None for an absent optional."""
+"""An argument of an operator in the place of an array: a Tensor, a Python scalar, or None for an absent optional."""
 
 
 def spec_of(argument: Argument) -> Any:
-    """What a plan knows of an argument: the spec of a tensor, the type of a scalar, None."""
+    """The part of an argument that a plan depends on: the spec of a tensor, the type of a scalar, None."""
     if isinstance(argument, Tensor):
         return argument._spec
     return None if argument is None else type(argument)
@@ -118,7 +118,7 @@ def waiting_call(op: Any, args: tuple, settings: dict, key: tuple) -> Any:
 
 
 def waiting_runner(op: Any, settings: dict, key: tuple, run: Callable) -> Callable:
-    """What is kept under a key of deferred mode: a runner of immediate mode, as long as nothing is recorded."""
+    """A function for a key of deferred mode: a runner of immediate mode, as long as nothing is recorded."""
 
     def waiting(*args: Any) -> Any:
         if computes_now():
@@ -215,7 +215,7 @@ def begins_to_move(plan: Plan) -> bool:
 
 
 def told(value: Any) -> Any:
-    """What something is that stands for a number: Note [Numbers that move] in ``compiler/capture/moving.py``."""
+    """The number that a stand-in stands for: Note [Numbers that move] in ``compiler/capture/moving.py``."""
     return value if type(value) is value.__class__ else value.__class__(value)
 
 
@@ -251,7 +251,7 @@ class _Replayed(threading.local):
 
 
 _replayed = _Replayed()
-"""What ``replay`` has been given."""
+"""The value that ``replay`` has been given."""
 
 
 def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> Any:
@@ -301,12 +301,13 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
 
 
 def sharing_runner(plan: Plan, shared: Shared) -> Callable:
-    """What makes the calls of a plan, and of all that share its kernel: ``run(plan, *specs, *keys, *arguments)``."""
+    """A function that makes the calls of a plan, and of all that share its kernel: ``run(plan, *specs, *keys,
+    *arguments)``."""
     return casting_of(plan, shared=shared).made({"shared": shared.run})
 
 
 def casting_of(plan: Plan, replayed: bool = False, shared: Shared | None = None) -> Casting:
-    """What makes a plan's runner: see ``source_of``."""
+    """A function that makes a plan's runner: see ``source_of``."""
     if plan.recorded is not None:
         code = code_of(source_of(plan, replayed, shared))
     else:
@@ -320,7 +321,7 @@ _codes = Cache("written code", nbytes=8 << 10)
 
 
 def decisive(plan: Plan, replayed: bool) -> tuple:
-    """What the source of a plan's runner depends on, if its calls are not recorded."""
+    """The parts of a plan that the source of its runner depends on, if its calls are not recorded."""
     specs = [spec.flags if isinstance(spec, Spec) else spec is None for spec in plan.specs]
     saved = [spec is None or spec.flags for spec in plan.saved_specs]
     return (
@@ -465,13 +466,13 @@ def _save_lines(plan: Plan) -> Iterator[str]:
 
 
 def _saved(position: int, spec: Any) -> str:
-    """What is kept of an argument: the tensor, but of memory that NumPy sees what is there now."""
+    """Code of what is saved of an argument: the tensor, but of memory that NumPy sees what is there now."""
     x = f"x{position}"
     return f"{x} if type({x}._storage) is Storage else held({x})" if isinstance(spec, Spec) and not spec.plain else x
 
 
 def _version(position: int, spec: Any) -> str:
-    """How often an argument was written to."""
+    """Code that counts the writes to an argument."""
     if not isinstance(spec, Spec) or spec.plain:
         return f"version_of(x{position})" if isinstance(spec, Spec) else "0"
     place = f"x{position}"
@@ -483,12 +484,12 @@ def _tuple(items: Iterable[str]) -> str:
 
 
 def _edge(position: int, spec: Spec) -> str:
-    """Where the gradient of an argument goes."""
+    """Code of the edge that the gradient of an argument goes along."""
     return f"{f'edge_of(x{position})' if spec.window else f'x{position}._edge'} or leaf_edge(x{position})"
 
 
 def _value(position: int, spec: Any, mixed: bool) -> str:
-    """How an argument's value is read."""
+    """Code that reads an argument's value."""
     if not isinstance(spec, Spec):
         return f"x{position}"
     value = f"x{position}._value" if spec.plain else f"x{position}._storage.operand"
@@ -503,4 +504,4 @@ _NAMES: dict[str, Any] = {
     "refuse_inference": refuse_inference, "MEMORY_ERRORS": MEMORY_ERRORS, "out_of_memory": out_of_memory,
     "note_losses": note_losses, "ran": operator_ran,
 }  # fmt: skip
-"""What runners refer to."""
+"""The names that runners refer to."""

@@ -1,4 +1,4 @@
-"""What is compiled for a call, whatever its flags."""
+"""Compiled kernels of a call, whatever its flags."""
 
 from __future__ import annotations
 
@@ -97,7 +97,8 @@ class Kernels:
             )
 
     def _known(self, op: Any, specs: tuple, settings: dict, place: Any, found: Any, trace: Any) -> Callable | None:
-        """What gives the function of the host: it was kept, or is written as it is traced in the mode of the kernel."""
+        """A function that gives the function of the host: it was kept, or is written as it is traced in the mode of the
+        kernel."""
         if self.fit is not None:
             return Rather(self.fit.forward, "fitting forward", op, specs, settings)
         if found is None and (self.wide or trace.is_narrow):
@@ -143,7 +144,7 @@ class Kernels:
         return any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
 
     def _shapes(self, *values: Any) -> Any:
-        """What stands for a call's results where there is no data. See Note [Values without data]."""
+        """Stands for the results of a call where there is no data. See Note [Values without data]."""
         results = tuple(Meta(shape, dtype.numpy) for shape, dtype in self.outputs)
         return results[0] if self.single else results
 
@@ -166,7 +167,7 @@ class Kernels:
         return self.forward.run
 
     def recorded(self, arity: int) -> Call | None:
-        """How calls are recorded; None where lifted arguments take care of themselves."""
+        """The recorded form of calls; None where lifted arguments take care of themselves."""
         if self._recorded is None and isinstance(self.forward, Kernel):
             avals = tuple(aval(shape, dtype.numpy) for shape, dtype in self.outputs)
             self._recorded = Call(self.forward, avals, self.single, arity)
@@ -200,5 +201,5 @@ def refuse_complex(op: Any, specs: tuple) -> None:
 
 
 def abstract_argument(spec: Spec | type | None) -> Any:
-    """What shape inference needs of an argument: shape and dtype of a tensor, the type of a scalar."""
+    """The description of an argument for shape inference: shape and dtype of a tensor, the type of a scalar."""
     return (tuple(spec.shape), spec.dtype.numpy) if isinstance(spec, Spec) else spec or type(None)

@@ -16,7 +16,7 @@ AXES = frozenset(("axis", "axes", "axis0", "axis1", "axis2"))
 
 
 def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) -> KeptEntry | None:
-    """Where it is kept what is written for a call; None if that can't be said, or nothing is kept.
+    """The place on disk of what is written for a call; None if that can't be said, or nothing is kept.
 
     Args:
         what: what is meant of the call.
@@ -34,7 +34,8 @@ def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) 
 
 
 def shipped_family(op: Any, specs: Sequence, settings: dict) -> str | None:
-    """What is said of a call to find what comes with the package for those that differ in numbers alone; or None."""
+    """The name under which the package has what it brings for calls that differ in numbers alone from this one; or
+    None."""
     if not kept.shipped.is_there or op.lasting_name is None or not hosted() or SHIPPED_CLASSES.off:
         return None
     try:
@@ -54,7 +55,7 @@ class Rather:
         self.first, self.call = first, call
 
     def __call__(self) -> Any:
-        """What is known."""
+        """Gives what is known."""
         found = self.first()
         place = place_of(*self.call) if found is None else None
         return found if place is None else place()
@@ -67,7 +68,7 @@ class Rather:
 
 
 def kept_from(place: KeptEntry | None, trace: Any) -> HostFunction:
-    """What the host runs, from a trace; it is kept.
+    """The function of the host for a trace; it is kept.
 
     Raises:
         Unwritable: there is no rule for a primitive.

@@ -23,7 +23,7 @@ from tapegrad.tensor.tensor import Tensor, describe, sharing_handle, storage_of,
 
 
 class LevelOperators(NamedTuple):
-    """What makes operators: of one for a batch, of the formulas of a plan, of a function of jax."""
+    """Functions that make operators: of one for a batch, of the formulas of a plan, of a function of jax."""
 
     vmapped: Callable[[Any, tuple[bool, ...]], Any]
     gradients: Callable[[Any, tuple[bool, ...], tuple[bool, ...]], Any]
@@ -96,7 +96,7 @@ def at(tensor: Tensor, level: Level) -> Tensor:
 
 
 def lower(tensor: Tensor, level: Level) -> tuple[Tensor, bool]:
-    """What a tensor is outside a level, and whether its first dimension is the mapped one.
+    """The tensor outside a level that a tensor is there, and whether its first dimension is the mapped one.
 
     It is what was lifted, or a view, or else a tensor of its own.
     """
@@ -141,7 +141,7 @@ def refuse_lost(level: Level, tensors: Sequence[Any]) -> None:
 
 
 def as_placed(tensor: Tensor, level: Level) -> tuple[Tensor, int | None]:
-    """What a tensor is outside a level, and which of its dimensions is the mapped one: that of what was given."""
+    """The tensor outside a level, and which of its dimensions is the mapped one: that of what was given."""
     tensor = live(tensor)
     value = value_of(tensor)
     if isinstance(value, Lifted) and value.level is level and value.placed is not None and not tensor._severed:
@@ -205,7 +205,7 @@ def levelled(op: Any, settings: dict, call: Callable) -> Callable:
 
 
 def lifted_forward(op: Any, specs: Sequence, settings: dict) -> Callable:
-    """What stands for the forward kernel where arguments are lifted: the operator, called outside."""
+    """A function in the place of the forward kernel where arguments are lifted: it calls the operator outside."""
     absent = [position for position, spec in enumerate(specs) if spec is None]
 
     def forward(*values: Any) -> Any:

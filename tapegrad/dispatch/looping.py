@@ -23,7 +23,8 @@ def are_usual(modes: Modes) -> bool:
 
 
 def looping_runner(plan: Plan, plainly: Callable) -> Callable:
-    """What makes the calls of a plan with many pieces; ``plainly(plan)`` gives what makes those of any plan."""
+    """A function that makes the calls of a plan with many pieces; ``plainly(plan)`` gives one that makes those of any
+    plan."""
     needed, out_specs, node_class = plan.needed, plan.out_specs, plan.node_class
     plain: list[Callable] = []
     call = plan.recorded
@@ -59,7 +60,7 @@ def looping_runner(plan: Plan, plainly: Callable) -> Callable:
 
 
 def looping_applier(node: Any, grads: list, saved: tuple) -> Sequence:
-    """What a node with many pieces does with gradients."""
+    """Applies a node with many pieces to gradients."""
     plan = node.plan
     found = None
     if not is_recording() and type(saved) is tuple and any(grad is not None for grad in grads):
@@ -76,7 +77,7 @@ def looping_applier(node: Any, grads: list, saved: tuple) -> Sequence:
 
 
 def _by_numpy(function: Callable, values: Sequence[Any], settings: dict, *more: Any) -> Any:
-    """What a function of NumPy arrays gives; None if it is not given such, or they are for XLA."""
+    """The result of a function of NumPy arrays; None if it is not given such, or they are for XLA."""
     if not hosted() or any(type(value) is not np.ndarray for value in values):
         return None
     results = function(values, *more, **settings)

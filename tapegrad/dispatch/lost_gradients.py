@@ -19,7 +19,7 @@ from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
 Loss = tuple[tuple[str, Position | None], ...]
-"""What happened, and where."""
+"""A loss: what happened, and at which place."""
 
 
 def note_losses(plan: Plan, args: tuple, results: tuple[Tensor, ...]) -> None:

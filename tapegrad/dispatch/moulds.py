@@ -78,7 +78,7 @@ class Mould:
         return plan
 
     def applier_for(self, plan: Plan) -> Callable | None:
-        """What nodes of a plan do that share a kernel or pass gradients on, if it was written for another one."""
+        """An applier of nodes of a plan that share a kernel or pass gradients on, if it was written for another one."""
         return self.appliers.get(fitting(plan, self._backward)) if self.appliers else None
 
     def shared_forward(self, plan: Plan) -> SharedKernel | None:
@@ -196,7 +196,7 @@ numel_of = attrgetter("numel")
 
 
 def fitting(plan: Plan, shared: SharedKernel | None) -> SharedKernel | None:
-    """What runs a plan's calls of a kernel that is shared, as large as they are; None if XLA does."""
+    """A function that runs a plan's calls of a kernel that is shared, as large as they are; None if XLA does."""
     if shared is None:
         return None
     if plan.size is None:
@@ -241,7 +241,8 @@ class MovingRunner:
         self._times = 0
 
     def runner(self, settings: dict, numbers: list) -> Callable | None:
-        """What runs a call with these settings, in which these are the numbers; None if it needs a plan like others."""
+        """A function that runs a call with these settings, in which these are the numbers; None if it needs a plan like
+        others."""
         structure = self._plan.fit.structure
         found = structure.read(*self._lengths, *numbers)
         if found is None:
@@ -260,11 +261,11 @@ class MovingRunner:
 
 
 OFTEN = 8
-"""How many times in a row a number comes back that is given a plan."""
+"""The number of times in a row that a number comes back before it is given a plan."""
 
 
 def mould_key(specs: tuple, settings: dict, modes: Modes, numbers: list[Any]) -> tuple:
-    """What plans of one mould have in common; the numbers of the call, as structures read them, are appended."""
+    """The key that plans of one mould share; the numbers of the call, as structures read them, are appended."""
     key: list[Any] = [modes]
     for spec in specs:
         if isinstance(spec, Spec):

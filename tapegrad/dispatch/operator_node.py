@@ -38,7 +38,7 @@ from tapegrad.tensor.tensor import Tensor, describe, value_of, version_of, wrap
 
 
 class SavedMisfit(RuntimeError):
-    """What a node saved has another shape or dtype by now, so that its kernel can't be run on it."""
+    """Something saved that has another shape or dtype by now, so that the node's kernel can't be run on it."""
 
 
 class OperatorNode(Node):
@@ -168,7 +168,7 @@ class OperatorNode(Node):
         return edge is None or isinstance(edge[0], AccumulateGrad)
 
     def _edge_of(self, index: int) -> Edge | None:
-        """Where the gradient of a saved input goes."""
+        """The edge that the gradient of a saved input goes along."""
         plan = self.plan
         position = plan.saved_inputs[index] if index < len(plan.saved_inputs) else None
         return self.next_edges[plan.positions.index(position)] if position in plan.positions else None
@@ -180,7 +180,7 @@ class OperatorNode(Node):
                 raise RuntimeError(modified_output(self.plan.out_specs[position], self, position))
 
     def _as_they_are(self, saved: tuple) -> tuple:
-        """What was saved, with the outputs as uncounted writes have left them."""
+        """The saved items, with the outputs as uncounted writes have left them."""
         plan, storages = self.plan, self.output_storages or {}
         first = len(plan.saved_inputs)
         outputs = [
@@ -197,7 +197,7 @@ class OperatorNode(Node):
         return len(self.plan.op.formulas) > 1 and not any(self.next_edges)
 
     def saved_tensors(self) -> list:
-        """What was saved, as the formulas see it on tensors: inputs as they are, outputs with this node as grad_fn."""
+        """The saved tensors, as the formulas see them: inputs as they are, outputs with this node as grad_fn."""
         saved = self.saved
         if not isinstance(saved, (tuple, list)):
             raise RuntimeError(second_backward(saved))
@@ -338,7 +338,7 @@ def node_class_of(plan: Plan) -> type[Node]:
 
 
 def saved_properties(op: Any) -> dict[str, Any]:
-    """What the nodes of an operator show of what they saved, by PyTorch's names.
+    """Properties that show what the nodes of an operator saved, by PyTorch's names.
 
     These are properties of the class, for a class that has ``__getattr__`` pays for it at every attribute of its nodes.
     """

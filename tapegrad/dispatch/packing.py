@@ -1,4 +1,5 @@
-"""When hooks on saved tensors get results of functions that write: after the write, which they may interrupt.
+"""The time at which hooks on saved tensors get results of functions that write: after the write, which they may
+interrupt.
 
 A hook may raise. What it gets of an operator's inputs comes before the kernel, and may prevent it; a function in place
 has written its result when a hook gets that, as in PyTorch, where the write is part of the kernel.

@@ -137,7 +137,7 @@ def multiple_of(pair: tuple[int, int], known: dict[tuple[int, int], str]) -> str
 
 
 def order_of(pattern: Pattern, before: Sequence[Any], now: Sequence[Any]) -> list[str]:
-    """What two calls say of the order of symbols, and of symbols and other lengths.
+    """The order of symbols, and of symbols and other lengths, as two calls show it.
 
     >>> order_of(("n0", 8, "m0"), (5, 8, 3), (9, 8, 4))
     ['n0 >= m0', '8 >= m0']

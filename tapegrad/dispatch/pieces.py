@@ -33,7 +33,7 @@ Shape = tuple[int, ...]
 
 
 class Pieces(NamedTuple):
-    """What NumPy does for any number of pieces: both functions take and give lists of arrays.
+    """NumPy functions for any number of pieces: both take and give lists of arrays.
 
     Attributes:
         shapes: ``shapes(shapes, **settings)`` gives the shapes of the results for arrays of some shapes.
@@ -58,7 +58,8 @@ def shapes_of_many(op: Any, specs: tuple, settings: dict, many: int = MANY) -> l
 def host_function(
     function: Callable, given: Sequence[Shape], results: Sequence[Shape], single: bool, dtype: Any, settings: dict
 ) -> HostFunction:
-    """What the host runs for arrays and results of these shapes; it is never worth while to compile so many."""
+    """The function that the host runs for arrays and results of these shapes; it is never worth while to compile so
+    many."""
 
     def body(*arrays: Any) -> Any:
         found = function(arrays, **settings)

@@ -164,7 +164,7 @@ class Plan:
 
     @property
     def sources(self) -> dict[int, list]:
-        """Where the formulas in use find what they name."""
+        """The places where the formulas in use find what they name."""
         if self._sources is None:
             op, specs, count = self.op, self.specs, self.num_outputs
             self._sources = {
@@ -212,7 +212,7 @@ class Plan:
 
     @property
     def kernels(self) -> Kernels:
-        """What is compiled; plans that are cast have it made when somebody asks."""
+        """The compiled kernels; plans that are cast have them made when somebody asks."""
         if self._kernels is None:
             self._kernels = Kernels.of(self.op, self.specs, self.given)
         return self._kernels
@@ -270,7 +270,8 @@ class Plan:
         return tuple(results)
 
     def gradient_layouts(self, strides: tuple[int, ...] | None) -> tuple | None:
-        """How the gradients lie, at each position, where that of the (first) output lies so: Note [Gradients as views].
+        """The layouts of gradients, at each position, where that of the (first) output lies so: Note [Gradients as
+        views].
 
         None: all in row-major order, as those of misfits, which are made to fit.
         """
@@ -377,7 +378,7 @@ class Plan:
         return all(names[i] in once for i, want in zip(self.positions, wanted, strict=True) if want)
 
     def backward_arguments(self, defined: tuple[bool, ...]) -> list[Any]:
-        """What a backward kernel takes: gradients, then what was saved."""
+        """The arguments of a backward kernel: gradients, then what was saved."""
         specs = [self.specs[i] for i in self.saved_inputs]
         grads = [spec for spec, has in zip(self.out_specs, defined, strict=False) if has]
         return [abstract_argument(spec) for spec in (*grads, *specs, *(self.out_specs[i] for i in self.saved_outputs))]

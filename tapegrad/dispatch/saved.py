@@ -31,7 +31,7 @@ Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 
 FREED: Any = object()
 NOTHING: Any = object()
-"""What a saved tensor keeps after a backward, and where there was no tensor to save."""
+"""Kept by a saved tensor after a backward, and where there was no tensor to save."""
 
 DETACHED = (
     "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please "
@@ -40,7 +40,8 @@ DETACHED = (
 
 
 class Saves(list):
-    """What a node keeps for backward when its tensors are ``SavedTensor`` objects; plain numbers stand among them."""
+    """The items that a node keeps for backward when its tensors are ``SavedTensor`` objects; plain numbers stand among
+    them."""
 
     __slots__ = ()
 
@@ -260,7 +261,7 @@ class SavedTensor:
         return not self.is_leaf and kept._edge is None
 
     def _unpacked(self, data: Any, edge: Edge | None, node: Node | None) -> Tensor:
-        """What the second hook returned, as the tensor that was saved."""
+        """The result of the second hook, as the tensor that was saved."""
         if not isinstance(data, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -285,7 +286,7 @@ class SavedTensor:
 
     @property
     def data(self) -> Any:
-        """What is kept: the tensor, or what the first hook made of it."""
+        """The kept thing: the tensor, or what the first hook made of it."""
         if self.kept is FREED or self.kept is NOTHING:
             return None
         return wrap(self.kept, self.spec.bare) if self.is_output and self.hooks is None else self.kept
@@ -339,7 +340,8 @@ def snapshot(tensor: Tensor) -> Tensor:
 
 
 def held(tensor: Tensor) -> Tensor:
-    """What a node keeps of an input: the tensor itself; on memory that NumPy sees, a handle on what is there now.
+    """The thing that a node keeps of an input: the tensor itself; on memory that NumPy sees, a handle on what is there
+    now.
 
     It has the tensor's place in the graph, and its version: a write through the tensor is found out, as ever.
     """

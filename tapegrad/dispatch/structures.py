@@ -72,7 +72,7 @@ from tapegrad.tape.modes import thread
 from tapegrad.tensor.spec import Size, Spec
 
 MOST_STRUCTURES, MOST_TRIED = 8, 16
-"""How many structures calls of one family have, and how many are tried of which some can't be traced."""
+"""The most structures that calls of one family have, and the most that are tried: some can't be traced."""
 
 MOST_EXAMPLES = 4
 """With how many calls before a new one is compared."""
@@ -106,15 +106,16 @@ class Fit(NamedTuple):
 
     @property
     def growth(self) -> float:
-        """How many times as many elements results have as when the structure was made."""
+        """The number of elements that results have, as a multiple of those when the structure was made."""
         return sum(map(math.prod, self.shapes)) / self.structure.count
 
     def forward(self) -> HostFunction | None:
-        """What the host runs; None if the kernel is XLA's."""
+        """The function that the host runs; None if the kernel is XLA's."""
         return self._at(self.structure.forward)
 
     def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> HostFunction | None:
-        """What the host runs for a backward kernel of a plan; None if it is XLA's, or depends on more than is known."""
+        """The function that the host runs for a backward kernel of a plan; None if it is XLA's, or depends on more than
+        is known."""
         return self._at(self.structure.backward(plan, wanted, given))
 
     def _at(self, general: GeneralTrace | None) -> HostFunction | None:
@@ -180,7 +181,7 @@ def settings_skeleton(settings: dict, numbers: list[Any]) -> list[Any]:
 
 
 def outlined_numbers(numbers: Sequence[Any], uniform: bool) -> tuple:
-    """Which numbers are equal, where that matters: what fits one pattern has this in common.
+    """The equalities among numbers, where they matter: what fits one pattern has this in common.
 
     >>> outlined_numbers((4, 5, 1, 4, 0.5), False)
     (2, 3, 1, 2, 'p')
@@ -336,7 +337,7 @@ def attempted(*call: Any) -> tuple[Structure | None, bool]:
 
 
 class Outline(NamedTuple):
-    """What a trace with symbols says of calls, as it is kept: see Note [Kept functions] in ``tape/kept.py``.
+    """The result of a trace with symbols, as it is kept: see Note [Kept functions] in ``tape/kept.py``.
 
     Attributes:
         single: whether there is one result, not in a tuple.
@@ -356,7 +357,7 @@ class Untraceable(Exception):
 
 
 class Structure:
-    """What calls have in common that differ in some numbers alone. See Note [Structures].
+    """A class of calls that differ in some numbers alone, and what they have in common. See Note [Structures].
 
     Attributes:
         names: what stands for numbers, in order: Note [Names of a pattern] in ``patterns.py``.
@@ -420,7 +421,7 @@ class Structure:
 
     @property
     def as_shipped(self) -> tuple:
-        """What is kept of it, for ``shipped``."""
+        """The form of it that is kept for ``shipped``."""
         dtypes = [dtype.numpy for dtype in self.dtypes]
         assert self.forward is not None
         self.outputs = self.forward.shapes
@@ -444,7 +445,7 @@ class Structure:
         return place_of(what, self._op, *self._given, self._pattern, self._order, *others)
 
     def _outline(self) -> Outline:
-        """What is known of the calls, from before or by a trace.
+        """The outline of the calls, from before or by a trace.
 
         Raises:
             Exception: whatever that stumbles over.
@@ -542,7 +543,7 @@ class Structure:
             SPECIAL.reset(token)
 
     def _written(self, closed: Any, tree: Any) -> GeneralTrace | None:
-        """What ``_traced`` gave, for the host; None if it can't be written."""
+        """The result of ``_traced``, written for the host; None if it can't be written."""
         lengths = {name: number for name, number in zip(self.names, self._first, strict=True) if name[0] != "p"}
         return general(closed, tree, self.names, lengths)
 
@@ -592,10 +593,10 @@ SHIPPED = (
     "names", "single", "dtypes", "outputs", "forward", "wide", "moving", "always", "count",
     "_shapes", "_pattern", "_constraints", "_floats", "_passing", "_first", "_order",
 )  # fmt: skip
-"""What is kept of a structure that comes with the package."""
+"""Kept of a structure that comes with the package."""
 
 REFUSED, WRONG = "refused", "wrong"
-"""What is kept of a structure that can't be traced: by jax, and for an error of the operator's own."""
+"""Kept of a structure that can't be traced: by jax, and for an error of the operator's own."""
 
 
 def said_in_python(size: Any) -> str:

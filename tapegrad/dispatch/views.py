@@ -61,11 +61,11 @@ class ViewOperators(NamedTuple):
 
 
 view_operators: Door[ViewOperators] = Door("view_operators", filled_by="ops/strided.py")
-"""What shows a region of a base, and what writes to it."""
+"""The operators that show a region of a base, and write to it."""
 
 
 class ViewRegion(NamedTuple):
-    """Which part of a base a view shows: settings of the operators ``as_strided`` and ``copy_slices``.
+    """The part of a base that a view shows: settings of the operators ``as_strided`` and ``copy_slices``.
 
     Strides and sizes are in real numbers where one of the two is complex and the other is not (``base_split``,
     ``part_split`` say which). ``view_bits``: whether the view shows conjugates, or negatives, of what the base shows.
@@ -83,7 +83,7 @@ class ViewRegion(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the operators are told."""
+        """The settings that the operators are given."""
         return {name: getattr(self, name) for name in ("shape", "strides", "x_strides", "size", "box", "x_box")}
 
     def of(self, base: Any, offset: int, x_offset: int) -> Any:
@@ -93,7 +93,7 @@ class ViewRegion(NamedTuple):
         return self.through_view_bits(view_operators.content.view_as_complex(part) if self.part_split else part)
 
     def through_view_bits(self, part: Any) -> Any:
-        """What the view shows of a part, and what lies there if the view shows this."""
+        """The part as the view shows it; and what lies there if the view shows this."""
         part = view_operators.content.conj(part) if self.view_bits & CONJUGATED else part
         return -part if self.view_bits & NEGATED else part
 
@@ -108,7 +108,7 @@ class ViewRegion(NamedTuple):
 
 
 class Reinterpretation(NamedTuple):
-    """How a view came to show its base as other numbers (of another dtype, or conjugated).
+    """The way in which a view came to show its base as other numbers (of another dtype, or conjugated).
 
     By an operator on ``origin``; or without one, as a window on ``origin``, which shows such numbers already.
     """
@@ -120,7 +120,7 @@ class Reinterpretation(NamedTuple):
 
 
 def part_of(base: Tensor, view: Tensor) -> tuple[ViewRegion, int, int]:
-    """Which part of the base a view shows, and where view and base begin."""
+    """The part of the base that a view shows, and the places where view and base begin."""
     place, whole = (Geometry(tuple(x._spec.shape), x._spec.layout, x._offset) for x in (view, base))
     complex_base, complex_view = base._spec.dtype.is_complex, view._spec.dtype.is_complex
     base_split, part_split = complex_base and not complex_view, complex_view and not complex_base
@@ -135,7 +135,7 @@ def part_of(base: Tensor, view: Tensor) -> tuple[ViewRegion, int, int]:
 
 
 def in_reals(geometry: Geometry) -> Geometry:
-    """Where complex numbers lie, counted in real ones."""
+    """The place of complex numbers, counted in real ones."""
     shape, strides, offset = geometry
     return Geometry((*shape, 2), (*(2 * stride for stride in strides), 1), 2 * offset)
 
@@ -239,7 +239,7 @@ class CopySlices(Node):
         return (self.part.put(grad, part, *self.offsets), *results[1:])
 
     def _inner_results(self, how: str, grad: Any, needed: tuple[bool, ...] | None) -> list:
-        """What the inner node gives for the view (or None), and for its other inputs."""
+        """The gradients that the inner node gives for the view (or None), and for its other inputs."""
         if type(self.inner) is not tuple:
             raise RuntimeError(second_backward(self.inner))
         (inner, output_nr), own = self.inner, self.own
@@ -285,7 +285,8 @@ class SlicesOutside(CopySlices):
 
 
 def refused_outside(base: Tensor, view: Tensor) -> str | None:
-    """What PyTorch says in backward of a write through a view that reaches beyond what its base spans; else None."""
+    """The error that PyTorch raises in backward of a write through a view that reaches beyond what its base spans; else
+    None."""
     if view._view is None or view._view.reinterpretation is not None:
         return None
     offset = view._offset - base._offset
@@ -472,7 +473,7 @@ def refusal(tensor: Tensor, what: str) -> str:
 
 
 def creation_of(origin: Tensor, creation: str | None) -> str | None:
-    """How a view counts as created, of a tensor that may itself be a view."""
+    """The creation that a view counts as, of a tensor that may itself be a view."""
     inherited = None if origin._view is None else origin._view.creation
     if thread.modes.inference or inherited == "inference":
         return "inference"

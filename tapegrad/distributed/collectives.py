@@ -33,7 +33,7 @@ __all__ = [
 
 
 class ReduceOp(Enum):
-    """How what the processes have is put together."""
+    """The operation that puts together what the processes have."""
 
     SUM = "sum"
     AVG = "mean"
@@ -79,7 +79,7 @@ def checked(tensor: Any) -> Tensor:
 
 
 def collected(tensor: Tensor, group: ProcessGroup, compute: Callable, *settings: Any, split: bool = False) -> Tensor:
-    """What is computed of the stack of what each process has: all of it, or this process's row.
+    """The result that is computed of the stack of what each process has: all of it, or this process's row.
     Raises RuntimeError: the tensor lies on a mesh.
     """
     if checked(tensor).device.spread:

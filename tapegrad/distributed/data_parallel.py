@@ -87,7 +87,7 @@ class DistributedDataParallel(Module):
 
 
 _kept: list[list[tuple[dict[str, Any], str, Any]]] = []
-"""What was put aside of modules that are being called by this process alone."""
+"""The hooks that were put aside of modules that are being called by this process alone."""
 
 
 def _begin_alone(module: Module, inputs: tuple, kwargs: dict[str, Any]) -> None:

@@ -92,7 +92,7 @@ class DeviceMesh:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many devices there are along each dimension."""
+        """The number of devices along each dimension."""
         return tuple(self._jax.shape[axis] for axis in self._axes)
 
     @property
@@ -105,15 +105,15 @@ class DeviceMesh:
         return tensor(numbers[places].transpose([kept.index(axis) for axis in self._axes]).tolist())
 
     def size(self, mesh_dim: int | None = None) -> int:
-        """How many devices there are, along one dimension or in all."""
+        """Count the devices along one dimension or in all."""
         return math.prod(self.shape) if mesh_dim is None else self.shape[mesh_dim]
 
     def numel(self) -> int:
-        """How many devices there are in all."""
+        """Count the devices in all."""
         return self.size()
 
     def get_coordinate(self) -> tuple[int, ...] | None:
-        """Where the first device of this process is; None if it has none here."""
+        """The coordinate of the first device of this process; None if it has none here."""
         here = self._here()
         return None if here is None else tuple(here[self._jax.axis_names.index(axis)] for axis in self._axes)
 
@@ -183,10 +183,10 @@ class DeviceMesh:
 
 
 group_of: Door[Callable[[Sequence[int]], Any]] = Door("group_of", filled_by="distributed/distributed_c10d.py")
-"""What makes a group of processes."""
+"""Makes a group of processes."""
 
 meet: Door[Callable[[str], None]] = Door("meet", filled_by="distributed/distributed_c10d.py")
-"""What has the processes meet that a launcher has started, if they have not."""
+"""Has the processes meet that a launcher has started, if they have not."""
 
 
 def init_device_mesh(

@@ -22,7 +22,7 @@ DEFAULT_TIMEOUT = timedelta(minutes=30)
 
 
 class _World:
-    """What this process knows of those that it has met."""
+    """The processes that this process has met, and its groups."""
 
     store: TCPStore | None = None
     peers: Peers
@@ -51,11 +51,11 @@ class ProcessGroup:
         return self.ranks.index(processes.rank) if processes.rank in self.ranks else -1
 
     def size(self) -> int:
-        """How many they are."""
+        """The number of processes."""
         return len(self.ranks)
 
     def name(self) -> str:
-        """What carries arrays."""
+        """The name of the carrier of arrays."""
         return "xla"
 
     def __repr__(self) -> str:
@@ -63,7 +63,7 @@ class ProcessGroup:
 
 
 class Backend(str):
-    """What carries arrays, by name; that is XLA, whatever a program asks for (``is_backend_available``).
+    """The carrier of arrays, by name; that is XLA, whatever a program asks for (``is_backend_available``).
 
     ``Backend(name)`` is the name as it is written here, a string.
 
@@ -102,7 +102,7 @@ class GroupMember(metaclass=_HasWorld):
 
 
 class Work:
-    """What a call with ``async_op=True`` gives. XLA computes by itself; whoever reads a result waits for it."""
+    """The result of a call with ``async_op=True``. XLA computes by itself; whoever reads a result waits for it."""
 
     def __init__(self, result: Any = None) -> None:
         self._result = result
@@ -123,7 +123,7 @@ class Work:
         """Wait until it is done."""
 
     def exception(self) -> None:
-        """What went wrong: nothing, else the call would have raised."""
+        """The error: none, else the call would have raised."""
 
     def result(self) -> Any:
         """The tensors that were written to."""
@@ -131,12 +131,12 @@ class Work:
 
 
 def work(result: Any, async_op: bool) -> Work | None:
-    """What a collective returns."""
+    """The result of a collective."""
     return Work(result) if async_op else None
 
 
 def the_store() -> TCPStore:
-    """What the processes share. Raises ValueError: they have not met."""
+    """The store that the processes share. Raises ValueError: they have not met."""
     if world.store is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     return world.store
@@ -201,7 +201,7 @@ def get_rank(group: Any = None) -> int:
 
 
 def get_world_size(group: Any = None) -> int:
-    """How many processes there are, or in a group: -1 if this process is not in it."""
+    """Count the processes, or those of a group: -1 if this process is not in it."""
     the_store()
     if group == GroupMember.NON_GROUP_MEMBER:
         return -1
@@ -209,7 +209,7 @@ def get_world_size(group: Any = None) -> int:
 
 
 def get_backend(group: Any = None) -> str:
-    """What carries arrays: XLA."""
+    """Give the name of the carrier of arrays: XLA."""
     the_store()
     return "xla"
 

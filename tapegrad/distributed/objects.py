@@ -1,4 +1,4 @@
-"""What processes send one another that is no array: objects, which are pickled, and tensors from one to another."""
+"""Objects that processes send one another and that are no arrays: they are pickled; and tensors from one to another."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 def gathered(
     data: bytes, read: Callable[[bytes], Any] = bytes, timeout: timedelta | None = None, group: Any = None
 ) -> list[Any]:
-    """What each process of a group gives, in the order of ranks."""
+    """The objects that the processes of a group give, in the order of ranks."""
     ranks = members(group).ranks
     return [read(found) for found in world.peers.gathered(data, timeout, ranks)]
 
@@ -160,7 +160,7 @@ def recv(
 
 
 class _Receiving(Work):
-    """What ``irecv`` gives: the tensor is written to when somebody waits."""
+    """The result of ``irecv``: the tensor is written to when somebody waits."""
 
     def __init__(self, receive: Callable[[], Any]) -> None:
         self._receive: Callable[[], Any] | None = receive

@@ -37,7 +37,7 @@ ALIKE = "let all ranks run the same operators on the same shapes, in the same or
 
 
 class DistError(RuntimeError):
-    """What goes wrong between processes."""
+    """An error between processes."""
 
 
 class DistBackendError(DistError):
@@ -72,7 +72,7 @@ class Peers:
         self, data: bytes, timeout: timedelta | None = None, ranks: Ranks | None = None, name: str = "all",
         what: str = "objects of all processes",
     ) -> list[bytes]:  # fmt: skip
-        """What each process gives, in the order of ranks.
+        """The objects that the processes give, in the order of ranks.
 
         Args:
             data: what this one gives.
@@ -102,12 +102,12 @@ class Peers:
             watch.look(what, what)
 
     def of_first(self, data: bytes) -> bytes:
-        """What the first process gives."""
+        """The object that the first process gives."""
         own = data if self.rank == 0 else b""
         return self.gathered(own, name="first", what="what the first process has, a seed")[0]
 
     def awaited(self, key: str, rank: int) -> bytes:
-        """What another process has put under a key, which is taken away.
+        """The value that another process has put under a key, which is taken away.
 
         Raises:
             TimeoutError: it has not come in time.
@@ -186,7 +186,7 @@ class Peers:
         return ""
 
     def states(self) -> dict[int, str]:
-        """What has become of others."""
+        """The states of the others."""
         found = {int(key.rpartition("/")[2]): said.decode() for key, said in self.store.entries("state/").items()}
         return {rank: said for rank, said in sorted(found.items()) if rank != self.rank}
 
@@ -228,7 +228,7 @@ class Peers:
 
 
 def told(ranks: Ranks, pending: str | None = None) -> dict[str, Any]:
-    """What this process has called, and is about to call, as others may see it."""
+    """The calls that this process has made, and is about to make, as others may see them."""
     history = processes.history(ranks)
     lines = [*history.recent, *([] if pending is None else [Line(pending, 0, here())])]
     return {"calls": history.calls + (pending is not None), "sum": history.sum,
@@ -245,7 +245,7 @@ def _last_line(ranks: Ranks) -> str:
 
 
 def _about_to_part(texts: list[dict[str, Any]], ranks: Ranks) -> str:
-    """Where what processes are about to call differs, in words."""
+    """The place where the calls that processes are about to make differ, in words."""
     columns = [text["lines"] for text in texts]
     number, other = _first_difference(columns, (0, 0))
     mine, theirs = (f"{_line(columns[i], number)} at {texts[i]['place']}" for i in (0, other))
@@ -255,7 +255,7 @@ def _about_to_part(texts: list[dict[str, Any]], ranks: Ranks) -> str:
 
 
 class _Watch:
-    """What others do while this process waits for them."""
+    """A look at others while this process waits for them."""
 
     def __init__(self, peers: Peers, timeout: timedelta, ranks: Ranks) -> None:
         self.peers, self.ranks, self.seconds = peers, ranks, timeout.total_seconds()
@@ -299,7 +299,7 @@ class _Watch:
 
 
 def _parted(texts: list[dict[str, Any]], ranks: Sequence[int], so_far: bool = False) -> str | None:
-    """Where the calls of processes part, in words; None if they don't.
+    """The place where the calls of processes part, in words; None if they don't.
 
     Args:
         texts: what is ``told`` of each.

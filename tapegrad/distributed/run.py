@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from tapegrad.distributed.store import free_port
 
 GRACE = 5.0
-"""How many seconds processes get to end by themselves when they are told to."""
+"""The seconds that processes get to end by themselves when they are told to."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def environment(rank: int, count: int, host: str, port: int) -> dict[str, str]:
-    """What a process finds in its environment."""
+    """The environment of a process."""
     own = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count, "MASTER_ADDR": host,
            "MASTER_PORT": port}  # fmt: skip
     return {**os.environ, **{name: str(value) for name, value in own.items()}}

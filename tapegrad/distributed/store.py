@@ -1,4 +1,4 @@
-"""What processes tell one another besides arrays: a table of bytes that the first of them keeps.
+"""A table of bytes by which processes tell one another things besides arrays, and which the first of them keeps.
 
 It carries addresses, barriers and objects; arrays travel by XLA. Whoever waits for one waits so long and no longer.
 """
@@ -26,7 +26,7 @@ LONGEST = 1 << 30
 """Bytes of the longest entry."""
 
 MARKS = 4096
-"""How many numbers a table keeps the value of, for those who come to them later."""
+"""The number of numbers of which a table keeps the value, for those who come to them later."""
 
 
 class _Entries:
@@ -89,7 +89,7 @@ class _Entries:
         return key not in self.parted
 
     def _exchanged(self, key: str, given: list[Any], seconds: float) -> list[Any] | None:
-        """What all ranks have put under a key; None if one has not in time, or has ended."""
+        """The values that all ranks have put under a key; None if one has not in time, or has ended."""
         rank, ranks, data, old = given
         if data is not None:
             self.entries[f"{key}/{rank}"] = data
@@ -219,7 +219,7 @@ class TCPStore(Store):
     def exchange(
         self, key: str, rank: int, ranks: Sequence[int], data: bytes | None, old: str, seconds: float
     ) -> list[bytes] | None:
-        """What all ranks put under a key, of which this one is to be there, too.
+        """The values that all ranks put under a key, of which this one is to be there, too.
 
         Args:
             key: the key, the same in all processes.
@@ -278,7 +278,7 @@ def _send(connection: socket.socket, said: Any) -> None:
 
 
 def _receive(connection: socket.socket) -> Any:
-    """What was sent. Nothing but texts, numbers, bytes and lists can be made by whoever reaches the port."""
+    """Receive what was sent. Nothing but texts, numbers, bytes and lists can be made by whoever reaches the port."""
     (length,) = _LENGTH.unpack(_read(connection, _LENGTH.size))
     if length > LONGEST:
         raise EOFError(f"{length} bytes")

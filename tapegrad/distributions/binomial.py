@@ -23,7 +23,7 @@ def _positive_part(x: Tensor) -> Tensor:
 
 
 class Binomial(GivenByOdds):
-    """How many of ``total_count`` independent tries succeed.
+    """The distribution of how many of ``total_count`` independent tries succeed.
 
     Args:
         total_count: how many there are.

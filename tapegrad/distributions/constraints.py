@@ -177,7 +177,7 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """What a mixture is over: values that are in the support of all components, ``base_constraint``."""
+    """The set that a mixture is over: values that are in the support of all components, ``base_constraint``."""
 
     def __init__(self, base_constraint: Constraint) -> None:
         _check_is_constraint(base_constraint)
@@ -227,7 +227,7 @@ class _OneHot(Constraint):
 
 
 class _Bounded(Constraint):
-    """What lies between bounds."""
+    """Numbers between bounds."""
 
     def __init__(self, *bounds: Any, **named: Any) -> None:
         if len(bounds) + len(named) != len(self._shown):
@@ -430,7 +430,7 @@ class _Several(Constraint):
 
 
 class _Cat(_Several):
-    """What is concatenated along ``dim``: ``lengths`` say how much is each constraint's, of those in ``cseq``.
+    """Values that are concatenated along ``dim``: ``lengths`` say how much is each constraint's, of those in ``cseq``.
 
     Raises:
         AssertionError: something else than constraints; not as many lengths.
@@ -450,7 +450,7 @@ class _Cat(_Several):
 
 
 class _Stack(_Several):
-    """What is stacked along ``dim``: a constraint for each place, in ``cseq``."""
+    """Values that are stacked along ``dim``: a constraint for each place, in ``cseq``."""
 
     def __init__(self, cseq: Iterable[Constraint], dim: int = 0) -> None:
         super().__init__(cseq, dim)

@@ -70,7 +70,7 @@ class ContinuousBernoulli(GivenByOdds, ExponentialFamily):
         return (x <= self._lims[0] - center) | (x > self._lims[1] - center)
 
     def _either(self, far: Any, near: Tensor) -> Tensor:
-        """What a formula gives far from one half, and what the series is there; neither sees the other's numbers."""
+        """The value of a formula far from one half, and of the series there; neither sees the other's numbers."""
         is_far = self._is_far(self.probs)
         return where(is_far, far(where(is_far, self.probs, self._lims[0])), near)
 

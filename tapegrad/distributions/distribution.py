@@ -193,7 +193,7 @@ class Distribution:
 
     @property
     def arg_constraints(self) -> dict[str, Any]:
-        """What the parameters must be: constraints by their names."""
+        """The constraints that the parameters must be in, by their names."""
         raise NotImplementedError
 
     @property
@@ -246,7 +246,7 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """How likely it is to be at most ``value``."""
+        """Give the probability of being at most ``value``."""
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """What exceeds a threshold: ``(1 + c z) ** (-1 / c)`` is greater, ``exp(-z)`` if ``c`` is zero.
+    """The distribution of what exceeds a threshold: ``(1 + c z) ** (-1 / c)`` is greater, ``exp(-z)`` if ``c`` is zero.
 
     Args:
         loc: the threshold.

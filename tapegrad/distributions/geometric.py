@@ -21,7 +21,7 @@ __all__ = ["Geometric"]
 
 
 class Geometric(GivenByOdds):
-    """How many tries fail before one succeeds: ``(1 - probs) ** k probs``.
+    """The distribution of how many tries fail before one succeeds: ``(1 - probs) ** k probs``.
 
     Args:
         probs: how likely one is to succeed.

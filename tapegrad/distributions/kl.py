@@ -115,7 +115,7 @@ def _dispatch_kl(type_p: type, type_q: type) -> Any:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """How far ``q`` is from ``p``: the mean under ``p`` of ``log p(x) - log q(x)``, of their batch shape.
+    """Measure how far ``q`` is from ``p``: the mean under ``p`` of ``log p(x) - log q(x)``, of their batch shape.
 
     Raises:
         NotImplementedError: no formula is known for them.
@@ -479,7 +479,7 @@ INFINITE: dict[type, tuple[type, ...]] = {
     Pareto: (Beta, ContinuousBernoulli, Uniform),
     Poisson: (Bernoulli, Binomial),
 }
-"""Where ``p`` has values that ``q`` has not."""
+"""The pairs of which ``p`` has values that ``q`` has not."""
 
 for _kind, _others in INFINITE.items():
     for _other in _others:

@@ -20,7 +20,7 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(OfCategorical):
-    """How often each of ``n`` events happens in ``total_count`` tries.
+    """The distribution of how often each of ``n`` events happens in ``total_count`` tries.
 
     Args:
         total_count: how many tries there are.

@@ -108,7 +108,7 @@ class MultivariateNormal(Distribution):
         self._unbroadcasted_scale_tril = scale_tril_of(name, matrix)
 
     def _whole(self, value: Tensor, dims: int) -> Tensor:
-        """What was worked out without repeating it, over the batch."""
+        """The matrix that was worked out without repeating it, over the batch."""
         return value.expand((*self._batch_shape, *self.event_shape * dims))
 
     @lazy_property

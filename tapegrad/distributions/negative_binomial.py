@@ -20,7 +20,7 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(GivenByOdds):
-    """How many tries succeed before ``total_count`` have failed.
+    """The distribution of how many tries succeed before ``total_count`` have failed.
 
     Args:
         total_count: how many have to fail; it need not be an integer.

@@ -11,7 +11,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def only_one(probs: Any, logits: Any) -> dict[str, Any]:
-    """What is given of the two, by its name. Raises ValueError: both are, or none."""
+    """The one of the two that is given, by its name. Raises ValueError: both are, or none."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
     return {"logits": logits} if probs is None else {"probs": probs}

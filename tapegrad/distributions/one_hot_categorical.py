@@ -18,7 +18,7 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OfCategorical(Distribution):
-    """What has a categorical distribution inside."""
+    """A base class of what has a categorical distribution inside."""
 
     _categorical: Categorical
     probs = same_as("_categorical.probs", "How likely each event is.")

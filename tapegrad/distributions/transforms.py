@@ -75,7 +75,7 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """How many of the last dimensions make up one value, if that is the same before and after.
+        """The number of the last dimensions that make up one value, if that is the same before and after.
 
         Raises:
             ValueError: it isn't.
@@ -125,7 +125,7 @@ class Transform:
         return self._remembered(self._inverse, y, 1)
 
     def _remembered(self, function: Callable[[Tensor], Tensor], given: Tensor, place: int) -> Tensor:
-        """What a function gives, or what is remembered of it: the pair (x, y) has what is given at ``place``."""
+        """The result of a function, or what is remembered of it: the pair (x, y) has what is given at ``place``."""
         if self._cache_size == 0:
             return function(given)
         if given is not self._cached_x_y[place]:
@@ -247,7 +247,7 @@ class ComposeTransform(Transform):
 
     @staticmethod
     def _end(steps: list[tuple[Any, Any]]) -> Any:
-        """Where steps between sets end, with as many event dimensions as any of them needs."""
+        """The end of steps between sets, with as many event dimensions as any of them needs."""
         if not steps:
             return constraints.real
         event_dim, end = steps[0][0].event_dim, steps[-1][1]

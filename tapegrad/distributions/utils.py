@@ -1,4 +1,4 @@
-"""What distributions share: parameters that are broadcast, probabilities and logits, values worked out once."""
+"""Helpers of distributions: parameters that are broadcast, probabilities and logits, values worked out once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What flows along the edges of one backward call, and what the engine may do with it."""
+"""Currencies: gradients that flow along the edges of one backward call, and what the engine may do with them."""
 
 from __future__ import annotations
 

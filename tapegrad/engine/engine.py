@@ -56,7 +56,7 @@ def wrong_number(node: Node | None, grads: Sequence) -> str:
 
 
 def _run_pre_hooks(hooks: HookDict, currency: Currency, buffer: list) -> list:
-    """What arrives at a node after its own hooks have seen it. They keep nothing of it when it runs."""
+    """The gradients at a node after its own hooks have seen them. They keep nothing of it when it runs."""
     given = currency.to_hooks(buffer)
     for hook in tuple(hooks.values()):
         returned = hook(given)

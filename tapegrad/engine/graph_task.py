@@ -47,7 +47,7 @@ class InputBuffer(list):
 
 
 class ExecInfo:
-    """What a backward call with ``outputs`` wants of one node: to run it, to capture what arrives at it, or neither.
+    """The needs of a backward call with ``outputs`` of one node: to run it, to capture what arrives at it, or neither.
 
     Attributes:
         needed: whether the node is to run.
@@ -66,7 +66,7 @@ class ExecInfo:
 
 
 WHOLLY_NEEDED = ExecInfo()
-"""What is wanted of most nodes that are to run: nothing is captured, and gradients are wanted through all edges."""
+"""The needs of most nodes that are to run: nothing is captured, and gradients are wanted through all edges."""
 WHOLLY_NEEDED.needed = True
 
 

@@ -11,7 +11,7 @@ from tapegrad.engine.graph_task import InputBuffer
 from tapegrad.tape.node import Node
 
 Entry = tuple[int, int, int, Node, InputBuffer, Any]
-"""How urgent a node is, the node, what has arrived for it, and the ``WorkersRun`` that it belongs to."""
+"""The urgency of a node, the node, what has arrived for it, and the ``WorkersRun`` that it belongs to."""
 
 
 class Inbox:

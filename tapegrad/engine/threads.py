@@ -1,4 +1,4 @@
-"""What the engine knows of a thread, and how one thread works on behalf of another.
+"""Threads, as the engine knows them, and how one works on behalf of another.
 
 Note [Reentrant]
 A backward call inside a hook or a node is an ``execute`` on the stack of the one that runs the hook: it has a
@@ -28,14 +28,14 @@ from tapegrad.tape.modes import adopt, thread, thread_state
 from tapegrad.tape.node import Node
 
 NESTED_PER_THREAD = 20
-"""How deep backward calls nest on one stack: a call takes 10 to 20 frames, of the 1000 that Python allows it."""
+"""The depth of backward calls nested on one stack: a call takes 10 to 20 frames, of the 1000 that Python allows it."""
 
 STAND_INS_KEPT = 8
-"""How many idle stand-ins wait for the next time."""
+"""The number of idle stand-ins that wait for the next time."""
 
 
 class EngineThread(threading.local):
-    """What one engine knows of each thread.
+    """The state that one engine has of each thread.
 
     Attributes:
         tasks: the backward calls in progress for which this thread works, outermost first.
@@ -51,7 +51,7 @@ class EngineThread(threading.local):
 
 
 class ThreadContext:
-    """What a thread takes over from the one that it works for. See Note [Working on behalf]."""
+    """The state that a thread takes over from the one that it works for. See Note [Working on behalf]."""
 
     __slots__ = ("here", "state", "context", "tasks")
 
@@ -137,7 +137,7 @@ class Outcome:
             self.error = error
 
     def wait(self, begin: Callable[[Outcome], None]) -> Any:
-        """What the job returned, when ``begin(self)`` has had it done; raises what it raised.
+        """The result of the job, when ``begin(self)`` has had it done; raises what it raised.
 
         An interrupt that comes meanwhile is raised when the job is done, for that works on the caller's graph (or at
         once if the job has not been begun, which then it never is); a second one at once. See Note [Interrupts].

@@ -1,4 +1,4 @@
-"""The seam: dtypes, devices, kernels, programs and random keys. What computes on a tensor's data is in or below it."""
+"""The seam: dtypes, devices, kernels, programs and random keys. All that is computed on tensors' data passes here."""
 
 from tapegrad.caches import clear_caches, set_cache_limit
 from tapegrad.execution.persistent import persistent_cache

@@ -1,4 +1,4 @@
-"""Where NumPy puts large arrays: at multiples of 64 bytes, where XLA reads them without a copy.
+"""Memory of large arrays of NumPy's: at multiples of 64 bytes, where XLA reads them without a copy.
 
 Note [Memory at a multiple]
 NumPy takes memory from C's ``malloc``, which gives multiples of 16 bytes: three of four arrays would be copied before

@@ -37,19 +37,19 @@ from tapegrad.execution.values import NUMBERS, Aval, aval, quiet_numbers
 from tapegrad.tape.mechanisms import BATCHING
 
 TINY = 16
-"""How many elements a result has at most, in programs that are batched."""
+"""The most elements of a result in programs that are batched."""
 
 LONG_ENOUGH = 256
-"""How many instructions a program has at least, to be batched."""
+"""The least number of instructions of a program that is batched."""
 
 WIDE_ENOUGH = 8
-"""How many instructions of a program are in a group, on average, for batching to pay."""
+"""The least number of instructions in a group, on average, for batching to pay."""
 
 WIDEST = 128
-"""How many instructions are in a group at most."""
+"""The most instructions in a group."""
 
 MOST_BRANCHES = 64
-"""How many kernels, for so many rows each, a program has at most, to be batched: each is compiled."""
+"""The most kernels, for so many rows each, of a program that is batched: each is compiled."""
 
 CHUNK = 32
 """So many rows at a time become arrays of their own."""
@@ -149,7 +149,7 @@ def machine(branches: tuple[Branch, ...], sizes: tuple[int, ...], avals: tuple[A
 
 
 def _longest(branches: Sequence[Branch], target: int) -> int:
-    """How many rows of a table the groups of one of the branches write at most."""
+    """The most rows of a table that the groups of one of the branches write."""
     return max((branch.width * branch.targets.count(target) for branch in branches), default=0)
 
 
@@ -175,7 +175,7 @@ def _compiled(run: Callable, wide: bool) -> Callable:
 
 
 class _Table:
-    """Which values are the rows of a table.
+    """A table of values, which are its rows.
 
     Attributes:
         known: their shape and dtype.
@@ -204,7 +204,7 @@ class _Table:
 
 
 class _Schedule(NamedTuple):
-    """What the loop is given.
+    """The arguments of the loop of a schedule.
 
     Attributes:
         kinds, places: for each group its branch, and where its part of ``rows`` begins.
@@ -217,7 +217,7 @@ class _Schedule(NamedTuple):
 
 
 class _TableLayout:
-    """Where the values of a program are: which are rows of which table, and which inputs are not.
+    """The places of a program's values: which are rows of which table, and which inputs are not.
 
     Attributes:
         tables: the tables, by what their rows are.
@@ -272,7 +272,7 @@ class _TableLayout:
 
 
 def _numbers_as(dtypes: set[np.dtype], wide: bool) -> dict[type, Aval]:
-    """What jax takes Python numbers for, among arrays of these dtypes; without those for which that is not simple.
+    """The dtypes of Python numbers, for jax, among arrays of these dtypes; without those for which that is not simple.
 
     Such are half floats: what is computed with them is computed in float32, and numbers are not rounded before.
     """

@@ -25,11 +25,11 @@ OWN, FOLDED, NO_BOX = "own", "folded", ""
 """The kinds of windows: a box of the array itself, of its row folded in another way, or neither."""
 
 SPARSEST = 8
-"""How many elements a box may pass over for each that it shows. A long diagonal is better read by index arrays."""
+"""The most elements that a box may pass over for each that it shows. A long diagonal is better read by index arrays."""
 
 
 class Folding(NamedTuple):
-    """How to fold a row so that a window on it may be a box; dimensions of the fold, the outermost first.
+    """A way to fold a row so that a window on it may be a box; dimensions of the fold, the outermost first.
 
     Attributes:
         lengths: the shape to fold to.
@@ -44,7 +44,7 @@ class Folding(NamedTuple):
 
     @property
     def spans(self) -> Ints:
-        """How many places of each dimension the window covers."""
+        """The number of places of each dimension that the window covers."""
         return tuple((count - 1) * step + 1 for count, step in zip(self.counts, self.steps, strict=True))
 
     @property
@@ -53,7 +53,7 @@ class Folding(NamedTuple):
         return self.counts == self.lengths
 
     def starts(self, offset: Any) -> list[Any]:
-        """Where in each dimension a window begins that begins at ``offset``, traced or not, in the row."""
+        """The place in each dimension where a window begins that begins at ``offset``, traced or not, in the row."""
         starts = []
         for length in reversed(self.lengths[1:]):
             here, offset = divided(offset, length)
@@ -87,7 +87,7 @@ def moving_axes(shape: Ints, strides: Ints) -> list[int]:
 
 @tabulated(4096)
 def folding(size: int, shape: Ints, strides: Ints) -> Folding | None:
-    """How to fold a row of ``size`` elements for windows of this shape and strides; None if that is impossible.
+    """The fold of a row of ``size`` elements for windows of this shape and strides; None if that is impossible.
 
     >>> folding(30, (6,), (5,))
     Folding(lengths=(6, 5), counts=(6, 1), steps=(1, 1), axes=(0,))
@@ -180,7 +180,7 @@ class Box(NamedTuple):
     fold: Folding
 
     def own(self, of_fold: Any) -> tuple:
-        """What belongs to the dimensions of the fold, in the order of those of the array."""
+        """The entries that belong to the dimensions of the fold, in the order of those of the array."""
         items = [None] * len(self.axes)
         for axis, item in zip(self.axes, of_fold, strict=True):
             items[axis] = item

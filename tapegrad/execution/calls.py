@@ -59,7 +59,7 @@ class Call:
         return self.present(self.kernel.function(*arguments))
 
     def present(self, results: Any) -> tuple:
-        """What the kernel gave, without what it left out."""
+        """The results of the kernel, without what it left out."""
         return (results,) if self.single else tuple(result for result in results if result is not None)
 
     def likely_cost(self) -> float:
@@ -76,11 +76,11 @@ class Call:
         return HOST_CALL + sum([one.nbytes for one in self.avals if one is not None]) / 8
 
     def at_once(self, *values: Any) -> Any:
-        """What the kernel gives; for arguments that no program can take."""
+        """The results of the kernel; for arguments that no program can take."""
         return self.kernel.at_once(*map(materialized, values))
 
     def otherwise(self, error: Exception, *values: Any) -> Any:
-        """What the kernel gives for arguments at which it failed; called while that error is handled.
+        """The results of the kernel for arguments at which it failed; called while that error is handled.
 
         Raises:
             Exception: that error, in other words if there was no memory, where there is no other way.
@@ -93,7 +93,7 @@ class Call:
 
 
 _recorders = Cache("recorders")
-"""What records each call. Elsewhere a call would hold itself, and the kernel with what was compiled."""
+"""Functions that record each call. Elsewhere a call would hold itself, and the kernel with what was compiled."""
 
 
 def recording_lines(call: Call, operands: Sequence[str], results: Sequence[str]) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ def appending_lines(operands: Sequence[str], results: Sequence[str], absent: Seq
 
 
 def recording_names(call: Call) -> dict[str, Any]:
-    """What the lines that record a call refer to."""
+    """The names that the lines that record a call refer to."""
     names = {"recording": recording, "DeferredValue": DeferredValue, "Traced": Traced, "call": call, "new": new}
     names |= {"kernel": call.kernel.run, "materialized": materialized}
     return names | {f"aval{i}": aval for i, aval in enumerate(call.avals)}
@@ -192,7 +192,7 @@ def recorder(call: Call, arity: int) -> Callable:
 
 
 def record_many(call: Call, *values: Any) -> Any:
-    """What ``recorder`` writes, for calls of many arguments or results."""
+    """Make a call of many arguments or results, as the function that ``recorder`` writes does."""
     program = recording.program if only_device() is not None else recording.on(recording.device_of(*values))
     try:
         if not program.waits:

@@ -16,7 +16,7 @@ import numpy as np
 
 
 class Capturer(Protocol):
-    """What is told while it captures.
+    """A listener that is told of calls while it captures.
 
     Attributes:
         checks: results of checks that are part of what is captured, each with the check; to be appended to.
@@ -51,7 +51,7 @@ class Capturer(Protocol):
         ...
 
     def read_late(self, value: Any, kind: type) -> Any:
-        """What stands for the only element of a value until that is known; None if it is to be read now."""
+        """A stand-in for the only element of a value until that is known; None if it is to be read now."""
 
     def may_read(self, value: Any) -> bool:
         """Whether the elements of a value may be read, which are then the same in each call of what is captured."""
@@ -66,7 +66,7 @@ class _Capturing(threading.local):
 
 
 capturing = _Capturing()
-"""Who captures what the calling thread computes."""
+"""The capturer of what the calling thread computes."""
 
 
 def moves(number: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What a kernel is likely to cost, on the host and by XLA, told from its jaxpr: the static cost model of the tiers.
+"""The likely cost of a kernel, on the host and by XLA, told from its jaxpr: the static cost model of the tiers.
 
 Note [Costs]
 A call on the host costs something for each equation, and something for each element that it writes or reads. A call of
@@ -40,14 +40,14 @@ CACHED, UNCACHED = 1 << 18, 0.15
 """Up to so many elements arrays stay in a core's cache; how much more one takes, beyond, on the host."""
 
 COMPILE, COMPILE_EQUATION = 25e6, 1.5e6
-"""What XLA takes to compile a kernel, and more for each of its equations."""
+"""The time that XLA takes to compile a kernel, and more for each of its equations."""
 
 DRAWING = 12_000.0
-"""How much longer than others a call of XLA's takes that draws, however little: by NumPy a backward pass draws nothing,
-for the bits are kept."""
+"""The time that a call of XLA's takes more than others if it draws, however little: by NumPy a backward pass draws
+nothing, for the bits are kept."""
 
 ROUNDS = 8
-"""How often a loop is run of which this is not known."""
+"""The number of times that a loop is run of which this is not known."""
 
 
 class Figures(NamedTuple):
@@ -149,7 +149,7 @@ ELEMENTWISE = frozenset((
 
 
 class Cost(NamedTuple):
-    """What a call costs on the host and by XLA, and what XLA takes to compile it, in nanoseconds.
+    """The cost of a call on the host and by XLA, and of compiling it by XLA, in nanoseconds.
 
     >>> Cost(2.0, 3.0, 4.0) + Cost(1.0, 1.0, 1.0)
     Cost(host=3.0, xla=4.0, compile=5.0)
@@ -167,7 +167,7 @@ NOTHING = Cost(0.0, 0.0, 0.0)
 
 
 def cost_of(jaxpr: Any, lengths: dict[str, int] | None = None) -> Cost:
-    """What a call of a kernel costs, whose jaxpr this is; ``lengths``: what its symbols are, if it has any.
+    """The cost of a call of a kernel, whose jaxpr this is; ``lengths``: what its symbols are, if it has any.
 
     >>> import jax, numpy as np
     >>> small, large = (jax.make_jaxpr(lambda x: x * x + 1)(np.ones(n)) for n in (10, 10_000_000))
@@ -181,7 +181,7 @@ def cost_of(jaxpr: Any, lengths: dict[str, int] | None = None) -> Cost:
 
 
 def equations_of(jaxpr: Any, lengths: dict[Any, int]) -> Cost:
-    """What the equations of a jaxpr cost together.
+    """The cost of the equations of a jaxpr together.
 
     What lengths are that depend on symbols is put into ``lengths``, by their ``id``: most of them occur many times.
     """
@@ -220,7 +220,7 @@ def _is_repeated(equation: Any, same: dict[Any, Any]) -> bool:
 
 
 def _branch(equation: Any, platforms: Any, lengths: dict[Any, int]) -> Cost:
-    """What a choice costs: the branches that host and XLA take, if they are for platforms; else the dearest."""
+    """The cost of a choice: the branches that host and XLA take, if they are for platforms; else the dearest."""
     costs = [equations_of(inside, lengths) for inside in equation.params["branches"]]
     if platforms is None:
         return max(costs)
@@ -237,7 +237,7 @@ def _branch(equation: Any, platforms: Any, lengths: dict[Any, int]) -> Cost:
 
 
 def _equation(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -> Cost:
-    """What an equation costs; ``known``: of what equations before have made, how many elements the host has of it."""
+    """The cost of an equation; ``known``: of what equations before have made, how many elements the host has of it."""
     name = equation.primitive.name
     inner = () if name in FIGURES else [one for value in equation.params.values() for one in jaxprs_in(value)]
     if inner:
@@ -258,7 +258,7 @@ def jaxprs_in(value: Any) -> list[Any]:
 
 
 def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -> Figures:
-    """What the elements cost that an equation reads and writes."""
+    """The cost of the elements that an equation reads and writes."""
     name, params = equation.primitive.name, equation.params
     sizes = [_size(aval, lengths) for aval in _avals(equation.invars)]
     written = max((_size(aval, lengths) for aval in _avals(equation.outvars)), default=0)
@@ -303,7 +303,8 @@ def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -
 def _on_host(
     equation: Any, sizes: list[float], written: float, lengths: dict[Any, int], known: dict[int, float]
 ) -> tuple[float, float]:
-    """How many elements the host reads or writes, whichever are more; and how many rows it computes one by one."""
+    """The number of elements that the host reads or writes, whichever are more; and that of rows it computes one by
+    one."""
     name = equation.primitive.name
     has = [max(known.get(id(one), size), 0) or size for one, size in zip(equation.invars, sizes, strict=False)]
     count = max([*has, written])
@@ -330,7 +331,7 @@ def _window(size: float) -> Figures:
 
 
 def _memory(size: float) -> float:
-    """What XLA takes for the memory that so many elements are written to."""
+    """The time that XLA takes for the memory that so many elements are written to."""
     return (XLA_RESULT + (XLA_UNCACHED if size > CACHED else 0.0)) * size
 
 
@@ -344,12 +345,12 @@ def _times(figures: Figures, count: float) -> Figures:
 
 
 def _size(aval: Any, lengths: dict[Any, int]) -> float:
-    """How many elements of four bytes an array would have."""
+    """The number of elements of four bytes that an array would have."""
     return _count(aval.shape, lengths) * _width(aval)
 
 
 def _count(shape: Any, lengths: dict[Any, int]) -> float:
-    """How many elements an array has, where lengths may be symbols."""
+    """The number of elements of an array, where lengths may be symbols."""
     if not lengths:
         return math.prod(shape)
     return math.prod(size if isinstance(size, int) else _evaluated(size, lengths) for size in shape)
@@ -375,5 +376,5 @@ def _is_half(aval: Any) -> bool:
 
 
 def _width(aval: Any) -> float:
-    """How wide its elements are, of those for which the figures are."""
+    """The width of its elements, of those for which the figures are."""
     return max(getattr(aval.dtype, "itemsize", 4), 1) / 4

@@ -209,7 +209,7 @@ def _evaluated(slot: int, firsts: dict[int, tuple], inputs: Sequence) -> Any:
 
 
 class _Recording(threading.local):
-    """What the thread is recording.
+    """The recording of a thread.
 
     Attributes:
         program: the program, where there is only one device, or where what is computed is captured.
@@ -230,7 +230,7 @@ class _Recording(threading.local):
 
     @staticmethod
     def device_of(*values: Any) -> Any:
-        """Where arguments lie, as far as they are not numbers."""
+        """The device of arguments, as far as they are not numbers."""
         for value in values:
             if type(value) is DeferredValue and value.program is not None:
                 return value.program.device
@@ -259,7 +259,7 @@ class _Recording(threading.local):
 recording = _Recording()
 
 program_runner: Door[Callable[[Program, bytes], int]] = Door("program_runner", filled_by="execution/programs.py")
-"""What runs a program, of which these results are wanted; it says how often such came, if they pay, else 0."""
+"""Runs a program, of which these results are wanted; it says how often such came, if they pay, else 0."""
 
 
 def run(program: Program) -> None:
@@ -298,7 +298,7 @@ def run_recorded() -> None:
 
 
 def _lone() -> int:
-    """What ``getrefcount`` says of something that only a list holds."""
+    """The number that ``getrefcount`` gives for something that only a list holds."""
     return next(map(sys.getrefcount, [new(DeferredValue)]))
 
 

@@ -37,7 +37,8 @@ _STRING = re.compile(r"([a-zA-Z_]+)(?::(0|[1-9][0-9]*))?")
 
 
 class device:
-    """Where a tensor's data lies: a type ("cpu", "cuda", ...) and an index, None for "the current one of its type".
+    """A device, where a tensor's data lies: a type ("cpu", "cuda", ...) and an index, None for "the current one of its
+    type".
 
     Made from a string, a type and an index, another device, or the index of an accelerator. Devices are singletons.
     As a context manager, a device is the default for tensors that are made inside. RuntimeError for strings that name
@@ -55,7 +56,7 @@ class device:
     type: str
     index: int | None
     free: device
-    """Where what is computed from a tensor here lies: the device itself, unless it is one of a mesh's layouts."""
+    """The device of what is computed from a tensor here: the device itself, unless it is one of a mesh's layouts."""
     is_host: bool
     """Whether it is one on which numbers without dimensions may meet tensors of any other: a CPU."""
     spread = False
@@ -176,7 +177,7 @@ def _type_name(x: object) -> str:
 
 
 META = device("meta")
-"""Where tensors have no data. See Note [Values without data] in ``opaque.py``."""
+"""The device of tensors that have no data. See Note [Values without data] in ``opaque.py``."""
 
 
 class MeshDevice(device):
@@ -269,7 +270,7 @@ def jax_device(d: device) -> jax.Device:
 
 
 def device_count(kind: str) -> int:
-    """How many devices of a type this process has.
+    """Count the devices of a type that this process has.
 
     >>> device_count("cpu") > 0
     True
@@ -339,7 +340,8 @@ def device_of(value: Any) -> device:
 
 
 def _device_of_inputs(inputs: Iterable[Any]) -> device:
-    """Where a program computes that has its arguments from anywhere: on the mesh of one of them, if there is one."""
+    """The device on which a program computes that has its arguments from anywhere: the mesh of one of them, if there is
+    one."""
     arrays = [one for one in inputs if isinstance(one, jax.Array)]
     spread = next((one for one in arrays if one.sharding.num_devices > 1), None)
     first = spread if spread is not None else next(iter(arrays), None)
@@ -396,7 +398,7 @@ inherited_state.append(_state)
 
 
 def get_default_device() -> device:
-    """Where tensors are made unless told otherwise: the CPU until `set_default_device`, for each thread.
+    """The device on which tensors are made unless told otherwise: the CPU until `set_default_device`, for each thread.
 
     An accelerator's index is filled in: the current device of its type is the first.
     """

@@ -351,7 +351,7 @@ class iinfo:
 
 
 def _element_size(dtype: Any) -> builtins.int:
-    """How many bytes an element takes.
+    """The size of an element in bytes.
 
     Raises:
         RuntimeError: no dtype.

@@ -28,7 +28,7 @@ class Unrepeatable(Exception):
 
 
 class ProgramPlace(NamedTuple):
-    """How far a program had come.
+    """A place in a program: how far it had come.
 
     Attributes:
         program: the program.
@@ -46,7 +46,7 @@ class ProgramPlace(NamedTuple):
 
 
 def present_place() -> ProgramPlace | None:
-    """How far the thread's program has come; None where it is not known which, or all is captured."""
+    """The place to which the thread's program has come; None where it is not known which, or all is captured."""
     if only_device() is None or capturing.by is not None:
         return None
     program = recording.program
@@ -56,7 +56,7 @@ def present_place() -> ProgramPlace | None:
 
 
 class Excerpt:
-    """What was recorded from a place on.
+    """The stretch of a program that was recorded from a place on.
 
     Args:
         since: the place.
@@ -82,7 +82,7 @@ class Excerpt:
         self.results = [self._note_result(program, result, seed) for result in results]
 
     def _note_reads(self, program: Program, reads: Sequence[Any], inputs: int) -> None:
-        """Where in the program all is that the instructions read."""
+        """Note the places in the program of all that the instructions read."""
         slots = [program.known(value) for value in reads]
         if any(slot is not None and slot >= self.first for slot in slots):
             raise Unrepeatable  # something was read that only now was computed

@@ -1,4 +1,4 @@
-"""How kernels are traced: Note [Flat traces].
+"""Traces of kernels: Note [Flat traces].
 
 Note [Flat traces]
 Most functions of ``jax.numpy`` are jitted, so that a kernel that calls ten of them has ten jaxprs in its own: jax sets

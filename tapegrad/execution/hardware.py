@@ -1,4 +1,4 @@
-"""What a device is and does, beside computing: its name, its memory, and whether it is done."""
+"""Devices beside computing: their names, their memory, and whether they are done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def wait_for(where: device) -> None:
 
 
 def memory_of(where: device) -> dict[str, int]:
-    """How many bytes of a device are in use, and of what else XLA keeps count of; nothing where it doesn't.
+    """The bytes of a device that are in use, and all else of which XLA keeps count; nothing where it doesn't.
 
     >>> memory_of(device("cpu"))
     {}

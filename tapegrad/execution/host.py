@@ -171,7 +171,7 @@ def may_look() -> bool:
 
 
 def address(value: Any) -> int:
-    """Where the elements of a value lie in its device's memory: of a NumPy array, where they do for jax."""
+    """The address of a value's elements in its device's memory: of a NumPy array, where they do for jax."""
     return as_jax(materialized(value)).unsafe_buffer_pointer()
 
 
@@ -192,7 +192,7 @@ def array_of(value: Any) -> Any:
 
 
 def innermost(value: Any) -> Any:
-    """What has the elements of a value, computed or not; a ``Meta`` if there are none."""
+    """The value that has the elements of one, computed or not; a ``Meta`` if there are none."""
     while isinstance(value, Opaque) and value.below is not None:
         value = value.below
     return value

@@ -30,7 +30,7 @@ class Pickler(pickle.Pickler):
     """Writes what ``pickle`` can, and functions that were written, and arrays as they are."""
 
     def reducer_override(self, obj: Any) -> Any:
-        """How such a thing is made again.
+        """The way in which such a thing is made again.
 
         Raises:
             PicklingError: a function that is found under no name, or an array that can't be kept.
@@ -71,7 +71,7 @@ def function_of(code: bytes, names: dict[str, Any]) -> Callable:
 
 
 WIDEST = 1 << 20
-"""How many bytes an array may lie on."""
+"""The most bytes that an array may lie on."""
 
 
 def span_of(array: np.ndarray) -> int:
@@ -96,7 +96,7 @@ def array_of(data: bytes, kind: np.dtype, shape: tuple[int, ...], strides: Any, 
 
 
 def as_bytes(made: Any) -> bytes | None:
-    """What was made, as bytes; None if something of it can't be said so.
+    """The bytes of what was made; None if something of it can't be said so.
 
     >>> of_bytes(as_bytes((1, np.dtype("int8"), np.add)))
     (1, dtype('int8'), <ufunc 'add'>)
@@ -110,7 +110,7 @@ def as_bytes(made: Any) -> bytes | None:
 
 
 of_bytes = pickle.loads
-"""What ``as_bytes`` was given."""
+"""Gives the object that ``as_bytes`` was given."""
 
 EXACT = frozenset((bool, int, float, complex, str, bytes, type(None), type(Ellipsis), dtype, np.dtype))
 """Settings of these types are said by their ``repr``."""
@@ -159,7 +159,7 @@ def outlined(value: Any) -> str:
 
 
 def circumstances() -> str:
-    """What else decides how a kernel is traced."""
+    """The circumstances that decide, too, how a kernel is traced."""
     return _said_of(get_default_dtype(), *_configured(jax.config), *written_without())
 
 
@@ -175,7 +175,7 @@ def _said_of(*values: Any) -> str:
 
 
 class ShippedEntry:
-    """What comes with the package for some calls: parts, each of which is read when it is asked for.
+    """The entry that the package has for some calls: parts, each of which is read when it is asked for.
 
     Attributes:
         key: the digest of what it follows from.
@@ -190,13 +190,13 @@ class ShippedEntry:
         self.parts: dict[Any, bytes] = {} if found is None else marshal.loads(found)
 
     def __call__(self, part: Any) -> Any:
-        """What is kept there of a part; None if nothing is."""
+        """The kept part; None if nothing is."""
         data = self.parts.get(part)
         return None if data is None else of_bytes(data)
 
 
 class KeptEntry:
-    """Where something is kept, or would be.
+    """The place where something is kept, or would be.
 
     Attributes:
         key: the digest of what it follows from.
@@ -208,7 +208,7 @@ class KeptEntry:
         self.key = kept.digest("\n".join([*texts, circumstances()]).encode())
 
     def __call__(self) -> Any:
-        """What is kept there; None if nothing is."""
+        """The thing that is kept there; None if nothing is."""
         found = kept.store.find(self.key)
         if found is None:
             return None

@@ -272,13 +272,13 @@ class Kernel:
         return self.run(*materialized_or_raise(values))
 
     def shapes(self, *values: Any) -> Any:
-        """What stands for the results where a value has no elements. See Note [Values without data]."""
+        """Stand-ins for the results where a value has no elements. See Note [Values without data]."""
         call = self.call_for(values)
         results = tuple(None if aval is None else Meta(aval.shape, aval.dtype) for aval in call.avals)
         return results[0] if call.single else results
 
     def call_for(self, values: Sequence[Any]) -> Call:
-        """What records calls with arguments such as these.
+        """A function that records calls with arguments such as these.
 
         Raises:
             Traced: one of them is a tracer.
@@ -319,7 +319,7 @@ def overwriting(function: Jitted, *values: Any) -> Any:
 
 
 _calls = Interned()
-"""How calls of kernels are recorded, by kernel and types of the arguments."""
+"""The recorded forms of calls of kernels, by kernel and types of the arguments."""
 
 
 class Shaped:
@@ -387,7 +387,7 @@ def is_here(value: Any) -> bool:
 _add = Shaped(jnp.add, name="accumulate")
 _sums = Cache("recorders")
 _recent_sums = _sums.recent
-"""What records the sum of two deferred values, by their ``Aval``."""
+"""Functions that record the sum of two deferred values, by their ``Aval``."""
 
 
 def add_values(left: Any, right: Any) -> Any:

@@ -49,7 +49,7 @@ class Finding(NamedTuple):
 
 
 Complaint = Callable[[Finding], Exception]
-"""What makes the error of what was found. It must not hold tensors: it lives as long as the program."""
+"""A function that makes the error of what was found. It must not hold tensors: it lives as long as the program."""
 
 
 def found_in(array: np.ndarray, bad: Callable, settings: tuple) -> Finding | None:
@@ -123,7 +123,7 @@ class Check(NamedTuple):
     asked: Position | None
 
     def error(self, place: int, number: int) -> Exception:
-        """What is raised."""
+        """The error that is raised."""
         error = self.complaint(Finding(number, place, self.ndim))
         error.args = (explain(str(error), [at("in a compiled call,", self.asked)]), *error.args[1:])
         return error
@@ -138,18 +138,18 @@ def _joining(count: int) -> Kernel:
 
 
 def nothing(count: int) -> np.ndarray:
-    """What so many checks have found that have found nothing."""
+    """The result of so many checks that have found nothing."""
     return np.zeros(2 * count, np.int64)
 
 
 def joined(before: Any, findings: Sequence[Any]) -> Any:
-    """What several checks have found as one value; if they have found something in an earlier call, that."""
+    """The results of several checks as one value; if they have found something in an earlier call, that."""
     values = (before, *findings)
     return _joining(len(findings)).call_for(values).record(*values)
 
 
 class Findings:
-    """What the checks of a program find, call by call: the first thing that is wrong, until somebody has been told.
+    """The findings of a program's checks, call by call: the first thing that is wrong, until somebody has been told.
 
     Attributes:
         value: what has been found so far, as one value, or as one for each check.
@@ -201,7 +201,7 @@ class Findings:
 
 
 class _Expected(threading.local):
-    """What this thread has to look at, in the order of the calls."""
+    """The findings that this thread has to look at, in the order of the calls."""
 
     def __init__(self) -> None:
         self.findings: list[Findings] = []

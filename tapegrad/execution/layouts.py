@@ -99,7 +99,7 @@ def _lies(array: jax.Array, on: MeshDevice) -> bool:
 
 @cache
 def made_on(on: Any = None) -> Callable:
-    """What a kernel does with a new array, so that no device makes more of it than its part in a layout.
+    """The wrapper of a kernel that makes a new array, so that no device makes more of it than its part in a layout.
 
     >>> made_on()(3)
     3

@@ -1,4 +1,4 @@
-"""What goes through a loop, and is given out so that XLA computes it once.
+"""Values that go through a loop, and are given out so that XLA computes them once.
 
 Note [What XLA computes twice]
 XLA fuses what computes a value into all who read it, when it takes that to be ``CHEAP``, and computes it once for each.
@@ -37,7 +37,7 @@ KEPT_BYTES = 4 << 20
 """So many bytes may always be given out only for XLA's sake; more, if a piece is given twice as many."""
 
 SHORTEST_LOOP = 32
-"""How many instructions a loop has at least, with all its periods, for us to look at what goes through it."""
+"""The least instructions of a loop, with all its periods, for us to look at what goes through it."""
 
 
 def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[Any]) -> list[int]:
@@ -71,7 +71,7 @@ def _nbytes(value: Any) -> int:
 
 
 def kind_of(value: Any) -> Any:
-    """What ``computed_twice`` has to know of an operand: a number, or shape and dtype."""
+    """The kind of an operand that ``computed_twice`` has to know: a number, or shape and dtype."""
     return value if isinstance(value, NUMBERS) else jax.ShapeDtypeStruct(value.shape, value.dtype)
 
 

@@ -1,4 +1,4 @@
-"""When kernels run: at once, or later, in programs. See Note [Deferred programs] in ``deferred.py``.
+"""The time at which kernels run: at once, or later, in programs. See Note [Deferred programs] in ``deferred.py``.
 
 Note [Garbage while recording]
 A tape is made of small objects, which live until backward has run. Python's collector looks for cycles among new
@@ -82,7 +82,7 @@ def set_execution(how: str) -> None:
 
 
 def get_execution() -> str:
-    """How this thread's operators are computed: ``"immediate"`` or ``"deferred"``."""
+    """The way in which this thread's operators are computed: ``"immediate"`` or ``"deferred"``."""
     return EXECUTIONS[thread.modes.deferred_enabled]
 
 

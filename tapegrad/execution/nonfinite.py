@@ -78,7 +78,7 @@ class Summary(NamedTuple):
 
 
 def summarize(value: Any) -> Summary:
-    """What is to be said of a value in a message; it is read on the host.
+    """The summary of a value for a message; it is read on the host.
 
     >>> str(summarize(np.array([0.5, -2.0, np.nan])))
     'min -2, max 0.5, 1 nan, 0 inf'

@@ -29,7 +29,7 @@ class Opaque:
     dtype: Any
     spec: Any
     as_tensor: Any = None
-    """What gives the tensor with this value, where that has a class of its own."""
+    """Gives the tensor with this value, where that has a class of its own."""
 
     def run(self, function: Callable, values: tuple) -> Any:
         """The results of a function that ``Kernel.dispatcher`` gave, of these values, of which this is one."""
@@ -45,7 +45,7 @@ class Opaque:
         return False
 
     def written_through(self, writer: Any, before: Any) -> Any:
-        """What a memory becomes when this is written to the part that ``writer`` shows; None if it can't say."""
+        """The memory after this is written to the part that ``writer`` shows; None if it can't say."""
         return None
 
 

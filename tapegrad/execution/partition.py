@@ -21,7 +21,7 @@ SHORT = 192
 """Programs of so many instructions are one piece, and pieces have about so many at most."""
 
 LONGEST_PERIOD = 512
-"""How many instructions a loop's body may have, to be found."""
+"""The most instructions of a loop's body that is found."""
 
 BROAD = 16
 """An instruction with so many results is a piece of its own in a long program: XLA compiles a kernel for each of them,
@@ -193,7 +193,7 @@ def localized(code: Sequence[tuple], first: int) -> Local:
 
 
 def stretches_of(kinds: Sequence[int], broad: Collection[int] = ()) -> Iterator[tuple[int, int]]:
-    """Where to cut a program of which the kernels are given: pairs (start, stop). What is ``broad`` stands alone.
+    """The cuts of a program of which the kernels are given: pairs (start, stop). What is ``broad`` stands alone.
 
     >>> list(stretches_of([1, 2, 3])), list(stretches_of([7] * 384 + [8, 9], {8}))
     ([(0, 3)], [(0, 192), (192, 384), (384, 385), (385, 386)])
@@ -218,7 +218,8 @@ def parts_of(start: int, stop: int, step: int) -> Iterator[tuple[int, int]]:
 
 
 def loops(kinds: Sequence[int], least: int) -> Iterator[tuple[int, int, int]]:
-    """Where kernels come again and again: (start, period, times), for those that are ``least`` kernels in all.
+    """Stretches of kernels that come again and again: (start, period, times), for those that are ``least`` kernels in
+    all.
 
     >>> list(loops([9, 1, 2, 1, 2, 1, 2, 3], 6))
     [(1, 2, 3)]
@@ -234,7 +235,7 @@ def loops(kinds: Sequence[int], least: int) -> Iterator[tuple[int, int, int]]:
 
 
 def periods_in_a_piece(period: int, times: int) -> int:
-    """How many periods make a piece: as many as are not too long, preferably so that nothing is left over.
+    """The number of periods that make a piece: as many as are not too long, preferably so that nothing is left over.
 
     >>> periods_in_a_piece(13, 50), periods_in_a_piece(1, 4096), periods_in_a_piece(300, 7)
     (10, 128, 1)
@@ -262,7 +263,7 @@ def repetition(kinds: Sequence[int], start: int) -> tuple[int, int]:
 
 
 def _times(kinds: Sequence[int], start: int, period: int) -> int:
-    """How often the first ``period`` elements from ``start`` on stand one after the other."""
+    """The number of times that the first ``period`` elements from ``start`` on stand one after the other."""
     times, body = 2, kinds[start : start + period]
     while kinds[start + times * period : start + (times + 1) * period] == body:
         times += 1

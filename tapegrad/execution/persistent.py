@@ -23,7 +23,8 @@ ALL_OF_IT = {
     "jax_persistent_cache_min_compile_time_secs": 0.0,
     "jax_persistent_cache_min_entry_size_bytes": -1,
 }
-"""What makes JAX keep everything; by default it leaves out what compiles within a second, as single kernels do."""
+"""The settings that make JAX keep everything; by default it leaves out what compiles within a second, as single kernels
+do."""
 
 WRITTEN = "written"
 _before: dict[str, Any] = {}  # what JAX was configured to do before we were asked, and where functions were kept

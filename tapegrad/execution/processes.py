@@ -37,7 +37,7 @@ from tapegrad.tape.positions import Position, here
 _ADDRESS = re.compile(" at 0x[0-9a-f]+")
 Ranks = tuple[int, ...]
 KEPT = 256
-"""How many of the last calls are kept, to say where processes have parted."""
+"""The number of the last calls that are kept, to say where processes have parted."""
 
 
 class Line(NamedTuple):
@@ -49,7 +49,7 @@ class Line(NamedTuple):
 
 
 class History:
-    """What processes have called together.
+    """The calls that processes have made together.
 
     Attributes:
         calls, sum, passes: how many calls there were, a number over all of them, and how many backward passes.
@@ -98,7 +98,7 @@ class Processes:
         self._histories.clear()
 
     def history(self, ranks: Ranks) -> History:
-        """What this process has called together with others, which it names, too."""
+        """The calls that this process has made together with others, which it names, too."""
         found = self._histories.get(ranks)
         return self._histories.setdefault(ranks, History()) if found is None else found
 
@@ -231,7 +231,7 @@ def numbers_in(values: Iterable[Any], ranks: Ranks) -> list[str]:
 
 
 def _kind(value: Any) -> str:
-    """What a program is compiled for: a shape, a dtype and a layout, or the type of a number."""
+    """The kind that a program is compiled for: a shape, a dtype and a layout, or the type of a number."""
     if not isinstance(value, jax.Array):
         return type(value).__name__
     layout = getattr(value.sharding, "spec", "")

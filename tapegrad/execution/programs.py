@@ -1,4 +1,4 @@
-"""How recorded programs are run: in which pieces, which of them are compiled, and what is remembered.
+"""Runs of recorded programs: in which pieces, which of them are compiled, and what is remembered.
 
 Note [Running a program]
 What a program does is known by its instructions and by which results are wanted: by these it is remembered
@@ -57,7 +57,8 @@ from tapegrad.tape.modes import thread
 from tapegrad.tape.showing import shown_in_html
 
 MOST_ALIKE = 16
-"""How many programs are looked through that are as long, with the same results wanted, the same last instruction."""
+"""The most programs that are looked through that are as long, with the same results wanted, the same last
+instruction."""
 
 INSTRUCTION, COMPILED_INSTRUCTION = 256, 48 << 10
 """About how many bytes an instruction takes that is remembered, and what XLA has compiled of one: measured."""
@@ -67,7 +68,8 @@ SECONDS_PER_PIECE, SECONDS_PER_INSTRUCTION, SECONDS_PER_TINY_INSTRUCTION = 0.05,
 """About what XLA takes to compile a kernel by itself, a piece, and what is batched: measured on small kernels."""
 
 SEEN_ENOUGH = 2
-"""How often a piece comes, in any programs, to be compiled; at once, if it comes so often in the first."""
+"""The number of times that a piece comes, in any programs, to be compiled; at once, if it comes so often in the
+first."""
 
 KERNEL_CALL = 500.0
 """Nanoseconds that it takes to run one kernel after the other, besides what they compute."""
@@ -86,7 +88,7 @@ ROUNDED = {"xla_allow_excess_precision": False}
 
 
 class Meanwhile:
-    """What the kernels of a piece or program have cost while they run one by one, for it is not compiled.
+    """The cost of the kernels of a piece or program while they run one by one, for it is not compiled.
 
     Attributes:
         owed: how many seconds, by what is likely.
@@ -213,7 +215,7 @@ def first_call(run: Callable, arguments: Iterable[Any], what: str = "a program")
 
 
 class SubprogramStep(NamedTuple):
-    """What is done for one piece of a program: where its arguments are, what runs, where the results belong.
+    """The step for one piece of a program: where its arguments are, what runs, where the results belong.
 
     ``done`` are the slots that no later piece reads.
     """
@@ -226,7 +228,7 @@ class SubprogramStep(NamedTuple):
 
 
 class CachedProgram:
-    """What programs with the same instructions and the same wanted results have in common.
+    """The common part of programs with the same instructions and the same wanted results.
 
     Attributes:
         slots: the results that are wanted.
@@ -369,7 +371,7 @@ def on_cpu(inputs: Iterable[Any]) -> bool:
 
 
 class Counters:
-    """What has happened since the process started, or since ``reset_stats``."""
+    """Counts of what has happened since the process started, or since ``reset_stats``."""
 
     def __init__(self) -> None:
         self.hits = self.misses = self.compiled = 0
@@ -391,7 +393,7 @@ def executable_of(piece: Subprogram) -> SubprogramExecutable:
 
 
 def cached_program(program: Program, wanted: bytes) -> CachedProgram:
-    """What is remembered of such programs: what is known, or something new."""
+    """The cached program of such programs: a known one, or a new one."""
     code = program.code
     key = thread.modes.without, len(code), code[-1], wanted
     for cached in tuple(_programs.get(key) or ()):
@@ -439,7 +441,7 @@ def _finish() -> None:
 
 
 class Stats(NamedTuple):
-    """What deferred programs have cost and saved.
+    """The costs and savings of deferred programs.
 
     Attributes:
         programs: how many kinds of programs are remembered.
@@ -474,7 +476,7 @@ class Stats(NamedTuple):
 
 
 def stats() -> Stats:
-    """What deferred programs have cost and saved, in all threads, what is remembered, and how kernels are run.
+    """The costs and savings of deferred programs, in all threads, what is remembered, and how kernels are run.
 
     >>> before = torch.execution.stats().hits
     >>> x = torch.ones(3)
@@ -499,7 +501,7 @@ def reset_stats() -> None:
 
 
 def why_new(code: list[tuple], wanted: bytes) -> str:
-    """What tells a program from the one among the last that is most like it."""
+    """The difference of a program from the one among the last that is most like it."""
     best, length = None, -1
     for cached in reversed(_recent):
         common = _common(cached.code, code)
@@ -526,7 +528,7 @@ def why_unlike(before: list[tuple], code: list[tuple]) -> str:
 
 
 def told_apart(now: Call, then: Call) -> tuple[str, str]:
-    """What is to be said of two calls besides their names: settings and types in which they differ.
+    """The differences of two calls besides their names: settings and types.
 
     >>> from tapegrad.execution.kernel import Kernel
     >>> calls = [
@@ -547,7 +549,8 @@ def told_apart(now: Call, then: Call) -> tuple[str, str]:
 
 
 def traits_of(call: Call) -> dict[str, str]:
-    """What tells a call from others of kernels of the same name: settings, and the types of arguments and results."""
+    """The traits of a call among others of kernels of the same name: settings, and the types of arguments and
+    results."""
     arguments = {f"argument {place}": type_text(one) for place, one in enumerate(call.kernel.arguments)}
     results = {f"result {place}": type_text(one) for place, one in enumerate(call.avals)}
     return {name: repr(value) for name, value in call.kernel.settings.items()} | arguments | results
@@ -562,7 +565,7 @@ def type_text(given: Any) -> str:
 
 
 def _common(left: list, right: list) -> int:
-    """How many instructions two programs have in common, from the first on."""
+    """The number of instructions that two programs have in common, from the first on."""
     return next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
 
 

@@ -45,7 +45,7 @@ MOST_APART = 1 << 16
 """So many calls are, if that is not more, where no backward call ends and nothing is run."""
 
 CREDIT = 8
-"""How many programs are recorded after one that pays, though they are new."""
+"""The number of programs that are recorded after one that pays, though they are new."""
 
 
 def may_wait() -> bool:
@@ -54,7 +54,7 @@ def may_wait() -> bool:
 
 
 class Prospects:
-    """What a thread's programs have brought so far. See Note [What is worth recording].
+    """The gains and losses of a thread's programs so far. See Note [What is worth recording].
 
     Attributes:
         vain: how many instructions were recorded in vain since something paid.
@@ -68,8 +68,8 @@ class Prospects:
         self.vain = self.credit = self.due = 0
 
     def waits_after(self, count: int, paid: int, cut: bool) -> int:
-        """How many calls are computed as they come after a program of ``count`` instructions; if it pays to record such
-        programs, it was recorded ``paid`` times.
+        """The number of calls that are computed as they come after a program of ``count`` instructions; if it pays to
+        record such programs, it was recorded ``paid`` times.
         """
         if paid > (2 if cut else 1):
             self.credit = CREDIT

@@ -43,7 +43,7 @@ def from_row(elements: Any, shape: Ints, strides: Ints) -> Any:
 
 
 def positions(shape: Ints, strides: Ints, offset: Any, size: int) -> Any:
-    """Where in memory (of ``size`` elements) the elements of a window lie: integers of its shape."""
+    """The places in memory (of ``size`` elements) of the elements of a window: integers of its shape."""
     dtype = jnp.int32 if at_most(size, 2**31 - 1) else jnp.int64
     result = jnp.full(shape, offset, dtype)
     for axis, stride in enumerate(strides):

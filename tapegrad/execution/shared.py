@@ -90,13 +90,13 @@ class SharedKernel:
         awaiting_decisions.add(self)
 
     def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = (), size: Any = None) -> list[Any]:
-        """What is given before the arguments, for what symbols and floats are and the shapes of checked arguments."""
+        """The numbers given before the arguments: what symbols and floats are, and the shapes of checked arguments."""
         number = numbers.__getitem__
         floats = map(asarray, map(number, self._floats))
         return [*shapes[: self._checked], *map(number, self._places), *floats]
 
     def cold_calls(self, growth: float) -> float:
-        """How many calls the host runs before it is worth to have XLA compile it."""
+        """The number of calls that the host runs before it is worth to have XLA compile it."""
         least, cost = self._general.least, self._general.cost
         lost = least.host - least.xla + (cost.host - least.host - cost.xla + least.xla) * growth
         return math.inf if lost <= 0 else (least.compile + (cost.compile - least.compile) * growth) / lost

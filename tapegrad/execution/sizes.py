@@ -1,4 +1,4 @@
-"""How large a tensor may be: sizes that no memory can hold are refused before XLA sees them, which aborts at some.
+"""Sizes of tensors: those that no memory can hold are refused before XLA sees them, which aborts at some.
 
 ``check_size`` is asked where a spec is made (``tensor/spec.py``) and where a constant is, so that every operator and
 every function that makes a tensor is covered, and nothing is asked twice. ``out_of_memory`` words what XLA and NumPy
@@ -25,11 +25,11 @@ LARGEST = 2**63 - 1
 _NEVER_ASKED = 1 << 30  # bytes: what any machine has is not compared with what this one has
 
 MEMORY_ERRORS = (MemoryError, jax.errors.JaxRuntimeError)
-"""What NumPy and XLA raise where there is no memory, and, the latter, for other reasons."""
+"""The errors that NumPy and XLA raise where there is no memory, and, the latter, for other reasons."""
 
 
 MOST_DIMENSIONS = 64
-"""What NumPy has, too. PyTorch has tensors of more, but no function that reduces one."""
+"""The most dimensions, which NumPy has, too. PyTorch has tensors of more, but no function that reduces one."""
 
 
 def check_size(shape: Sequence[int], itemsize: int, place: str = "cpu", owned: bool = True) -> None:
@@ -70,7 +70,7 @@ def _check_strides(shape: Sequence[int]) -> None:
 
 @cache
 def host_memory() -> int:
-    """How many bytes a process could get at best: the machine's memory and what it can swap out to."""
+    """The bytes that a process could get at best: the machine's memory and what it can swap out to."""
     try:
         with open("/proc/meminfo") as lines:
             known = dict(re.findall(r"(MemTotal|SwapTotal): +(\d+) kB", lines.read()))

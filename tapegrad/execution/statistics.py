@@ -20,7 +20,7 @@ from tapegrad.execution.tiering import WIDE, hosted
 
 
 class Statistics(NamedTuple):
-    """What is told of the elements of a value; of complex ones their size is taken.
+    """Statistics of the elements of a value; of complex ones their size is taken.
 
     Attributes:
         mean, std, least, greatest, norm: of the elements that are finite.

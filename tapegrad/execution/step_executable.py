@@ -65,7 +65,7 @@ SECONDS_IN_LOOPS = 0.0003
 """About what it takes for each pair of instructions, where values go through loops (``loop_carry.py``)."""
 
 PATIENCE = 1.5
-"""How many times what compiling is likely to take calls take before the program takes their place."""
+"""The time that calls take before the program takes their place, as a multiple of what compiling is likely to take."""
 
 CALL_AT_ONCE = 4e-6
 """Seconds that a kernel takes at once, besides what it computes: Python, and the tape."""
@@ -213,7 +213,7 @@ class StepExecutable(Due):
 
     @property
     def calls_left(self) -> float:
-        """How many calls are still made at once; infinite, if XLA can't compile it."""
+        """The number of calls that are still made at once; infinite, if XLA can't compile it."""
         if self._program is None:
             return 0
         return self._debt if self._debt == inf else max(1, ceil(self._debt / self._each))
@@ -275,7 +275,7 @@ class StepExecutable(Due):
         return [found[slot] for slot in self.results]
 
     def by_slot(self, results: list[Any]) -> dict[int, Any]:
-        """What ``run`` has put into a list, by slot."""
+        """The values that ``run`` has put into a list, by slot."""
         return dict(zip(self.results, results[0], strict=False))  # behind them may stand some that XLA needs only
 
     def _jit(self, inputs: Sequence[Any]) -> Any:
@@ -325,7 +325,7 @@ def steps_of(code: Sequence[tuple], wanted: Sequence) -> Iterator[InstructionSte
 
 
 def described(value: Any) -> Any:
-    """What a program is compiled for in place of a value: its shape and dtype; a number as it is."""
+    """The description of a value that a program is compiled for: its shape and dtype; a number as it is."""
     if isinstance(value, NUMBERS):
         return value
     return jax.ShapeDtypeStruct(value.shape, value.dtype, weak_type=getattr(value, "weak_type", False))

@@ -77,7 +77,7 @@ def traced(function: Callable, arguments: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def general(closed: Any, tree: Any, names: Sequence[str], lengths: dict[str, int]) -> GeneralTrace | None:
-    """What ``traced`` gave, written for the host; None if it can't be written.
+    """The result of ``traced``, written for the host; None if it can't be written.
 
     ``names`` are all symbols and floats; the floats are the first arguments, which are not the kernel's. ``lengths``
     are an example of what the symbols are.

@@ -108,7 +108,7 @@ class Nothing:
 
 
 PATIENCE = 1.0
-"""How many times what compiling a kernel takes its calls on the host take meanwhile, at least."""
+"""The least time that calls of a kernel take on the host, as a multiple of what it takes to compile it meanwhile."""
 
 COPYING = 0.4
 """About how many nanoseconds it takes to copy a byte of a large array, for XLA."""
@@ -121,7 +121,7 @@ class Lent(np.ndarray):
 
 
 class Settings:
-    """What decides, for the whole process.
+    """The settings of the whole process.
 
     Attributes:
         tiers: one of ``NAMES``.
@@ -136,7 +136,7 @@ class Settings:
 
 settings = Settings()
 awaiting_decisions: weakref.WeakSet[Any] = weakref.WeakSet()
-"""What runs kernels, and has to decide anew how when another way is chosen."""
+"""Kernels that have to decide anew how they are run when another way is chosen."""
 _changing = threading.RLock()
 
 
@@ -172,7 +172,7 @@ def results_in(tree: Any) -> Results:
 
 
 class Trace(NamedTuple):
-    """What jax has traced: the jaxpr, and shapes and dtypes of what it gives."""
+    """A trace by jax: the jaxpr, and shapes and dtypes of what it gives."""
 
     jaxpr: Any
     tree: Any
@@ -188,7 +188,7 @@ class Trace(NamedTuple):
         return not has_wide(self.jaxpr)
 
     def written(self) -> HostFunction:
-        """What the host runs.
+        """The function that the host runs.
 
         Raises:
             Unwritable: there is no rule for a primitive.
@@ -213,7 +213,7 @@ def has_wide(jaxpr: Any) -> bool:
 
 
 FEW = 1 << 12
-"""How many integers take no longer to compute with if they are twice as wide."""
+"""The number of integers that take no longer to compute with if they are twice as wide."""
 
 
 def is_wide(aval: Any) -> bool:
@@ -228,8 +228,8 @@ def is_wide(aval: Any) -> bool:
 
 
 class HostFunction(NamedTuple):
-    """What the host runs in place of a kernel: a function of NumPy arrays, what a call of it and of XLA's costs, the
-    dtype of each argument, and what it gives (see ``results_in``)."""
+    """A function that the host runs in place of a kernel: a function of NumPy arrays, what a call of it and of XLA's
+    costs, the dtype of each argument, and what it gives (see ``results_in``)."""
 
     body: Any
     cost: Cost
@@ -243,7 +243,7 @@ def dtypes_of(variables: Sequence[Any], numbers: Mapping[Any, np.dtype]) -> tupl
 
 
 class Due:
-    """What is compiled once: in the background, or by the call that needs it, if that comes first.
+    """Something that is compiled once: in the background, or by the call that needs it, if that comes first.
 
     Attributes:
         compiled: whether that is done, and has not failed.
@@ -488,7 +488,7 @@ class Tiered(Due):
         return "cold"
 
     def results(self) -> Results | None:
-        """What the kernel gives; None if that is not known without tracing it again."""
+        """The results of the kernel; None if they are not known without tracing it again."""
         with _changing:
             if self.tier == "new" and self._results is None:
                 self._be(self._decided())
@@ -556,7 +556,7 @@ WORTH_KEEPING_APART = 1 << 16
 
 
 def largest_of(examples: Sequence[Any]) -> int:
-    """How many bytes the largest array has, of pairs of a shape and a dtype, and other things."""
+    """The bytes of the largest array, of pairs of a shape and a dtype, and other things."""
     arrays = (one for one in examples if isinstance(one, tuple))
     return max([math.prod(shape) * dtype.itemsize for shape, dtype in arrays], default=0)
 
@@ -632,7 +632,7 @@ def _stand_in(example: Any) -> Any:
 
 
 NUMPY = frozenset((np.ndarray, bool, int, float, complex, type(None)))
-"""What functions of the host take: NumPy's arrays, and Python's numbers."""
+"""The types that functions of the host take: NumPy's arrays, and Python's numbers."""
 
 _concrete: dict[type, bool] = dict.fromkeys(NUMPY, True)
 
@@ -667,7 +667,8 @@ def lending() -> Iterator[None]:
 
 
 def readable(array: np.ndarray) -> np.ndarray:
-    """What XLA is given for an array: itself, if it is read where it lies, or is small; else a copy. See Note [Twins].
+    """The array that XLA is given for one: itself, if it is read where it lies, or is small; else a copy. See Note
+    [Twins].
 
     >>> array = np.ones((100, 100))
     >>> readable(array.T) is readable(array.T), readable(readable(array.T)).shape
@@ -721,7 +722,7 @@ def _put(array: np.ndarray) -> jax.Array:
 
 
 def _kept(kept: dict[int, tuple[Any, Any]], array: np.ndarray, make: Callable[[np.ndarray], Any]) -> Any:
-    """What is made of an array, kept as long as that lives."""
+    """The thing that is made of an array, kept as long as that lives."""
     found = kept.get(id(array))
     if found is None or found[0]() is not array:
         made, key = make(array), id(array)
@@ -830,7 +831,7 @@ unwritten: Counter[str] = Counter()
 
 
 class Switched:
-    """What ``tiers(name)`` gives: as a context manager it restores what was chosen before."""
+    """The result of ``tiers(name)``: as a context manager it restores what was chosen before."""
 
     def __init__(self, before: str) -> None:
         self._before = before
@@ -900,7 +901,7 @@ def _decide_anew() -> None:
 
 
 class TierStats(NamedTuple):
-    """How kernels are run. See Note [Tiers].
+    """The ways in which kernels are run. See Note [Tiers].
 
     Attributes:
         host, cold, compiling, xla: how many kernels are on which tier, counted once for each combination of shapes.
@@ -922,7 +923,7 @@ class TierStats(NamedTuple):
 
 
 def tier_stats() -> TierStats:
-    """How kernels are run at present."""
+    """The ways in which kernels are run at present."""
     with _changing:
         found = Counter(tiered.tier for tiered in list(awaiting_decisions))
     return TierStats(

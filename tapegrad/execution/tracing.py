@@ -1,4 +1,4 @@
-"""What jax's own profiler is told, and waiting for results."""
+"""Regions that jax's own profiler is told of, and waiting for results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What values are, and what may be asked of them above this room.
+"""Values, and the questions that rooms above this one may ask of them.
 
 Note [Values]
 Above ``execution/`` a tensor's data is a *value*: an opaque handle with ``.shape`` and ``.dtype``. It is an array of
@@ -25,7 +25,7 @@ new = object.__new__
 
 
 class Aval:
-    """What is known of a value before it is computed. There is one object for each shape and dtype: ``aval``.
+    """The description of a value before it is computed. There is one object for each shape and dtype: ``aval``.
 
     Attributes:
         shape: the lengths of the dimensions; ``dtype``: NumPy's type of the elements.
@@ -91,7 +91,7 @@ class DeferredValue:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes of memory the elements take, once they are there."""
+        """The bytes of memory that the elements take, once they are there."""
         return self.aval.nbytes
 
     def materialize(self) -> Any:
@@ -159,11 +159,11 @@ class Traced(Exception):
 
 
 NUMBERS = (bool, int, float, complex, type(None))
-"""What kernels take besides arrays: Python numbers, and None for what is absent."""
+"""The arguments of kernels besides arrays: Python numbers, and None for what is absent."""
 
 
 def number_key(number: Any) -> Any:
-    """What tells Python numbers apart that kernels must tell apart: also the signs of zeros."""
+    """The key of Python numbers that kernels must tell apart: also by the signs of zeros."""
     return (type(number), number if number and type(number) is not complex else repr(number))
 
 

@@ -79,7 +79,8 @@ class Window(NamedTuple):
 
     @property
     def ratio(self) -> tuple[int, int]:
-        """How many elements of the memory make one of the window, and how many of the window one of the memory."""
+        """The number of elements of the memory that make one of the window, and of those of the window that make one of
+        the memory."""
         old, new = self.memory.itemsize, self.dtype.itemsize
         return max(new // old, 1), max(old // new, 1)
 
@@ -97,14 +98,14 @@ class Window(NamedTuple):
         return (*self.shape, up), (*(stride * up // down for stride in self.strides), 1), start
 
     def box_kind(self, shape: Ints, strides: Ints, offset: int) -> str:
-        """Which kind these are, of a memory of this shape and strides."""
+        """The kind of box that these are, of a memory of this shape and strides."""
         window = self.retyped
         if window is not self:
             shape, strides = (math.prod(shape) * self.ratio[1],), (1,)
         return box_kind(memory_lengths(shape, strides), *window.place(offset))
 
     def read(self, value: Any, value_strides: Ints, offset: Any, box: str) -> Any:
-        """What the window shows of a memory."""
+        """The part of a memory that the window shows."""
         window = self.retyped
         if window is not self:
             value, value_strides = _retyped_row(row(value, value_strides), self.dtype), (1,)
@@ -130,12 +131,12 @@ class Window(NamedTuple):
         return scatter(value, value_strides, shown, strides, start, box)
 
     def items(self, value: Any, value_strides: Ints, offset: Any, box: str) -> Any:
-        """What the window shows, with the parts of one element of the memory in a last dimension."""
+        """The elements that the window shows, with the parts of one element of the memory in a last dimension."""
         items = gather(value, value_strides, *self.place(offset), box)
         return items if items.dtype == self.dtype else reinterpreted(items, self.dtype)
 
     def through(self, shown: Any) -> Any:
-        """What is seen through them; it undoes itself."""
+        """The elements as they are seen through them; it undoes itself."""
         shown = jnp.conj(shown) if self.view_bits & CONJUGATED else shown
         return -shown if self.view_bits & NEGATED else shown
 

@@ -1,4 +1,4 @@
-"""What a kernel costs by XLA's own account: operations on numbers, and bytes of memory that are read and written.
+"""The cost of a kernel by XLA's own account: operations on numbers, and bytes of memory that are read and written.
 
 XLA counts what the kernel says, before it fuses anything: what is read and written is what it would be without fusion.
 Of a convolution it counts what meets the image, and not what meets the padding around it: a kernel of 3 by 3 over an
@@ -20,7 +20,7 @@ from tapegrad.execution.kernel import Kernel
 
 
 class XlaCost(NamedTuple):
-    """What one call costs.
+    """The cost of one call.
 
     Attributes:
         flops: operations on numbers; an exponential, a sine and the like counts as one.
@@ -37,7 +37,7 @@ CODE = (ClosedJaxpr, Jaxpr)
 
 @remembered("costs of kernels")
 def xla_cost(kernel: Kernel, arguments: Sequence[Any]) -> XlaCost:
-    """What a call of a kernel costs; it is traced for that, not compiled, and nothing is run.
+    """The cost of a call of a kernel; it is traced for that, not compiled, and nothing is run.
 
     Args:
         kernel: the kernel.
@@ -54,7 +54,7 @@ def xla_cost(kernel: Kernel, arguments: Sequence[Any]) -> XlaCost:
 
 
 def cost_of_trace(traced: Any) -> XlaCost:
-    """What XLA counts, and the turns of loops after the first ones."""
+    """The cost that XLA counts, and the turns of loops after the first ones."""
     found = traced.lower().cost_analysis() or {}
     flops = float(found.get("flops", 0.0) + found.get("transcendentals", 0.0))
     nbytes = float(found.get("bytes accessed", 0.0))

@@ -1,4 +1,4 @@
-"""What function transforms refuse, in PyTorch's words."""
+"""Refusals of function transforms, in PyTorch's words."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def put_back(args: tuple, given: Any, argnums: Any) -> tuple:
 
 
 def with_aux(output: Any, has_aux: bool, api: str) -> tuple[Any, Any]:
-    """What a function returned, and what it returned besides.
+    """The output of a function, and what it returned besides.
 
     Raises:
         RuntimeError: it should have returned a pair.

@@ -66,7 +66,7 @@ def brought_out(tree: Any, level: Level) -> Any:
 
 
 def besides(aux: Any, level: Level) -> Any:
-    """What a function returned besides its output, a tree of tensors, outside the level.
+    """The tree of tensors that a function returned besides its output, outside the level.
 
     Raises:
         RuntimeError: something else is in the tree.

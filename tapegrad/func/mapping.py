@@ -22,7 +22,7 @@ from tapegrad.tensor.trees import TreeSpec, broadcast_prefix, flatten, unflatten
 
 
 def name_of(func: Callable) -> str:
-    """What messages call a function."""
+    """The name of a function in messages."""
     if isinstance(func, functools.partial):
         return f"functools.partial({name_of(func.func)}, ...)"
     return getattr(func, "__name__", None) or repr(func)
@@ -78,7 +78,7 @@ def check_dims_out(out_dims: Any, func: Callable) -> None:
 
 
 def batched_inputs(in_dims: Any, args: tuple, func: Callable) -> tuple[int, list, list, TreeSpec]:
-    """How many examples there are, and for each leaf of the arguments the dimension that holds them.
+    """The number of examples, and for each leaf of the arguments the dimension that holds them.
 
     Raises:
         ValueError: PyTorch's messages.

@@ -20,7 +20,7 @@ from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.tensor.trees import flatten, unflatten
 
 MISSING: Any = object()
-"""What stands for a tensor that a module doesn't have."""
+"""Stands for a tensor that a module doesn't have."""
 
 
 def functional_call(
@@ -194,7 +194,7 @@ def exchange(module: Any, name: str, tensor: Any) -> Any:
 
 
 def name_of(module: Any) -> str:
-    """What messages call a module."""
+    """The name of a module in messages."""
     return module._get_name() if hasattr(module, "_get_name") else type(module).__name__
 
 
@@ -290,7 +290,8 @@ def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """What a tensor inside a function transform is outside of it, or of all of them; to look at, no more.
+    """Show the tensor outside of a function transform that one inside it is, or outside of all of them; to look at, no
+    more.
 
     Args:
         tensor: any tensor.

@@ -32,7 +32,7 @@ class Side(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """What a pattern does to tensors of some number of dimensions: names of parts, before and after."""
+    """The rearrangement of tensors of some number of dimensions by a pattern: names of parts, before and after."""
 
     left: tuple[tuple[Name, ...], ...]
     right: tuple[tuple[Name, ...], ...]
@@ -96,7 +96,7 @@ def lengths_of(recipe: Recipe, shape: tuple[int, ...], given: dict[Any, int]) ->
 
 @tabulated(256)
 def recipe_of(ndim: int, pattern: str, **given: int) -> Recipe:
-    """What a pattern does to tensors of ``ndim`` dimensions.
+    """The recipe of a pattern for tensors of ``ndim`` dimensions.
 
     Raises:
         ValueError: PyTorch's messages.
@@ -111,7 +111,7 @@ def recipe_of(ndim: int, pattern: str, **given: int) -> Recipe:
 
 
 def rest_of(ndim: int, left: Side) -> int:
-    """How many dimensions ``...`` stands for."""
+    """The number of dimensions that ``...`` stands for."""
     count = len(left.dimensions) - (REST in left.names)
     if REST in left.names and count > ndim:
         raise ValueError(

@@ -73,7 +73,7 @@ CHOLESKY_IS_OLD = (
 
 
 def _out(name: str, rows: bool | str = True) -> Out:
-    """How the functions that PyTorch has had for long write into targets."""
+    """The way in which functions that PyTorch has had for long write into targets."""
     uncast = f"{name}: Expected result to be safely castable from {{R}} dtype, but got result with dtype {{O}}"
     return Out(cast=uncast, rows=rows)
 

@@ -78,7 +78,7 @@ def new_tensor(self: Tensor, data: Any, **options: Unpack[TensorOptions]) -> Ten
 def constructed(
     function: str, data: Any, options: TensorOptions, default: dtype | None = None, like: Tensor | None = None
 ) -> Tensor:
-    """What ``tensor(data)`` gives, where ``default`` is used for the dtype if there is one."""
+    """The tensor that ``tensor(data)`` gives, where ``default`` is used for the dtype if there is one."""
     on = None if like is None else like.device
     if isinstance(data, Tensor):
         whose = "torch.tensor" if like is None else "tensor.new_tensor"
@@ -168,7 +168,7 @@ def checked_array(array: np.ndarray) -> np.ndarray:
 
 
 def _is_sequence(data: Any) -> bool:
-    """What PyTorch walks into: anything with a length and items by position; tensors count as numbers."""
+    """Tell whether PyTorch walks into it: anything with a length and items by position; tensors count as numbers."""
     if isinstance(data, (list, tuple, np.ndarray)):
         return True
     if isinstance(data, (Tensor, dict, set, frozenset)):

@@ -295,7 +295,7 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
 
 @public("Tensor")
 def __array_wrap__(self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
-    """What NumPy's functions make of their result when they are given tensors: a tensor, which nothing recorded.
+    """The result of a NumPy function that was given tensors: a tensor, which nothing recorded.
 
     Truth values become ``uint8``, as PyTorch's do.
 

@@ -78,7 +78,8 @@ def _check_channels(
 
 
 def _dimensions(x: Sequence[int], weight: Sequence[int], same: bool = False) -> int:
-    """How many dimensions a weight is moved along. Raises RuntimeError: too few, or other than the input has."""
+    """The number of dimensions that a weight is moved along. Raises RuntimeError: too few, or other than the input
+    has."""
     if len(weight) < 3:
         raise RuntimeError("weight should have at least three dimensions")
     if len(weight) != len(x):

@@ -431,7 +431,7 @@ def _triangle(function: str, row: Any, col: Any, offset: int, lower: bool, optio
 
 
 def _inside(rows: int, columns: int, offset: int, lower: bool) -> int:
-    """How many elements of a matrix are on and below a diagonal, or above it."""
+    """The number of elements of a matrix that are on and below a diagonal, or above it."""
     whole = min(max(rows + offset - columns, 0), rows)  # rows at the bottom that are below as a whole
     first = min(max(-offset, 0), rows)  # rows at the top of which nothing is
     some = max(rows - first - whole, 0)

@@ -86,7 +86,7 @@ def _check_targets(targets: Tensor, batch: int, size: int, total: int | None) ->
 
 
 def _check_targets_later(targets: Tensor, lengths: Tensor) -> None:
-    """What of ``_check_targets`` depends on lengths that are not known yet."""
+    """The part of ``_check_targets`` that depends on lengths that are not known yet."""
     size, fits = targets.shape[-1], "size at least" if targets.ndim == 2 else "size"
     text, which = f"Expected tensor to have {fits}", targets.ndim - 1
 

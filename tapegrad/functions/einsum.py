@@ -226,7 +226,7 @@ def _letter(character: str, index: int) -> str:
 
 
 def _covered(term: str, shape: Sequence[int], position: int) -> int:
-    """How many dimensions of an operand its ellipsis stands for."""
+    """The number of dimensions of an operand that its ellipsis stands for."""
     named = len(term.replace(".", ""))
     if "." in term:
         if named > len(shape):

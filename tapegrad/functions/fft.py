@@ -102,7 +102,7 @@ def resized(input: Tensor, axes: tuple[int, ...], lengths: tuple[int, ...]) -> T
 
 
 def into(name: str, real: bool = False, exact: Callable[[Tensor], bool] = lambda input: False) -> Out:
-    """What is particular about ``out=`` of a transform, which messages call ``name``.
+    """The particulars of ``out=`` of a transform, which messages call ``name``.
 
     Args:
         real: whether it gives real numbers, which go into a target of real ones, of any width; others go into others.
@@ -140,7 +140,7 @@ def strides_behind(shape: Ints, lies: Ints, axes: Sequence[int], last: int | Non
 
 
 def lying(result: Tensor, input: Tensor, axes: Sequence[int], last: int | None = None, real: bool = False) -> Tensor:
-    """What a transform of ``input`` gives, laid out as PyTorch's. One to ``real`` numbers is two, if need be."""
+    """The transform of ``input``, laid out as PyTorch's. One to ``real`` numbers is two, if need be."""
     if not (axes or last is not None) or not result._spec.numel or result._spec.level:
         return result
     lies, shape = input._spec.layout, tuple(result.shape)
@@ -418,7 +418,7 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
 
 @public("fft")
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """What ``fftshift`` did, undone.
+    """Undo ``fftshift``.
 
     Args:
         dim: the dimensions, an int or ints; all if it is not given.

@@ -26,7 +26,7 @@ Results = tuple[Tensor, ...]
 
 
 def _columns(tensors: Sequence[Tensor], *operands: Any) -> Iterable[tuple]:
-    """What each tensor is computed with: an element of a list, or the one thing that is there for all.
+    """The other operands of each tensor: an element of a list, or the one thing that is there for all.
     Raises RuntimeError: no tensor, or a list of another length.
     """
     if not tensors:

@@ -334,7 +334,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 def _check_slices(name: str, input: Tensor, index: Tensor, source: Tensor, axis: int) -> None:
-    """What ``index_add`` requires of its source."""
+    """Check the source of ``index_add``."""
     if index.ndim > 1:
         raise IndexError(
             f"{name}_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "

@@ -129,7 +129,7 @@ _OF_HISTOGRAM = Out(
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
-    """How many elements, or how much of their weights, lie in intervals: a named tuple of ``hist`` and ``bin_edges``.
+    """Count the elements, or sum their weights, that lie in intervals: a named tuple of ``hist`` and ``bin_edges``.
 
     ``bins`` is the number of equal intervals in ``range``, by default from the least to the largest element, or a
     tensor of edges in ascending order. With ``density`` the integral is 1. Not differentiable: backward raises.

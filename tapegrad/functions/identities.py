@@ -1,4 +1,4 @@
-"""What an identity of an operator, ``torch.ops.aten.NAME.OVERLOAD``, calls: the public function of that name."""
+"""The functions that identities of operators, ``torch.ops.aten.NAME.OVERLOAD``, call: public ones of that name."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def order_of_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def _parted(order: list[int], first: int, last: int, less: Callable[[Any, Any], bool]) -> int:
-    """Where a stretch falls into two, after what is less than its pivot was put in front."""
+    """The place where a stretch falls into two, after what is less than its pivot was put in front."""
     middle, end = first + (last - first) // 2, last
     a, b, c = order[first + 1], order[middle], order[last - 1]
     if less(a, b):

@@ -110,14 +110,14 @@ class Selection:
         return result
 
     def view(self) -> Tensor:
-        """What is left of the tensor after the steps."""
+        """The view that is left of the tensor after the steps."""
         result = self.x
         for step in self.steps:
             result = _apply(result, step)
         return result
 
     def place(self) -> Geometry:
-        """Where in memory that lies."""
+        """The place of that in memory."""
         place = geometry_of(self.x)
         for kind, axis, *rest in self.steps:
             place = _GEOMETRIES[kind](place, axis, *rest)
@@ -219,7 +219,7 @@ def _tensor_of(sequence: Any, of: Tensor) -> Tensor:
 
 
 def selection(x: Tensor, index: Any, writing: bool = False) -> Selection:
-    """What ``index`` means for ``x``.
+    """The selection that ``index`` means for ``x``.
     Raises IndexError: out of range, too many, or no index at all; PyTorch's messages. ValueError: a slice with a step
     that is not positive.
     """
@@ -258,7 +258,7 @@ def _bounds(item: slice, length: int) -> tuple[int, int, int]:
 
 
 def _dimensions(item: Any) -> int:
-    """How many dimensions an item of an index uses up."""
+    """The number of dimensions that an item of an index uses up."""
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
     return item.ndim if isinstance(item, Tensor) and item.dtype in (bool_, uint8) else 1
@@ -356,7 +356,7 @@ def __getitem__(self: Tensor, index: Any) -> Tensor:
 
 
 def picked(x: Tensor, places: Sequence[Tensor | None], common: tuple[int, ...]) -> Tensor:
-    """What index tensors that have been checked, and have a common shape, pick, laid out in memory as by PyTorch."""
+    """The elements that index tensors pick, which have been checked and have a common shape, laid out as by PyTorch."""
     made = ops.index(x, *places)
     if all(tensor is None or tensor._spec.strides is None for tensor in (x, *places)):
         return made

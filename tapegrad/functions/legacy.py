@@ -34,7 +34,8 @@ _SIGNATURES = """\
 
 
 def _made(d: dtype, args: tuple, options: dict[str, Any], on: Any = None) -> Tensor:
-    """What the legacy constructor of a dtype gives for these arguments. Raises TypeError: PyTorch's messages."""
+    """The tensor that the legacy constructor of a dtype gives for these arguments. Raises TypeError: PyTorch's
+    messages."""
     where = options.pop("device", None) or on
     if "data" in options and not args:
         args = (options.pop("data"),)
@@ -233,7 +234,7 @@ def set_default_tensor_type(t: Any, /) -> None:
 
 
 def _type_named(name: str) -> Any:
-    """What a name such as ``"torch.DoubleTensor"`` stands for. Raises AttributeError: nothing."""
+    """The type that a name such as ``"torch.DoubleTensor"`` stands for. Raises AttributeError: nothing."""
     home, _, last = name.rpartition(".")
     if home.partition(".")[0] not in ("torch", "tapegrad"):
         raise ModuleNotFoundError(f"No module named '{name.partition('.')[0]}'")

@@ -584,7 +584,7 @@ UNSEEN = frozenset((Modes.of(), Modes.of(grad=False), Modes.of(inference=True)))
 
 
 def _classes_of_loss_alone(input: Spec, target: Spec) -> int:
-    """How many classes rows are of whose ``log_softmax`` nobody wants besides the loss: there is no graph, and nothing
+    """The number of classes of rows whose ``log_softmax`` nobody wants besides the loss: there is no graph, and nothing
     to be refused for its shape or dtype; 0 if it is not so."""
     modes, shape = thread.modes, input.shape
     if modes not in UNSEEN or (input.requires_grad and modes.grad) or input.dtype not in (float32, float64):
@@ -660,7 +660,7 @@ def _smoothing_loss(
 def _weight_of_targets(
     values: Tensor, target: Tensor, weight: Tensor | None, logits_shape: tuple[int, ...], axis: int, ignore_index: int
 ) -> Tensor:
-    """How many targets count; with weights, the sum of their weights."""
+    """The number of targets that count; with weights, the sum of their weights."""
     counted = cast(ne(target, ignore_index), dtype=values.dtype)
     if weight is None:
         return reductions.sum_all(counted)

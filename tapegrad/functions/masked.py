@@ -199,7 +199,7 @@ def argmin(
 
 
 def _numbers(input: Tensor, dim: Any, keepdim: bool, mask: Tensor | None) -> Tensor:
-    """How many elements a mask selects, over ``dim`` or all."""
+    """The number of elements that a mask selects, over ``dim`` or all."""
     dims = () if dim is None else dim
     if mask is None:
         return reduction.sum(new_ones(input, tuple(input.shape), dtype=dtypes.int64), dims, keepdim)
@@ -304,7 +304,7 @@ def _variance(
     input: Tensor, dim: Any, unbiased: bool | None, correction: Any, keepdim: bool, dtype: dtype | None,
     mask: Tensor | None,
 ) -> Tensor:  # fmt: skip
-    """What ``var`` and ``std`` have in common, in a floating dtype."""
+    """The common part of ``var`` and ``std``, in a floating dtype."""
     if unbiased is not None and correction is not None:
         raise AssertionError("Only one of unbiased and correction may be given")
     if correction is None:

@@ -35,7 +35,7 @@ _NOT_DOT = "result dtype {O} does not match input dtype {R}"
 
 
 def _of_matmul(arguments: tuple, target: dtype) -> str:
-    """What is said of a target of another dtype; of two vectors it is what ``dot`` says."""
+    """The message about a target of another dtype; of two vectors it is that of ``dot``."""
     return _NOT_DOT if all(tensor.ndim == 1 for tensor in arguments) else EXPECTED
 
 
@@ -554,7 +554,8 @@ def _check_chain(tensors: Sequence[Tensor]) -> None:
 
 
 def _cheapest_splits(lengths: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Where to split every part of a chain of matrices, (lengths[i], lengths[i + 1]) each, to multiply least."""
+    """The places at which to split every part of a chain of matrices, (lengths[i], lengths[i + 1]) each, to multiply
+    least."""
     count = len(lengths) - 1
     cost = {(i, i): 0 for i in range(count)}
     split: dict[tuple[int, int], int] = {}

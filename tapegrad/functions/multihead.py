@@ -216,7 +216,7 @@ def multi_head_attention_forward(
     v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None,
     average_attn_weights: bool = True, is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-    """What ``num_heads`` heads, each of an equal share of the width E, attend to; and with what weights, if wanted.
+    """Attend with ``num_heads`` heads, each of an equal share of the width E; the weights are returned, too, if wanted.
 
     Args:
         query: (L, batch, E), or without the batch.

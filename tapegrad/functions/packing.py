@@ -22,7 +22,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 class Packing(NamedTuple):
-    """How sequences are packed, the longest first.
+    """The packing of sequences, the longest first.
 
     Attributes:
         sizes: how many sequences there are at each step.
@@ -53,7 +53,7 @@ class Packing(NamedTuple):
 
     @property
     def active(self) -> Tensor | None:
-        """Where no padding is, (steps, batch, 1); None for everywhere."""
+        """The mask of what is no padding, (steps, batch, 1); None for everywhere."""
         return None if self.rows is None else unsqueeze(lt(self.rows, sum(self.sizes)), axis=2)
 
     def packed(self, x: Tensor) -> Tensor:
@@ -63,7 +63,7 @@ class Packing(NamedTuple):
         return packing.pack_padded_sequence(x, self.places, self.rows)
 
     def padded(self, x: Tensor) -> Tensor:
-        """What was packed as (steps, batch, ...), with zeros for padding."""
+        """The packed elements as (steps, batch, ...), with zeros for padding."""
         count = sum(self.sizes)
         if x.shape[0] > count:
             x = slice_(x, 0, axis=0, length=count, step=1)
@@ -88,7 +88,7 @@ def checked_integers(name: str, given: Tensor) -> np.ndarray:
 
 
 def checked_sizes(batch_sizes: Tensor) -> list[int]:
-    """How many sequences there are at each step. Raises RuntimeError: they are not of int64, or increase."""
+    """The number of sequences at each step. Raises RuntimeError: they are not of int64, or increase."""
     sizes = checked_integers("lengths", batch_sizes).tolist()
     if not sizes:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")

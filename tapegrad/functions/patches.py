@@ -16,7 +16,7 @@ from tapegrad.tensor.tensor import Tensor
 
 IM2COL = ("im2col", "input", "kernel_size", "dilation", "padding", "stride")
 COL2IM = ("col2im", "input", "output_size", "kernel_size", "dilation", "padding", "stride")
-"""What PyTorch's messages call the functions and their arguments, in their order."""
+"""The names of functions and their arguments in PyTorch's messages, in their order."""
 
 
 def _pair(signature: Sequence[str], name: str, value: Any) -> tuple[int, int]:
@@ -38,7 +38,7 @@ def _pair(signature: Sequence[str], name: str, value: Any) -> tuple[int, int]:
 
 
 def _settings(signature: Sequence[str], **given: Any) -> dict[str, tuple[int, int]]:
-    """What windows are made of, as pairs by name: judged before shapes are."""
+    """The settings of windows, as pairs by name: judged before shapes are."""
     return {name: _pair(signature, name, value) for name, value in given.items()}
 
 

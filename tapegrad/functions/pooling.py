@@ -25,11 +25,11 @@ Sizes = Any
 
 
 LINE = resampling.Sampling("window", 1)
-"""How planes of one row are sampled along it."""
+"""The settings of planes of one row that are sampled along it."""
 
 
 def _kernel(function: str) -> str:
-    """What PyTorch calls the kernel of a function in messages."""
+    """PyTorch's name of the kernel of a function in messages."""
     names = {
         "max_pool1d": "max_pool1d_impl", "avg_pool1d": "avg_pool2d", "avg_pool3d": "avg_pool3d_out_frame",
         "adaptive_avg_pool1d": "adaptive_avg_pool2d", "adaptive_avg_pool3d": "adaptive_avg_pool3d_cpu",
@@ -43,7 +43,8 @@ def _shape(x: Tensor) -> tuple[int, ...]:
 
 
 def in_planes(operator: Callable[..., Any], axis: int, *lines: Tensor) -> Any:
-    """What an operator gives of lines as planes that have length 1 along ``axis``: views of its results, as PyTorch's.
+    """The results of an operator of lines as planes that have length 1 along ``axis``: views of its results, as
+    PyTorch's.
 
     Args:
         operator: of tensors with one dimension more, with one result or several.

@@ -34,7 +34,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def default_rtol(input: Tensor) -> float:
-    """What PyTorch takes for rounding, relative to the largest singular value."""
+    """The tolerance that PyTorch takes for rounding, relative to the largest singular value."""
     return dtypes.finfo(input.dtype).eps * max(input.shape[-2:])
 
 

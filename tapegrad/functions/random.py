@@ -163,7 +163,7 @@ def _integers(
 
 
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-"""How many bits of a whole number a floating dtype keeps."""
+"""The bits of a whole number that a floating dtype keeps."""
 
 
 def check_range(low: int, high: int, d: dtype) -> None:
@@ -302,7 +302,8 @@ def _normal_of_tensors(mean: Any, std: Any, generator: Any) -> Tensor:
 
 
 def _normal_like(out: Tensor) -> Callable[..., Tensor]:
-    """What draws normal numbers in the dtype of a tensor; where all have one deviation, as many as it has elements."""
+    """A function that draws normal numbers in the dtype of a tensor; where all have one deviation, as many as it has
+    elements."""
 
     def draw(mean: Any, std: Any, generator: Any) -> Tensor:
         check_deviation("normal", std)
@@ -356,7 +357,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
 
 
 def chances(p: Tensor) -> Sample:
-    """What decides on a probability that each element of a tensor has; with 53 bits where it has as many."""
+    """The numbers that decide on a probability that each element of a tensor has; with 53 bits where it has as many."""
     return Sample(sampling.uniform, tuple(p.shape), float64 if p.dtype is float64 else float32, (0.0, 1.0))
 
 

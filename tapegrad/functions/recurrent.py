@@ -27,7 +27,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 class Layers(NamedTuple):
-    """How a call of ``lstm`` and its like is made up, in their words."""
+    """The arguments of a call of ``lstm`` and its like, in their words."""
 
     has_biases: bool
     num_layers: int
@@ -102,7 +102,7 @@ def _check_layer(x: Tensor, states: Sequence[Tensor], weights: Weights) -> None:
 
 
 def _for_products(*tensors: Any) -> tuple[Any, ...]:
-    """What is multiplied by weights, and these, as autocast has them."""
+    """The factors of products with weights, and these, as autocast has them."""
     cast = caster.content("linear", tensors, {}) if thread.modes.autocast else None
     return tensors if cast is None else cast[0]
 
@@ -121,7 +121,7 @@ def _check_meeting(x: Tensor, state: Tensor, projected: bool) -> None:
 def _computed(
     operator: Operator, x: Tensor, states: Sequence[Tensor], weights: Weights, *more: Any, **settings: Any
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """What the operator of a layer or a cell gives, at the dtype at which the last state is met.
+    """The results of the operator of a layer or a cell, at the dtype at which the last state is met.
 
     See Note [States of other dtypes].
     """
@@ -186,7 +186,7 @@ def _dropped(x: Tensor, p: float, packing: Packing | None) -> Tensor:
 
 
 def _layers(operator: Operator, args: dict[str, Any], states: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """What a call gives whose arguments are these, padded or packed."""
+    """The results of a call whose arguments are these, padded or packed."""
     layers = Layers(*[args[name] for name in Layers._fields])
     if "data" in args:
         if args["batch_sizes"].dtype is not int64:

@@ -152,7 +152,7 @@ def check_mean_dtype(name: str, input: Tensor, wanted: dtype | None) -> None:
 
 
 def _not_of_mean(arguments: tuple, target: dtype) -> str | None:
-    """What is said of a target of integers, if the mean is that of all elements."""
+    """The message about a target of integers, if the mean is that of all elements."""
     return "mean.dtype_out(): input types can't be cast to the desired output type {O}" if len(arguments) == 1 else None
 
 
@@ -218,7 +218,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dty
 
 @public("torch", "Tensor")
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """How many elements are not zero, of all or over ``dim``; int64."""
+    """Count the elements that are not zero, of all or over ``dim``; int64."""
     return reductions.count_nonzero(input, axis=several_dims("count_nonzero", dim, input.ndim))
 
 
@@ -321,7 +321,7 @@ _EXTREME = Out("Expected the dtype for input and out to match, but got {R} for i
 
 
 def _of_extremum(arguments: tuple, target: dtype) -> str | None:
-    """What is said of a target that the extremum of one tensor can't be cast to."""
+    """The message about a target that the extremum of one tensor can't be cast to."""
     return None if len(arguments) > 1 and isinstance(arguments[1], Tensor) else _CAN_CAST
 
 

@@ -52,7 +52,7 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
 
 @public("torch")
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
-    """How samples ``output`` of gamma distributions move with their shape ``input``."""
+    """The rate at which samples ``output`` of gamma distributions move with their shape ``input``."""
     _check_wide("_standard_gamma_grad_cpu", input)
     _check_same(input, output)
     return ops.standard_gamma_grad(input, output)
@@ -69,7 +69,8 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
 
 @public("torch")
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
-    """How Dirichlet samples ``x`` move with ``alpha``, over ``1 - x``; ``total`` is the sum of the parameters."""
+    """The rate at which Dirichlet samples ``x`` move with ``alpha``, over ``1 - x``; ``total`` is the sum of the
+    parameters."""
     _check_same(x, alpha, total)
     _check_wide("_dirichlet_grad_cpu", x)
     return ops.dirichlet_grad(x, alpha, total)

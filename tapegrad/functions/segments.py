@@ -34,7 +34,7 @@ def _add_up_to_other(lengths: Any, total: int) -> Any:
 
 
 def _bounds(data: Tensor, lengths: Tensor, axis: int, unsafe: bool) -> Tensor:
-    """Where segments of these lengths begin and end.
+    """The places where segments of these lengths begin and end.
     Raises RuntimeError: negative ones, or others than there are elements.
     """
     if not unsafe:

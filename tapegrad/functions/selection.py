@@ -48,7 +48,7 @@ _NOT_CAST = "result type {R} can't be cast to the desired output type {o}"
 
 
 def _found(arguments: tuple, target: dtype) -> str | None:
-    """What is said of a target of another dtype, if the bounds are numbers."""
+    """The message about a target of another dtype, if the bounds are numbers."""
     return FOUND if sum(isinstance(argument, Tensor) for argument in arguments) == 1 else None
 
 
@@ -266,7 +266,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def _of_lerp(arguments: tuple, target: dtype) -> str | None:
-    """What is said of a target of another dtype, if the weight is a tensor."""
+    """The message about a target of another dtype, if the weight is a tensor."""
     return FOUND if any(isinstance(weight, Tensor) for weight in arguments[2:]) else None
 
 

@@ -47,7 +47,7 @@ def _kaiser(turns: np.ndarray, beta: float = 12.0) -> np.ndarray:
 
 
 def _made(function: str, length: int, options: Any) -> Any:
-    """Where the window goes, checked."""
+    """The options of the tensor that the window goes to, checked."""
     made = target(function, options)
     if made.dtype.category < FLOATING:
         raise RuntimeError(
@@ -141,7 +141,7 @@ def _options(function: str, M: Any, options: Any) -> dict[str, Any]:
 
 
 def _periods(M: int, sym: bool) -> int:
-    """How many steps the window's period has."""
+    """The number of steps of the window's period."""
     return M if not sym and M > 1 else M - 1
 
 

@@ -184,7 +184,7 @@ def _diagonal_dims(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
 
 
 def _of_diag(arguments: tuple, target: dtype) -> str:
-    """What is said of a target of another dtype."""
+    """The message about a target of another dtype."""
     fits = arguments[0].ndim != 1 or can_cast(arguments[0].dtype, target)
     return EXPECTED if fits else "diag: result type {R} can't be cast to the desired out= type {O}"
 

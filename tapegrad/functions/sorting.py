@@ -275,7 +275,8 @@ def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Where each number of ``input`` would be inserted into ``sorted_sequence``, ascending along its last dimension.
+    """Find the places where numbers of ``input`` would be inserted into ``sorted_sequence``, ascending along its last
+    dimension.
 
     In front of equal ones, or behind them (``right=True`` or ``side="right"``). ``sorter`` holds the indices that sort
     ``sorted_sequence`` where it is not. int64, or int32 if ``out_int32``.
@@ -323,7 +324,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 
 @public("torch", "Tensor")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each number occurs in a 1-dimensional tensor of integers that are not negative, or the sums of its
+    """Count each number in a 1-dimensional tensor of integers that are not negative, or sum its
     ``weights``; as long as the largest number asks for, or ``minlength``. Not differentiable: backward raises.
 
     The largest number is read on the host: not under ``jax.jit``.
@@ -381,7 +382,7 @@ def _bounds_of_examples(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
     ),
 )  # fmt: skip
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements lie in each of ``bins`` equal intervals between ``min`` and ``max``, which stand for the
+    """Count the elements in each of ``bins`` equal intervals between ``min`` and ``max``, which stand for the
     extrema if they are equal; in the dtype of ``input``. Not differentiable.
 
     Raises:

@@ -45,7 +45,7 @@ def _check_weights(name: str, weights: Tensor, count: int, kind: str) -> None:
 
 
 def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Tensor | None:
-    """How much each observation counts; None: each once."""
+    """The weight of each observation; None: each once."""
     for name, weights, kind in (("fweights", fweights, "integral"), ("aweights", aweights, "floating point")):
         if weights is not None:
             _check_weights(name, weights, count, kind)
@@ -55,7 +55,7 @@ def _weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -> Te
 
 
 def _freedom(total: Any, weights: Tensor | None, aweights: Tensor | None, correction: int) -> Any:
-    """What the sum of products is divided by: never less than 0."""
+    """The number by which the sum of products is divided: never less than 0."""
     freedom: Any
     if weights is None or aweights is None or correction == 0:
         freedom = total - correction

@@ -43,11 +43,11 @@ def check(input: Tensor, refusals: Refusals) -> None:
 
 
 ELEMENTS = {BOOL: "booleans", INTEGRAL: "integers", FLOATING: "floating elements", COMPLEX: "complex elements"}
-"""What elements of each category of dtypes are called."""
+"""The names of elements of each category of dtypes."""
 
 
 def said_of(refusals: Refusals, **errors: str) -> str:
-    """What a docstring says under ``Raises:``, of refusals and of other errors by their names."""
+    """The paragraph of a docstring under ``Raises:``, of refusals and of other errors by their names."""
     for category, refusal in sorted(refusals.items()):
         error, elements = "NotImplementedError" if isinstance(refusal, str) else refusal[0].__name__, ELEMENTS[category]
         errors[error] = f"{errors[error]}; {elements}" if error in errors else elements
@@ -125,7 +125,7 @@ def _refuse_complex(tensor: Tensor, result: Tensor) -> None:
 
 
 def _not_of_abs(arguments: tuple, target: dtype) -> str | None:
-    """What is said of a target: absolute values of complex numbers are cast, or written as such numbers."""
+    """The message about a target: absolute values of complex numbers are cast, or written as such numbers."""
     own = arguments[0].dtype
     if not own.is_complex:
         return FOUND

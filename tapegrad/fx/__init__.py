@@ -30,19 +30,19 @@ def _refuse(name: str) -> NoReturn:
 
 
 class CodeGen(_Absent):
-    """What writes a graph as Python, in PyTorch."""
+    """The writer of a graph as Python, in PyTorch."""
 
 
 class Graph(_Absent):
-    """What a module is traced to, in PyTorch."""
+    """The graph that a module is traced to, in PyTorch."""
 
 
 class Interpreter(_Absent):
-    """What runs a graph node by node, in PyTorch."""
+    """The runner of a graph, node by node, in PyTorch."""
 
 
 class Transformer(Interpreter):
-    """What makes a graph of another one, in PyTorch."""
+    """The maker of a graph from another one, in PyTorch."""
 
 
 class Node(_Absent):
@@ -50,11 +50,11 @@ class Node(_Absent):
 
 
 class Proxy(_Absent):
-    """What a function is traced with, in PyTorch."""
+    """The proxy that a function is traced with, in PyTorch."""
 
 
 class Tracer(_Absent):
-    """What traces a module, in PyTorch."""
+    """The tracer of modules, in PyTorch."""
 
 
 class GraphModule(_Absent, Module):

@@ -48,7 +48,7 @@ def array_of(self: Tensor) -> jax.Array:
 
 @public("Tensor")
 def __jax_array__(self: Tensor) -> jax.Array:
-    """What jax's functions see of a tensor that is given to them: its array, if no history would be lost.
+    """The array that jax's functions see of a tensor that is given to them, if no history would be lost.
 
     Raises:
         TypeError: it requires grad, has a tangent, or is inside a function transform.

@@ -68,7 +68,7 @@ class ComparedRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What ``compare`` found; it prints as a table.
+    """The findings of ``compare``; they print as a table.
 
     Attributes:
         rows: the values, then the gradients.
@@ -97,7 +97,7 @@ class Comparison:
         return next((one for one in self.differences if one.cause == "fault"), None)
 
     def verdict(self) -> list[str]:
-        """What there is to say about the rows."""
+        """The verdict on the rows."""
         if self.agrees:
             return ["the tape and jax agree"]
         if self.differences:
@@ -200,7 +200,7 @@ class _Program:
         self.random = default_generator.stream.mark()
 
     def names(self) -> list[str]:
-        """What the function calls the inputs with gradients."""
+        """The function's names of the inputs with gradients."""
         try:
             parameters = list(inspect.signature(self.fn).parameters.values())
         except (TypeError, ValueError):

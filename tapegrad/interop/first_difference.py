@@ -33,7 +33,7 @@ from tapegrad.tape.positions import here
 from tapegrad.tensor.tensor import Tensor, value_of
 
 TOLERANCES = {"float16": 1e-2, "bfloat16": 5e-2, "float32": 1e-4, "complex64": 1e-4}
-"""What two ways of computing a gradient may differ by, beside the largest of its numbers; others: 1e-8."""
+"""The most that two ways of computing a gradient may differ by, beside the largest of its numbers; others: 1e-8."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Difference:
 
 @dataclass
 class Recording:
-    """What was seen of a program: each node's operator's arguments and place, and what flowed in backward."""
+    """The record of a program: each node's operator's arguments and place, and what flowed in backward."""
 
     calls: dict[Node, tuple[tuple, Any]] = field(default_factory=dict)
     ran: list[tuple[Node, list, Sequence]] = field(default_factory=list)

@@ -142,7 +142,7 @@ def is_key(leaf: Any) -> bool:
 
 
 def mark_of(leaf: Any) -> TracedLeaf | StaticLeaf:
-    """What an operator has to know of an argument beforehand."""
+    """The mark of an argument, which an operator has to know beforehand."""
     if is_traced_kind(leaf):
         return TracedLeaf(jax.random.key_impl(leaf)) if is_key(leaf) else TRACED
     return StaticLeaf(type(leaf), leaf)
@@ -156,7 +156,7 @@ def taken(leaf: Any) -> Any:
 
 
 def as_given(array: Any, mark: TracedLeaf) -> Any:
-    """What ``taken`` took, as the function gets it."""
+    """The argument that ``taken`` took, as the function gets it."""
     return array if mark.key is None else jax.random.wrap_key_data(array, impl=mark.key)
 
 

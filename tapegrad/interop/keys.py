@@ -22,7 +22,7 @@ def without_keys(tree: Any) -> Any:
 
 
 def with_keys(tree: Any, kinds: list[Any]) -> Any:
-    """What ``without_keys`` was given, whose keys were of these kinds.
+    """The argument that ``without_keys`` was given, whose keys were of these kinds.
 
     >>> keys = [jax.random.key(3)]
     >>> bool(with_keys(without_keys(keys), kinds_of_keys(keys))[0] == keys[0])

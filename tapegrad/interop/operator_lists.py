@@ -31,11 +31,11 @@ from tapegrad.tensor.trees import TreeSpec, flatten
 
 
 class UntraceableError(Exception):
-    """What Python does in a function is more than to call operators."""
+    """An error: Python does more in a function than to call operators."""
 
 
 class Slot(NamedTuple):
-    """Where a tensor comes from: a number among arguments, captured tensors and results; perhaps without history."""
+    """The origin of a tensor: a number among arguments, captured tensors and results; perhaps without history."""
 
     kind: str
     number: int
@@ -65,7 +65,7 @@ def stopped(tensor: Tensor) -> Tensor:
 
 
 class OperatorList(NamedTuple):
-    """What a function on tensors does: see Note [Operator lists]. Equal ones do the same."""
+    """The operators that a function on tensors calls: see Note [Operator lists]. Equal lists do the same."""
 
     lines: tuple[ListedCall, ...]
     outputs: tuple[Slot, ...]
@@ -88,7 +88,7 @@ class OperatorList(NamedTuple):
 
 
 class Like(NamedTuple):
-    """What is known of a tensor that stands for others."""
+    """The description of a tensor that stands for others."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -96,7 +96,7 @@ class Like(NamedTuple):
 
     @classmethod
     def of(cls, tensor: Tensor, skip: int = 0) -> Like:
-        """What is known of a tensor, or of its slices, which have fewer dimensions."""
+        """The description of a tensor, or of its slices, which have fewer dimensions."""
         return cls(tuple(tensor.shape[skip:]), tensor.dtype, tensor.requires_grad)
 
 
@@ -110,7 +110,7 @@ class TracedFunction(NamedTuple):
 
 
 class Listening:
-    """What is told of all that would make a function untraceable, and refuses it. A ``Capturer``."""
+    """A listener that is told of all that would make a function untraceable, and refuses it. A ``Capturer``."""
 
     reads_grad = False
 
@@ -172,7 +172,7 @@ class ListWriter:
             self.values.setdefault(id(tensor._value), (slot, tensor))
 
     def slot_of(self, tensor: Tensor) -> Slot:
-        """Where a tensor comes from; one from outside is captured."""
+        """The slot of a tensor; one from outside is captured."""
         if id(tensor) in self.known:
             return self.known[id(tensor)][0]
         slot, origin = self.values.get(id(tensor._value), (None, None))
@@ -222,7 +222,7 @@ def refuse_custom(*args: Any) -> Any:
 
 
 def traced(function: Callable, likes: Sequence[Like]) -> TracedFunction:
-    """What a function of tensors does, whose arguments are like these.
+    """The operator list of a function of tensors, whose arguments are like these.
 
     Raises:
         UntraceableError: it does more than to call operators; nothing of it has been done.
@@ -258,7 +258,7 @@ def refuse_numbers(results: Sequence[Any]) -> None:
 
 
 def traced_or_none(function: Callable, likes: Sequence[Like]) -> TracedFunction | None:
-    """What a function of tensors does; None if it does more than to call operators, or doesn't succeed."""
+    """The operator list of a function of tensors; None if it does more than to call operators, or doesn't succeed."""
     try:
         return traced(function, likes)
     except Exception:  # whoever runs it as Python does gets the error, if it is one

@@ -36,7 +36,7 @@ from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, edge_of, new_tensor, value_of
 
 DIFFERENTIATING = frozenset(("JVPTracer", "LinearizeTracer"))
-"""What jax calls the tracers of its own differentiation."""
+"""The names that jax gives to the tracers of its own differentiation."""
 
 STAND_IN = Spec.of((), float32, device("cpu"))
 """The spec of a tensor around something that is no array: jax's functions put all sorts of things into trees."""

@@ -1,4 +1,4 @@
-"""What a jax function computed on the way, kept for its backward.
+"""Residuals: values that a jax function computed on the way, kept for its backward.
 
 Note [Residuals]
 ``jax.vjp`` divides a function into what can be done at once and what has to wait for the gradient; what is handed from
@@ -88,7 +88,7 @@ def as_tuple(results: Any) -> tuple:
 
 
 def placed(residual: Any, known: list) -> int:
-    """Where a residual stands among the values that are known, to which it is added if it is new."""
+    """The place of a residual among the values that are known, to which it is added if it is new."""
     place = next((place for place, value in enumerate(known) if value is residual), len(known))
     if place == len(known):
         known.append(residual)

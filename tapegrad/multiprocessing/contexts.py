@@ -1,4 +1,4 @@
-"""How processes are started: see Note [Other processes]."""
+"""Contexts that start processes: see Note [Other processes]."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Process(context.Process):
 
 
 class DefaultContext(context.DefaultContext):
-    """What Python's default context is, but for what processes are started by if nobody has chosen."""
+    """A context as Python's default one, but for what processes are started by if nobody has chosen."""
 
     Process = Process
 

@@ -1,4 +1,4 @@
-"""How tensors are sent to other processes: as copies, and without their history."""
+"""Messages of tensors to other processes: copies, without their history."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def reduce_tensor(tensor: Tensor) -> Any:
-    """What a tensor is sent as. Raises RuntimeError: it has a history."""
+    """The message that a tensor is sent as. Raises RuntimeError: it has a history."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "

@@ -62,7 +62,7 @@ class ProcessExitedException(ProcessException):
 
 
 def _run(fn: Callable, index: int, args: Sequence[Any], error_file: str) -> None:
-    """What a process does."""
+    """Run a process."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(DIES_WITH_ITS_PARENT, signal.SIGINT)
     try:

@@ -1,4 +1,4 @@
-"""What is made of the losses of all elements, by PyTorch's old flags and by its numbers."""
+"""Reductions of the losses of all elements, by PyTorch's old flags and by its numbers."""
 
 from __future__ import annotations
 

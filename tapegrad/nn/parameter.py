@@ -127,7 +127,7 @@ ALLOWED = frozenset(
         "int", "long", "cuda", "cpu", "to", "get_device", "_repr_html_",
     )
 ) - {None}  # fmt: skip
-"""What can be done with a tensor whose shape isn't known: all that a module does when it moves or casts its state,
+"""The functions that work on a tensor whose shape isn't known: all that a module does when it moves or casts its state,
 and what a notebook does."""
 
 

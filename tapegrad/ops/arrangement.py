@@ -120,7 +120,7 @@ def _pad_operator(mode: str, dims: int, aten: str | None, **facts: Any) -> Opera
 
 @linear(x=lambda g, mode, widths: PADS[mode, len(widths)](g, widths=widths), aten=None)
 def pad_adjoint(x, *, mode, widths, shape):
-    """What padding copied added up where it came from: the adjoint of padding an array of this ``shape``."""
+    """The sums of what padding copied, where it came from: the adjoint of padding an array of this ``shape``."""
     for axis, places in _pad_places(shape, widths, mode):
         zeros = jnp.zeros((*x.shape[:axis], shape[axis], *x.shape[axis + 1 :]), x.dtype)
         x = zeros.at[(slice(None),) * axis + (places,)].add(x)

@@ -141,7 +141,7 @@ def _tangent(t_q, t_k, t_v, t_mask, q, k, v, mask, key, scale, causal, p):
 
 
 def _heads_inside(place: Geometry, x: Spec, **settings: Any) -> Geometry | None:
-    """Where gradients of the fused kernel lie: heads inside of places; it takes no others than whole rows."""
+    """The layout of gradients of the fused kernel: heads inside of places; it takes no others than whole rows."""
     batch, heads, length, depth = x.shape
     row_major = Geometry((batch, length, heads, depth), contiguous_strides((batch, length, heads, depth)))
     return transposed(row_major, 1, 2) if x.layout[-1] == 1 else None

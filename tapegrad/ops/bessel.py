@@ -28,7 +28,7 @@ from tapegrad.ops.kinds import elementwise
 
 STEP = 0.3
 NODES = tuple(STEP * k for k in range(22))
-"""Where the integrand is taken; beyond the last of them ``exp(-s^2)`` is below 1e-17."""
+"""The points at which the integrand is taken; beyond the last of them ``exp(-s^2)`` is below 1e-17."""
 
 
 def _quadrature(z: Any, nu: float) -> Any:

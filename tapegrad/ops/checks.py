@@ -1,4 +1,4 @@
-"""What operators that refuse mixed dtypes share: PyTorch's names of types in messages, and how a check is attached."""
+"""Checks of operators that refuse mixed dtypes: PyTorch's names of types in messages, and how a check is attached."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CPP_NAMES = {
     "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
     "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip
-"""What PyTorch's C++ calls a dtype in some messages."""
+"""The names of dtypes in some messages of PyTorch's C++."""
 
 
 def cpp_name(of: dtype) -> str:

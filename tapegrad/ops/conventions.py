@@ -31,7 +31,7 @@ from tapegrad.tensor.spec import Spec
 
 
 class Convention(NamedTuple):
-    """Where the conventions of an operator differ.
+    """The difference of the conventions of an operator.
 
     Attributes:
         where: at which arguments.
@@ -45,17 +45,17 @@ class Convention(NamedTuple):
     kink: bool = True
 
     def instead_of(self, op: Operator) -> Callable | None:
-        """What makes the calls that run in place of the operator's where jax's subgradients are chosen."""
+        """A function that makes the calls in place of the operator's where jax's subgradients are chosen."""
         return partial(chosen, op) if self.kink else None
 
 
 def kink(where: str, torch: str, jax: str) -> Convention:
-    """What is declared of an operator with a kink: where it is, and what PyTorch and jax choose there."""
+    """The declaration of an operator with a kink: where it is, and what PyTorch and jax choose there."""
     return Convention(where, torch, jax)
 
 
 def rule(where: str, torch: str, jax: str) -> Convention:
-    """What is declared of an operator whose derivative is another by jax's rule."""
+    """The declaration of an operator whose derivative is another by jax's rule."""
     return Convention(where, torch, jax, kink=False)
 
 
@@ -106,7 +106,7 @@ class Chosen(Foreign):
 
 
 def chosen(origin: Operator, specs: Sequence, settings: dict) -> Callable:
-    """What calls of an operator on arguments of these specs run in its place, where jax's convention is chosen."""
+    """The runner of calls of an operator on arguments of these specs, where jax's convention is chosen."""
     like = tuple(spec.bare.replace(strides=spec.strides) if isinstance(spec, Spec) else spec for spec in specs)
     key = (Chosen, *like, *settings.items())
     operator = origin.kernels.get(key) or origin.kernels.only(key, Chosen(origin, like, settings))

@@ -181,7 +181,7 @@ def _declare_transposed(name: str, **facts: Any) -> Operator:
         **facts,
     )  # fmt: skip
     def operator(x, weight, bias=None, *, output_size, stride, padding, dilation, groups):
-        """What ``convolution`` takes from ``output_size`` elements to ``x``, transposed. See the Note."""
+        """The operator from ``output_size`` elements to ``x`` that ``convolution`` is, transposed. See the Note."""
         pairs = _transposed_padding(x.shape[2:], output_size, weight.shape[2:], stride, padding, dilation)
         return _with_bias(transposed(x, _flipped(weight, groups), stride, pairs, dilation, groups), bias)
 

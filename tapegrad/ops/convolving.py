@@ -1,4 +1,4 @@
-"""How convolutions are computed: by XLA's own, or as products of matrices.
+"""Convolutions: by XLA's own, or as products of matrices.
 
 Note [Products of matrices]
 XLA's convolutions for CPUs are made for many channels, and the gradient of a weight is to them a convolution with a

@@ -166,7 +166,8 @@ def adjugate_derivative(x, t):
 
 
 def refuse_zero(sign):
-    """Where the gradient is recorded, PyTorch solves an equation for it, which it refuses if the matrix is singular."""
+    """Refuse a singular matrix where the gradient is recorded: PyTorch solves an equation for it, which it refuses
+    then."""
     if not isinstance(sign, Tensor):
         return
     if not may_look():

@@ -27,7 +27,7 @@ def _kept(x, key, p, shape):
 
 
 def _masked(place: Geometry, x: Spec, p: float, shape: Ints) -> Geometry:
-    """Where the gradient lies: the mask is a factor, and if it has the input's shape, it lies as that does."""
+    """The layout of the gradient: the mask is a factor, and if it has the input's shape, it lies as that does."""
     own = preserved_strides(shape, x.layout) if shape == x.shape else contiguous_strides(shape)
     return Geometry(place.shape, elementwise_strides(place.shape, [place[:2], (shape, own)]))
 
@@ -47,7 +47,7 @@ def dropout(x, key, *, p, shape):
 
 
 def _share(p):
-    """How many elements stay, of one; 1 where none does, so that it can be divided by."""
+    """The share of elements that stay; 1 where none does, so that it can be divided by."""
     share = 1 - p
     return jnp.where(share == 0, 1, share) if isinstance(share, jnp.ndarray) else share or 1
 

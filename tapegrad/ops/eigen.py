@@ -174,7 +174,7 @@ def _test(independent: Callable, defined: tuple[bool, ...]) -> Callable:
 
 
 ENOUGH = 1e-2
-"""How much a phase may change a loss, absolutely and relatively."""
+"""The most that a phase may change a loss, absolutely and relatively."""
 
 
 def independent_of_phases(grads: Sequence, outputs: Sequence) -> Any:

@@ -22,7 +22,7 @@ def identity_of(x, *, size, dtype):
 
 
 def _contraction(equation: str, shapes: Sequence[Sequence[int]], i: int) -> tuple[str, list[tuple[str, int]]]:
-    """How the gradient of operand ``i`` starts: an equation for (g, the other operands), and, for each letter of the
+    """The start of the gradient of operand ``i``: an equation for (g, the other operands), and, for each letter of the
     operand, its length in that result: 1 if it isn't there.
 
     A letter is left out where the operand is broadcast along it (there the gradient is summed) or where nothing

@@ -21,13 +21,13 @@ from typing import Any
 
 
 class Facts:
-    """What may be declared of an operator, with what it is otherwise. See Note [Facts]."""
+    """The facts that may be declared of an operator, with their values otherwise. See Note [Facts]."""
 
     aten: str | Callable[..., str] | None = ""
     """PyTorch's operator and overload, ``"add.Tensor"``, told by the arguments if it depends on them. What is left out
     is the ``family``, or else the name, and ``default``. None: PyTorch has none. See Note [Identities]."""
     profile: str = ""
-    """What profiles call it, where that is neither a function of its name nor what ``aten`` says."""
+    """Its name in profiles, where that is neither a function of its name nor what ``aten`` says."""
     family: str = ""
     """The operator of the table of which this one is the variant for some kinds of arguments."""
     saved: dict[str, Any] = {}
@@ -37,7 +37,7 @@ class Facts:
     """Of gradients that depend on no input: ``"zeros"`` if theirs are zeros with a history, ``"zeros, unmapped"`` if so
     but at ``vmap``; inputs to which they have a history, but no gradients. See Note [Constant gradients]."""
     convention: Any = None
-    """Where PyTorch's derivative and jax's differ: a ``Convention``, see Note [Two conventions]."""
+    """The difference of PyTorch's derivative from jax's: a ``Convention``, see Note [Two conventions]."""
     xla: str = ""
     """The primitive for which NumPy has no rule: kernels or backward are XLA's, whatever their size."""
     on_host: str = ""
@@ -47,16 +47,17 @@ class Facts:
     """The numbers at which another formula holds for a float setting, as it does where that is not finite: see ``same``
     in ``kinds.py``."""
     spoilt: str = ""
-    """What it usually is that makes a nan or inf of finite operands: one of the causes of ``nonfinite_report.py``."""
+    """The usual cause of a nan or inf of finite operands: one of the causes of ``nonfinite_report.py``."""
     edge: tuple[str, int | None, str] | None = None
-    """Where its derivative is infinite: what it saved, the number that this must not be (None: inf), and the advice."""
+    """The place at which its derivative is infinite: what it saved, the number that this must not be (None: inf), and
+    the advice."""
     flowing: int | None = None
-    """How many of its outputs take gradients, if only the first of those that could do so."""
+    """The number of its outputs that take gradients, if only the first of those that could do so."""
     gradient_lies: Any = None
-    """Where gradients lie, if not where those of such operators do. See Note [Gradients as views]."""
+    """The layout of gradients, if not that of those of such operators. See Note [Gradients as views]."""
     lies: Callable[..., Any] | None = None
-    """Where outputs lie in memory: one of the rules of ``memory_formats.py``, which tells strides from a shape and the
-    specs of the inputs."""
+    """The layout of outputs in memory: one of the rules of ``memory_formats.py``, which tells strides from a shape and
+    the specs of the inputs."""
     loose: bool = False
     """Whether its settings are lengths that need not follow from others, as those of a view."""
     indifferent: bool = False
@@ -70,7 +71,7 @@ class Facts:
     plain_inputs: tuple[str, ...] = ()
     """Inputs that are plain numbers of the node (an index, a start): saved, but not freed after a backward."""
     pieces: Any = None
-    """What NumPy does for any number of arguments or results: ``Pieces``, see Note [Many pieces]."""
+    """NumPy functions for any number of arguments or results: ``Pieces``, see Note [Many pieces]."""
     records_integers: bool = False
     """Whether integers that it gives require grad: see Note [Written integers]."""
     rounds_once: bool | tuple[str, ...] = ()
@@ -94,7 +95,7 @@ FACTS = frozenset(name for name in vars(Facts) if not name.startswith("_"))
 """The names of the facts."""
 
 OPTIONS = FACTS | {"jvp", "outputs", "promote", "node", "name", "real"}
-"""What a declaration says by name besides formulas, which have the names of inputs."""
+"""The names in a declaration besides formulas, which have the names of inputs."""
 
 
 def node_name(operator: str, node: str | int) -> str:

@@ -41,13 +41,13 @@ def on_host(function: Callable, platforms: str) -> Callable:
 
 
 def called(function: Callable, *arrays: Any) -> Any:
-    """What a function of arrays gives, computed on the host and moved to and fro."""
+    """The result of a function of arrays, computed on the host and moved to and fro."""
     results = jax.eval_shape(function, *arrays)
     return jax.pure_callback(partial(by_numpy, function), results, *arrays, vmap_method="sequential")
 
 
 def by_numpy(function: Callable, *arrays: Any) -> Any:
-    """What a function of arrays gives, computed by NumPy.
+    """The result of a function of arrays, computed by NumPy.
 
     >>> import jax.numpy as jnp
     >>> by_numpy(lambda x: jnp.linalg.eigvals(x), np.eye(2, dtype="float32"))

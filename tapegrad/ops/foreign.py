@@ -145,7 +145,7 @@ def foreign(function: Callable, *, name: str | None = None, node: str | None = N
 
 
 def name_of(function: Callable) -> str:
-    """What a function is called, also one without a name of its own."""
+    """The name of a function, also of one without a name of its own."""
     while not hasattr(function, "__name__") and hasattr(function, "func"):
         function = function.func
     name = getattr(function, "__name__", type(function).__name__)

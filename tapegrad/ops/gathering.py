@@ -124,7 +124,7 @@ def scatter_kept(x, index, *, axis, include_self):
 
 @general(aten=None)
 def scatter_count(x, index, *, axis, include_self):
-    """How many elements take part in the reduction at each place, at least 1."""
+    """The number of elements that take part in the reduction at each place, at least 1."""
     count = _scatter(jnp.full(x.shape, int(include_self), x.dtype), index, jnp.ones(index.shape, x.dtype), axis, "add")
     return jnp.where(count == 0, jnp.ones_like(count), count)
 
@@ -134,7 +134,8 @@ def _is(value: Any, x: Any) -> Any:
 
 
 def _winners(x: Any, index: Any, src: Any, out: Any, axis: int) -> Any:
-    """How many of ``x`` and ``src`` are the extremum at each place; as in PyTorch, also if ``x`` takes no part."""
+    """The number of ``x`` and ``src`` that are the extremum at each place; as in PyTorch, also if ``x`` takes no
+    part."""
     return _is(out, x) + _sum_at(index, _is(gather(out, index, axis=axis), src), x, axis)
 
 
@@ -184,7 +185,7 @@ scatter_amin = _extremum("scatter_amin", "min")
 
 
 def _read(x: Any, index: Any, like: Any, axis: int, slices: bool) -> Any:
-    """What stands in ``x`` where elements like these go; for ``slices`` the index is a vector, whole slices go."""
+    """The elements of ``x`` where elements like these go; for ``slices`` the index is a vector, whole slices go."""
     found = index_select(x, index, axis=axis) if slices else gather(x, index, axis=axis)
     return found if found.ndim == like.ndim else view(found, shape=tuple(like.shape))
 
@@ -225,7 +226,7 @@ def _own_share(g: Any, x: Any, index: Any, src: Any, axis: int, include_self: bo
 
 
 def _zeros_beside(x: Any, index: Any, src: Any, axis: int) -> Any:
-    """How many zeros go where an element of ``src`` goes."""
+    """The number of zeros that go where an element of ``src`` goes."""
     return gather(_sum_at(index, cast(eq(src, 0), dtype=as_dtype(src.dtype)), x, axis), index, axis=axis)
 
 
@@ -369,7 +370,7 @@ def index_fill_tensor(x, index, value, *, axis):
 
 
 def _filled(g: Any, index: Any, axis: int) -> Any:
-    """Where ``index_fill`` writes."""
+    """The places where ``index_fill`` writes."""
     return index_fill(zeros_of(g, shape=tuple(g.shape), dtype=bool_), index, True, axis=axis)
 
 

@@ -36,7 +36,7 @@ from tapegrad.ops.slicing import select
 
 
 def _place(coordinate: Any, length: int, align: bool, once: bool) -> tuple[Any, float]:
-    """Where among ``length`` elements a coordinate lies, and the derivative of that.
+    """The place of a coordinate among ``length`` elements, and the derivative of that.
 
     On an element the left slope of the values is not the right one, so that the last digit decides. PyTorch's kernel
     for planes rounds ``slope * (coordinate + 1) - 0.5`` ``once``: of what is cut off, products need no rounding.

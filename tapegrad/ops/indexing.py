@@ -21,7 +21,7 @@ def read_at(x: Any, places: Any) -> Any:
 
 
 _OF_TRUTHS = {"add": "max", "multiply": "min"}
-"""How booleans are added and multiplied."""
+"""Addition and multiplication of booleans."""
 
 
 def update_at(places: Any, how: str, value: Any) -> Any:

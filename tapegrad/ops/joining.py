@@ -32,13 +32,13 @@ def _apart(array: np.ndarray, sizes: Iterable[int], axis: int) -> list[np.ndarra
 
 
 def _rows(array: np.ndarray, axis: int) -> list[np.ndarray]:
-    """What is at each place of a dimension; also of no dimensions arrays, not NumPy's numbers."""
+    """The parts at each place of a dimension; also of no dimensions arrays, not NumPy's numbers."""
     before: tuple[Any, ...] = (slice(None),) * axis
     return [array[(*before, i, ...)] for i in range(array.shape[axis])]
 
 
 def _lengths(length: int, size: int) -> list[int]:
-    """How long pieces are of which each is ``size`` long, but perhaps the last."""
+    """The lengths of pieces of which each is ``size`` long, but perhaps the last."""
     return [min(size, length - start) for start in (range(0, length, size) if length else (0,))]
 
 
@@ -92,7 +92,7 @@ def cat(*xs, axis):
 
 
 def _part(g: Any, shapes: Sequence[Shape], dtype: Any, i: int, axis: int) -> Any:
-    """What belongs to the ``i``-th array of the gradient of ``cat``."""
+    """The part of the gradient of ``cat`` that belongs to the ``i``-th array."""
     if tuple(shapes[i]) == (0,):
         return zeros_of(g, shape=(0,), dtype=dtype)
     start = sum(shape[axis] for shape in shapes[:i] if tuple(shape) != (0,))

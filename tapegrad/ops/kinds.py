@@ -59,7 +59,7 @@ class General(Operator):
     kind = "general"
 
     def widened(self, values: Sequence) -> Sequence:
-        """What the formulas of a backward are given in place of these arrays and numbers.
+        """The arrays and numbers that the formulas of a backward are given in place of these.
 
         Note [Halves]
         PyTorch's kernels compute halves in float32 and round once. Many gradients are one kernel, that of ``gelu`` or
@@ -93,7 +93,7 @@ class General(Operator):
         return same and not self.joint and self.formula(position).is_identity
 
     def gradient_strides(self, plan: Any, position: int, strides: tuple[int, ...] | None) -> tuple[int, ...] | None:
-        """How the gradient of an input lies in memory where that of the output lies so; None: in row-major order.
+        """The strides of the gradient of an input where that of the output lies so; None: in row-major order.
 
         Note [Gradients as views]
         PyTorch's gradient of ``sum`` is one number that is shown everywhere, with strides 0, that of ``t()`` a

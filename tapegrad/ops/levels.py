@@ -43,7 +43,7 @@ class Vmapped(General):
         return getattr(vars(self)["op"], name)
 
     def examples(self, specs: Sequence) -> list:
-        """What is known of the arguments of one example."""
+        """The description of the arguments of one example."""
         return [example(spec) if mapped else spec for spec, mapped in zip(specs, self.mask, strict=True)]
 
     def prepare(self, specs: Sequence, settings: dict) -> Callable:

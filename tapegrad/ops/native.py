@@ -10,7 +10,7 @@ from tapegrad.ops.reductions import axes_of, sum, widened
 
 
 def _through(g, t, out, axis):
-    """What ``g`` tells of ``out`` in ``out * (t - sum(t * out))``: see ``softmax_gradient``."""
+    """The gradient by ``g`` of ``out`` in ``out * (t - sum(t * out))``: see ``softmax_gradient``."""
     return g * (t - sum(t * out, axis=axis, keepdims=True)) - t * sum(g * out, axis=axis, keepdims=True)
 
 

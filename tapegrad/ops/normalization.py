@@ -32,7 +32,8 @@ from tapegrad.ops.unary import rsqrt, sqrt
 
 
 class NormLayout(NamedTuple):
-    """How a normalization sees its input: in which shape, over which axes, and its weight in which shape."""
+    """The view that a normalization has of its input: in which shape, over which axes, and its weight in which
+    shape."""
 
     shape: tuple[int, ...]
     axes: tuple[int, ...]

@@ -50,7 +50,7 @@ TABLE: dict[str, Operator] = {}
 """Every operator of the house, by name. Tests are parametrized over it."""
 
 HOME = "tapegrad.ops."
-"""Where the functions of the table stand."""
+"""The module paths of the functions of the table."""
 
 PLAN = 16 << 10
 """About how many bytes a plan takes, with its runner, its kernels' traces and all: measured."""
@@ -169,7 +169,8 @@ class Operator(SavedFields):
 
     @property
     def by_jax(self) -> Callable | None:
-        """What its calls run in its place where jax's subgradients are chosen. See Note [Two conventions]."""
+        """A function that its calls run in its place where jax's subgradients are chosen. See Note [Two
+        conventions]."""
         return None if self.convention is None else self.convention.instead_of(self)
 
     # -- what dispatch asks of an operator -------------------------------------------------------------------------
@@ -232,7 +233,7 @@ class Operator(SavedFields):
             return self._node_class if num_outputs == 1 else _with_inputs(self._node_class, num_outputs)
 
     def locate(self, name: str, position: int, specs: Sequence, num_outputs: int) -> tuple[str, Any]:
-        """Where the formula of the argument at ``position`` finds what it names. See Note [What a formula may name]."""
+        """Find what the formula of the argument at ``position`` names. See Note [What a formula may name]."""
         outputs = self.outputs or ("out",)
         if name == "g":
             return ("grad", 0)
@@ -263,7 +264,7 @@ class Operator(SavedFields):
     # -- memory ----------------------------------------------------------------------------------------------------
 
     def output_strides(self, shape: tuple[int, ...], specs: Sequence) -> tuple[int, ...] | None:
-        """How an output of this shape lies in memory; None for a contiguous one, as that of most operators is."""
+        """The strides of an output of this shape in memory; None for a contiguous one, as that of most operators is."""
         strides = None if self.lies is None else self.lies(tuple(shape), *specs)
         return named_strides(shape, strides) if strides else None
 

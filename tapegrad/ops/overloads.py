@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from tapegrad.doors import Door
 
 homes: Door[list[tuple[str, dict[str, Callable]]]] = Door("homes", filled_by="functions/identities.py")
-"""Where the functions behind identities are found: a prefix of their names in ``aten``, and functions by name."""
+"""The functions behind identities: a prefix of their names in ``aten``, and functions by name."""
 
 
 class OpOverload:
@@ -178,7 +178,7 @@ def _packet(namespace: str, name: str) -> OpOverloadPacket:
 
 
 def identity_of(op: Any, args: Sequence) -> OpOverload:
-    """What PyTorch calls one of our operators when it is applied to these arguments. See Note [Identities]."""
+    """PyTorch's name of one of our operators when it is applied to these arguments. See Note [Identities]."""
     if op.aten is None:
         return identity("tapegrad", op.name, "default")
     name, _, overload = (op.aten if isinstance(op.aten, str) else op.aten(*args)).partition(".")
@@ -216,7 +216,7 @@ NAMED = {
 
 
 def declare(name: str, family: str, aten: str | Callable[..., str] | None) -> tuple[str, str | Callable | None]:
-    """What is declared of an operator's identity made complete: PyTorch's name of it, and that with the overload.
+    """The declared identity of an operator, made complete: PyTorch's name of it, and that with the overload.
 
     >>> declare("pow_number", "pow", ".Tensor_Scalar"), declare("sin", "", "")
     (('pow', 'pow.Tensor_Scalar'), ('sin', 'sin.default'))

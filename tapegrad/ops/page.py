@@ -21,7 +21,7 @@ is no rule that NumPy can follow. See Note [The host tier] in ``execution/host_t
 
 
 class PageRow(NamedTuple):
-    """What the page says of one operator.
+    """The row of one operator on the page.
 
     Attributes:
         operator: its name with its inputs and settings.
@@ -83,7 +83,7 @@ def saved(op: Operator) -> list[str]:
 
 
 def forward(op: Any) -> str:
-    """Where the forward-mode derivative comes from; nothing where there is none."""
+    """The origin of the forward-mode derivative; nothing where there is none."""
     if not op.formulas:
         return ""
     if op.jvp_formula is not None:

@@ -218,7 +218,7 @@ def _max_of_tiles(x: Any, rows: Sampling, columns: Sampling) -> tuple[Any, Any]:
 
 @tabulated(256)
 def _corners(rows: int, columns: int, height: int, width: int) -> np.ndarray:
-    """Where in a plane the first element of each tile is; int32."""
+    """The place in a plane of the first element of each tile; int32."""
     return (np.arange(rows)[:, None] * (height * columns * width) + np.arange(columns) * width).astype(np.int32)
 
 
@@ -248,7 +248,7 @@ def _found_once(flat: Any) -> Any:
 
 
 def as_it_is(flat: np.ndarray) -> np.ndarray:
-    """What NumPy has found once: it doesn't look again."""
+    """The result that NumPy has found once: it doesn't look again."""
     return flat
 
 

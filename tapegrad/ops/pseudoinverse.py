@@ -31,7 +31,7 @@ def relevant(sizes, atol, rtol):
 
 @general(aten=None)
 def rank_of(sizes, atol, rtol):
-    """How many of singular values or absolute eigenvalues count (int64)."""
+    """The number of singular values or absolute eigenvalues that count (int64)."""
     return jnp.sum(relevant(jnp.abs(sizes), atol, rtol), axis=-1, dtype=jnp.int64)
 
 

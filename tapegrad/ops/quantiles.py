@@ -10,7 +10,7 @@ from tapegrad.ops.kinds import cast, general, sum_to
 from tapegrad.ops.selection import where
 
 ROUNDINGS = {"lower": jnp.floor, "higher": jnp.ceil, "nearest": jnp.round}
-"""How a place between two elements becomes one of them."""
+"""The ways in which a place between two elements becomes one of them."""
 
 
 def _last_place(sorted, ignore_nan):
@@ -38,7 +38,8 @@ def rank(q, sorted, *, rounding, ignore_nan):
 
 @general(real=True, aten=None)
 def rank_slope(q, sorted, *, ignore_nan):
-    """How fast the place of a quantile moves with ``q``: by the number of intervals, or not where nan is the result."""
+    """The rate at which the place of a quantile moves with ``q``: the number of intervals, or nothing where nan is the
+    result."""
     last, fixed = _last_place(sorted, ignore_nan)
     return jnp.where(fixed, 0, last).astype(q.dtype)
 

@@ -41,12 +41,12 @@ def _quantized(x, scale, zero_point, quant_min, quant_max):
 
 @general(real=True, aten=None)
 def quantized_inside(x, scale, zero_point, *, quant_min, quant_max):
-    """Where the integers that stand for numbers are within bounds."""
+    """The mask of integers, which stand for numbers, that are within bounds."""
     return _is_inside(_integers(x, scale, zero_point), quant_min, quant_max)
 
 
 def _passing(g, x, scale, zero_point, quant_min, quant_max):
-    """What passes of a gradient, or of a tangent."""
+    """The part of a gradient, or of a tangent, that passes."""
     return g * quantized_inside(x, scale, zero_point, quant_min=quant_min, quant_max=quant_max)
 
 

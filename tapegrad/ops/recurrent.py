@@ -38,7 +38,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 class Inputs(NamedTuple):
-    """What a layer is computed from; None for what it has not."""
+    """The inputs that a layer is computed from; None for what it has not."""
 
     x: Any
     h: Any
@@ -214,7 +214,7 @@ class Elman:
 
 
 def _moved(n: Inputs, t: Inputs, first: Any, y: Any, reverse: bool) -> tuple[Any, Any]:
-    """How fast the sums before activation change, but for the change of states: the input's part, and the state's."""
+    """The change of the sums before activation, but for the change of states: the input's part, and the state's."""
     by_input = _total(
         None if t.x is None else _product(t.x, n.w_ih), None if t.w_ih is None else _product(n.x, t.w_ih), t.b_ih
     )
@@ -260,7 +260,7 @@ class Gru:
         return y, h, gates
 
     def _rates(self, n: Inputs, y: Any, gates: Any, reverse: bool) -> tuple[Any, Any]:
-        """How fast a state changes with a_r + b_r, a_z + b_z, b_n and a_n, side by side; and with the state before."""
+        """The rates of a state with a_r + b_r, a_z + b_z, b_n and a_n, side by side; and with the state before."""
         r, z, q, new = split(gates, axis=2, size=y.shape[2])
         of_new = (1 - z) * (1 - new * new)
         of_q = of_new * r
@@ -338,7 +338,7 @@ class Lstm:
         return y, h, c, cells, gates
 
     def _rates(self, n: Inputs, cells: Any, gates: Any, reverse: bool) -> tuple:
-        """How fast a cell changes with the sums of i, f and g, what is shown with those of o and with the cell, and the
+        """The rates of a cell with the sums of i, f and g, of what is shown with those of o and with the cell, and the
         cell with the one before."""
         i, f, g, o = split(gates, axis=2, size=cells.shape[2])
         shown = tanh(cells)
@@ -410,7 +410,7 @@ def _sigmoid(x: Any) -> Any:
 
 
 def _lstm_gates(a: Any, back: Any, width: Any) -> tuple[Callable, Any, Any]:
-    """What is to be done with sums, so that they become gates; and what is to be summed, which may be scaled.
+    """The activations that make sums gates; and what is to be summed, which may be scaled.
 
     Of arrays all gates are computed at once: ``sigmoid(x) == tanh(x / 2) / 2 + 1 / 2``.
     """
@@ -431,7 +431,7 @@ def _lstm_gates_of_tensor(x: Tensor) -> Any:
 
 
 class ReadingOrder(Formula):
-    """What stands for a formula where ``gradients`` gives the gradients of all inputs: the names of what it reads."""
+    """Stands for a formula where ``gradients`` gives the gradients of all inputs: the names of what it reads."""
 
     __slots__ = ()
 
@@ -475,7 +475,7 @@ class Recurrent(General):
         )
 
     def _inputs(self, items: dict[str, Any]) -> Inputs:
-        """What a layer takes: 16-bit types in 32 bits, and the input of a cell as one step."""
+        """The inputs of a layer: 16-bit types in 32 bits, and the input of a cell as one step."""
         wide = {name: _wide(item) for name, item in items.items()}
         if self.is_cell and wide["x"] is not None:
             wide["x"] = unsqueeze(wide["x"], axis=0)

@@ -40,7 +40,7 @@ def everything(ndim):
 
 
 def length(shape, axis):
-    """How many elements one result is made of.
+    """The number of elements that one result is made of.
 
     >>> length((2, 3, 4), (0, 2)), length((2, 3, 4), 1), length((), 0)
     (8, 3, 1)
@@ -59,20 +59,20 @@ def accumulated(x, dtype):
 
 
 def _shown_everywhere(place: Geometry, x: Spec, axis: Any = (), keepdims: bool = False, **settings: Any) -> Geometry:
-    """Where the gradient of a sum lies: that of the result, shown along the axes that were summed over."""
+    """The layout of the gradient of a sum: that of the result, shown along the axes that were summed over."""
     for number in () if keepdims or not place.shape else sorted(i % x.ndim for i in axes_of(axis, x.ndim)):
         place = unsqueezed(place, number)
     return expanded(place, tuple(x.shape))
 
 
 def _divided(place: Geometry, x: Spec, **settings: Any) -> Geometry:
-    """Where the gradient of a mean lies: that of a sum is divided."""
+    """The layout of the gradient of a mean: that of a sum is divided."""
     shown = _shown_everywhere(place, x, **settings)
     return Geometry(shown.shape, elementwise_strides(shown.shape, [(shown.shape, shown.strides)]))
 
 
 def weighed(place: Geometry, x: Spec, **settings: Any) -> Geometry:
-    """Where a gradient lies that is a product of the result's and of something that lies as the input does."""
+    """The layout of a gradient that is a product of the result's and of something that lies as the input does."""
     shown = _shown_everywhere(place, x, **settings)
     return Geometry(shown.shape, elementwise_strides(shown.shape, [shown[:2], (shown.shape, x.layout)]))
 
@@ -401,7 +401,8 @@ def nanmedian_all(x):
 
 
 def first_index(find, x, axis):
-    """Where along ``axis``, which is kept, ``find`` (``lax.argmax`` or ``lax.argmin``) finds its element first.
+    """The place along ``axis``, which is kept, where ``find`` (``lax.argmax`` or ``lax.argmin``) finds its element
+    first.
 
     It counts in int32 while that is enough: XLA's iota for it is made where the user's own jit is lowered, outside of
     our 64-bit scope.
@@ -452,7 +453,7 @@ def any(x, *, axis, keepdims=False):
 
 @general(aten=".dim_IntList")
 def count_nonzero(x, *, axis):
-    """How many elements over ``axis`` are nonzero; int64."""
+    """The number of elements over ``axis`` that are nonzero; int64."""
     return jnp.sum(x != 0, axis=axes_of(axis, x.ndim), dtype=jnp.int64)
 
 

@@ -29,7 +29,7 @@ from tapegrad.ops.reductions import widened
 
 
 class Sampling(NamedTuple):
-    """How one dimension is sampled.
+    """The sampling of one dimension.
 
     Attributes:
         kind: ``"window"``, ``"adaptive"``, ``"nearest"``, ``"nearest-exact"``, ``"linear"``, ``"cubic"``, or one of the
@@ -199,7 +199,7 @@ def _whole_taps(sampling: Sampling, length: int) -> tuple[np.ndarray, np.ndarray
 
 
 def _first(sampling: Sampling, tap: int) -> int:
-    """Where the first window reads with a tap; outside if it reads padding."""
+    """The place where the first window reads with a tap; outside if it reads padding."""
     return tap * sampling.dilation - sampling.low
 
 
@@ -210,7 +210,7 @@ def window_ends(sampling: Sampling, tap: int, length: int) -> tuple[int, int, in
 
 
 def tapped(x: Any, axis: int, sampling: Sampling, tap: int, fill: Any) -> Any:
-    """What all outputs read with one of their taps; ``fill`` where that is nothing."""
+    """The elements that all outputs read with one of their taps; ``fill`` where that is nothing."""
     length = x.shape[axis]
     if sampling.kind != "window" or not (_is_known(sampling, length) or _lie_inside(sampling, length)):
         return taken(x, axis, taps(sampling, x.shape[axis])[0][tap], fill)
@@ -233,7 +233,7 @@ def taken(x: Any, axis: int, positions: Any, fill: Any) -> Any:
 
 
 def library(values: Any) -> Any:
-    """What computes with such positions: NumPy, as long as they are constants of the kernel."""
+    """The library that computes with such positions: NumPy, as long as they are constants of the kernel."""
     return np if isinstance(values, np.ndarray) else jnp
 
 

@@ -29,7 +29,7 @@ def _unknown(g):
 
 @elementwise(x=_unknown, sample=_unknown, real=True, aten="_standard_gamma_grad")
 def standard_gamma_grad(x, sample):
-    """How a sample of the gamma distribution of shape ``x`` moves with ``x``."""
+    """The rate at which a sample of the gamma distribution of shape ``x`` moves with ``x``."""
     return lax.random_gamma_grad(*jnp.broadcast_arrays(x, sample))
 
 
@@ -96,7 +96,8 @@ def _nodes(dtype):
     node="torch::autograd::NotImplemented",
 )  # fmt: skip
 def dirichlet_grad(x, alpha, total):
-    """How the rest of a Dirichlet sample makes way as a coordinate ``x`` moves with its parameter ``alpha``.
+    """The rate at which the rest of a Dirichlet sample makes way as a coordinate ``x`` moves with its parameter
+    ``alpha``.
 
     See Note [Derivatives of samples]. The result is ``dx/dalpha / (1 - x)``; ``total`` is the sum of all parameters.
     """

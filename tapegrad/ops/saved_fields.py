@@ -1,4 +1,4 @@
-"""What nodes show of what they saved, by PyTorch's names: ``_saved_NAME`` and ``_raw_saved_NAME``."""
+"""Fields of nodes that show what they saved, by PyTorch's names: ``_saved_NAME`` and ``_raw_saved_NAME``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def number_tensor(number: Any) -> Tensor:
 
 
 class SavedFields(Facts):
-    """What an operator's nodes show: fields that are named here (``saved``), or else like the operator's own."""
+    """The fields that an operator's nodes show: those that are named here (``saved``), or else like the operator's
+    own."""
 
     inputs: tuple[str, ...]
     variadic: str | None
@@ -67,7 +68,7 @@ class SavedFields(Facts):
         return names.index(name) if name in names else None
 
     def read_saved(self, node: Any, field: str) -> Any:
-        """What ``node._saved_FIELD`` shows, by PyTorch's name of the field."""
+        """The value of ``node._saved_FIELD``, by PyTorch's name of the field."""
         plan, name = node.plan, self.own_name(field)
         if callable(name):
             return name(plan)
@@ -88,7 +89,7 @@ class SavedFields(Facts):
         raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{field}'")
 
     def read_raw_saved(self, node: Any, field: str) -> Any:
-        """What ``node._raw_saved_FIELD`` shows: the saved tensor itself, a tuple of them, or one of nothing."""
+        """The value of ``node._raw_saved_FIELD``: the saved tensor itself, a tuple of them, or one of nothing."""
         if field not in self.saved_tensor_fields(node):
             raise AttributeError(f"'{node.name()}' object has no attribute '_raw_saved_{field}'")
         index = self.saved_index(node.plan, self.own_name(field))

@@ -63,7 +63,8 @@ def step(reverse):
 
 
 def passed_back(g, a, axis, reverse):
-    """What comes back to the elements of a ``recurrence`` from those after: see Note [Products without division]."""
+    """The gradients that come back to the elements of a ``recurrence`` from those after: see Note [Products without
+    division]."""
     return recurrence(shift(conj(a), axis=axis, by=-step(reverse)), g, axis=axis, reverse=not reverse)
 
 

@@ -12,7 +12,7 @@ from tapegrad.ops.kinds import general
 from tapegrad.ops.reductions import widened
 
 NEUTRAL = {"sum": 0.0, "mean": 0.0, "max": -math.inf, "min": math.inf, "prod": 1.0}
-"""What an empty segment has, by the name of the reduction; a mean of nothing is nan."""
+"""The value of an empty segment, by the name of the reduction; a mean of nothing is nan."""
 
 
 def _laid_out(data: Any, axis: int) -> Any:

@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 SPOKEN_FOR = frozenset(("__wrapped__", "__signature__"))
-"""What a function has that shows other parameters than its code's."""
+"""The attributes of a function that shows other parameters than its code's."""
 
 
 class Parameters(NamedTuple):

@@ -147,7 +147,7 @@ def _top(x, k, axis):
 
 
 def _place(x, *, axis, rank, k):
-    """Where along ``axis``, which is kept, the elements of a rank are; int32."""
+    """The places along ``axis``, which is kept, of the elements of a rank; int32."""
     indices = ordered(x, axis)[1]
     numbers = jnp.sum(x == x, axis=axis, keepdims=True, dtype=jnp.int32)
     return _at(indices, jnp.broadcast_to(rank_of(jnp, numbers, x.shape[axis], rank, k), numbers.shape), axis)
@@ -199,7 +199,7 @@ def mode(x, *, axis, keepdims=False):
 
 
 def _halved(sorted, values, *, right):
-    """Where each of ``values`` belongs: bounds around its place are halved until they meet."""
+    """The place where each of ``values`` belongs: bounds around it are halved until they meet."""
     size = sorted.shape[-1]
     low, high = jnp.zeros(values.shape, jnp.int32), jnp.full(values.shape, size, jnp.int32)
 
@@ -220,7 +220,8 @@ _searched = on_host(places_among, smooth=False)(_halved)
 
 @general(promote="common", aten=by_second("searchsorted"))
 def searchsorted(sorted, values, *, right, dtype):
-    """Where each of ``values`` would be inserted into ``sorted`` (ascending along its last axis) to keep the order.
+    """The place where each of ``values`` is to be inserted into ``sorted`` (ascending along its last axis) to keep the
+    order.
 
     In front of equal elements, or behind them if ``right``. ``sorted`` has one dimension or all but the last in common
     with ``values``.
@@ -230,7 +231,7 @@ def searchsorted(sorted, values, *, right, dtype):
 
 @general(weights=underivable("aten::bincount"), node="torch::autograd::NotImplemented")
 def bincount(x, weights, *, size):
-    """How often each number below ``size`` occurs among the integers ``x``, or the sum of their ``weights``."""
+    """Count each number below ``size`` among the integers ``x``, or sum their ``weights``."""
     if weights is None:
         return jnp.zeros(size, jnp.int64).at[x].add(1)
     wide = weights if weights.dtype == jnp.float32 else weights.astype(jnp.float64)
@@ -239,7 +240,7 @@ def bincount(x, weights, *, size):
 
 @general(real=True)
 def histc(x, low, high, *, bins):
-    """How many elements lie in each of ``bins`` equal intervals between two bounds; the last one is closed."""
+    """Count the elements in each of ``bins`` equal intervals between two bounds; the last one is closed."""
     x = x.ravel()
     inside = (x >= low) & (x <= high)
     place = jnp.clip(jnp.floor((x - low) * bins / (high - low)), 0, bins - 1)

@@ -1,4 +1,4 @@
-"""What sparse tensors compute with: their values, which are rows of an array, and places, which are plain integers.
+"""Operators of sparse tensors: on their values, which are rows of an array, and places, which are plain integers.
 
 A *place* is the number of a row where all sparse dimensions count as one: ``i * columns + j`` of a matrix.
 """

@@ -31,7 +31,7 @@ def erfc(x):
 
 
 ASYMPTOTIC = [(-1) ** k * math.prod(range(1, 2 * k, 2)) / 2**k for k in range(16)]
-"""What ``erfcx(x) x sqrt(pi)`` is at large ``x``, in powers of ``1 / x^2`` (DLMF 7.12.1)."""
+"""The value of ``erfcx(x) x sqrt(pi)`` at large ``x``, in powers of ``1 / x^2`` (DLMF 7.12.1)."""
 
 
 @elementwise(

@@ -33,7 +33,7 @@ def _memory(x, strides, offset, size, box):
 
 
 def _part(memory, memory_strides, shape, strides, offset, box):
-    """What a tensor with these strides shows of such a memory."""
+    """The part of such a memory that a tensor with these strides shows."""
     if fills(shape, strides, memory.size):
         return memory
     return gather(memory, memory_strides, shape, strides, offset, box)

@@ -57,7 +57,7 @@ def skew(x):
 
 
 def outside(x, basis):
-    """What of the columns of ``x`` is not in the space of the orthonormal columns of ``basis``."""
+    """The part of the columns of ``x`` that is not in the space of the orthonormal columns of ``basis``."""
     return x - matmul(basis, matmul(adjoint(basis), x))
 
 

@@ -291,7 +291,7 @@ def sign(x):
 
 
 def _sgn_gradient(g, x, out):
-    """What is left of ``g`` when its component along ``x`` is taken out, over ``|x|``; on the real line nothing."""
+    """The rest of ``g`` when its component along ``x`` is taken out, over ``|x|``; on the real line nothing."""
     if not as_dtype(x.dtype).is_complex:
         return zeros(g)
     return where(x == 0, 0, (g - out * real(conj(out) * g)) / abs(x))

@@ -41,7 +41,7 @@ UNPOOLS = {
 
 
 def _starts(sample: Any, length: int, size: int, kernel: int) -> Any:
-    """Where ``size`` windows begin, spread over ``length`` elements by a number from [0, 1): (..., size).
+    """The places where ``size`` windows begin, spread over ``length`` elements by a number from [0, 1): (..., size).
 
     The sequence of Graham, 2014 ("Fractional max-pooling"); the last window always lies at the end.
     """

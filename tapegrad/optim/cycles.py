@@ -15,7 +15,7 @@ class _WithMomentum(LRScheduler):
     """A schedule that may move the momentum against the rate: ``momentum``, or the first of ``betas``."""
 
     def _begin_momentum(self, optimizer: Optimizer, base: Any, top: Any, last_epoch: int) -> tuple[list, list]:
-        """What the momentum moves between, for each group, from the top."""
+        """The bounds that the momentum moves between, for each group, from the top."""
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         self.use_beta1 = "betas" in optimizer.defaults

@@ -264,7 +264,8 @@ def _lower_first(one: Trial, other: Trial) -> tuple[Trial, Trial]:
 
 
 def cubic_minimum(one: Trial, other: Trial, bounds: tuple[Any, Any] | None = None) -> Any:
-    """Where the cubic polynomial with the losses and slopes of two steps is least, within bounds or between them."""
+    """The place where the cubic polynomial with the losses and slopes of two steps is least, within bounds or between
+    them."""
     low, high = sorted((one, other), key=lambda trial: trial.length)
     least, greatest = (low.length, high.length) if bounds is None else bounds
     mean = low.slope + high.slope - 3 * (low.loss - high.loss) / (low.length - high.length)

@@ -113,7 +113,7 @@ def orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: 
 
 
 def _by_shape(rule: str | None, rows: int, columns: int) -> float:
-    """What the learning rate is multiplied by for a matrix of a shape."""
+    """The factor of the learning rate for a matrix of a shape."""
     if rule == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
     return math.sqrt(max(1, rows / columns))

@@ -77,7 +77,7 @@ HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_sta
 
 
 def _updated(function: Callable, given: tuple, kwargs: dict[str, Any]) -> Any:
-    """What a ``step`` returns, by what is called in its place, if there is something like that, and no closure."""
+    """The result of a ``step``, by what is called in its place, if there is something like that, and no closure."""
     compiled = compiled_updates.get(id(given[0])) if len(given) == 1 and not kwargs else None
     if compiled is None or compiled.function != MethodType(function, given[0]):
         return function(*given, **kwargs)
@@ -494,7 +494,7 @@ class PerParameter(Optimizer):
             joined.run(gradient, update, numbers)
 
     def fused(self, states: tuple[str, ...], numbers: dict[str, float], group: dict[str, Any]) -> Update | None:
-        """How all is computed that an ``update`` computes, by one kernel; None if it must be call by call.
+        """A kernel that computes all that an ``update`` computes; None if it must be call by call.
 
         Args:
             states: the names of the tensors that the parameters have as their state.
@@ -566,7 +566,7 @@ class _Reals(dict):
         self.shown = frozenset(self)
 
     def give_back(self, state: dict[str, Any]) -> None:
-        """What ``update`` has put into the state itself is made complex, and kept."""
+        """Give back what ``update`` has put into the state itself: it is made complex, and kept."""
         for name in self.keys() - self.shown:
             state[name] = view_as_complex(self[name]) if isinstance(self[name], Tensor) else self[name]
 
@@ -579,7 +579,7 @@ def counted(state: dict[str, Any], group: dict[str, Any]) -> Any:
 
 
 def value_of(number: Tensor, group: dict[str, Any]) -> Any:
-    """What a number of the state is; the tensor itself where it must not be read. See Note [Numbers of a step]."""
+    """The value of a number of the state; the tensor itself where it must not be read. See Note [Numbers of a step]."""
     if group.get("capturable") or group.get("differentiable") or get_execution() == "deferred":
         return number.double() if number.device.type == "cpu" else number
     return number.item()
@@ -610,7 +610,7 @@ def add_quotient(p: Tensor, numerator: Tensor, denominator: Tensor, factor: Any)
 
 
 def loss_of(closure: Callable[[], Any] | None) -> Any:
-    """What a closure given to ``step`` returns, which computes gradients; None without one."""
+    """The loss of a closure given to ``step``, which computes gradients; None without one."""
     if closure is None:
         return None
     with enable_grad():

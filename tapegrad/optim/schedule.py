@@ -215,5 +215,6 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
 
 
 def state_of(function: Callable | None) -> dict[str, Any] | None:
-    """What is kept of a function in a state dict: the attributes of an object that can be called, nothing else."""
+    """The part of a function that is kept in a state dict: the attributes of an object that can be called, nothing
+    else."""
     return None if function is None or isinstance(function, types.FunctionType) else function.__dict__.copy()

@@ -133,7 +133,8 @@ def leave_out_insides(traceback: TracebackType | None) -> None:
 
 
 def not_from_inside(context: BaseException | None) -> BaseException | None:
-    """What was being handled when an error was raised, but for what the package itself caught: that it had no plan."""
+    """The error that was being handled when one was raised, but for what the package itself caught: that it had no
+    plan."""
     while context is not None and context.__traceback__ is not None and is_in(context.__traceback__, PACKAGE):
         context = context.__context__
     return context

@@ -16,7 +16,7 @@ CLOSE = 1e-4
 """Losses further apart than this, of the greater one, have parted."""
 
 SHOWN = 5
-"""How many steps are printed at the beginning, where they part, and at the end."""
+"""The number of steps that are printed at the beginning, where they part, and at the end."""
 
 
 def compare(given: argparse.Namespace) -> int:
@@ -43,7 +43,7 @@ def _run(library: str, out: Path, given: argparse.Namespace) -> int:
 
 
 def distance(one: float, other: float) -> float:
-    """How far two losses are apart, of the greater one; 0 if both are nan."""
+    """The distance of two losses, as a part of the greater one; 0 if both are nan."""
     if one == other or (one != one and other != other):
         return 0.0
     return abs(one - other) / max(abs(one), abs(other)) if one == one and other == other else float("inf")

@@ -79,7 +79,7 @@ class ArchiveReader:
         return name in self.entries
 
     def place(self, name: str) -> tuple[int, int]:
-        """Where the bytes of a record begin in the file, and how many there are.
+        """The place of a record's bytes in the file, and how many there are.
         Raises RuntimeError: there is no such record.
         """
         if name not in self.places:

@@ -29,7 +29,7 @@ _SYSTEM = {
 }
 
 Reads = Callable[[Source, Callable[[Any], Any]], Any]
-"""What makes an object of a pickle, given how storages are found."""
+"""A function that makes an object of a pickle, given how storages are found."""
 
 
 def load(file: IO[bytes], restore: Restorer, read: Reads) -> Any:

@@ -34,7 +34,7 @@ def load(
     f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
     mmap: bool | None = None, **pickle_load_args: Any,
 ) -> Any:  # fmt: skip
-    """What ``save`` wrote, here or in PyTorch, to a file.
+    """Load what ``save`` wrote, here or in PyTorch, to a file.
 
     Checksums are compared, but for those of storages that stay in the file (``mmap``). Files of the old format, from
     before PyTorch 1.6 or by ``_use_new_zipfile_serialization=False``, have none: numbers that were damaged in one are
@@ -171,7 +171,7 @@ def _load_archive(
 
 @contextmanager
 def worded(weights_only: bool) -> Iterator[None]:
-    """What isn't allowed is said in PyTorch's words, which tell what to do about it."""
+    """The message about what isn't allowed, in PyTorch's words, which tell what to do about it."""
     try:
         yield
     except pickle.UnpicklingError as error:
@@ -198,7 +198,7 @@ def _advice(refusal: str) -> str:
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """What a file names that ``load`` would refuse. Nothing is made of the file.
+    """Name what a file names that ``load`` would refuse. Nothing is made of the file.
 
     Raises:
         ValueError: ``save`` has not written it.

@@ -1,4 +1,5 @@
-"""Where a storage was when it was saved, and where it is to be: tags as ``cpu`` and ``cuda:0``, ``map_location``."""
+"""Places of storages when they were saved, and where they are to be: tags as ``cpu`` and ``cuda:0``,
+``map_location``."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ Deserializer = Callable[[Any, str], Any]
 Restorer = Callable[[Any, str], Any]
 
 MAP_LOCATION: TypeAlias = Callable[[UntypedStorage, str], Any] | device | str | dict[str, str] | None
-"""What ``load`` takes as ``map_location``."""
+"""The values that ``load`` takes as ``map_location``."""
 
 _packages: list[tuple[int, Tagger, Deserializer]] = []
 
@@ -33,7 +34,7 @@ def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) 
 
 
 def location_tag(storage: Any) -> str:
-    """Where a storage is, as files say it.
+    """The place of a storage, as files say it.
 
     Raises:
         RuntimeError: no package knows its device.
@@ -65,7 +66,7 @@ def _type_name(storage: Any) -> str:
 
 
 def restorer(map_location: Any) -> Restorer:
-    """What brings each storage of a file to where it is wanted: see ``load``."""
+    """A function that brings each storage of a file to where it is wanted: see ``load``."""
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, dict):

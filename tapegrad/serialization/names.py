@@ -93,7 +93,8 @@ def full_name(thing: Any) -> str:
 
 
 def find(module: str, name: str) -> Any:
-    """What a file that is trusted means by a name of PyTorch's: ours. Raises AttributeError: we have none."""
+    """The object that a file that is trusted means by a name of PyTorch's: ours. Raises AttributeError: we have
+    none."""
     full = f"{module}.{name}"
     if full in NAMED:
         return NAMED[full]
@@ -146,7 +147,7 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """What was declared safe."""
+    """Give what was declared safe."""
     return list(_safe)
 
 
@@ -177,7 +178,7 @@ class safe_globals:
 
 
 def declared_safe() -> dict[str, Callable]:
-    """What was declared safe, by the names that files have for it.
+    """The objects that were declared safe, by the names that files have for them.
     Raises ValueError, TypeError: PyTorch's messages, of what is no pair of a function and a name.
     """
     found = {}

@@ -1,4 +1,4 @@
-"""How an object is written: an ordinary pickle, but that names are PyTorch's, and storages are only named."""
+"""Pickles of objects: ordinary ones, but that names are PyTorch's, and storages are only named."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Storages:
         self._keys: dict[int, str] = {}
 
     def named(self, thing: TypedStorage | UntypedStorage) -> tuple:
-        """What the pickle says of a storage. Raises RuntimeError: the storage was met before, under another dtype."""
+        """The name of a storage in the pickle. Raises RuntimeError: the storage was met before, under another dtype."""
         d = thing.dtype if isinstance(thing, TypedStorage) else uint8
         kind = OF_DTYPE[d] if isinstance(thing, TypedStorage) else UntypedStorage
         memory = thing.untyped()
@@ -39,7 +39,7 @@ class Storages:
 
 
 class _Naming:
-    """What a pickler does besides: mixed into that of ``pickle``, or of another module of its kind."""
+    """The additions to a pickler: mixed into that of ``pickle``, or of another module of its kind."""
 
     storages: Storages
     legacy = False
@@ -52,7 +52,7 @@ class _Naming:
         return (*named, None) if self.legacy else named
 
     def reducer_override(self, thing: Any) -> Any:
-        """How tensors and layouts are made again; a class that says it for itself is asked."""
+        """The way in which tensors and layouts are made again; a class that says it for itself is asked."""
         if isinstance(thing, Tensor) and type(thing).__reduce_ex__ in (Tensor.__reduce_ex__, Parameter.__reduce_ex__):
             return rebuild.reduced(thing)
         if isinstance(thing, layout):
@@ -63,7 +63,7 @@ class _Naming:
 
 
 class _RecordNames:
-    """What a pickler in Python does with names."""
+    """The part of a pickler in Python that deals with names."""
 
     def save_global(self: Any, thing: Any, name: str | None = None) -> None:
         """Write a function, a class or a constant by the name that PyTorch has for it, if it has one."""

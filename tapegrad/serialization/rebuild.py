@@ -57,7 +57,7 @@ def _ints(given: Any, what: str) -> tuple[int, ...]:
 
 
 def _geometry(storage_offset: Any, size: Any, stride: Any) -> Geometry:
-    """Where a tensor lies, if it can lie anywhere."""
+    """The geometry of a tensor, if it can lie anywhere."""
     shape, strides = _ints(size, "size"), _ints(stride, "strides")
     if len(shape) != len(strides) or len(shape) > 64:
         raise _refused(f"a tensor has {len(shape)} dimensions and {len(strides)} strides")
@@ -203,7 +203,7 @@ def encode(text: Any, encoding: Any = "latin1") -> bytes:
 
 
 def state_of(tensor: Tensor) -> Any:
-    """What is saved of a tensor besides its data: what was put on it, also into the slots of its class."""
+    """The state that is saved of a tensor besides its data: what was put on it, also into the slots of its class."""
     attributes: Any = own_attributes(tensor)
     slots = {name: getattr(tensor, name) for name in _own_slots(tensor) if hasattr(tensor, name)}
     return (attributes, slots) if slots else attributes
@@ -231,7 +231,7 @@ def _with_state(tensor: Any, state: Any) -> Any:
 
 
 def reduced(tensor: Tensor) -> tuple:
-    """What a tensor is saved as: a function of PyTorch's name, and what it is called with.
+    """The form in which a tensor is saved: a function of PyTorch's name, and what it is called with.
     Raises RuntimeError: the tensor has no memory of its own, at a level of a transform.
     """
     if type(tensor).__reduce_ex__ is Parameter.__reduce_ex__:

@@ -11,7 +11,7 @@ from tapegrad.serialization.unpickling import Source
 
 
 class TrustingUnpickler:
-    """What an unpickler does besides: mixed into that of ``pickle``, or of another module of its kind."""
+    """The additions to an unpickler: mixed into that of ``pickle``, or of another module of its kind."""
 
     def __init__(self, source: Source, persistent_load: Callable[[Any], Any], options: dict) -> None:
         super().__init__(source, **options)  # type: ignore[call-arg]
@@ -22,7 +22,7 @@ class TrustingUnpickler:
         return self.storage_named(named)
 
     def find_class(self, module: str, name: str) -> Any:
-        """What a name stands for: ours, where it is PyTorch's."""
+        """The object that a name stands for: ours, where it is PyTorch's."""
         if module.partition(".")[0] == "torch":
             return find(module, name)
         return super().find_class(module, name)  # type: ignore[misc]

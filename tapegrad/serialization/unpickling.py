@@ -163,7 +163,7 @@ CALLS: dict[int, Callable] = {
     **{id(function): function
        for function in (*rebuild.UTILS, rebuild._rebuild_from_type_v2, rebuild._get_layout, rebuild.encode)},
 }  # fmt: skip
-"""How what is allowed to everybody is called. What isn't here can be named, but not called."""
+"""The functions that everybody may call, and how. What isn't here can be named, but not called."""
 
 
 # -- the machine -------------------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ class Unpickler:
             instruction(self)
 
     def pop(self) -> Any:
-        """What lies on top of the stack, and lies there no more."""
+        """Take off what lies on top of the stack."""
         if not self.stack:
             raise DamagedPickle(_EMPTY)
         return self.stack.pop()
@@ -226,7 +226,7 @@ class Unpickler:
         self.stack.append(self.found(*read_name(self.source)))
 
     def found(self, module: str, name: str) -> Any:
-        """What a name stands for. Raises UnpicklingError: nothing that is allowed."""
+        """The object that a name stands for. Raises UnpicklingError: nothing that is allowed."""
         full = f"{module}.{name}"
         if module in BLOCKED:
             raise UnpicklingError(f"Trying to load unsupported GLOBAL {full} whose module {module} is blocked.")
@@ -466,4 +466,4 @@ _SIZES = {
     pickle.BININT: 4, pickle.BININT1: 1, pickle.BININT2: 2, pickle.BINFLOAT: 8, pickle.BINGET: 1,
     pickle.LONG_BINGET: 4, pickle.BINPUT: 1, pickle.LONG_BINPUT: 4,
 }  # fmt: skip
-"""How many bytes follow instructions that have always as many."""
+"""The number of bytes that follow instructions that have always as many."""

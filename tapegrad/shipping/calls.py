@@ -251,7 +251,7 @@ def calls() -> Iterator[Specimen]:
 
 
 LENGTHS = ({"a": 6, "b": 9, "c": 14, "d": 22, "p": 16, "s": 20}, {"a": 10, "b": 17, "c": 11, "d": 41, "p": 28, "s": 12})
-"""What letters are, twice: what differs becomes a symbol."""
+"""The lengths that letters stand for, twice: what differs becomes a symbol."""
 
 SAME: tuple[dict[str, str], ...] = (
     {}, {"b": "a"}, {"a": "1"}, {"b": "1"}, {"c": "a"}, {"c": "b"}, {"p": "a"}, {"p": "c"},

@@ -47,7 +47,7 @@ def small(structure: Structure) -> list[str]:
 
 
 def entries() -> dict[bytes, bytes]:
-    """What is kept of all structures there are, and the code of what runs many calls."""
+    """The entries of all structures there are, and the code of what runs many calls."""
     kept.shipped = _Any(None)
     found: dict[bytes, dict] = {}
     for op, family in families():
@@ -68,11 +68,11 @@ def entries() -> dict[bytes, bytes]:
 
 
 ENTRIES = "def run(", "def apply("
-"""How lines begin that many calls have in common."""
+"""The beginnings of lines that many calls have in common."""
 
 
 def parts_of(index: int, structure: Structure) -> Iterator[tuple[Any, bytes]]:
-    """What is kept of a structure, and of its backward kernels, as far as it can be."""
+    """The parts of a structure, and of its backward kernels, that are kept, as far as they can be."""
     data = None if structure.forward is None else as_bytes(structure.as_shipped)
     if data is not None:
         yield index, data
@@ -83,7 +83,7 @@ def parts_of(index: int, structure: Structure) -> Iterator[tuple[Any, bytes]]:
 
 
 def read_of(op: Any, structure: Structure) -> Callable:
-    """What reads the numbers of small calls."""
+    """The code that reads the numbers of small calls."""
     return reader_for(op, structure._pattern, structure.names, structure._order, small(structure))
 
 

@@ -1,4 +1,4 @@
-"""What sparse tensors say of themselves: their history is that of their values."""
+"""Attributes of sparse tensors: their history is that of their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tapegrad.tensor.tensor import Tensor, value_of
 
 COMPRESSED = {"sparse_csr": ("crow_indices", "col_indices"), "sparse_csc": ("ccol_indices", "row_indices"),
               "sparse_bsr": ("crow_indices", "col_indices"), "sparse_bsc": ("ccol_indices", "row_indices")}  # fmt: skip
-"""What the indices of compressed layouts are called."""
+"""The names of the indices of compressed layouts."""
 
 
 def with_values(tensor: Tensor, values: Tensor) -> SparseTensor:

@@ -17,7 +17,7 @@ BY_METHOD = {
 
 
 def from_dense(name: str, tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """What one of the methods ``to_sparse``, ``to_sparse_csr``, ... gives of a tensor, dense or not."""
+    """The result of one of the methods ``to_sparse``, ``to_sparse_csr``, ... of a tensor, dense or not."""
     return _to_sparse(tensor, *args, **kwargs) if name == "to_sparse" else _to_layout(name, tensor, *args, **kwargs)
 
 

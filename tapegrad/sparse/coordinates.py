@@ -163,7 +163,7 @@ def _sized(places: Tensor, values: Tensor, size: Any, looking: bool) -> tuple[in
 
 
 def sparse_dim_of(state: SparseValue) -> int:
-    """How many dimensions are sparse."""
+    """The number of dimensions that are sparse."""
     return state.indices[0].shape[0]
 
 

@@ -54,7 +54,7 @@ def sparse_bags(
     weight: Tensor, indices: Tensor, offsets: Tensor, weights: Tensor | None, mode: str, padding_idx: int,
     by_frequency: bool,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """What ``ops.bags.embedding_bag`` gives; the gradient of the table is sparse."""
+    """The result of ``ops.bags.embedding_bag``; the gradient of the table is sparse."""
     return _Bags.apply(weight, indices, offsets, weights, mode, padding_idx, by_frequency)
 
 

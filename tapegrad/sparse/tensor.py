@@ -80,14 +80,14 @@ class SparseValue(Opaque):
 
 
 ANSWERS: dict[str, Callable] = {}
-"""What is done for a function of PyTorch's by its name; for an attribute, by ``"shape.__get__"``."""
+"""The functions that answer for functions of PyTorch's, by their names; for an attribute, by ``"shape.__get__"``."""
 
 FROM_SPEC = frozenset(
     f"{name}.__get__" for name in """shape dtype device ndim is_cuda is_cpu is_xla is_mps is_meta is_quantized is_mkldnn
     is_nested is_xpu is_ipu is_vulkan is_maia is_mtia itemsize __dict__ names""".split()  # noqa: SIM905 - shorter
 ) | frozenset("""dim ndimension size numel nelement is_complex is_floating_point is_signed element_size __len__
     get_device is_same_size __hash__ has_names is_conj is_neg __dir__""".split())  # noqa: SIM905 # fmt: skip
-"""What is the same of any tensor: its spec tells."""
+"""The attributes that are the same of any tensor: its spec tells."""
 
 
 def answers(*names: str) -> Callable[[Callable], Callable]:
@@ -119,7 +119,7 @@ class SparseTensor(Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        """What is done for a function, if anything."""
+        """Answer for a function, if anything does."""
         name = name_of(func)
         answer = ANSWERS.get(name)
         if answer is not None:
@@ -156,7 +156,7 @@ def become(tensor: Tensor, value: SparseValue) -> Tensor:
 
 
 def not_there(name: str, args: Sequence[Any]) -> NotImplementedError:
-    """What is said of a function that sparse tensors have not."""
+    """The error of a function that sparse tensors have not."""
     compressed = any(is_sparse(arg) and not is_coo(arg) for arg in args)
     backend = "SparseCsrCPU" if compressed else "SparseCPU"
     called = name.removesuffix(".__get__").strip("_")

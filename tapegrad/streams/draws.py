@@ -1,4 +1,4 @@
-"""What PyTorch's kernels for CPUs make of words: uniform numbers, normal numbers, whole numbers, and so on.
+"""Draws that PyTorch's kernels for CPUs make of words: uniform numbers, normal numbers, whole numbers, and so on.
 
 A draw is a function of a ``MersenneTwister``, a count, a NumPy dtype, whether the numbers are going to lie in row-major
 order, and parameters, which are those of the functions of the same name in ``execution/random.py``. It gives as many

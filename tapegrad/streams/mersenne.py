@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 LENGTH = 624
-"""How many words there are before they are stirred again."""
+"""The number of words before they are stirred again."""
 
 STATE = np.dtype({
     "names": ["seed", "left", "seeded", "next", "words", "normal", "has_normal"],
@@ -21,7 +21,7 @@ STATE = np.dtype({
     "offsets": [0, 8, 12, 16, 24, 5024, 5040],
     "itemsize": 5056,
 })  # fmt: skip
-"""How PyTorch lays the state of a generator out: ``left`` and ``next`` say how many of the words were taken."""
+"""The layout of a generator's state in PyTorch: ``left`` and ``next`` say how many of the words were taken."""
 
 _FEW = 2048
 

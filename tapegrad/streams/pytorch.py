@@ -29,7 +29,7 @@ from tapegrad.tensor.geometry import contiguous_strides, is_contiguous, memory_o
 
 
 class DrawRecipe(NamedTuple):
-    """What was asked for: samples of a distribution (or a ``"permutation"``) of a shape, a dtype and strides."""
+    """A request: samples of a distribution (or a ``"permutation"``) of a shape, a dtype and strides."""
 
     what: str
     shape: tuple[int, ...]
@@ -38,7 +38,7 @@ class DrawRecipe(NamedTuple):
     parameters: tuple[Any, ...] = ()
 
     def made(self, twister: MersenneTwister) -> np.ndarray:
-        """What was asked for. What a dtype can't hold becomes infinite without a warning."""
+        """The numbers that were asked for. What a dtype can't hold becomes infinite without a warning."""
         with np.errstate(all="ignore"):
             return self._made(twister)
 
@@ -153,7 +153,7 @@ class TwisterStream:
         return from_host(array, on)
 
     def recipes(self, taken: Sequence[DrawRecipe | Marking | Restoring]) -> tuple:
-        """What was noted of a call, in a form that is equal for equal calls; nothing if no numbers were made."""
+        """The notes of a call, in a form that is equal for equal calls; nothing if no numbers were made."""
         if not any(isinstance(one, DrawRecipe) for one in taken):
             return ()
         marks = {id(one.mark): place for place, one in enumerate(taken) if isinstance(one, Marking)}
@@ -165,7 +165,7 @@ class TwisterStream:
         )  # fmt: skip
 
     def made_again(self, recipes: Sequence[DrawRecipe | Marking | Restoring]) -> list[Any]:
-        """What all of these make, one after the other; where the stream is marked, the mark."""
+        """The numbers that all of these make, one after the other; where the stream is marked, the mark."""
         made: list[Any] = []
         with self._lock:
             for one in recipes:

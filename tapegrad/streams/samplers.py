@@ -144,7 +144,7 @@ _TAILS = (
 
 
 def _stirling_tail(k: float) -> float:
-    """What is left of the logarithm of ``k!`` beside Stirling's formula."""
+    """The rest of the logarithm of ``k!`` beside Stirling's formula."""
     if k < len(_TAILS):
         return _TAILS[int(k)]
     square = (k + 1) * (k + 1)

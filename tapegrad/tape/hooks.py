@@ -23,7 +23,7 @@ imported yet will ask for them, too; so a profile may register some before."""
 
 
 class RemovableHandle:
-    """What registering a hook gives: ``remove()`` takes the hook off; also usable as a context manager.
+    """The result of registering a hook: ``remove()`` takes the hook off; also usable as a context manager.
 
     Args:
         hooks_dict: the ordered dictionary that holds the hook; the handle does not keep it alive.

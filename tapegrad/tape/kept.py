@@ -1,4 +1,4 @@
-"""What was written for calls, kept on disk for the next process.
+"""Functions that were written for calls, kept on disk for the next process.
 
 Note [Kept functions]
 To trace a kernel and to write it for the host takes a millisecond or two, a hundred times what it takes to run it once,
@@ -36,10 +36,10 @@ from pathlib import Path
 from tapegrad.version import __version__
 
 LIMIT = 16 << 20
-"""How many bytes a file holds."""
+"""The most bytes of a file."""
 
 FILES = 4
-"""How many files there are in a directory: those that were used least recently go."""
+"""The most files in a directory: those that were used least recently go."""
 
 SOURCES = ("ops", "dispatch", "execution", "tape", "tensor")
 """The rooms on whose sources it depends what is written."""
@@ -58,7 +58,7 @@ HEADER = 24
 
 
 def digest(data: bytes) -> bytes:
-    """What is looked for, and compared: sixteen bytes.
+    """The digest that is looked for, and compared: sixteen bytes.
 
     >>> len(digest(b"multiply"))
     16
@@ -67,7 +67,7 @@ def digest(data: bytes) -> bytes:
 
 
 def platform_caches() -> Path:
-    """Where programs of this user keep what can be made again."""
+    """The directory in which programs of this user keep what can be made again."""
     home = Path.home()
     if sys.platform == "darwin":
         return home / "Library" / "Caches"
@@ -77,7 +77,7 @@ def platform_caches() -> Path:
 
 
 def default_directory() -> Path | None:
-    """Where things are kept unless somebody says otherwise; None if nowhere."""
+    """The directory where things are kept unless somebody says otherwise; None if nowhere."""
     named = os.environ.get(VARIABLE)
     if named is not None:
         return Path(named) if named else None
@@ -114,7 +114,7 @@ def file_name() -> str:
 
 
 Table = dict[bytes, tuple[int, int, bytes]]
-"""Where entries begin, their lengths and digests, by key."""
+"""The places where entries begin, their lengths and digests, by key."""
 
 
 class KeptFile:
@@ -163,7 +163,7 @@ def joined(table: Table, before: bytes, new: dict[bytes, bytes]) -> list[bytes]:
 
 
 class Keeper:
-    """What is kept: found by key in the file of a directory, and what is new, which is written at the end.
+    """A keeper of entries: found by key in the file of a directory, and new ones, which are written at the end.
 
     Attributes:
         directory: where the file is; None if nothing is kept.
@@ -188,7 +188,7 @@ class Keeper:
         return None if self.directory is None else self.directory / file_name()
 
     def find(self, key: bytes) -> bytes | None:
-        """What is kept under a key."""
+        """The entry that is kept under a key."""
         if not self._opened:
             self._open()
         found = self.new.get(key)
@@ -253,10 +253,10 @@ class Keeper:
 
 
 RECORD = 40
-"""Where an entry is found takes so many bytes: its key, where it begins, its length, its digest."""
+"""The number of bytes that say where an entry is found: its key, where it begins, its length, its digest."""
 
 WORDS = 1 << 15
-"""How many bytes there are of what entries have in common, of so many entries as go in there."""
+"""The number of bytes that entries have in common, of so many entries as go in there."""
 PIECE = 1 << 11
 
 
@@ -277,7 +277,7 @@ def compressed(entries: dict[bytes, bytes]) -> bytes:
 
 
 class CompressedFile:
-    """What ``compressed`` has written.
+    """A file that ``compressed`` has written.
 
     Raises:
         OSError, ValueError: there is none, or it is damaged.
@@ -323,7 +323,7 @@ class Shipped:
         return None
 
     def find(self, key: bytes) -> bytes | None:
-        """What is kept under a key."""
+        """The entry that is kept under a key."""
         return None if self._file is None else self._file.find(key)
 
     @property
@@ -358,7 +358,7 @@ def fits_here(file: CompressedFile) -> bool:
 
 
 def shipped_path() -> Path | None:
-    """Where the file is that comes with the package, for this Python; None if it is not to be read."""
+    """The path of the file that comes with the package, for this Python; None if it is not to be read."""
     named = os.environ.get(SHIPPED)
     if named is not None:
         return Path(named) if named else None

@@ -126,7 +126,7 @@ class Modes:
 
     @staticmethod
     def _derived(values: dict[str, Any]) -> dict[str, Any]:
-        """What follows from the modes that are set."""
+        """The values that follow from the modes that are set."""
         detecting = getattr(values["anomaly"], "enabled", False)
         return {
             "grad": False if values["inference"] else values["grad"],
@@ -195,7 +195,7 @@ def help_only() -> None:
 
 
 class Everywhere:
-    """What is switched on in all threads. See Note [Modes of all threads].
+    """The modes that are switched on in all threads. See Note [Modes of all threads].
 
     Attributes:
         anomaly: what anomaly detection does, as in ``modes.anomaly``.
@@ -213,7 +213,7 @@ _states: list[tuple[weakref.ref[threading.Thread], dict[str, Any]]] = []
 
 
 class _Thread(threading.local):
-    """What belongs to one thread.
+    """The state that belongs to one thread.
 
     Attributes:
         modes: what is switched on.
@@ -264,7 +264,7 @@ thread = _Thread()
 
 
 class _StateOf:
-    """What belongs to another thread, by the same names."""
+    """The state that belongs to another thread, by the same names."""
 
     __slots__ = ("values",)
 
@@ -279,7 +279,7 @@ class _StateOf:
 
 
 def all_states() -> list[Any]:
-    """What belongs to each thread that has used tapegrad, as ``thread`` does, and what new ones begin with."""
+    """The states of each thread that has used tapegrad, as ``thread`` has one, and what new ones begin with."""
     with _users_lock:
         return [_Thread, *[_StateOf(values) for _, values in _states]]
 
@@ -298,7 +298,7 @@ def set_default_modes(**changes: Any) -> None:
 
 
 inherited_state: list[threading.local] = [thread]
-"""What a thread takes over from another. A room further down may add its own; attributes are replaced, not changed."""
+"""State that a thread takes over from another. A room above may add its own; attributes are replaced, not changed."""
 
 
 def thread_state() -> list[dict[str, Any]]:

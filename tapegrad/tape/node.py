@@ -167,7 +167,7 @@ def name_of(node: Node) -> str:
 
 
 def function_of(node: Node) -> str:
-    """What errors call the function whose backward a node is.
+    """The name that errors give to the function whose backward a node is.
 
     >>> class MulBackward0(Node):
     ...     pass

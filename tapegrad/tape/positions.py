@@ -1,4 +1,4 @@
-"""Where in the user's program we are: cheap to take, put into words only when somebody reads it.
+"""Places in the user's program: cheap to take, put into words only when somebody reads them.
 
 Note [Positions]
 To keep a place in the program is to keep a code object and the offset of an instruction: no frame is held, so that no
@@ -35,7 +35,7 @@ _BETWEEN = (PACKAGE, "<written function>", contextlib.__file__, threading.__file
 
 
 RECORD_LINES = "torch.autograd.set_record_source_lines(True), before the forward pass, lets this error name the lines"
-"""What errors say that would know more if places were kept."""
+"""The hint in errors that would know more if places were kept."""
 
 
 def line_of(code: CodeType, offset: int) -> int:
@@ -47,7 +47,8 @@ def line_of(code: CodeType, offset: int) -> int:
 
 
 def cell_of(file: str) -> str | None:
-    """What IPython calls the cell of a notebook whose code has this as its file, as in its tracebacks; None otherwise.
+    """The name that IPython gives to the cell of a notebook whose code has this as its file, as in its tracebacks; None
+    otherwise.
 
     >>> cell_of(__file__)
     """
@@ -97,7 +98,7 @@ class Position:
         return self
 
     def notes(self) -> dict[str, Any]:
-        """What a node that was made here has in its ``metadata``: nothing."""
+        """The ``metadata`` of a node that was made here: nothing."""
         return {}
 
     def __str__(self) -> str:
@@ -133,7 +134,7 @@ class Stack:
         return traceback.StackSummary.from_list(entries).format()
 
     def notes(self) -> dict[str, Any]:
-        """What a node that was made here has in its ``metadata``: PyTorch's keys."""
+        """The ``metadata`` of a node that was made here: PyTorch's keys."""
         parent = {} if self.parent is None else {"parent_": self.parent}
         return {"traceback_": self.lines(), **parent}
 

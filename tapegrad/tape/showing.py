@@ -1,4 +1,4 @@
-"""What nodes, tensors, modules and reports look like in a notebook.
+"""The looks of nodes, tensors, modules and reports in a notebook.
 
 Note [In notebooks]
 Jupyter asks an object for ``_repr_html_``. The classes that have one are in many rooms; what they show is written in

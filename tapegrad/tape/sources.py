@@ -12,7 +12,7 @@ from tapegrad.tape import kept
 from tapegrad.tape.mechanisms import DISK_CACHE, SHIPPED_CLASSES
 
 WRITTEN = "<written function>"
-"""What stands for the file of what is written."""
+"""The name in place of the file of written code."""
 
 
 def defined(lines: Iterable[str], name: str, names: dict[str, Any]) -> Any:

@@ -25,7 +25,7 @@ CPU = device("cpu")
 
 
 def exposed(tensor: Tensor) -> np.ndarray:
-    """What a tensor on the CPU shows of its memory, as an array that shares it."""
+    """The memory of a tensor on the CPU, as an array that shares it."""
     spec = tensor._spec
     if not spec.numel:
         return np.empty(spec.shape, spec.dtype.numpy)
@@ -87,7 +87,7 @@ def tensor_on(array: np.ndarray) -> Tensor:
 
 
 class _Address:
-    """What NumPy makes an array of that can be written to, where it has one that can't."""
+    """The address from which NumPy makes an array that can be written to, where it has one that can't."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array

@@ -15,7 +15,7 @@ Ints = tuple[int, ...]
 
 
 class Geometry(NamedTuple):
-    """Where the elements of a tensor lie in its storage: element ``(i, j, ...)`` at ``offset + i*strides[0] + ...``."""
+    """The places of a tensor's elements in its storage: element ``(i, j, ...)`` at ``offset + i*strides[0] + ...``."""
 
     shape: Ints
     strides: Ints
@@ -67,7 +67,7 @@ def overlaps_itself(shape: Ints, strides: Ints) -> bool:
 
 
 def extent(geometry: Geometry) -> int:
-    """How many elements a storage must have for this geometry; 0 if it shows none."""
+    """The number of elements that a storage must have for this geometry; 0 if it shows none."""
     shape, strides, offset = geometry
     if 0 in shape:
         return 0

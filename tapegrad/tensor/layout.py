@@ -24,7 +24,7 @@ class _Named:
 
 
 class layout(_Named):
-    """How the elements of a tensor are kept."""
+    """The way in which the elements of a tensor are kept."""
 
     __slots__ = ()
 

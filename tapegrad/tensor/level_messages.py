@@ -1,4 +1,4 @@
-"""What PyTorch says of tensors inside function transforms, where something can't be done with them."""
+"""PyTorch's messages about tensors inside function transforms, where something can't be done with them."""
 
 ESCAPED = (
     "Either your tensor may have escaped from inside a function being vmapped and this is a user error (see "

@@ -290,17 +290,17 @@ class Lifted(Opaque):
 
 
 lifted_runner: Door[Callable[[Callable, tuple, Level], Any]] = Door("lifted_runner", filled_by="dispatch/levels.py")
-"""How a kernel is run on lifted values."""
+"""Runs a kernel on lifted values."""
 
 
 write_outside: Door[Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = Door(
     "write_outside", filled_by="bindings/inplace.py"
 )
-"""How what was lifted, or a view of it, is given another value, that is written at the level through some tensor."""
+"""Gives what was lifted, or a view of it, another value, that is written at the level through some tensor."""
 
 
 def origin_of(tensor: Tensor) -> tuple[Tensor, Level] | None:
-    """What is written to outside if a tensor of the innermost level is written to, and that level."""
+    """The tensor that is written to outside if one of the innermost level is written to, and that level."""
     value = value_of(tensor) if tensor._storage is None else tensor._storage.value
     if isinstance(value, Lifted) and value.origin is not None and value.level in thread.levels[-1:]:
         return value.origin, value.level
@@ -371,12 +371,12 @@ def mapping(tensor: Tensor) -> tuple[Level, ...]:
 
 
 def sizes_of(levels: Sequence[Level]) -> tuple[int, ...]:
-    """How many examples each of some levels has."""
+    """The number of examples that each of some levels has."""
     return tuple(level.size for level in levels)  # type: ignore[misc]
 
 
 def mapped_over(*specs: Spec) -> int:
-    """How many dimensions, over which ``vmap`` maps, come before those of the results of a call."""
+    """The number of dimensions, over which ``vmap`` maps, that come before those of the results of a call."""
     depth = max([spec.level for spec in specs], default=0)
     return sum([level.maps for level in thread.levels[:depth]])
 

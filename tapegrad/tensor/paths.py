@@ -51,7 +51,7 @@ def path_of_module(module: Any) -> tuple[str, str]:
 
 
 def called(module: Any) -> str:
-    """What a module is called in profiles and errors: its path and, in brackets, its class.
+    """The name of a module in profiles and errors: its path and, in brackets, its class.
 
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 1))
     >>> called(net[0]), called(net)
@@ -77,6 +77,6 @@ def found_in(table: str, wanted: Any) -> tuple[str, Any]:
 
 
 def fact_of(tensor: Any) -> str | None:
-    """What is to be said of a parameter: see Note [Where]."""
+    """The fact about a parameter that errors state: see Note [Where]."""
     known = path_of(tensor)
     return None if known is None else f"it is the parameter {known[0]} of {known[1]}"

@@ -1,4 +1,4 @@
-"""Where tensors lie: moving them on their memory or to another, and memory of another size.
+"""The memory of tensors: moving them on it or to another, and memory of another size.
 
 Note [Addresses]
 Arrays never change, and a write moves the data; yet programs ask by ``data_ptr()`` who shares memory with whom. So
@@ -26,10 +26,10 @@ from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, mark_written, memory_layout, shows_all, storage_of, wrap
 
 STRETCH = 1 << 40
-"""How many addresses a storage has."""
+"""The number of addresses of a storage."""
 
 FIRST = 1 << 8
-"""How many stretches are left to true addresses: those that processors of 64 bits have for programs."""
+"""The number of stretches that are left to true addresses: those that processors of 64 bits have for programs."""
 
 
 _addresses: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
@@ -75,7 +75,7 @@ def lie_alike(one: Tensor, other: Tensor) -> bool:
 
 
 def nbytes_of(storage: Storage) -> int:
-    """How many bytes a memory has."""
+    """The size of a memory in bytes."""
     return storage.memory.size * storage.memory.dtype.itemsize
 
 

@@ -1,4 +1,4 @@
-"""What `repr` of a tensor shows: PyTorch's text, to the letter, of an array that is already on the host.
+"""The `repr` of a tensor: PyTorch's text, to the letter, of an array that is already on the host.
 
 A tensor is printed in three steps: cut out what is shown of a large array (`_cut`), choose one way of writing its
 numbers so that they line up (`_column`), lay the cells out in brackets and lines (`_brackets`). What else there is to
@@ -194,7 +194,7 @@ def _cut(array: np.ndarray, options: _Options) -> tuple[np.ndarray, tuple[bool, 
 
 
 def _column(numbers: np.ndarray, options: _Options) -> tuple[Callable[[Any], str], int]:
-    """How to write these numbers, padded to line up, and the width that is reckoned with."""
+    """The texts of these numbers, padded to line up, and the width that is reckoned with."""
     if numbers.dtype.kind == "f":
         write = _float_format(numbers, options)
         measured = numbers[np.isfinite(numbers) & (numbers != 0)]

@@ -1,4 +1,4 @@
-"""What is refused inside function transforms (Note [Levels] in ``lifted.py``), and where there is no data."""
+"""Refusals inside function transforms (Note [Levels] in ``lifted.py``), and where there is no data."""
 
 from __future__ import annotations
 

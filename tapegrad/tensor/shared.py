@@ -77,14 +77,14 @@ class SharedBuffer:
         self.seen: Callable[[], Any] = lambda: None
 
     def part(self, shape: Ints, strides: Ints, offset: int, dtype: np.dtype) -> np.ndarray:
-        """What lies there, as an array that shares it; strides and offset count elements of this dtype."""
+        """The part that lies there, as an array that shares it; strides and offset count elements of this dtype."""
         unit = dtype.itemsize
         if 0 in shape:  # it may begin behind the end
             return np.ndarray(shape, dtype)
         return np.ndarray(shape, dtype, self.row, unit * offset, tuple([unit * stride for stride in strides]))
 
     def shown(self, window: Any) -> Any:
-        """What a tensor shows of it now, as a value."""
+        """The elements that a tensor shows of it now, as a value."""
         spec = window._spec
         elements = self.part(tuple(spec.shape), spec.layout, window._offset, spec.dtype.numpy).copy()
         if window._view_bits & CONJUGATED:
@@ -95,7 +95,7 @@ class SharedBuffer:
 
     @property
     def address(self) -> int:
-        """Where it begins."""
+        """The address at which it begins."""
         return self.row.ctypes.data
 
     def snapshot(self) -> Any:
@@ -116,7 +116,7 @@ class SharedBuffer:
         return owner.flags.owndata and not weakref.getweakrefcount(owner)
 
     def freed(self) -> Any:
-        """What it is as a value, when nobody else sees it: the array itself, if it can be one."""
+        """Its value when nobody else sees it: the array itself, if it can be one."""
         owner: Any = self.row.base
         fits = owner.shape == self.shape and owner.dtype == self.dtype and owner.strides == self.array.strides
         array = owner if fits and owner.flags.c_contiguous else self.array.copy()
@@ -217,7 +217,7 @@ shared_now: dict[int, weakref.ref[Storage]] = {}
 
 
 def elements_of(value: Any) -> np.ndarray:
-    """What is to be written where NumPy sees it, computed now.
+    """The elements that are to be written where NumPy sees them, computed now.
     Raises RuntimeError: jax traces what computes it: there are no elements then.
     """
     if is_traced(value):
@@ -245,7 +245,7 @@ def replace_part(
 
 
 def lent_part(storage: Storage, shape: Ints, strides: Ints, offset: int, dtype: np.dtype) -> Any:
-    """What a window shows of shared memory, for a call that is made now; None if it has to be read."""
+    """The part of shared memory that a window shows, for a call that is made now; None if it has to be read."""
     if is_recording() or not hosted() or not is_shared(storage):
         return None
     return storage.memory.lent(storage.memory.part(shape, strides, offset, dtype))
@@ -317,7 +317,8 @@ def taken(storage: Storage, on: device) -> SharedBuffer | None:
 
 
 def kept_by_members(storage: Storage, array: np.ndarray) -> int:
-    """How many members keep an array, or a part of it, as what they showed before they read through the storage.
+    """The number of members that keep an array, or a part of it, as what they showed before they read through the
+    storage.
 
     Where there are many, a read can't afford to ask them all.
     """

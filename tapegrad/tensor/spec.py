@@ -64,7 +64,7 @@ class Size(tuple[int, ...]):
         return _tuple(cls, lengths)
 
     def numel(self) -> int:
-        """How many elements a tensor of this shape has."""
+        """The number of elements of a tensor of this shape."""
         result = 1
         for length in self:
             result *= length
@@ -240,7 +240,7 @@ def named_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int
 
 
 def legacy_type_name(spec: Spec) -> str:
-    """What PyTorch calls a tensor type in old messages: ``torch.FloatTensor``, ``torch.cuda.DoubleTensor``."""
+    """PyTorch's name of a tensor type in old messages: ``torch.FloatTensor``, ``torch.cuda.DoubleTensor``."""
     names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long",
              "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
              "complex64": "ComplexFloat", "complex128": "ComplexDouble"}  # fmt: skip
@@ -249,7 +249,7 @@ def legacy_type_name(spec: Spec) -> str:
 
 
 def core_type_name(spec: Spec) -> str:
-    """What messages of PyTorch's core call a tensor type: newer dtypes go by the names they have in C++."""
+    """The name of a tensor type in messages of PyTorch's core: newer dtypes go by the names they have in C++."""
     legacy = legacy_type_name(spec)
     if spec.device.type == "meta":
         return f"Meta{legacy.rpartition('.')[2].removesuffix('Tensor')}Type"

@@ -25,7 +25,7 @@ from tapegrad.tape.positions import Position, here
 
 
 class Counter:
-    """How often data was written: views share it, and what was saved for backward remembers it.
+    """The count of writes to data: views share it, and what was saved for backward remembers it.
 
     Attributes:
         version: the number of writes.
@@ -55,7 +55,8 @@ class Counter:
 
 
 class OutputMemory(NamedTuple):
-    """What a node knows of the memory of one of its outputs: where it is now, and its version when the node made it.
+    """The memory of one of a node's outputs as the node knows it: where it is now, and its version when the node made
+    it.
 
     ``place``: of what was written through a view, the node of the view's place then, after which errors name it.
     """
@@ -117,7 +118,7 @@ class Storage:
 
     @property
     def version(self) -> int:
-        """How often it was written to, not counting writes to ``.data``."""
+        """The number of times that it was written to, not counting writes to ``.data``."""
         return self.counter.version
 
     def admit(self, tensor: Any) -> None:

@@ -94,7 +94,7 @@ class Tensor(TensorMethods):
 
     @property
     def device(self) -> device:
-        """Where the data is."""
+        """The device of the data."""
         return self._spec.device.free
 
     @property
@@ -126,7 +126,7 @@ class Tensor(TensorMethods):
 
     @property
     def _version(self) -> int:
-        """How often the data was written to."""
+        """The number of times that the data was written to."""
         return version_of(self)
 
     @property
@@ -139,7 +139,7 @@ new_tensor = object.__new__
 
 
 class View:
-    """What makes a tensor a view of another one, for autograd. See Note [Views] in ``dispatch/views.py``.
+    """The relation that makes a tensor a view of another one, for autograd. See Note [Views] in ``dispatch/views.py``.
 
     Attributes:
         base: the tensor that it is a view of, which is not itself a view.
@@ -181,11 +181,11 @@ def remember_astray(view: Tensor, base: Tensor) -> None:
 
 
 view_remaker: Door[Callable[[Tensor, View], None]] = Door("view_remaker", filled_by="dispatch/views.py")
-"""What gives a view its place in the graph again after a write."""
+"""Gives a view its place in the graph again after a write."""
 
 
 def version_of(tensor: Tensor) -> int:
-    """How often the data of a tensor was written to. Raises RuntimeError: it is an inference tensor."""
+    """The number of writes to the data of a tensor. Raises RuntimeError: it is an inference tensor."""
     counter, storage = tensor._counter, tensor._storage
     if (counter is None and tensor._spec.inference) or (counter is not None and counter.untracked):
         raise RuntimeError("Inference tensors do not track version counter.")
@@ -333,12 +333,12 @@ def storage_of(tensor: Tensor) -> Storage:
 
 
 def counter_of(tensor: Tensor) -> Counter:
-    """What counts the writes to a tensor."""
+    """The counter of the writes to a tensor."""
     return tensor._counter or storage_of(tensor).counter
 
 
 def leave(tensor: Tensor) -> Counter:
-    """What counts the writes to a tensor, which takes it along to another memory.
+    """The counter of the writes to a tensor, which takes it along to another memory.
 
     Who stays behind learns of writes that are made there, so is plain no longer.
     """

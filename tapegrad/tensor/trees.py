@@ -53,7 +53,7 @@ class TreeSpec(NamedTuple):
         return self.kind is None
 
     def children(self) -> list[TreeSpec]:
-        """What is right below."""
+        """The trees right below."""
         return list(self.below)
 
     def child(self, index: int) -> TreeSpec:
@@ -92,7 +92,7 @@ BUILT_IN: tuple[type, ...] = (tuple, list, dict, OrderedDict, defaultdict, deque
 
 
 class Registration(NamedTuple):
-    """How a class is taken apart and put together; the first gives children and what else has to be known."""
+    """Functions that take a class apart and put it together; the first gives children and what else has to be known."""
 
     flatten_fn: Callable[[Any], tuple[Iterable, Any]]
     unflatten_fn: Callable[[list, Any], Any]
@@ -109,7 +109,7 @@ def is_named_tuple(kind: type) -> bool:
 
 
 def _taken_apart(tree: Any) -> tuple[Any, Sequence] | None:
-    """What has to be known of a node, and its children; None for a leaf."""
+    """The facts that have to be known of a node, and its children; None for a leaf."""
     kind = type(tree)
     if kind is tuple or kind is list:
         return None, tree

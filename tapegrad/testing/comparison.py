@@ -31,7 +31,7 @@ Pair = tuple[Place, Callable[["Options"], None]]
 
 
 class Options:
-    """How things are compared: the arguments of ``assert_close``."""
+    """Options of comparisons: the arguments of ``assert_close``."""
 
     def __init__(self, rtol: float | None, atol: float | None, **flags: bool) -> None:
         if (rtol is None) is not (atol is None):
@@ -100,7 +100,7 @@ def assert_close(
 
 
 def named(place: Place) -> str:
-    """Where a pair was found, as messages say it."""
+    """The place where a pair was found, as messages say it."""
     return f"\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in place)}" if place else ""
 
 
@@ -108,7 +108,7 @@ def named(place: Place) -> str:
 
 
 def pairs(actual: Any, expected: Any, subclasses: bool) -> Iterator[Pair]:
-    """What is compared with what. See Note [Pairs].
+    """The pairs that are compared. See Note [Pairs].
     Raises AssertionError: containers of other lengths or keys. TypeError: what can't be compared.
     """
     waiting: list[tuple[Place, Any, Any]] = [((), actual, expected)]
@@ -153,7 +153,7 @@ def in_order(keys: Any) -> list[Any]:
 
 
 def pair(ours: Any, theirs: Any, subclasses: bool, place: Place) -> Callable[[Options], None]:
-    """How two things that are no containers are compared. Raises TypeError: they can't be."""
+    """The comparison of two things that are no containers. Raises TypeError: they can't be."""
     if ours is None or theirs is None:
         return lambda options: same(ours, theirs, "None")
     if isinstance(ours, (bool, np.bool_)) and isinstance(theirs, (bool, np.bool_)):
@@ -211,7 +211,7 @@ def compare_scalars(ours: Any, theirs: Any, tolerances: tuple[float, float], opt
 
 
 def allowed(tolerance: float, exact: bool) -> str:
-    """What a message says of a tolerance; nothing, if there is none at all."""
+    """The part of a message about a tolerance; nothing, if there is none at all."""
     return "" if exact else f" (up to {tolerance} allowed)"
 
 
@@ -249,7 +249,7 @@ def compare_attributes(ours: Tensor, theirs: Tensor, options: Options) -> None:
 
 
 def mismatch(ours: Tensor, theirs: Tensor, matches: Tensor, tolerances: tuple[float, float]) -> str:
-    """How many elements of two tensors differ, by how much at most, and where."""
+    """The number of elements of two tensors that differ, the largest difference, and where it is."""
     (rtol, atol), count, total = tolerances, matches.logical_not().sum().item(), matches.numel()
     exact = rtol == 0 == atol
     differences = ours.sub(theirs).abs()

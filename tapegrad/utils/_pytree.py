@@ -87,7 +87,7 @@ def keystr(kp: Iterable) -> str:
 
 
 def key_get(obj: Any, kp: Iterable) -> Any:
-    """What is found at a path."""
+    """The item at a path."""
     for key in kp:
         obj = key.get(obj)
     return obj
@@ -124,7 +124,7 @@ def _dict_flatten(d: dict) -> tuple[list, list]:
 
 
 def _dict_flatten_with_keys(d: dict) -> tuple[list[tuple[MappingKey, Any]], list]:
-    """What a class of dictionaries is registered with, by libraries that have one."""
+    """The function that libraries register a class of dictionaries with, if they have one."""
     return [(MappingKey(key), value) for key, value in d.items()], list(d)
 
 
@@ -177,7 +177,7 @@ def _get_node_type(tree: Any) -> Any:
 
 
 def _built_in(kind: Any) -> Registration:
-    """How a class that need not be registered is taken apart, and put together."""
+    """Functions that take apart, and put together, a class that need not be registered."""
     return Registration(
         lambda tree: ((taken := _one_level(tree))[0], taken[1].context),
         lambda parts, context: unflatten(list(parts), TreeSpec(kind, context, (LEAF,) * len(parts))),
@@ -187,7 +187,7 @@ def _built_in(kind: Any) -> Registration:
 SUPPORTED_NODES: ChainMap[Any, Registration] = ChainMap(
     registered, {kind: _built_in(kind) for kind in (*BUILT_IN, namedtuple)}
 )
-"""How each class of nodes is taken apart and put together."""
+"""Functions that take each class of nodes apart and put it together."""
 
 
 def tree_is_leaf(tree: Any, is_leaf: Leafness = None) -> bool:
@@ -241,7 +241,7 @@ class _Asterisk:
 
 
 def _parts(tree: Any, spec: TreeSpec) -> list:
-    """What a tree has at the leaves of a structure.
+    """The parts of a tree at the leaves of a structure.
     Raises ValueError: it is built otherwise; the message is PyTorch's.
     """
     if spec.kind is None:

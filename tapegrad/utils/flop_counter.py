@@ -1,6 +1,6 @@
-"""``torch.utils.flop_counter``: see ``viz/explanations/flops.py``, which stands further down.
+"""``torch.utils.flop_counter``: see ``viz/explanations/flops.py``, which stands above this room.
 
-The package itself says where it is.
+The package itself, which is above both, says where it is.
 """
 
 from tapegrad.declaring import on_demand

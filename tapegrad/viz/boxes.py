@@ -1,4 +1,4 @@
-"""What a picture of a tape is made of: boxes, some of them with boxes inside, and the edges between them.
+"""The parts of a picture of a tape: boxes, some of them with boxes inside, and the edges between them.
 
 Note [Boxes in order]
 The boxes of a group stand in the order in which backward comes to them, which is that of making, backwards. Edges lead
@@ -60,7 +60,7 @@ class TapeBox:
 
     @cached_property
     def description(self) -> Description:
-        """What is written in it, and what more there is to say; read off the node once."""
+        """The text in it, and what more there is to say; read off the node once."""
         if self.node is not None:
             return describe_node(self.node, self.names)
         members = [box for one in self.inside for box in one.members()]
@@ -128,7 +128,7 @@ class TapeEdge:
 
     @property
     def title(self) -> str:
-        """What it says when one points at it."""
+        """The text that it shows when one points at it."""
         ways = f"{self.source.description.name} → {self.target.description.name}: {', '.join(self.texts)}"
         more = f", {self.count} edges" if self.count > 1 else ""
         return ways + more + (", of the repetition before" if self.carried else "") + (", not taken" * self.faint)

@@ -1,4 +1,4 @@
-"""What is said of a node of the tape: read off its public face, changing nothing."""
+"""Descriptions of nodes of the tape: read off their public face, changing nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tapegrad.viz.recording import NodeRecord, record_of
 
 
 class Description(NamedTuple):
-    """What is written about one box.
+    """The text about one box.
 
     Attributes:
         name: the first line.
@@ -33,7 +33,7 @@ class Description(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """What stands in the box."""
+        """The lines in the box."""
         return [self.name, *self.details]
 
 
@@ -95,7 +95,7 @@ def plain_name(node: Node) -> str:
 
 
 def inputs_of(node: Node) -> tuple[str, ...]:
-    """What the gradients are like that a node takes."""
+    """The kinds of gradients that a node takes."""
     if is_leaf(node):
         return (short(node.variable),)  # type: ignore[attr-defined]
     return tuple(short(spec) for spec in getattr(node, "_input_metadata", ()) if spec is not None)
@@ -112,7 +112,7 @@ def is_freed(node: Node) -> bool:
 
 
 def freed_by(node: Node) -> Any:
-    """Where that backward call was made, if it is known."""
+    """The place where that backward call was made, if it is known."""
     return getattr(node, "_freed_by", None) or getattr(node, "saved", None)
 
 
@@ -181,7 +181,7 @@ def name_of_leaf(leaf: Any, names: Mapping[int, str]) -> str:
 
 
 def describe_node(node: Node, names: Mapping[int, str]) -> Description:
-    """What is said of a node."""
+    """The description of a node."""
     seen = record_of(node)
     name, shapes = plain_name(node), " ".join(inputs_of(node))
     run = how_it_ran(seen)
@@ -196,7 +196,7 @@ def describe_node(node: Node, names: Mapping[int, str]) -> Description:
 
 
 def saved_line(saved: Sequence[SavedItem]) -> list[str]:
-    """What a box says of what is saved: each tensor, or how many, if there are many."""
+    """The line of a box about what is saved: each tensor, or how many, if there are many."""
     if not saved:
         return []
     total = bytes_text(sum(one.nbytes for one in saved))
@@ -220,7 +220,7 @@ def norms_text(seen: NodeRecord) -> list[str]:
 
 
 def facts_of(node: Node, seen: NodeRecord | None) -> list[str]:
-    """What may be known of a node besides what it is: its number, its line, its module, its hooks."""
+    """The facts that may be known of a node besides what it is: its number, its line, its module, its hooks."""
     facts = [] if node.sequence_nr == HIGHEST_SEQUENCE_NR else [f"made as number {node.sequence_nr}"]
     if is_freed(node):
         place = freed_by(node)
@@ -247,7 +247,7 @@ def path_of_call(call: Any) -> str:
 
 
 def describe_group(kind: str, label: str, nodes: Sequence[Node], kept: Mapping[int, int]) -> Description:
-    """What is said of a group: how many nodes it has, and which, and what these keep."""
+    """The description of a group: how many nodes it has, and which, and what these keep."""
     if kind == "root":
         name, *details = label.split("\n")
         return Description(name, details, ["where backward starts"])

@@ -19,7 +19,7 @@ COLOURS = {
     REPEAT: ("#fdf6ec", "#a87b3c"),
     STRETCH: ("#fdf6ec", "#a87b3c"),
 }
-"""What is inside of a box, and its rim, as in ``svg.py``."""
+"""The colours of the inside of a box, and of its rim, as in ``svg.py``."""
 
 PATIENCE, AWHILE = 60, 8
 """Seconds that ``dot`` may take; how many if nobody asked for it."""
@@ -55,7 +55,7 @@ def inside(group: TapeBox, indent: str) -> list[str]:
 
 
 def attributes_of(box: TapeBox) -> str:
-    """What is said of a box."""
+    """The attributes of a box."""
     fill, rim = COLOURS[box.kind]
     given = {
         "label": quoted("\n".join(lines_of(box))), "tooltip": quoted(facts_of(box)),
@@ -69,7 +69,7 @@ def attributes_of(box: TapeBox) -> str:
 
 
 def facts_of(box: TapeBox) -> str:
-    """What is told of a box when one points at it."""
+    """The facts of a box that are shown when one points at it."""
     return "\n".join(box.description.facts)
 
 
@@ -105,7 +105,7 @@ def graphviz() -> Any:
 
 
 def laid_out(dot: str, form: str, *, patience: float = PATIENCE) -> bytes:
-    """What ``dot`` makes of a graph: ``"svg"`` or ``"png"``.
+    """The output of ``dot`` for a graph: ``"svg"`` or ``"png"``.
     Raises ModuleNotFoundError: the package or the program isn't there. RuntimeError: ``dot`` failed, or took longer
     than so many seconds.
     """

@@ -18,14 +18,14 @@ from tapegrad.viz.boxes import REPEAT, TapeBox
 from tapegrad.viz.describing import inputs_of, is_leaf, plain_name
 
 FEWEST, LEAST_SAVED = 3, 6
-"""How often something must come to be folded, and how many boxes must be left out."""
+"""The least number of times that something comes to be folded, and of boxes that are left out by it."""
 
 WORK = 30_000_000
 """About how many comparisons are made at most: where there are many boxes, only short periods are looked for."""
 
 
 class TapeFolding:
-    """What was folded.
+    """The result of folding.
 
     Attributes:
         stands_for: of a box that isn't drawn, the one that is drawn in its place.
@@ -108,7 +108,7 @@ def undrawn(members: Sequence[TapeBox]) -> TapeBox:
 
 
 def without_numbers(label: str) -> str:
-    """What a box is called, whichever of several it is.
+    """The name of a box, whichever of several it is.
 
     >>> without_numbers("layers.11: Layer")
     'layers.*: Layer'
@@ -153,7 +153,7 @@ def longest_period(length: int) -> int:
 
 
 def runs_of(row: np.ndarray, period: int) -> list[tuple[int, int, int]]:
-    """Where stretches of one length are repeated, often enough to be folded."""
+    """The stretches of one length that are repeated, often enough to be folded."""
     same = np.concatenate([[False], row[:-period] == row[period:], [False]])
     edges = np.flatnonzero(same[1:] != same[:-1])
     runs = zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Where to put the boxes of a directed acyclic graph: in layers, every edge downwards, few crossings.
+"""Places for the boxes of a directed acyclic graph: in layers, every edge downwards, few crossings.
 
 The method is Sugiyama's: longest-path layers, stand-ins for the edges that pass a layer, orders within layers by
 the mean position of neighbours, then coordinates that pull neighbours over one another. (K. Sugiyama, S. Tagawa,
@@ -94,7 +94,7 @@ def without_cycles(edges: Mapping[Item, Sequence[Item]]) -> dict[Item, list[Item
 
 
 def longest_paths(edges: Mapping[Item, Sequence[Item]]) -> dict[Item, int]:
-    """How many edges the longest path to each item has, from those that no edge leads to."""
+    """The number of edges of the longest path to each item, from those that no edge leads to."""
     waiting = dict.fromkeys(edges, 0)
     for successors in edges.values():
         for item in successors:

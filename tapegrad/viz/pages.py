@@ -1,4 +1,4 @@
-"""What tensors, nodes, modules and reports look like in a notebook: pieces of HTML, whole in themselves."""
+"""The looks of tensors, nodes, modules and reports in a notebook: pieces of HTML, whole in themselves."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ ELEMENTS_READ = 1 << 22
 """Of tensors with more elements the range isn't computed, for it is not asked for."""
 
 ROWS = 60
-"""How many rows of a table are shown."""
+"""The number of rows of a table that are shown."""
 
 
 @singledispatch
 def page_of(shown: Any) -> str:
-    """What an object looks like in a notebook."""
+    """The look of an object in a notebook."""
     return preformatted(repr(shown))
 
 
@@ -84,7 +84,7 @@ def range_of(tensor: Tensor) -> list[str]:
 
 
 def made_by(tensor: Tensor) -> list[str]:
-    """What made a tensor, and where, if that was recorded."""
+    """The maker of a tensor, and the place, if that was recorded."""
     node, path = tensor.grad_fn, path_of(tensor)
     if node is None:
         known = [] if path is None else [f"parameter {path[0]} of {path[1]}"]
@@ -160,7 +160,7 @@ def page_of_compiled_module(module: OptimizedModule) -> str:
 
 @page_of.register(type(stats()))
 def page_of_stats(stats: Any) -> str:
-    """What deferred programs have cost and saved."""
+    """The costs and savings of deferred programs."""
     rows = [
         [name, readable(name, value)] for name, value in stats._asdict().items() if not isinstance(value, (tuple, dict))
     ]
@@ -183,7 +183,7 @@ def readable(name: str, value: Any) -> str:
 
 @page_of.register
 def page_of_tiers(tiers: TierStats) -> str:
-    """How kernels are run."""
+    """The ways in which kernels are run."""
     rows = [[name, f"{value:,}"] for name, value in tiers._asdict().items() if not isinstance(value, dict)]
     unwritten = sorted(tiers.unwritten.items(), key=lambda pair: -pair[1])
     return table(["kernels", ""], rows) + (table(["not written for the host", ""], unwritten) if unwritten else "")

@@ -1,4 +1,4 @@
-"""Where the boxes of a picture stand, with some groups open and others closed, and which way its edges take.
+"""Places of the boxes of a picture, with some groups open and others closed, and which way its edges take.
 
 Note [Open and closed]
 A group that is open shows what is inside of it, in layers of its own. Which box stands in which layer, beside which
@@ -26,11 +26,11 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 Way = tuple[TapeBox, tuple[Any, ...]]
 """Part of the way of an edge: in which group, and past which of its items."""
 Vertical = tuple[float, float, float]
-"""What an edge goes straight down: at which x, from which y to which."""
+"""The straight stretch down of an edge: at which x, from which y to which."""
 
 
 class Rectangle(NamedTuple):
-    """Where a box stands: its left upper corner, and how large it is."""
+    """The place of a box: its left upper corner, and how large it is."""
 
     x: float
     y: float
@@ -39,7 +39,7 @@ class Rectangle(NamedTuple):
 
 
 class Arrangement(NamedTuple):
-    """Where all that is visible stands.
+    """The places of all that is visible.
 
     Attributes:
         boxes: the rectangle of each visible box.
@@ -54,7 +54,7 @@ class Arrangement(NamedTuple):
 
 
 class Skeleton:
-    """What of a picture doesn't depend on what is open: see Note [Open and closed].
+    """The part of a picture that doesn't depend on what is open: see Note [Open and closed].
 
     Args:
         top: the group of all boxes.
@@ -85,7 +85,7 @@ class Skeleton:
         return [(group, path) for group, path in found if path is not None]
 
     def place(self, opened: Collection[TapeBox]) -> Arrangement:
-        """Where everything stands if these groups are open."""
+        """Place everything, if these groups are open."""
         inner = Inner(self, opened)
         boxes: dict[TapeBox, Rectangle] = {}
         rows: dict[tuple[TapeBox, Any], Vertical] = {}
@@ -129,7 +129,7 @@ class Skeleton:
 
 
 class Port(NamedTuple):
-    """Where edges enter a group that lead to a box inside, or leave it that come from there."""
+    """A place where edges enter a group that lead to a box inside, or leave it that come from there."""
 
     box: TapeBox
     leads_in: bool
@@ -193,7 +193,7 @@ class Inner:
 
 
 def size_of(item: Any) -> tuple[float, float]:
-    """How large a closed box is; anything else takes no room."""
+    """The size of a closed box; anything else takes no room."""
     if not isinstance(item, TapeBox):
         return (0.0, 0.0)
     lines = lines_of(item)
@@ -201,7 +201,7 @@ def size_of(item: Any) -> tuple[float, float]:
 
 
 def text_width(text: str) -> float:
-    """How wide a box is that has this line."""
+    """The width of a box that has this line."""
     return len(text) * CHARACTER + 2 * PADDING
 
 
@@ -211,7 +211,7 @@ def title_of(box: TapeBox) -> str:
 
 
 def lines_of(box: TapeBox) -> list[str]:
-    """What stands in a box that is closed."""
+    """The lines in a box that is closed."""
     return [title_of(box), *box.description.details]
 
 

@@ -63,7 +63,7 @@ def numbers_of(tensor: Any, function: str) -> np.ndarray:
 
 
 def histogram(tensor: Any, bins: int = 40) -> ElementsPicture:
-    """How the elements are distributed; what is not finite is counted beside it.
+    """Draw how the elements are distributed; what is not finite is counted beside it.
 
     Args:
         tensor: of any shape; of complex elements the size is taken.

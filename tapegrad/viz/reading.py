@@ -22,7 +22,7 @@ PIECES = 40
 
 
 def edges_of(given: Any, function: str = "graph") -> list[Edge]:
-    """Where backward would start from tensors, nodes or gradient edges: one, or several in a sequence.
+    """The edges where backward would start from tensors, nodes or gradient edges: one, or several in a sequence.
     Raises TypeError: something else. ValueError: a tensor without a graph, or nothing.
     """
     several = isinstance(given, (list, tuple)) and not isinstance(given, GradientEdge)
@@ -33,7 +33,7 @@ def edges_of(given: Any, function: str = "graph") -> list[Edge]:
 
 
 def edge_at(given: Any, function: str) -> Edge:
-    """Where backward would start from one of them."""
+    """The edge where backward would start from one of them."""
     if isinstance(given, Node):
         return (given, 0)
     if isinstance(given, GradientEdge):
@@ -48,7 +48,7 @@ def edge_at(given: Any, function: str) -> Edge:
 
 
 def kind_of(given: Any) -> str:
-    """What something is, for an error."""
+    """The kind of something, for an error."""
     return type(given).__name__
 
 
@@ -270,5 +270,5 @@ def reached_when_recorded(nodes: Sequence[Node]) -> dict[Node, bool] | None:
 
 
 def title_of_root(given: Any, name: str) -> str:
-    """What is written about a root."""
+    """The title of a root."""
     return f"{name}\n{short(given)}" if isinstance(given, Tensor) else name

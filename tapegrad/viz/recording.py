@@ -1,4 +1,4 @@
-"""What a picture tells of a tape beyond the tape itself: modules, lines, and how the backward calls went.
+"""Records about a tape beyond the tape itself: modules, lines, and how the backward calls went.
 
 Note [What pictures record]
 A node knows neither the module in whose call it was made, nor when it ran: that would cost every program time. Inside
@@ -44,7 +44,7 @@ class ModuleCall:
 
 
 class NodeRecord:
-    """What was noted of a node.
+    """The notes about a node.
 
     Attributes:
         call: the innermost call of a module in which it was made, or None.
@@ -69,13 +69,13 @@ class NodeRecord:
 
 
 def record_of(node: Node) -> NodeRecord | None:
-    """What was noted of a node, if anything was."""
+    """The notes about a node, if there are any."""
     seen = node._seen
     return seen if isinstance(seen, NodeRecord) else None
 
 
 def own_record(node: Node) -> NodeRecord:
-    """What was noted of a node, from here on if nothing was."""
+    """The notes about a node, new ones if there were none."""
     seen = record_of(node)
     if seen is None:
         seen = node._seen = NodeRecord()

@@ -29,7 +29,7 @@ def graph(
 
 
 def write_page(shown: Any) -> str:
-    """What an object looks like in a notebook."""
+    """Write what an object looks like in a notebook."""
     return part("page_of")(shown)
 
 

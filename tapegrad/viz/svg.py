@@ -27,7 +27,7 @@ from tapegrad.viz.placing import (
 
 MARGIN = 20.0
 ROOM = 20.0
-"""How high a stretch of an edge is beside which there is room for its text."""
+"""The height of a stretch of an edge beside which there is room for its text."""
 MANY = 40
 """With more edges than that, what stands beside them is seen only where one points."""
 
@@ -164,7 +164,7 @@ def path_of_edge(edge: TapeEdge, placement: Arrangement) -> tuple[str, tuple[flo
 
 
 def place_of_text(way: Sequence[Vertical]) -> tuple[float, float]:
-    """Where the text of an edge stands: beside the last stretch that leaves room for it, or else the longest."""
+    """The place of the text of an edge: beside the last stretch that leaves room for it, or else the longest."""
     stretches = [(to_y - y, (x + to_x) / 2, (y + to_y) / 2 + 3) for (x, _, y), (to_x, to_y, _) in pairwise(way)]
     _, x, y = next((one for one in stretches[::-1] if one[0] >= ROOM), max(stretches, key=lambda one: one[0]))
     return x, y
@@ -201,7 +201,7 @@ def html_of(skeleton: Skeleton, opened: Collection[TapeBox], caption: Iterable[s
 
 
 def data_of(skeleton: Skeleton, opened: Collection[TapeBox]) -> dict[str, Any]:
-    """What the script has to know."""
+    """The data that the script has to know."""
     boxes = {}
     for box in (box for box in skeleton.top.boxes() if is_reachable(box)):
         width, height = size_of(box)

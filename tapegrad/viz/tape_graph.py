@@ -21,7 +21,8 @@ from tapegrad.viz.recording import record_of
 from tapegrad.viz.svg import html_of, svg_of
 
 READABLE, LARGE = 120, 300
-"""How many boxes can be seen at first, if there are groups; how many Graphviz lays out better, if it is there."""
+"""The number of boxes that can be seen at first, if there are groups; the one that Graphviz lays out better, if it is
+there."""
 
 
 class TapeGraph:
@@ -81,7 +82,8 @@ class TapeGraph:
         return svg_of(self._skeleton, self.opened(check_depth(depth))) if drawn is None else drawn.decode()
 
     def _by_graphviz(self, layout: str | None, form: str) -> bytes | None:
-        """What Graphviz makes of it; None if it isn't asked to, or, unless it must, if it takes too long or fails."""
+        """The picture that Graphviz makes of it; None if it isn't asked to, or, unless it must, if it takes too long or
+        fails."""
         if layout not in (None, "own", "dot"):
             raise ValueError(message("there is no such layout", expected="'own' or 'dot'", got=repr(layout)))
         if layout == "dot":
@@ -166,7 +168,8 @@ class TapeGraph:
 
 
 def jumps_of(boxes: Collection[TapeBox], edges: Sequence[TapeEdge]) -> dict[TapeBox, list[str]]:
-    """Where gradients of boxes go, if not to the next line alone: names, and how many lines below. Leaves aside."""
+    """The boxes that gradients of boxes go to, if not to the next line alone: names, and how many lines below. Leaves
+    aside."""
     rows = {box: row for row, box in enumerate(boxes)}
     lines = [box for box in rows if not box.opens and box.kind != LEAF]
     following = dict(pairwise(lines))
@@ -248,7 +251,7 @@ def visible_ones(top: TapeBox) -> Collection[TapeBox]:
 
 
 def caption_of(reader: TapeReader, nodes: int, leaves: int) -> list[str]:
-    """What there is to say of the whole: how large it is, what it keeps, how backward went, what is left out."""
+    """The caption of the whole: how large it is, what it keeps, how backward went, what is left out."""
     lines = [f"graph of {counted(nodes, 'node', 'nodes')} and {counted(leaves, 'leaf', 'leaves')}"]
     kept = sum(kept_in(list(reader.top.members())).values())
     lines += [f"saved for backward: {bytes_text(kept)}"] if kept else []
@@ -263,7 +266,7 @@ def caption_of(reader: TapeReader, nodes: int, leaves: int) -> list[str]:
 
 
 def times_of(reader: TapeReader) -> Sequence[str]:
-    """How long the nodes took in the backward call that was recorded."""
+    """The times that the nodes took in the backward call that was recorded."""
     seen = [one for node in reader.nodes if (one := record_of(node)) is not None and one.order is not None]
     return [f"backward: {len(seen)} nodes ran, {time_text(sum(one.nanoseconds for one in seen))}"] if seen else []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import tapegrad
-from tapegrad.stubs.writing import FILES, written
+from tapegrad.stubs.writing import FILES, GENERATED, written
 from tests.typed import program
 
 pytestmark = pytest.mark.once("reads declarations")
@@ -17,6 +17,11 @@ HOME = Path(inspect.getfile(tapegrad)).parent
 def test_stubs_are_in_step(file):
     """If this is red, a declaration has changed: ``python -m tapegrad.stubs`` writes the files anew."""
     assert (HOME / f"{file}.pyi").read_text() == written(file)
+
+
+def test_stubs_say_that_they_are_generated():
+    for path in HOME.rglob("*.pyi"):
+        assert path.read_text().startswith(f"{GENERATED}\n"), path
 
 
 def test_no_other_stub_is_left():

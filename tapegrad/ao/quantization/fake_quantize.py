@@ -42,7 +42,7 @@ __all__ = [
 
 
 class FakeQuantizeBase(Module):
-    """What such modules have in common: whether they observe, and whether they round."""
+    """The base class of such modules: whether they observe, and whether they round."""
 
     fake_quant_enabled: Tensor
     observer_enabled: Tensor
@@ -79,7 +79,7 @@ class FakeQuantizeBase(Module):
 
 
 class FakeQuantize(FakeQuantizeBase):
-    """What passes, rounded to what integers stand for, by scales that an observer chooses.
+    """A module that rounds what passes to what integers stand for, by scales that an observer chooses.
 
     Args:
         observer: the class of the observer, or a factory.
@@ -126,7 +126,7 @@ class FakeQuantize(FakeQuantizeBase):
         return self.activation_post_process.calculate_qparams()
 
     def forward(self, X: Tensor) -> Tensor:
-        """What it is given, rounded; it is observed before."""
+        """Give the input, rounded; it is observed before."""
         if self.observer_enabled[0] == 1:
             self.activation_post_process(X.detach())
             for old, new in zip((self.scale, self.zero_point), self.calculate_qparams(), strict=True):
@@ -191,7 +191,7 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         self.is_symmetric_quant = self.qscheme in SYMMETRIC
 
     def forward(self, X: Tensor) -> Tensor:
-        """What it is given, rounded; it is observed before."""
+        """Give the input, rounded; it is observed before."""
         seen: Any = self.activation_post_process
         return fused_moving_avg_obs_fake_quant(
             X, self.observer_enabled, self.fake_quant_enabled, seen.min_val, seen.max_val, self.scale, self.zero_point,

@@ -94,7 +94,7 @@ class ObserverBase(Module):
 
 
 class UniformQuantizationObserverBase(ObserverBase):
-    """What observers of extrema have in common: how scales and zero points are chosen by these.
+    """The base class of observers of extrema: how scales and zero points are chosen by these.
 
     Args:
         dtype: ``torch.qint8``, ``quint8``, or another that integers would have.
@@ -236,7 +236,7 @@ class MinMaxObserver(UniformQuantizationObserverBase):
         self.register_buffer("max_val", tensor(-math.inf, **given))
 
     def forward(self, x_orig: Tensor) -> Tensor:
-        """What it is given, which has been observed."""
+        """Give the input, which has been observed."""
         if x_orig.numel():
             low, high = aminmax(x_orig.detach().to(self.min_val.dtype))
             self._observe(low, high)
@@ -321,7 +321,7 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
         self.register_buffer("max_val", tensor([], **given))
 
     def forward(self, x_orig: Tensor) -> Tensor:
-        """What it is given, which has been observed."""
+        """Give the input, which has been observed."""
         if x_orig.numel():
             rows = x_orig.detach().transpose(0, self.ch_axis).to(self.min_val.dtype).flatten(start_dim=1)
             self._observe(*aminmax(rows, dim=1))
@@ -398,7 +398,7 @@ class FixedQParamsObserver(ObserverBase):
         self.register_buffer("zero_point", tensor([int(zero_point)], dtype=int32_dtype))
 
     def forward(self, X: Tensor) -> Tensor:
-        """What it is given."""
+        """Give the input."""
         return X
 
     def calculate_qparams(self) -> tuple[Tensor, Tensor]:  # type: ignore[override]

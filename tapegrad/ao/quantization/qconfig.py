@@ -1,4 +1,4 @@
-"""What is to observe and round the results of layers, and their weights."""
+"""Configurations: which modules observe and round the results of layers, and their weights."""
 
 from __future__ import annotations
 

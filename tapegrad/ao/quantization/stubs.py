@@ -11,7 +11,7 @@ __all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
 
 
 class QuantStub(Module):
-    """What it is given, as it is; ``prepare_qat`` puts an observer behind it.
+    """A module that gives its input, as it is; ``prepare_qat`` puts an observer behind it.
 
     Args:
         qconfig: of the observer; that of the module around if None.
@@ -23,12 +23,12 @@ class QuantStub(Module):
             self.qconfig = qconfig
 
     def forward(self, x: Tensor) -> Tensor:
-        """What it is given."""
+        """Give the input."""
         return x
 
 
 class DeQuantStub(Module):
-    """What it is given, as it is: it marks where integers would be numbers again.
+    """A module that gives its input, as it is: it marks where integers would be numbers again.
 
     Args:
         qconfig: that of the module around if None.
@@ -40,7 +40,7 @@ class DeQuantStub(Module):
             self.qconfig = qconfig
 
     def forward(self, x: Tensor) -> Tensor:
-        """What it is given."""
+        """Give the input."""
         return x
 
 

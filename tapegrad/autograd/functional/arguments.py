@@ -1,4 +1,4 @@
-"""What is given to the functions of ``autograd.functional``, and how what they return is shaped.
+"""Arguments of the functions of ``autograd.functional``, and the form of their results.
 
 Note [Fresh handles]
 A function is never called on the caller's tensors but on new handles on them: detached ones, or, if the caller wants

@@ -74,7 +74,7 @@ def jacobian(
 
 
 def refuse_forward(create_graph: bool, strict: bool) -> None:
-    """What does not go with forward mode."""
+    """Refuse arguments that do not go with forward mode."""
     if create_graph:
         raise NotImplementedError(
             'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
@@ -88,7 +88,7 @@ def refuse_forward(create_graph: bool, strict: bool) -> None:
 
 
 def refuse_vectorized(strict: bool, vectorize: bool) -> None:
-    """What does not go with batches."""
+    """Refuse arguments that do not go with batches."""
     if strict and vectorize:
         raise RuntimeError(
             "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "

@@ -65,7 +65,7 @@ def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def results(outputs: Tensors, first: bool, products: Tensors, second: bool, create_graph: bool) -> tuple:
-    """What the functions here return; ``first`` and ``second`` say which of them is a tuple."""
+    """The results of the functions here; ``first`` and ``second`` say which of them is a tuple."""
     return (
         unpacked(finished(outputs, create_graph), first),
         unpacked(finished(products, create_graph), second),

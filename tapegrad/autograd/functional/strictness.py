@@ -1,4 +1,4 @@
-"""What ``strict=True`` refuses: results that do not depend on the inputs, which are zeros otherwise.
+"""Refusals of ``strict=True``: results that do not depend on the inputs, which are zeros otherwise.
 
 Every check is the identity unless it is strict, so that the caller states it without asking.
 """
@@ -34,7 +34,7 @@ CONSTANT = {
         "depends on the inputs."
     ),
 }
-"""What is said of a tensor that doesn't require grad, by what the tensor is."""
+"""Messages about tensors that don't require grad, by what the tensor is."""
 
 MISSING = {
     "back": INDEPENDENT,
@@ -50,7 +50,7 @@ MISSING = {
         "allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD."
     ),
 }
-"""What is said of a gradient that there is none of, by the backward pass that should have given it."""
+"""Messages about gradients that there are none of, by the backward pass that should have given them."""
 
 CONSTANT_RESULT = (
     "The {} of the user-provided function is independent of input {}. This is not allowed in strict mode when "

@@ -268,7 +268,7 @@ def part_of_inputs(problem: Problem, part: str) -> Problem:
 
 
 def check_gradients(problem: Problem, batched: bool, undefined: bool, tolerance: float) -> None:
-    """What is to be checked of a backward pass besides its Jacobian."""
+    """Check the properties of a backward pass besides its Jacobian."""
     targets = problem.targets
     if batched:
         for number, out in enumerate(problem.outputs):

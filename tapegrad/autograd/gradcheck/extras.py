@@ -1,4 +1,4 @@
-"""What ``gradcheck`` checks apart from Jacobians: zero, undefined and batched gradients."""
+"""Checks of ``gradcheck`` apart from Jacobians: zero, undefined and batched gradients."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ Vectors = tuple[np.ndarray, ...]
 
 
 class Rules(NamedTuple):
-    """How exact a check is; see ``gradcheck``."""
+    """The tolerances and settings of a check; see ``gradcheck``."""
 
     eps: float
     atol: float
@@ -167,7 +167,7 @@ def along(gradient: np.ndarray, u: Vectors) -> np.ndarray:
 
 
 def slow_explanation(problem: Problem, rules: Rules, place: int, input: int, forward: bool) -> str:
-    """What slow mode finds of the output at a place, after a failure in fast mode."""
+    """The findings of slow mode about the output at a place, after a failure in fast mode."""
     position, x = problem.wanted[input], problem.targets[input]
     numerical: Any = jacobian(problem.run, x, problem.results, rules.eps)[place]
     analytical: Any
@@ -195,7 +195,7 @@ def close(ours: Any, expected: Any, rtol: float, atol: float) -> bool:
 
 
 SEED = 67280421310721
-"""What PyTorch seeds a generator with."""
+"""The seed that PyTorch gives a generator."""
 
 
 def random_directions(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> tuple[list[Vectors], list[np.ndarray]]:

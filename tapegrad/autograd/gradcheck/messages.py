@@ -1,4 +1,4 @@
-"""What ``gradcheck`` says when a check fails: PyTorch's texts, which programs match by regular expression."""
+"""Messages of ``gradcheck`` when a check fails: PyTorch's texts, which programs match by regular expression."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def mismatch(
 
 
 def slow_mode(numerical: object, analytical: object, difference: object, close: bool) -> str:
-    """What slow mode finds where fast mode has failed."""
+    """The message of slow mode where fast mode has failed."""
     return (
         "\nThe above quantities relating the numerical and analytical jacobians are computed \n"
         "in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n"

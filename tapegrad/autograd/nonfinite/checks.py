@@ -29,11 +29,11 @@ from tapegrad.tensor.tensor import Tensor, value_of, write
 
 STEPS_AT_A_TIME = 64
 ELEMENTS_HELD = 1 << 24
-"""How many steps, and how many elements of results, may wait to be read."""
+"""The number of steps, and of elements of results, that may wait to be read."""
 
 
 class Checks(NamedTuple):
-    """What anomaly detection does: the value of ``modes.anomaly``.
+    """The work of anomaly detection: the value of ``modes.anomaly``.
 
     Attributes:
         enabled: whether it is on.
@@ -100,7 +100,7 @@ class BackwardStep(CheckedStep):
 
 
 def saved_by(node: Node, saved: Any) -> list[tuple[str, Any]]:
-    """What an operator's node had saved, by the names of the formulas."""
+    """The values that an operator's node had saved, by the names of the formulas."""
     if not isinstance(node, OperatorNode) or not isinstance(saved, tuple):
         return []
     op, plan = node.plan.op, node.plan

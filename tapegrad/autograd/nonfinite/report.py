@@ -1,4 +1,4 @@
-"""What is said of an operator that made a nan or an inf: its operands, its line, and what is usually the cause."""
+"""Reports about operators that made a nan or an inf: their operands, their line, and what is usually the cause."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def line_about(name: str, value: Any) -> str | None:
 
 
 def kind_of(nan: bool) -> str:
-    """How messages call what was found."""
+    """The name of what was found, in messages."""
     return "nan" if nan else "inf"
 
 
@@ -152,7 +152,7 @@ CAUSES: dict[str, Callable[[Sequence, Sequence[Summary], bool], str | None]] = {
     "difference": _of_difference, "product": _of_product, "inverse_sine": _of_inverse_sine, "softmax": _of_softmax,
     "mean": _of_mean, "spread": _of_spread, "overflow": _overflow,
 }  # fmt: skip
-"""What is said of nans and infs of finite operands, by what an operator declares as ``spoilt``."""
+"""Explanations of nans and infs of finite operands, by what an operator declares as ``spoilt``."""
 
 
 # Causes in the backward pass ----------------------------------------------------------------------------------------
@@ -227,6 +227,6 @@ def reachable(starts: Iterable[Node]) -> Iterable[Node]:
 
 
 def made_by(node: Node) -> str:
-    """Where a node was made, in parentheses, if that is known."""
+    """The place where a node was made, in parentheses, if that is known."""
     place = at("made", node._origin)
     return f" ({place})" if place else ""

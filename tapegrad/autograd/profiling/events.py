@@ -1,4 +1,4 @@
-"""What a profile has seen: events, their averages, and lists of them. See ``recorder.py`` for what makes them.
+"""Events that a profile has seen, their averages, and lists of them. See ``recorder.py`` for what makes them.
 
 Times are in microseconds. Event ``b`` is a child of ``a`` if it ran on the same thread within the time of ``a``.
 """
@@ -15,13 +15,13 @@ from tapegrad.autograd.profiling.table import build_table, format_time
 from tapegrad.tape.showing import shown_in_html
 
 SCOPE_FORWARD, SCOPE_BACKWARD, SCOPE_USER = 0, 1, 7
-"""What kind of thing an event is: PyTorch's numbers."""
+"""The kinds of things that an event may be: PyTorch's numbers."""
 
 STACK_METRICS = ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
 
 
 class DeviceType(enum.Enum):
-    """Where an event ran. Events of devices are not recorded here, so it is always the CPU."""
+    """The type of the device where an event ran. Events of devices are not recorded here, so it is always the CPU."""
 
     CPU = 0
     CUDA = 1
@@ -44,7 +44,7 @@ class Interval:
 
 
 class Times:
-    """What events and averages of events have in common: averages per call, and times as text."""
+    """The common part of events and averages of events: averages per call, and times as text."""
 
     count: int
     cpu_time_total: float
@@ -122,17 +122,17 @@ class FunctionEvent(Times):
 
     @property
     def key(self) -> str:
-        """What it is averaged under: its name."""
+        """The key under which it is averaged: its name."""
         return self.name
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
-        """How long it took."""
+        """The time that it took."""
         return self.time_range.elapsed_us()
 
     @property
     def self_cpu_time_total(self) -> float:  # type: ignore[override]
-        """How long it took without the events inside."""
+        """The time that it took without the events inside."""
         return 0 if self.is_async else self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
@@ -296,7 +296,7 @@ class EventList(list):
         self[:] = kept
 
     def _share_stacks(self) -> None:
-        """What runs in backward stands where its forward operator does."""
+        """Put what runs in backward where its forward operator stands."""
         forward: dict[tuple, list[str]] = {}
         for event in self:
             if event.stack and event.scope == SCOPE_FORWARD and event.sequence_nr >= 0:
@@ -400,7 +400,7 @@ class EventList(list):
             json.dump(events, file)
 
     def supported_export_stacks_metrics(self) -> list[str]:
-        """What ``export_stacks`` can weigh places by."""
+        """The names of measures by which ``export_stacks`` can weigh places."""
         return list(STACK_METRICS)
 
     def export_stacks(self, path: str, metric: str) -> None:

@@ -1,4 +1,4 @@
-"""What an operator of the table is called in a profile: the name of PyTorch's operator that does the same."""
+"""Names of operators of the table in a profile: the name of PyTorch's operator that does the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a profile sees: it watches the calls of operators and the nodes of backward. See ``profile.py``."""
+"""The recorder of a profile: it watches the calls of operators and the nodes of backward. See ``profile.py``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Entry:
 
 
 class Recorder:
-    """What one profile has seen, in the order of beginning."""
+    """The records of one profile, in the order of beginning."""
 
     def __init__(self, *, shapes: bool, stacks: bool, memory: bool, flops: bool, sync: bool) -> None:
         self.shapes, self.stacks, self.memory, self.flops, self.sync = shapes, stacks, memory, flops, sync
@@ -161,7 +161,7 @@ class Recorder:
             wait_for(value_of(result) if isinstance(result, Tensor) else result for result in results)
 
     def events(self) -> list[FunctionEvent]:
-        """What was seen. An event that is not over yet lasts until now."""
+        """The events that were seen. One that is not over yet lasts until now."""
         forward_threads: dict[int, int] = {}
         for entry in self.entries:
             if entry.scope == SCOPE_FORWARD and not entry.name.startswith(EVALUATE) and entry.sequence_nr >= 0:

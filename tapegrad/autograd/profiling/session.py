@@ -29,7 +29,7 @@ CLEARED = (
 
 
 class ProfilerActivity(enum.Enum):
-    """What is recorded. Only ``CPU`` is: the calls of operators; ``CUDA`` and others are accepted."""
+    """The activities that are recorded. Only ``CPU`` is: the calls of operators; ``CUDA`` and others are accepted."""
 
     CPU = 0
     XPU = 1
@@ -40,7 +40,7 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profile does in one step; ``RECORD_AND_SAVE`` ends a cycle."""
+    """The action of a profile in one step; ``RECORD_AND_SAVE`` ends a cycle."""
 
     NONE = 0
     WARMUP = 1
@@ -68,11 +68,11 @@ TRANSITIONS: dict[tuple[ProfilerAction, ProfilerAction | None], str] = {
     (_SAVE, _SAVE): "stop ready prepare start",
     (_SAVE, None): "stop ready",
 }
-"""What is done between two steps, by what they do; None stands for the end. Nothing for the others."""
+"""Actions between two steps, by what they do; None stands for the end. Nothing for the others."""
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be recorded."""
+    """The activities that can be recorded."""
     return {ProfilerActivity.CPU}
 
 

@@ -156,12 +156,12 @@ class Newcomers:
 
 
 def _kind_of(leaf: Any) -> Any:
-    """What objects have in common that may be others in each call: their class, or the code of functions."""
+    """The kind that objects share that may be others in each call: their class, or the code of functions."""
     return leaf.__code__ if type(leaf) is FunctionType else type(leaf)
 
 
 NEW = "another one in each call"
-"""What stands for an object in a key."""
+"""Stands for an object in a key."""
 
 
 def new_in(key: tuple) -> str | None:

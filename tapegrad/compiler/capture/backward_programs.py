@@ -107,11 +107,11 @@ class Backward:
 
     @property
     def programs(self) -> list[StepExecutable]:
-        """What XLA has compiled of it, or is going to."""
+        """The programs that XLA has compiled of it, or is going to."""
         return [one.executable for one in self._programs.values() if one is not None]
 
     def program(self, pattern: Pattern, given: Sequence[Any]) -> BackwardProgram | None:
-        """What runs a pass of a pattern, given values such as these; None if it has to be walked."""
+        """A function that runs a pass of a pattern, given values such as these; None if it has to be walked."""
         if pattern not in self._programs:
             self._programs[pattern] = self._recorded(pattern, given)
         return self._programs[pattern]

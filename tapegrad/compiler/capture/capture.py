@@ -60,7 +60,7 @@ def current_array(tensor: Tensor) -> Any:
 
 
 class DataDependentError(RuntimeError):
-    """What is being compiled reads the elements of a tensor."""
+    """An error: the function that is being compiled reads the elements of a tensor."""
 
 
 class Seen:
@@ -97,7 +97,7 @@ class Seen:
         self.version = 0 if self.counter is None else self.counter.version
 
     def change(self) -> str | None:
-        """What of the tensor is not what it was, besides its elements and its gradient."""
+        """The change of the tensor since then, its elements and its gradient aside."""
         tensor = self.tensor
         if tensor._spec is not self.spec and not self.flagged:
             return f"it was {self.spec} and is {tensor._spec}"
@@ -314,7 +314,7 @@ class Capture(Program):
         look()
 
     def watch_nodes(self, currency: Any) -> Any:
-        """What flows in a backward pass, with an eye on nodes that were there before the call."""
+        """The gradient type of a backward pass, with an eye on nodes that were there before the call."""
         return Outlook(currency, self)
 
     def join_checks(self) -> None:
@@ -377,7 +377,7 @@ class Outlook:
 
 
 def captured(capture: Capture, call: Callable[[], Any]) -> Any:
-    """What ``call`` returns, and in ``capture`` all that it computes on this thread. What was recorded before is run.
+    """The result of ``call``, and in ``capture`` all that it computes on this thread. What was recorded before is run.
 
     In the end other modes than ours stay as the call left them, and the thread records another program. Nothing is
     called before that is so: an interrupt would come with the call, and find the thread capturing for good.

@@ -42,11 +42,11 @@ from tapegrad.tensor.tensor import Tensor, materialize
 from tapegrad.tensor.trees import TreeSpec, unflatten
 
 WAY_OUT = " (tensors may be written to or replaced: count, for example, in a 0-dim tensor)"
-"""What ``report()`` adds where a call changes what is no tensor."""
+"""The advice that ``report()`` adds where a call changes what is no tensor."""
 
 
 class Shared(NamedTuple):
-    """What the calls of one compiled function share.
+    """The state that the calls of one compiled function share.
 
     Attributes:
         function: the function.

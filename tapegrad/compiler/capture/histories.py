@@ -25,7 +25,7 @@ from tapegrad.dispatch.saved import second_backward
 from tapegrad.tape.node import Edge, Node
 
 _OF_NODES = frozenset({"_numbers", "versions", "output_storages"})
-"""What a node may have had set, and be used up."""
+"""The attributes that a node may have had set, and be used up."""
 
 
 class UsedUp(Error):

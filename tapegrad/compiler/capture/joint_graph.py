@@ -36,7 +36,7 @@ from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, edge_of, value_of
 
 _OF_NODES = frozenset({"versions", "output_storages"})
-"""What a node may have had set, and be taken down."""
+"""The attributes that a node may have had set, and be taken down."""
 
 MAY_BE_ASKED = "it returns a tensor with a history: its backward pass may still be asked for"
 
@@ -45,7 +45,7 @@ Place = tuple[int, int]
 
 
 class Item(NamedTuple):
-    """What a node has saved.
+    """An item that a node has saved.
 
     ``kind`` is ``"input"`` (tensor number ``of`` of those that were there before), ``"tensor"`` (made in the call: its
     elements are slot ``of``), ``"value"`` (the elements alone) or ``"number"`` (whatever else; ``of`` itself, and what
@@ -180,7 +180,7 @@ class Joint:
         return NodeTemplate(type(node), node.plan, edges, tuple(map(self._item, node.saved)))  # type: ignore[arg-type]
 
     def _place(self, edge: Edge) -> Place | None:
-        """Where an edge leads; None if no gradient can ever be asked for there."""
+        """The end of an edge; None if no gradient can ever be asked for there."""
         node, output_nr = edge
         number = self._places.get(id(node))
         if number is not None:

@@ -66,7 +66,7 @@ def _replace(replaced: dict[int, tuple[Any, Any]], among: list) -> dict[int, tup
 
 
 class _Replacement:
-    """What takes the place of an object."""
+    """A replacement for an object."""
 
     def __init__(self, replaced: dict[int, tuple[Any, Any]]) -> None:
         self._replaced = replaced
@@ -147,7 +147,7 @@ def _error(holder: BaseException, new: _Replacement) -> None:
 
 
 def _attributes(holder: Any, new: _Replacement) -> None:
-    """What an object has in its attributes, in a dictionary or in slots."""
+    """The contents of an object's attributes, in a dictionary or in slots."""
     inside = getattr(holder, "__dict__", None)
     if isinstance(inside, dict):
         _dict(inside, new)

@@ -188,7 +188,8 @@ def _all_fit(function: str, tree: Any) -> bool:
 
 
 def _holding(leaves: Sequence[Any]) -> set[Callable[[float], bool]]:
-    """What tells whether a number fits the dtypes of tensors among the arguments, or the one given, or the default."""
+    """A function that tells whether a number fits the dtypes of tensors among the arguments, or the one given, or the
+    default."""
     dtypes = [leaf.dtype if isinstance(leaf, Tensor) else leaf for leaf in leaves if isinstance(leaf, (Tensor, dtype))]
     return {HOLDS[name] for name in {d.to_real().name for d in dtypes or [get_default_dtype()]} if name in HOLDS}
 

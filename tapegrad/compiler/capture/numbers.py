@@ -26,7 +26,7 @@ MOST_STEPS = 1000
 """So much Python arithmetic is written down at most."""
 
 LATE = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos, operator.abs})
-"""What is computed of numbers that are not known yet; a divisor must be known, and not be zero."""
+"""Operations on numbers that are not known yet; a divisor must be known, and not be zero."""
 
 
 def number_in(array: Any) -> int | float:
@@ -35,7 +35,8 @@ def number_in(array: Any) -> int | float:
 
 
 class Numbers:
-    """What a call computes from numbers that move: registers, of which the first are what it finds in their places.
+    """The computations of a call from numbers that move: registers, of which the first are what it finds in their
+    places.
 
     Attributes:
         origins: where the first ones come from: a ``Binding``, or the number of an argument; and their types.
@@ -87,7 +88,7 @@ class Numbers:
         return self.values[register]
 
     def compute(self, function: Callable, *operands: Any) -> Any:
-        """What a function gives for numbers of which some move."""
+        """The result of a function for numbers of which some move."""
         if self._pending and self._computes_late(function, operands):
             return self._compute_late(function, operands)
         value = function(*map(plain, operands))
@@ -271,7 +272,7 @@ class NumberOperand(NamedTuple):
 
     @classmethod
     def of_value(cls, value: Any) -> NumberOperand:
-        """What a value is that may move."""
+        """The operand for a value that may move."""
         return cls(True, value._register) if type(value) is Moving else cls(False, value)
 
     def same(self, other: NumberOperand) -> bool:

@@ -84,7 +84,7 @@ def _is_written(capture: Capture, tensor: Tensor) -> bool:
 
 
 _NOTHING = {"_grad": None, "_tangent": None, "_counter": None, "_retains": False, "_severed": False}
-"""What a tensor has that nothing was done to."""
+"""The state of a tensor that nothing was done to."""
 
 
 def is_bare(tensor: Any, graded: bool = False) -> bool:
@@ -100,7 +100,8 @@ def is_bare(tensor: Any, graded: bool = False) -> bool:
 
 
 class Holdings:
-    """What the places that a call rebinds must hold for the next one to be replayed: what the last one left there.
+    """The tensors that the places that a call rebinds must hold for the next one to be replayed: those that the last
+    one left.
 
     Args:
         effects: what the calls leave behind; the last one has just done so.
@@ -133,7 +134,7 @@ class Holdings:
         return self._simple and are_different and olds.isdisjoint(self._fixed)
 
     def changed(self, arguments: Sequence[Any]) -> str | None:
-        """What they hold, in words, if that is something else."""
+        """The things they hold instead, in words, if they have changed."""
         held = []
         for here, left in self._left:
             tensor = here.find()
@@ -151,7 +152,7 @@ class Holdings:
 
 
 class _Left(NamedTuple):
-    """What a tensor is that a call leaves in a place."""
+    """The state of a tensor that a call leaves in a place."""
 
     spec: Spec
     edge: Edge | None
@@ -159,11 +160,11 @@ class _Left(NamedTuple):
 
     @classmethod
     def of(cls, tensor: Tensor) -> _Left:
-        """What a tensor is."""
+        """The state of a tensor."""
         return cls(tensor._spec, tensor._edge, tensor._view is not None)
 
     def change(self, tensor: Any) -> str | None:
-        """What another tensor is instead, in words."""
+        """The difference of another tensor, in words."""
         if type(tensor) is not Tensor or tensor._spec is not self.spec:
             what = tensor._spec if type(tensor) is Tensor else f"of type {type(tensor).__name__}"
             return f"was {self.spec} and is {what}"

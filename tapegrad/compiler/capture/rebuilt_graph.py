@@ -110,7 +110,7 @@ class Rebuilding:
         return self.made[number], output_nr
 
     def _kept(self, item: Item) -> Any:
-        """What was saved, for a pass on values: whatever required grad has a place in a graph."""
+        """The saved items for a pass on values: whatever required grad has a place in a graph."""
         kind, of, spec, edge = item
         if kind == "number":
             return of
@@ -121,7 +121,7 @@ class Rebuilding:
         return wrap(self.inputs[of], spec.fresh, self.ends[0] if spec.requires_grad else None)
 
     def _saved(self, item: Item, output: int, plan: Plan) -> Any:
-        """What was saved, for a pass that is recorded: tensors with the histories that they had."""
+        """The saved items for a pass that is recorded: tensors with the histories that they had."""
         kind, of, spec, place = item
         if kind == "number":
             return of

@@ -16,7 +16,7 @@ from tapegrad.execution.values import NUMBERS
 
 
 class Residuals(NamedTuple):
-    """What is kept of a captured program.
+    """The values that are kept of a captured program.
 
     Attributes:
         slots: the results that are kept.
@@ -41,7 +41,7 @@ def residuals(
 
 
 class _Search:
-    """What of a program can be computed again from what is kept."""
+    """A search for the parts of a program that can be computed again from what is kept."""
 
     def __init__(self, code: Sequence[tuple], inputs: Sequence[Any], may_hold: Callable[[int], bool]) -> None:
         self.code, self.inputs, self.may_hold = code, inputs, may_hold
@@ -71,7 +71,7 @@ class _Search:
         return computed_twice(call, tuple(map(kind_of, values)))
 
     def chosen(self, wanted: Collection[int]) -> Residuals:
-        """What is kept, with the instructions that are run again."""
+        """The values that are kept, with the instructions that are run again."""
         stack, known = list(wanted), set()
         while stack:
             slot = stack.pop()

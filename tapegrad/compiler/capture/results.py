@@ -1,4 +1,4 @@
-"""What a call returns, as a tree: which containers are in it, whose history it has, numbers in place of stand-ins."""
+"""Results of calls as trees: which containers are in one, whose history it has, numbers in place of stand-ins."""
 
 from __future__ import annotations
 

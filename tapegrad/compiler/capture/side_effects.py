@@ -1,4 +1,4 @@
-"""What a captured call leaves behind: all that is needed to leave it behind again without its Python.
+"""Side effects of a captured call: all that is needed to leave them behind again without its Python.
 
 Note [Accounts]
 A captured call can be replayed if every array that goes into its program has a known source (``sources.py``), and every
@@ -43,7 +43,7 @@ class WrittenMemory(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """How many writes were counted with the counter of a tensor."""
+    """The number of writes that were counted with the counter of a tensor."""
 
     source: TensorSource
     writes: int
@@ -104,7 +104,7 @@ class Flagged(NamedTuple):
 
 
 class Graded(NamedTuple):
-    """What became of a leaf's ``.grad``: a new tensor, or None."""
+    """The new ``.grad`` of a leaf: a tensor, or None."""
 
     source: TensorSource
     new: NewTensor | None
@@ -136,7 +136,7 @@ class Rebinding(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """How many keys were taken from a generator's stream; of one without keys, how what was taken is made."""
+    """The number of keys that were taken from a generator's stream; of one without keys, how what was taken is made."""
 
     stream: Any
     taken: Any
@@ -217,7 +217,7 @@ def side_effects_of(
     capture: Capture, sources: TensorSources, results: Sequence[Any], rebound: Sequence[Rebound] = (),
     found: Any = None, histories: Histories | None = None,
 ) -> SideEffects:  # fmt: skip
-    """What a captured call leaves behind; ``found`` is what its checks will have found.
+    """The side effects of a captured call; ``found`` is what its checks will have found.
 
     Raises:
         Unaccounted: there is something that can't be left behind again without Python.
@@ -250,7 +250,7 @@ def side_effects_of(
 
 
 def _flagged(capture: Capture, sources: TensorSources) -> tuple[Flagged, ...]:
-    """What ``requires_grad_`` has done."""
+    """The changes that ``requires_grad_`` has made."""
     flagged = (seen.tensor for seen in capture.seen.values() if seen.flagged)
     return tuple(Flagged(sources.of(tensor), tensor._spec.requires_grad) for tensor in flagged)
 
@@ -346,11 +346,11 @@ def _grade(capture: Capture, seen: Seen, sources: TensorSources) -> list[Graded]
 
 
 _OF_RESULTS = frozenset({"_storage", "_view", "_hooks", "_offset", "_view_bits", "_seen", "_lost_grad"})
-"""What a plain result may have had set."""
+"""The attributes that a plain result may have had set."""
 
 
 def new_tensor(capture: Capture, tensor: Tensor, what: str) -> NewTensor:
-    """How a new tensor was made.
+    """A description of how a new tensor was made.
 
     Raises:
         Unaccounted: there is more to it than its elements.
@@ -367,7 +367,7 @@ def new_tensor(capture: Capture, tensor: Tensor, what: str) -> NewTensor:
 
 
 def _new_alone(capture: Capture, tensor: Tensor, what: str, sharers: tuple[Tensor, ...]) -> NewTensor:
-    """How a new tensor was made, whose memory only these others share."""
+    """A description of how a new tensor was made, whose memory only these others share."""
     slot, storage = _slot(capture, value_of(tensor)), tensor._storage
     if slot is None or type(tensor) is not Tensor or tensor._spec.window:
         raise Unaccounted(f"{what} is no plain result")

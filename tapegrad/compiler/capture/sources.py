@@ -66,7 +66,7 @@ class TensorSource(NamedTuple):
 
 
 class TensorSources:
-    """How the tensors that a call has met are found again.
+    """The sources of the tensors that a call has met: where they are found again.
 
     Args:
         capture: the call.
@@ -100,7 +100,7 @@ class TensorSources:
             self._grads[id(source.of), type(source.of) is int] = grad
 
     def of(self, tensor: Tensor) -> TensorSource:
-        """How a tensor is found."""
+        """The source of a tensor."""
         return self._found.get(id(tensor)) or TensorSource(tensor)
 
     def meant(self, source: TensorSource, arguments: Sequence[Any]) -> Tensor:
@@ -111,7 +111,7 @@ class TensorSources:
 
 
 class Input(NamedTuple):
-    """Where an input of a program comes from.
+    """The origin of an input of a program.
 
     ``kind`` is ``"tensor"`` or ``"storage"`` (the value of a tensor, or that of its memory; ``of`` says which),
     ``"key"`` (``of`` is a stream of random keys, or numbers, and the how many-th is meant), ``"moving"`` (a
@@ -154,7 +154,7 @@ def _equal(left: Any, right: Any) -> bool:
 
 
 def inputs_of(capture: Capture, sources: TensorSources) -> list[Input]:
-    """Where the inputs of a captured program come from.
+    """The origins of the inputs of a captured program.
 
     Raises:
         Unaccounted: that is not known of one, or could be said in two ways.

@@ -34,7 +34,7 @@ _OF_MATH = {
     id(value): _by_name(value) for key, value in vars(math).items()
     if isinstance(value, types.BuiltinFunctionType) and key not in ("fsum", "prod", "dist", "sumprod")
 }  # fmt: skip
-"""What takes the place of functions of ``math``, by their identities."""
+"""Replacements of functions of ``math``, by their identities."""
 
 
 class _Math(types.ModuleType):

@@ -1,4 +1,4 @@
-"""What may be left out when a call is replayed: an allow-list of what code can call. What is not on it is run.
+"""Calls that may be left out when a call is replayed: an allow-list of what code can call. What is not on it is run.
 
 Note [What is allowed]
 A replayed call does without Python, so all that was called must be known to give the same for the same, and to do
@@ -51,7 +51,7 @@ STANDARD = OF_C | {
 """Modules of the standard library whose Python functions are allowed."""
 
 _IMPORTING = frozenset({"_handle_fromlist", "parent", "_lock_unlock_module", "_find_and_load"})
-"""What code calls of the import system: with the next call all is imported already."""
+"""Functions of the import system that code calls: with the next call all is imported already."""
 
 VALUES: tuple[type, ...] = (
     str, bytes, bytearray, list, dict, tuple, set, frozenset, int, float, complex, range, slice, memoryview, property,

@@ -24,7 +24,7 @@ LISTS = (list, collections.deque)
 """Classes of what is appended to."""
 
 APPEND, ITEM, OTHERWISE = "append", "item", "otherwise"
-"""What an instruction takes from what it names: its ``append``; that of an item of it; anything else."""
+"""The ways in which an instruction uses what it names: its ``append``; that of an item of it; anything else."""
 
 _NAMING = frozenset({
     "LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD", "LOAD_DEREF", "LOAD_CLASSDEREF", "STORE_GLOBAL",
@@ -48,7 +48,7 @@ class AppendedTo(NamedTuple):
 
     @property
     def items(self) -> list[Any] | None:
-        """What was appended; None if the list has changed otherwise."""
+        """The items that were appended; None if the list has changed otherwise."""
         now, count = list(self.things), len(self.before)
         if len(now) < count or any(one is not other for one, other in zip(now, self.before, strict=False)):
             return None
@@ -85,7 +85,7 @@ def _appends(one: list[dis.Instruction]) -> bool:
 
 
 def uses_of_names(codes: Iterable[tuple[CodeType, Collection[int] | None]]) -> dict[str, set[str]]:
-    """What is taken from what some code names, by names; of code with offsets, by the instructions there only."""
+    """The uses of what some code names, by names; of code with offsets, by the instructions there only."""
     uses: dict[str, set[str]] = {}
     for code, offsets in codes:
         for offset, name, taken in _named(code):

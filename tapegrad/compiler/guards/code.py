@@ -1,4 +1,4 @@
-"""What code refers to: the names in it, read from its instructions; all of them, or those that were executed."""
+"""Names in code, read from its instructions; all of them, or those that were executed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tapegrad.compiler.guards.places import MISSING
 
 _SETTERS = frozenset({"__setattr__", "__delattr__"})
 _OWN = _SETTERS | {"__init__", "__post_init__"}
-"""Who sets attributes by ``object.__setattr__`` that are known: those that others mention, or that a new object has."""
+"""Methods that set attributes by ``object.__setattr__`` and are known: others mention them, or a new object has
+them."""
 
 _GLOBAL = frozenset({
     "LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_NAME", "DELETE_NAME",
@@ -46,7 +47,7 @@ class Use(NamedTuple):
 
 
 class Mentions(NamedTuple):
-    """What code mentions, and the code that is written inside of it.
+    """The names that code mentions, and the code that is written inside of it.
 
     Attributes:
         chains: globals, and globals with attributes: ``("np", "random")`` for ``np.random``.
@@ -66,14 +67,14 @@ class Mentions(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Collection[Mentions]) -> Mentions:
-        """What is mentioned by one of several."""
+        """The names that one of several mentions."""
         columns: list[Any] = [frozenset().union(*(part[i] for part in parts)) for i in range(len(cls._fields))]
         return cls(*columns)
 
 
 @tabulated(4096)
 def uses_of(code: CodeType) -> tuple[Use, ...]:
-    """What the instructions of code refer to, without the code that is written inside of it."""
+    """The names that instructions of code refer to, without the code that is written inside of it."""
     return tuple(_uses(code))
 
 
@@ -123,7 +124,7 @@ def offsets_of(code: CodeType) -> dict[int, tuple[int, ...]]:
 
 @tabulated(4096)
 def mentions(code: CodeType) -> Mentions:
-    """What code mentions, whether or not it is executed.
+    """The names that code mentions, whether or not it is executed.
 
     >>> sorted(mentions((lambda x: len(x.shape)).__code__).names)
     ['shape']
@@ -133,7 +134,7 @@ def mentions(code: CodeType) -> Mentions:
 
 
 def executed(code: CodeType, offsets: Collection[int]) -> Mentions:
-    """What those instructions of code mention that were executed."""
+    """The names in those instructions of code that were executed."""
     return _gathered(code, [one for one in uses_of(code) if not offsets.isdisjoint(one.offsets)])  # type: ignore[attr-defined]
 
 
@@ -152,7 +153,7 @@ _OBJECTS = {("object", name) for name in _SETTERS} | {("super", name) for name i
 
 
 class Resolved(NamedTuple):
-    """What a chain of names leads to.
+    """The end of a chain of names.
 
     Attributes:
         steps: dictionaries (globals or builtins, and those of modules), each with a name, and what it has there.
@@ -166,7 +167,7 @@ class Resolved(NamedTuple):
 
 
 def resolved(chain: tuple[str, ...], names: dict) -> Resolved:
-    """Where the names of a chain are found.
+    """The places in which the names of a chain are found.
 
     >>> import math
     >>> resolved(("math", "pi", "real"), {"math": math})[1:]
@@ -201,6 +202,6 @@ def absolute(name: str, names: dict) -> str:
 
 
 def imported(name: str, names: dict) -> list[str]:
-    """What ``sys.modules`` must have for an import: the module, and the packages that it is in."""
+    """The entries that ``sys.modules`` must have for an import: the module, and the packages that it is in."""
     parts = absolute(name, names).split(".")
     return [one for one in (".".join(parts[: i + 1]) for i in range(len(parts))) if one in sys.modules]

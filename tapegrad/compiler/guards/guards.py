@@ -1,4 +1,5 @@
-"""What a compiled function depends on besides its arguments: what it reaches in Python, and whether that has changed.
+"""The state that a compiled function depends on besides its arguments: what it reaches in Python, and whether that
+changed.
 
 Note [Guards]
 Python is not run when a compiled call is replayed, so what Python would have read must be what it was. All places from
@@ -34,7 +35,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 class Guards:
-    """What was reached, and what it was. See Note [Guards].
+    """The objects that were reached, and their state then. See Note [Guards].
 
     Attributes:
         tensors: the tensors that were reached.
@@ -83,7 +84,7 @@ class Guards:
         return self._reachable is None or self._reachable.telling or self._reachable.hides
 
     def narrowed(self, ran: WhatRan) -> Guards:
-        """What of it has to do with what has run."""
+        """The part of it that has to do with what has run."""
         assert self._reachable is not None
         part = object.__new__(Guards)
         part._reachable = None
@@ -198,7 +199,7 @@ class Guards:
         return guard.function()
 
     def changed(self, but: Collection[tuple] = ()) -> str | None:
-        """What has changed, in words; None if nothing has, ``but`` what is in the places of these identities."""
+        """The changes, in words; None if nothing has changed, ``but`` what is in the places of these identities."""
         try:
             for container, key, expected, name in self._places:
                 if container[key] is not expected and not alike(container[key], expected):

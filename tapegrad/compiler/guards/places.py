@@ -14,7 +14,7 @@ MISSING: Any = object()
 
 
 class Need(NamedTuple):
-    """What must have been executed for a place to matter.
+    """The name that must have been executed for a place to matter.
 
     ``kind`` is ``"run"`` (``code``), ``"chain"`` or ``"module"`` (``what`` is named in ``code``), ``"name"`` (in any
     code), or ``"any"`` (something was asked for by a name that is not known).
@@ -26,7 +26,7 @@ class Need(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where an object was found: ``container[key]``, and what it is called; no container if it can't change.
+    """The place where an object was found: ``container[key]``, and what it is called; no container if it can't change.
 
     ``need`` is what must have been executed for it to matter: a ``Need``, or None; ``follow``: whether what is there
     matters, besides which object it is.
@@ -113,7 +113,7 @@ class Code:
 
 
 class Bases:
-    """What a class derives from, as a container."""
+    """The bases of a class, as a container."""
 
     __slots__ = ("cls",)
 
@@ -125,7 +125,7 @@ class Bases:
 
 
 class Registered:
-    """What is known of classes that were registered with abstract ones, as a container."""
+    """The classes that were registered with abstract ones, as a container."""
 
     __slots__ = ()
 
@@ -187,7 +187,7 @@ class Binding:
         self.identity = identity_of(container, key)
 
     def find(self) -> Any:
-        """What is there; ``MISSING`` if nothing is."""
+        """The object that is there; ``MISSING`` if nothing is."""
         try:
             return self.container[self.key]
         except (KeyError, IndexError):
@@ -222,7 +222,7 @@ def can_be_made_anew(container: Any) -> bool:
 
 
 def identity_of(container: Any, key: Any) -> tuple:
-    """What two places have in common that are the same."""
+    """A key that equal places share."""
     if isinstance(container, Cell):
         container = container.cell
     elif isinstance(container, AttributeSlot):

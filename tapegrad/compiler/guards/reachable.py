@@ -1,4 +1,4 @@
-"""What a function can reach in Python. See Note [Guards] in ``guards.py``.
+"""Objects that a function can reach in Python. See Note [Guards] in ``guards.py``.
 
 Note [What is reachable]
 Before a call the search begins with the function and its arguments, and follows closures, defaults, the globals that
@@ -71,7 +71,7 @@ from tapegrad.compiler.guards.what_ran import Executed, WhatRan
 from tapegrad.tensor.tensor import Tensor
 
 MOST = 20_000
-"""How many objects are searched."""
+"""The number of objects that are searched."""
 
 LARGEST = 1 << 20
 """Arrays of NumPy of so many bytes at most are compared."""
@@ -115,7 +115,7 @@ _OF_C = (types.MethodDescriptorType, types.GetSetDescriptorType, types.WrapperDe
 
 
 def contents_of(array: np.ndarray) -> tuple:
-    """What an array of NumPy's is compared by."""
+    """The contents by which an array of NumPy's is compared."""
     return array.shape, array.strides, array.dtype, array.tobytes()
 
 
@@ -133,7 +133,7 @@ def is_plain(thing: Any) -> bool:
 
 
 class Unsure(Exception):
-    """What is reached can't be compared."""
+    """An error: something that is reached can't be compared."""
 
 
 class Instances:
@@ -153,7 +153,7 @@ _ATOMS = (
     type(threading.Lock()), type(threading.RLock()), type(MISSING), type(np.mean), np.finfo, np.iinfo,
     type(vars(Place)["container"]),
 )  # fmt: skip
-"""What has no state that could change, or none that matters."""
+"""Types without a state that could change, or without one that matters."""
 
 _CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque)
 _BASES = (*_CONTAINERS, *PLAIN[:-1], BaseException, enum.Enum, types.SimpleNamespace, Tensor)
@@ -164,7 +164,7 @@ _WRAPPERS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     ((staticmethod, classmethod), ("__func__",)),
     (functools.cached_property, ("func",)),
 )
-"""What only wraps others, and cannot be changed."""
+"""Types that only wrap others, and cannot be changed."""
 
 
 _HARMLESS = ("typing", "abc", "_abc", "dataclasses")
@@ -180,7 +180,7 @@ _TOLD = frozenset({"__getstate__", "__setstate__", "__repr__"})
 
 
 class Found(NamedTuple):
-    """What was found of one object.
+    """The findings about one object.
 
     Attributes:
         thing: the object; ``name``: what it is called.
@@ -318,7 +318,7 @@ class Reachable:
         return whole
 
     def narrowed(self, ran: WhatRan) -> Reached:
-        """What of it has to do with what ran."""
+        """The part of it that has to do with what ran."""
         executed = Executed(ran)
         part = self._part(executed, ran)
         if executed.reaches is False and any(_ASKING.get(one) in REACHING for one in part.kept):
@@ -389,7 +389,8 @@ class Reachable:
             yield from self._of_instance(thing, name)
 
     def _of_referent(self, reference: weakref.ref, name: str) -> Iterator[Place]:
-        """What a weak reference refers to, without holding it: nobody may keep alive what the user lets go."""
+        """The object that a weak reference refers to, without holding it: nobody may keep alive what the user lets
+        go."""
         referent = reference()
         kind, inside = type(referent), inside_of(referent)
         if referent is not None and (type(inside) is not dict or is_a(referent, Tensor) or not is_users(kind)):
@@ -488,7 +489,8 @@ class Reachable:
                 yield Place(box, key, there, ".".join(chain), Need("chain", code, chain), follow)
 
     def _of_machinery(self, function: types.FunctionType, said: Mentions) -> Iterator[Place]:
-        """What a function of machinery names; of its globals, only hooks, what more machinery keeps, and ``math``."""
+        """The objects that a function of machinery names; of its globals, only hooks, what more machinery keeps, and
+        ``math``."""
         named = said.names | {name for chain in said.chains for name in chain[1:]}
         self.names |= names_of_machinery(named | said.texts)
         run = Need("run", function.__code__, None)
@@ -506,7 +508,7 @@ class Reachable:
             yield Place(box, None, box[None], variable)
 
     def _of_module(self, module: types.ModuleType, name: str) -> Iterator[Place]:
-        """What is named of a module that is used as a whole: not only to take something from it."""
+        """The names that are used of a module that is used as a whole: not only to take something from it."""
         inside, library = vars(module), is_trusted(module.__name__) or is_standard(module.__name__)
         ours = is_searched(module.__name__) or is_machinery(module.__name__)
         if (self._dynamic and not ours) or not (library or ours):
@@ -552,7 +554,8 @@ class Reachable:
         return self._of_classes.setdefault(cls, Instances(cls))
 
     def _of_class(self, cls: type, name: str, made: bool = True) -> Iterator[Place]:
-        """What a class has that is named, or that others may call: all of it, if a library knows it as one of its own.
+        """The attributes of a class that are named, or that others may call: all of it, if a library knows it as one of
+        its own.
 
         ``made``: new instances may be made of it.
         """
@@ -664,7 +667,7 @@ def is_held(thing: Any) -> bool:
 
 
 _TELLING = {id(one) for one in (type, id, pow, time.sleep)}
-"""What tells a number by its class, or takes none that only claims to be one."""
+"""Functions that tell a number by its class, or take none that only claims to be one."""
 
 
 def tolerates(thing: Any) -> bool:

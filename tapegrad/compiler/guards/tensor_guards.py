@@ -1,4 +1,4 @@
-"""What tensors are besides their elements: compared before a call is replayed."""
+"""The state of tensors besides their elements: compared before a call is replayed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANY = object()
 
 
 class TensorGuard:
-    """What a tensor was when a call began.
+    """The state of a tensor when a call began.
 
     Args:
         seen: the tensor.
@@ -43,7 +43,7 @@ class TensorGuard:
         self.grad: Any = seen.graded if grades else ANY
 
     def change(self) -> str | None:
-        """What is not what it was, in words."""
+        """The difference from then, in words."""
         tensor = self.tensor
         what = f"a tensor of shape {list(tensor.shape)}"
         if tensor._spec is not self.spec:
@@ -73,7 +73,7 @@ class TensorGuard:
 
 
 class TensorGuards:
-    """What some tensors were when a call began.
+    """The states of some tensors when a call began.
 
     Args:
         seen: the tensors, as they were.
@@ -135,7 +135,7 @@ class TensorGuards:
         return any(current_array(tensor) is not array for tensor, array in self._arrays)
 
     def changed(self) -> str | None:
-        """What has changed, in words; None if nothing has."""
+        """The changes, in words; None if nothing has changed."""
         if self.rewritten():
             return "a tensor of which it reads elements has been written to"
         return next((change for change in (guard.change() for guard in self._guards) if change is not None), None)

@@ -1,4 +1,4 @@
-"""What is known of libraries: which of them are searched for what a call depends on, and which are not.
+"""Rules for libraries: which of them are searched for what a call depends on, and which are not.
 
 Note [Who is trusted]
 A replayed call does without Python. The functions of tapegrad, jax, numpy and of the standard library are not searched:
@@ -32,17 +32,17 @@ DYNAMIC = frozenset({
     "getattr", "setattr", "hasattr", "delattr", "vars", "dir", "__dict__", "__getattribute__", "__setattr__",
     "__delattr__", "attrgetter", "methodcaller", "deepcopy", "copy", "asdict", "astuple", "replace", "fields",
 })  # fmt: skip
-"""Who mentions one of these may use attributes that it does not mention."""
+"""Names that let code use attributes which it does not mention."""
 
 REACHING_NAMES = frozenset({"getattr", "setattr", "hasattr", "delattr", "vars", "dir", "__dict__", "__getattribute__",
                             "__setattr__", "__delattr__"})  # fmt: skip
-"""Who executes one of these does; the others are seen when they are called."""
+"""Names that count where they are executed; the others are seen when they are called."""
 
 TELLING = frozenset({"type", "__class__", "id"})
 """By which code could tell a stand-in from the number in whose place it is."""
 
 OF_TENSORS = frozenset({"_version", "grad_fn", "data_ptr", "untyped_storage", "storage_offset", "_is_view", "_base"})
-"""What a tensor knows of itself that is not compared."""
+"""The attributes of a tensor that are not compared."""
 
 HIDDEN = frozenset({
     "__globals__", "__builtins__", "__subclasses__", "f_locals", "f_globals", "f_builtins", "f_back", "gi_frame",
@@ -73,7 +73,7 @@ def is_namespace(kind: type) -> bool:
 
 
 def names_of_machinery(names: frozenset[str]) -> frozenset[str]:
-    """What machinery names that may be an attribute of a module, or of an optimizer."""
+    """The names in machinery that may be attributes of a module, or of an optimizer."""
     return names - DYNAMIC - OF_TENSORS - TELLING - HIDDEN
 
 

@@ -1,4 +1,4 @@
-"""How Python tells what runs in a call: by its monitoring, or by tracing where there is none (before 3.12)."""
+"""Ways to be told by Python what runs in a call: its monitoring, or tracing where there is none (before 3.12)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def traced(ran: WhatRan) -> Iterator[None]:
 
 
 def _both(ours: Callable, other: Callable) -> Callable:
-    """What tells two that a function begins, and each what it wants to know of it."""
+    """A function that tells two that a function begins, and each what it wants to know of it."""
 
     def began(frame: FrameType, event: str, argument: Any) -> Callable | None:
         theirs = other(frame, event, argument)

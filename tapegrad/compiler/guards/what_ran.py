@@ -1,4 +1,4 @@
-"""What Python has run in a call: which instructions of the user's code, and what these have called.
+"""The Python that has run in a call: which instructions of the user's code, and what these have called.
 
 Note [What ran]
 Whether a call can be replayed is decided by what it has run, not by what its code could have run. While a call is
@@ -63,7 +63,7 @@ def owner_of(code: CodeType, names: dict) -> str:
 
 
 class WhatRan:
-    """What has run in a call. See Note [What ran].
+    """The code that has run in a call. See Note [What ran].
 
     Attributes:
         known: whether Python has told.
@@ -242,7 +242,7 @@ class WhatRan:
     # -- when it has run
 
     def said(self, code: CodeType) -> Mentions | None:
-        """What some code has mentioned: of the user's, what was executed; None if it has not run."""
+        """The names that some code has mentioned: of the user's, what was executed; None if it has not run."""
         found = self._mentions.get(code)
         if found is None:
             offsets = self.instructions.get(code)
@@ -256,7 +256,7 @@ class WhatRan:
         return found
 
     def said_with_inner(self, code: CodeType) -> Mentions:
-        """What some code has mentioned, and the code inside of it that has run."""
+        """The names that some code has mentioned, and the code inside of it that has run."""
         inner = [self.said_with_inner(one) for one in code.co_consts if isinstance(one, CodeType)]
         mine = self.said(code)
         return Mentions.joined([*([] if mine is None else [mine]), *inner])
@@ -267,7 +267,7 @@ class WhatRan:
 
 
 class Executed:
-    """What was executed in a call, as the places of what is reachable need it.
+    """The instructions that were executed in a call, as the places of what is reachable need it.
 
     Attributes:
         names: the attributes that were named.
@@ -303,7 +303,7 @@ class Executed:
         return said
 
     def uses(self) -> dict[str, set[str]]:
-        """What was taken from what was named, by names."""
+        """The uses of what was named, by names."""
         watched = [(code, self._ran.instructions[code]) for code in self._ran.globals]
         return uses_of_names([*watched, *((code, None) for code in self._ran.ours)])
 
@@ -325,7 +325,8 @@ class Executed:
         return what in (said.chains if kind == "chain" else said.modules)
 
     def unknown(self, codes: Collection[CodeType | None]) -> str | None:
-        """What has run that can't be told from what is known of it; ``codes``: what was found."""
+        """The first thing that has run and can't be told from what is known of it, in words; ``codes``: what was
+        found."""
         for code, names in self._ran.globals.items():
             for module in self._said_by(code).modules:
                 if imported(module, names)[-1:] != [absolute(module, names)]:
@@ -373,7 +374,7 @@ def method_of(frame: FrameType) -> MethodType | None:
 
 
 HOOKED = "Optimizer.profile_hook_step.<locals>.step"
-"""What the ``step`` of an optimizer is called by."""
+"""The qualified name of the function that calls the ``step`` of an optimizer."""
 
 
 _MODULE = type(sys)

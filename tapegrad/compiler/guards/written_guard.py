@@ -30,11 +30,11 @@ class WrittenGuard:
         self._names: dict[int, tuple[str, Any]] = {}
 
     def name(self, thing: Any) -> str:
-        """What an object is called."""
+        """The name of an object in the expression."""
         return self._names.setdefault(id(thing), (f"o{len(self._names)}", thing))[0]
 
     def expect(self, found: str, expected: Any) -> None:
-        """What is found must be an object, or be alike."""
+        """Expect that what is found is an object, or alike."""
         if expected is None:
             self.terms.append(f"{found} is None")
         elif type(expected) in PLAIN:

@@ -24,7 +24,7 @@ MOST_COURSES = 8
 
 
 class Course(NamedTuple):
-    """What is known of calls that take one way through Python: see ``CacheEntry``."""
+    """The knowledge about calls that take one way through Python: see ``CacheEntry``."""
 
     last: RecordedCall | None
     guards: Guards | None
@@ -80,7 +80,8 @@ class CacheEntry:
         return self.tensor_guards.changed() or self.guards.changed() or self.replay.obstacle(leaves)
 
     def ready(self, leaves: Sequence[Any]) -> Replay | None:
-        """How the next call, which looks like the last one, is made; None if something may have changed."""
+        """The way in which the next call, which looks like the last one, is made; None if something may have
+        changed."""
         replay, tensor_guards, guards = self.replay, self.tensor_guards, self.guards
         if replay is None or tensor_guards is None or guards is None:
             return None
@@ -90,7 +91,7 @@ class CacheEntry:
 
     @property
     def course(self) -> Course:
-        """What is known of the last call."""
+        """The course of the last call."""
         return Course(self.last, self.guards, self.tensor_guards, self.replay)
 
     @course.setter
@@ -115,7 +116,7 @@ class CacheEntry:
         return obstacle
 
     def known(self, new: RecordedCall) -> str | None:
-        """What makes a call that was made unlike the last one, or unlike one of another course."""
+        """The difference of a call that was made from the last one, or from one of another course."""
         unlike = "it is the first that was captured" if self.last is None else new.unlike(self.last)
         if unlike is None:
             return None
@@ -146,7 +147,7 @@ class CacheEntry:
 
     @property
     def state(self) -> str:
-        """How such calls are made, and why, in words."""
+        """The way in which such calls are made, and why, in words."""
         if self.replay is None:
             return f"Python is run: {self.reason}"
         left = self.replay.calls_left
@@ -154,7 +155,8 @@ class CacheEntry:
 
     @property
     def modules_at_once(self) -> Sequence[CompiledModule]:
-        """What is compiled by itself where calls are made at once: nothing, while the whole is being compiled."""
+        """The modules that are compiled by themselves where calls are made at once: none, while the whole is being
+        compiled."""
         return () if self.replay is not None else self.compiled_modules
 
     def goes_at_once(self, splits: bool) -> bool:

@@ -36,12 +36,13 @@ def are_ordinary(modes: Modes) -> bool:
 
 
 def ambient() -> tuple:
-    """What is switched on."""
+    """The modes and settings that are switched on."""
     return thread.modes, get_default_dtype(), get_default_device()
 
 
 def state_of(function: Any) -> Any:
-    """What comes and goes: whether a module is in training mode; which parameters an optimizer has gradients of."""
+    """State that comes and goes: whether a module is in training mode; which parameters an optimizer has gradients
+    of."""
     if is_update(function):
         groups = function.__self__.param_groups
         return tuple(getattr(p, "_grad", None) is None for group in groups for p in group["params"])
@@ -49,7 +50,7 @@ def state_of(function: Any) -> Any:
 
 
 def cache_key(function: Any, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
-    """What calls of a function must have in common."""
+    """The key that calls of a function must share."""
     firsts: dict[int, int] = {}
     again = tuple(firsts.setdefault(id(leaf), i) for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor))
     shape = (tree.below[0].num_leaves, *tree.below[1].context) if is_flat(tree) else repr(tree)
@@ -62,7 +63,7 @@ def is_flat(tree: TreeSpec) -> bool:
 
 
 def key_of(leaf: Any) -> Any:
-    """What calls must have in common in an argument."""
+    """The key that calls must share in an argument."""
     if isinstance(leaf, Tensor):
         grad, named = leaf._grad, tuple(leaf.__dict__.keys() - KEPT)
         hooks = tuple(map(id, hooks_of(leaf)))
@@ -73,7 +74,7 @@ def key_of(leaf: Any) -> Any:
 
 
 MOVES = {int: (int, "moves"), float: (float, "moves")}
-"""What calls have in common in an argument that is another number in each: its type. See Note [Numbers that move]."""
+"""The common part of calls in an argument that is another number in each: its type. See Note [Numbers that move]."""
 
 
 class Widths:
@@ -121,7 +122,7 @@ def has_plain_keys(tree: TreeSpec) -> bool:
 
 
 class Likeness:
-    """What a call looks like whose arguments have nothing unusual. See Note [Calls that are recognized].
+    """The look of a call whose arguments have nothing unusual. See Note [Calls that are recognized].
 
     Args:
         leaves: its arguments.
@@ -142,7 +143,7 @@ class Likeness:
 
     @classmethod
     def of(cls, leaves: Sequence[Any], key: tuple, tree: TreeSpec) -> Likeness | None:
-        """What a call with this key looks like; None if there is more to its arguments than can be seen quickly."""
+        """The look of a call with this key; None if there is more to its arguments than can be seen quickly."""
         keys, again = key[:2]
         if not has_plain_keys(tree):
             return None

@@ -36,7 +36,7 @@ MOST = 16
 
 @dataclass
 class Switches:
-    """What is compiled by itself.
+    """The modules and optimizers that are compiled by themselves.
 
     Attributes:
         updates: whether optimizers' updates are compiled by themselves.
@@ -56,12 +56,12 @@ class CompiledModule(NamedTuple):
 
     @property
     def place(self) -> tuple[MutableMapping, Any]:
-        """Where the call is put to take effect: a mapping, and a key."""
+        """The place into which the call is put to take effect: a mapping, and a key."""
         return place_of(self.call.function)
 
 
 def place_of(method: MethodType) -> tuple[MutableMapping, Any]:
-    """Where what is called in place of a module's or an optimizer's method is looked for."""
+    """The place where what is called instead of a module's or an optimizer's method is looked for."""
     owner = method.__self__
     return (owner.__dict__, CALL) if method.__name__ == "_call_impl" else (compiled_updates, id(owner))
 

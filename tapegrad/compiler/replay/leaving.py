@@ -19,7 +19,7 @@ from tapegrad.tensor.trees import TreeSpec
 
 
 def memory_of(tensor: Tensor) -> Any:
-    """What has the elements of a tensor: its storage, once that has been written to; before, itself."""
+    """The object that has the elements of a tensor: its storage, once that has been written to; before, itself."""
     storage = tensor._storage
     return storage if storage is not None and storage.written else tensor
 
@@ -116,7 +116,7 @@ class Leaving:
 
 
 class Appended:
-    """What a recorded call appends to one list.
+    """The items that a recorded call appends to one list.
 
     Attributes:
         binding: where the list is.
@@ -130,7 +130,7 @@ class Appended:
 
     @classmethod
     def of(cls, one: AppendedTo) -> Appended:
-        """What was appended to a list."""
+        """The items that were appended to a list."""
         pairs = [taken_apart(item) for item in one.items or ()]
         return cls(one.binding, [tree for _, tree in pairs], [leaves for leaves, _ in pairs])
 

@@ -108,7 +108,7 @@ class Reading:
         return inputs
 
     def _for_xla(self, position: int, value: Any) -> Any:
-        """What XLA is given for a value: see Note [What lies on the host]."""
+        """The value that XLA is given for one: see Note [What lies on the host]."""
         before = self._on_host.get(position)
         if before is not None and before() is value:
             return twin(value)  # asked each time: who writes to an array has its twin forgotten
@@ -124,11 +124,11 @@ class Reading:
 
 
 _CHANGED = (DeferredValue, ndarray)
-"""What XLA is given something else for."""
+"""Types of values for which XLA is given something else."""
 
 
 def _places(source: TensorSource, effects: SideEffects) -> int:
-    """How many of the places that are rebound share the tensor of one."""
+    """The number of places that are rebound that share the tensor of one."""
     mine = next(i for i, one in enumerate(effects.rebound) if one.source.same(source))
     return 1 + sum(one.now.kind == "again" and one.now.of == mine for one in effects.rebound)
 
@@ -178,5 +178,5 @@ def _keep(inputs: list[Any], position: int, source: TensorSource, arguments: Seq
 
 
 def _stale(storage: Storage, array: Any) -> int:
-    """How many tensors hold an array that they will not read any more, for their memory has it, too."""
+    """The number of tensors that hold an array that they will not read any more, for their memory has it, too."""
     return sum(member._value is array and not member._spec.plain for member in storage.living())

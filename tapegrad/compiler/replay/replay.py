@@ -38,7 +38,7 @@ class RecordedCall(NamedTuple):
     values: Sequence[tuple[Binding, Any]] = ()
 
     def unlike(self, other: RecordedCall) -> str | None:
-        """What makes a difference between running one and the other, in words; None if nothing does."""
+        """The difference between running one and the other, in words; None if there is none."""
         if self.code != other.code or len(self.inputs) != len(other.inputs):
             return "its program differs: " + why_unlike(other.code, self.code)
         for position, (mine, its) in enumerate(zip(self.inputs, other.inputs, strict=True)):
@@ -119,7 +119,7 @@ class Replay:
 
     @property
     def calls_left(self) -> float:
-        """How many calls are still made at once."""
+        """The number of calls that are still made at once."""
         programs = () if self._histories is None else self._histories.programs
         return max(executable.calls_left for executable in (self.executable, *programs))
 
@@ -136,7 +136,7 @@ class Replay:
         return True
 
     def obstacle(self, arguments: Sequence[Any]) -> str | None:
-        """What of these arguments, of gradients, or in rebound places, makes it impossible: they share memory."""
+        """The obstacle in these arguments, in gradients, or in rebound places, in words: they share memory."""
         change = self._diversion(arguments) or self._holdings.changed(arguments) or self._misplaced()
         if change is not None:
             return change
@@ -216,7 +216,7 @@ class Replay:
         return given[0] if self._tree.kind is None else put_together(given, self._tree)
 
     def _keep(self, inputs: Sequence[Any], arguments: Sequence[Any]) -> tuple[dict[int, Any], list[Tensor]]:
-        """What histories keep of what the program is given, and of what is there before it is run."""
+        """The values that histories keep of the program's inputs, and of what is there before it is run."""
         assert self._histories is not None
         tensors = [source.find(arguments) for source in self._histories.joint.sources]
         return {position: inputs[position] for position in self._histories.held}, tensors

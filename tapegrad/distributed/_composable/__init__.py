@@ -1,1 +1,1 @@
-"""Where PyTorch had ``fully_shard`` first."""
+"""The place where PyTorch had ``fully_shard`` first."""

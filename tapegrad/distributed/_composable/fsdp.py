@@ -1,4 +1,4 @@
-"""Where PyTorch had ``fully_shard`` first. Nothing is defined here."""
+"""The place where PyTorch had ``fully_shard`` first. Nothing is defined here."""
 
 from tapegrad.distributed.fsdp import (
     CPUOffloadPolicy,

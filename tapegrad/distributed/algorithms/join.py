@@ -8,11 +8,11 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class Joinable:
-    """What takes part in a ``Join``, in PyTorch."""
+    """A participant of a ``Join``, in PyTorch."""
 
 
 class JoinHook:
-    """What a process that has no more data does meanwhile, in PyTorch."""
+    """The work of a process that has no more data meanwhile, in PyTorch."""
 
 
 class Join(RefusedClass):

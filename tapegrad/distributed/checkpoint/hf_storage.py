@@ -8,7 +8,7 @@ __all__ = ["HuggingFaceStorageReader", "HuggingFaceStorageWriter"]
 
 
 class HuggingFaceStorageReader(RefusedClass):
-    """What reads a checkpoint of several files of safetensors, in PyTorch. Refused."""
+    """A reader of a checkpoint of several files of safetensors, in PyTorch. Refused."""
 
     refusal = (
         "torch.distributed.checkpoint.",
@@ -18,6 +18,6 @@ class HuggingFaceStorageReader(RefusedClass):
 
 
 class HuggingFaceStorageWriter(RefusedClass):
-    """What writes a checkpoint as several files of safetensors, in PyTorch. Refused."""
+    """A writer of a checkpoint as several files of safetensors, in PyTorch. Refused."""
 
     refusal = HuggingFaceStorageReader.refusal

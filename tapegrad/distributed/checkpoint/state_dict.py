@@ -28,7 +28,7 @@ State = dict[str, Any]
 
 @dataclass
 class StateDictOptions:
-    """How states are given and taken.
+    """Options for how states are given and taken.
 
     Attributes:
         full_state_dict: whether tensors are whole; else they are on the mesh.
@@ -57,7 +57,7 @@ def _inner(model: Module) -> Module:
 
 
 def _given(tree: Any, options: StateDictOptions) -> Any:
-    """What is given of a state: whole tensors, or as they are."""
+    """The parts of a state that are given: whole tensors, or as they are."""
     if options.full_state_dict:
         tree = each(lambda x: full_tensor(x).detach() if isinstance(x, DTensor) else x, tree)
     if options.cpu_offload:

@@ -1,4 +1,4 @@
-"""What has a state that ``save`` asks for, and ``load`` gives back."""
+"""Objects with a state that ``save`` asks for, and ``load`` gives back."""
 
 from typing import Any, Protocol, runtime_checkable
 

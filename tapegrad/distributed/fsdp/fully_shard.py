@@ -36,14 +36,14 @@ SAME_TYPES = MixedPrecisionPolicy()
 
 
 class UnshardHandle:
-    """What ``unshard(async_op=True)`` gives."""
+    """The result of ``unshard(async_op=True)``."""
 
     def wait(self) -> None:
         """Nothing to wait for."""
 
 
 class FSDPModule:
-    """What ``fully_shard`` adds to the class of a module.
+    """The methods that ``fully_shard`` adds to the class of a module.
 
     XLA gathers parameters where they are used, and lets them go; so what PyTorch's users say of when this is to be
     done is accepted, and makes no difference.

@@ -1,4 +1,4 @@
-"""What ``fully_shard`` is told besides the mesh."""
+"""Policies that ``fully_shard`` is given besides the mesh."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence
 
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
-    """What all processes have."""
+    """Gather what all processes have."""
     return tuple(_AllToAll.apply(stack([tensor] * members(group).size()), group))
 
 
@@ -83,7 +83,7 @@ def reduce_scatter(
 
 
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
-    """What the process ``src`` has. Its gradient is the sum of those of all; that of others is 0."""
+    """Send all what the process ``src`` has. Its gradient is the sum of those of all; that of others is 0."""
     given = members(group)
     own = given.rank() == member(src, given)
     return _AllReduce.apply(tensor if own else tensor * 0, ReduceOp.SUM, group)
@@ -97,7 +97,7 @@ def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = N
 
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
-    """What all have, in the process ``dst``; in others zeros."""
+    """Gather what all have in the process ``dst``; others get zeros."""
     given = members(group)
     found = all_gather(tensor, group)
     return found if given.rank() == member(dst, given) else tuple(one * 0 for one in found)

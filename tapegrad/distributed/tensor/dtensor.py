@@ -137,7 +137,7 @@ def distribute_tensor(
 
 
 same_everywhere: list[Callable[[Tensor], Tensor]] = []
-"""What gives the elements that the first process has, where there are several."""
+"""Gives the elements that the first process has, where there are several."""
 
 
 def _of_first(tensor: Tensor) -> Tensor:
@@ -148,7 +148,7 @@ def _of_first(tensor: Tensor) -> Tensor:
 
 
 def placements_of(tensor: Tensor, mesh: DeviceMesh | None = None) -> tuple[Placement, ...]:
-    """How a tensor is placed along each dimension of its mesh, or of another one that is a part of it."""
+    """The placements of a tensor along each dimension of its mesh, or of another one that is a part of it."""
     on = tensor._spec.device
     mesh = mesh or DeviceMesh.of(on)  # type: ignore[arg-type]
     axes = on.axes if on.axes is not None else _layout_of(tensor).axes  # type: ignore[attr-defined]
@@ -209,7 +209,7 @@ def full_tensor(self: Tensor, *, grad_placements: Any = None) -> Tensor:
 
 
 def to_local(self: Tensor, *, grad_placements: Any = None, alone: bool = False) -> Tensor:
-    """What this process has of the tensor; its gradient is this process's part of the tensor's gradient.
+    """Give this process's part of the tensor; its gradient is this process's part of the tensor's gradient.
 
     With one device it lies there; with several, on the mesh of these (``alone``: on the first, of what all have).
     """
@@ -321,7 +321,7 @@ mesh_writer.fill(_text)
 
 
 class _Attribute(OfSome):
-    """What tensors on a mesh have, and others have not."""
+    """An attribute that tensors on a mesh have, and others have not."""
 
     def __init__(self, name: str, found: Callable[[Tensor], Any], doc: str | None) -> None:
         self.name, self.found, self.__doc__ = name, found, doc

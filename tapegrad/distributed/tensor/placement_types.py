@@ -1,4 +1,4 @@
-"""How a tensor is placed along a dimension of a mesh."""
+"""Placements of tensors along a dimension of a mesh."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Partial", "Placement", "Replicate", "Shard"]
 
 
 class Placement:
-    """How a tensor is placed along a dimension of a mesh."""
+    """The placement of a tensor along a dimension of a mesh."""
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Whether it is split, along this dimension of the tensor if one is given."""

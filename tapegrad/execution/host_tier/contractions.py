@@ -59,11 +59,12 @@ def plain(writer: Any, left: Operand, right: Operand, batch: Sizes, rows: Sizes,
 
 
 FEW, LARGER = range(1 << 15, 10**6), 4
-"""How many multiplications a product has, and how much larger one matrix is, for the other one to be copied."""
+"""The numbers of multiplications, and the ratio of the matrices' sizes, at which the other matrix of a product is
+copied."""
 
 
 LEAST = 32
-"""How many rows and columns the matrices of a batch have that are copied."""
+"""The least rows and columns of the matrices of a batch that are copied."""
 
 
 def turned(left: Operand, right: Operand) -> tuple[Operand, Operand]:

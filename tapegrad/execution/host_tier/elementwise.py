@@ -58,7 +58,7 @@ def square(writer: Any, equation: Any) -> Operand:
 
 
 def of_same_square(writer: Any, equation: Any) -> Operand:
-    """What is to be squared; of a real number's absolute value the number."""
+    """The number to be squared; of a real number's absolute value the number."""
     made = writer.origin(equation.operands[0])
     if made is not None and made.primitive == "abs" and not is_complex(made.avals[0].dtype):
         return made.operands[0]
@@ -104,7 +104,7 @@ def literal(writer: Any, value: Any, dtype: Any) -> Operand:
 
 @rule("stop_gradient", "copy", "copy_p", "optimization_barrier")
 def identity(writer: Any, equation: Any) -> Any:
-    """What is as it was."""
+    """Leave an operand as it was."""
     return tuple(equation.operands)
 
 
@@ -391,7 +391,7 @@ def clz(writer: Any, equation: Any) -> Operand:
 
 
 def leading_zeros(x: np.ndarray) -> np.ndarray:
-    """How many of the bits are zero, from the highest one down: those of the bits below it that are made one.
+    """Count the bits that are zero, from the highest one down: those of the bits below it that are made one.
 
     >>> leading_zeros(np.array([0, 1, -1], "int32"))
     array([32, 31,  0], dtype=int32)

@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.execution.host_tier.linear_algebra import or_nan
 
 SQUARINGS = 64
-"""How often a matrix may be halved before it is small: up to norms of 1e19, far beyond where results overflow."""
+"""The most times that a matrix is halved before it is small: up to norms of 1e19, far beyond where results overflow."""
 
 PADE = (
     (120.0, 60.0, 12.0, 1.0),
@@ -26,7 +26,7 @@ PADE = (
 
 SINGLE = 3.925724783138660, (4.258730016922831e-1, 1.880152677804762)
 DOUBLE = 5.371920351148152, (1.495585217958292e-2, 2.539398330063230e-1, 9.504178996162932e-1, 2.097847961257068)
-"""How large a norm the last approximant takes, and from where on each of those after the first is used."""
+"""The largest norm that the last approximant takes, and the one from which on each of those after the first is used."""
 
 
 def limits_for(dtype: np.dtype) -> tuple[float, tuple[float, ...]]:

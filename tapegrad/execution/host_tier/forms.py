@@ -90,7 +90,7 @@ def on_host(
 
 
 def like_last(*arrays: Any, **settings: Any) -> tuple:
-    """What a function gives whose result is as its last argument."""
+    """The description of a function's result that is as its last argument."""
     return arrays[-1].shape, arrays[-1].dtype
 
 

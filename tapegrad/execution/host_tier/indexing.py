@@ -28,7 +28,7 @@ from tapegrad.execution.host_tier.writer import LARGEST, broadcast_shape
 
 
 class Windows(NamedTuple):
-    """Where windows lie in an operand, and where their dimensions are in what is read, or what is written.
+    """The places of windows in an operand, and of their dimensions in what is read, or what is written.
 
     Attributes:
         shape: the operand's.
@@ -58,7 +58,7 @@ class Windows(NamedTuple):
         return [axis for axis in self.kept if axis in self.columns and self.sizes[axis] == 1]
 
     def batch_places(self) -> list[int]:
-        """Where the dimensions of the batch are in the result."""
+        """The places of the dimensions of the batch in the result."""
         taken = set(self.kept.values())
         return [place for place in range(len(self.result)) if place not in taken]
 
@@ -311,7 +311,7 @@ def gather(writer: Any, equation: Any) -> str:
 
 
 def read(writer: Any, operand: Operand, windows: Windows, columns: dict[int, Any], mode: str = "") -> str:
-    """What is read at starts that lie within the operand, or that NumPy's ``take`` moves there in a mode."""
+    """Read at starts that lie within the operand, or that NumPy's ``take`` moves there in a mode."""
     if is_take(windows):
         ((axis, column),) = columns.items()
         place = writer.broadcast(column, windows.batch)
@@ -350,7 +350,7 @@ def is_take(windows: Windows) -> bool:
 
 
 def read_exactly(writer: Any, equation: Any, operand: Operand, windows: Windows) -> str:
-    """What XLA reads, wherever the windows lie."""
+    """Read what XLA reads, wherever the windows lie."""
     filling = equation.params["mode"].name == "FILL_OR_DROP"
     if not filling and is_take(windows) and index_dtype(equation) != np.dtype("uint64"):
         return read(writer, operand, windows, windows.columns, "clip")
@@ -368,7 +368,8 @@ def read_exactly(writer: Any, equation: Any, operand: Operand, windows: Windows)
 
 
 def filling_value(equation: Any) -> np.ndarray:
-    """What is read beyond the end: the number that was given, or nan, the least integer, the largest unsigned one."""
+    """The value that is read beyond the end: the number that was given, or nan, the least integer, the largest unsigned
+    one."""
     dtype, value = np.dtype(equation.aval.dtype), equation.params["fill_value"]
     if value is None:
         value = {"b": True, "i": np.iinfo(dtype).min if dtype.kind == "i" else None,
@@ -383,7 +384,7 @@ COMBINED: dict[str, np.ufunc | None] = {
     "scatter_sub": np.subtract, "scatter-mul": np.multiply, "scatter_mul": np.multiply,
     "scatter-min": np.minimum, "scatter_min": np.minimum, "scatter-max": np.maximum, "scatter_max": np.maximum,
 }  # fmt: skip
-"""How what is written is put together with what was there; ``None`` if it takes its place."""
+"""Functions that put together what is written and what was there; ``None`` if it takes its place."""
 
 
 @rule(*COMBINED)
@@ -560,7 +561,7 @@ def inverse(permutation: Sequence[int]) -> list[int]:
 
 
 def write_exactly(writer: Any, equation: Any, windows: Windows, written: Operand) -> str:
-    """What XLA writes, wherever the windows lie: element by element of a flat array."""
+    """Write what XLA writes, wherever the windows lie: element by element of a flat array."""
     windows = named_columns(writer, windows)
     clipping = equation.params["mode"].name == "CLIP"
     columns = moved_inside(writer, equation, windows) if clipping else windows.columns
@@ -596,7 +597,7 @@ def in_result(writer: Any, windows: Windows, array: Operand) -> Operand:
 
 
 def place_in_result(writer: Any, windows: Windows, columns: dict[int, Operand], axis: int) -> Operand | None:
-    """Where in a dimension each element is written, as 64-bit integers; ``None`` if all at the first place."""
+    """The places in a dimension where elements are written, as 64-bit integers; ``None`` if all at the first place."""
     rank = len(windows.result)
     start: Operand | None = None
     if axis in columns:

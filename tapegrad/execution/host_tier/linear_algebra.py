@@ -41,7 +41,7 @@ def by_columns(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def or_nan(function: Callable, matrices: np.ndarray, *settings: Any) -> tuple[np.ndarray, ...]:
-    """What a function of NumPy's gives for each matrix; nan for those at which it fails.
+    """The result of a function of NumPy's for each matrix; nan for those at which it fails.
 
     >>> or_nan(np.linalg.cholesky, np.array([[[4.]], [[-1.]]]))[0].ravel()
     array([ 2., nan])

@@ -115,7 +115,7 @@ def counted(shape: tuple[int, ...]) -> Pair:
 
 
 MOST_DRAWN, LARGEST_DRAWN = 32, 1 << 14
-"""How many arrays of bits are kept that were drawn last, and of how many elements at most."""
+"""The number of arrays of bits that are kept of those drawn last, and the most elements that one has."""
 
 _drawn: dict[tuple, np.ndarray] = {}
 

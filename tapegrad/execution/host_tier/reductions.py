@@ -74,7 +74,7 @@ MANY, ABREAST, LAST = 1 << 12, 128, 16
 
 
 LONGEST, LONG = 1 << 11, 32
-"""How many numbers are added, at most, by a product with ones; from how many on products are, by one of vectors."""
+"""The most numbers that are added by a product with ones; the least from which on products are by one of vectors."""
 
 
 def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
@@ -118,7 +118,7 @@ def total(x: np.ndarray, y: np.ndarray | None = None) -> Any:
 
 
 BY_PLACE = {np.maximum: "argmax", np.minimum: "argmin"}
-"""How the places of what they find are found, nan before all others."""
+"""Functions that find the places of what reductions find, nan before all others."""
 
 
 def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None:
@@ -203,7 +203,7 @@ def summed(x: np.ndarray, first: int, last: int, y: np.ndarray | None = None) ->
 
 
 SHORT, ROWS, LARGER = 48, 16, 512
-"""How long rows are, at most, and how many there are, that are compared column by column; from how many elements on the
+"""The most elements of rows, and the least rows, that are compared column by column; from how many elements on the
 place of the greatest is quicker to be had than itself."""
 
 
@@ -229,7 +229,7 @@ def least_of_rows(x: np.ndarray) -> Any:
 
 
 OF_ROWS: dict[Any, Callable] = {np.maximum: greatest_of_rows, np.minimum: least_of_rows}
-"""What compares the elements of rows."""
+"""Functions that compare the elements of rows."""
 
 
 def product_of_rows(x: np.ndarray) -> Any:

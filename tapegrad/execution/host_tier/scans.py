@@ -193,7 +193,7 @@ def taken(x: np.ndarray, order: np.ndarray, axis: int) -> np.ndarray:
 
 
 def ranked_place(x: np.ndarray, axis: int, rank: str, k: int) -> np.ndarray:
-    """Where along a dimension, which is kept, the elements of a rank are: see ``rank_of``; int32.
+    """The places along a dimension, which is kept, of the elements of a rank: see ``rank_of``; int32.
 
     >>> ranked_place(np.array([[3.0, 1.0, 2.0]]), 1, "median", 0)
     array([[2]], dtype=int32)
@@ -303,7 +303,7 @@ def _one_by_one(x: np.ndarray, count: int, axis: int) -> np.ndarray | None:
 
 
 FEW = 8
-"""Where there are this many times as many elements as wanted ones, those are set apart before they are sorted."""
+"""The ratio of elements to wanted ones from which on those are set apart before they are sorted."""
 
 
 # -- searching ---------------------------------------------------------------------------------------------------------

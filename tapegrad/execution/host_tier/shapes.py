@@ -194,7 +194,7 @@ def windows(writer: Any, places: Sequence[Operand], sizes: Sequence[Any], given:
 
 
 def start_of(writer: Any, place: Operand, last: Any) -> str:
-    """Where a part begins: a number of Python's between 0 and ``last``."""
+    """The start of a part: a number of Python's between 0 and ``last``."""
     known = writer.known(place)
     if known is not None and isinstance(last, int):
         return str(clamped(known, last))

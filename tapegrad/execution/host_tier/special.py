@@ -265,7 +265,7 @@ TRIGAMMA_NARROW = Narrow(
 
 NARROW = 0.25, 16.0
 DIGAMMA_ZERO = np.float32(1.4616321449683623), np.float32(1.4616321449683623 - float(np.float32(1.4616321449683623)))
-"""Where ``digamma`` is zero: what float32 has of it, and the rest."""
+"""The zero of ``digamma``: what float32 has of it, and the rest."""
 
 
 def _is_narrow(x: np.ndarray) -> bool:
@@ -337,7 +337,7 @@ BERNOULLI = (
 """``(2 k)! / B(2 k)``."""
 
 TERMS = 10
-"""How many terms are added one by one."""
+"""The number of terms that are added one by one."""
 
 
 def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ DEEP = 64
 
 
 class Sweep(NamedTuple):
-    """How windows lie on padded images.
+    """A way in which windows lie on padded images.
 
     Attributes:
         batch, depth: how many images there are, and what a window reads: channels times places of the kernel.
@@ -62,7 +62,7 @@ class Sweep(NamedTuple):
 
 @remembered("sweeps")
 def sweep(shape: tuple[int, ...], outputs: int, width: tuple[int, ...], padding: Pairs) -> Sweep | tuple:
-    """How kernels of a width are swept over images of a shape, whose padding may be negative; ``()``, if nowhere."""
+    """Sweeps of kernels of a width over images of a shape, whose padding may be negative; ``()``, if there are none."""
     batch, channels, *sizes = shape
     lengths = tuple(size + low + high for size, (low, high) in zip(sizes, padding, strict=True))
     places = tuple(length - reach + 1 for length, reach in zip(lengths, width, strict=True))

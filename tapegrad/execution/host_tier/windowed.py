@@ -165,7 +165,7 @@ POOLED: dict[str, np.ufunc] = {
 def pooled(
     array: np.ndarray, reduce: Callable, width: Numbers, strides: Numbers, padding: Pairs, dilations: Any, fill: Any
 ) -> np.ndarray:
-    """What is in each window, reduced; padding has a number that doesn't count."""
+    """The elements in each window, reduced; padding has a number that doesn't count."""
     windows = sliding(padded(array, padding, dilations[0], fill), width, strides, dilations[1])
     return np.asarray(reduce(windows, tuple(range(len(width))), array.dtype))
 

@@ -147,7 +147,7 @@ class Writer:
         return self._origins.get(operand.source)
 
     def _folded(self, operand: Operand) -> Operand:
-        """What is computed from constants alone is computed now, unless it is large."""
+        """Compute now what follows from constants alone, unless it is large."""
         if self.known(operand) is not None or not all(isinstance(size, int) for size in operand.shape):
             return operand
         if prod(operand.shape) > LARGEST:
@@ -361,7 +361,7 @@ NAMES = re.compile(r"\b[vx]\d+\b")
 """The variables and arguments in a line."""
 
 NOTHING = Operand("None", ())
-"""What stands for a result that nobody reads."""
+"""Stands for a result that nobody reads."""
 
 SYMBOLS = re.compile(r"\b[mn]\d*\b")
 """The symbols in a line. See Note [Names of a pattern] in ``dispatch/patterns.py``."""
@@ -382,7 +382,8 @@ def spread(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 MANY, STRIP, SETS = 1 << 14, 32, 256
-"""How many elements are copied by strips; how many columns a strip has; of how many bytes the strides are multiples."""
+"""The least elements that are copied by strips; the columns of a strip; the bytes of which the strides are
+multiples."""
 
 
 def copied(array: np.ndarray) -> np.ndarray:
@@ -512,7 +513,7 @@ def symbolic(size: Any, names: dict[str, Any]) -> str:
 
 
 def evaluated(size: Any, lengths: dict[str, int]) -> int:
-    """What a length is that depends on symbols.
+    """The number for a length that depends on symbols.
 
     >>> from jax import export
     >>> n, m = export.symbolic_shape("n, m")
@@ -570,7 +571,7 @@ def live_equations(jaxpr: Jaxpr, results: Sequence[Any]) -> list[JaxprEqn]:
 
 
 def broadcast_shape(shapes: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-    """What shapes broadcast to, where lengths may be symbols.
+    """The shape that shapes broadcast to, where lengths may be symbols.
 
     >>> broadcast_shape([(2, 1), (3,), ()])
     (2, 3)

@@ -141,7 +141,7 @@ def create_mask(mod_fn: Callable, B: int | None, H: int | None, Q_LEN: int, KV_L
 
 
 def ordered(dense: Tensor) -> tuple[Tensor, Tensor]:
-    """How many blocks of each row count, and the columns, those that count first: Note [Ordered blocks]."""
+    """The number of blocks of each row that count, and the columns, those that count first: Note [Ordered blocks]."""
     counts = dense.to(int32)
     columns = argsort(counts, dim=-1, descending=True, stable=True)
     return counts.sum(dim=-1).to(int32), columns.to(int32)
@@ -257,14 +257,14 @@ class BlockMask:
         return (*self.kv_indices.shape[:-2], *self.seq_lengths)
 
     def numel(self) -> int:
-        """How many elements it has."""
+        """The number of elements."""
         count = 1
         for length in self.shape:
             count *= length
         return count
 
     def sparsity(self) -> float:
-        """How many percent of the elements are in blocks that have nothing."""
+        """The percentage of the elements in blocks that have nothing."""
         blocks = self.kv_num_blocks.sum().item()
         if self.full_kv_num_blocks is not None:
             blocks += self.full_kv_num_blocks.sum().item()
@@ -399,7 +399,7 @@ def create_block_mask(
 
 
 def _counted(mask: Tensor, rows: int, columns: int) -> Tensor:
-    """How many elements of each block of a mask are True; beyond its end none are."""
+    """Count the elements of each block of a mask that are True; beyond its end none are."""
     *outer, queries, keys = mask.shape
     padded = pad(mask, (0, -keys % columns, 0, -queries % rows))
     blocks = padded.reshape(*outer, -(-queries // rows), rows, -(-keys // columns), columns)

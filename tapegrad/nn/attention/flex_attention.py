@@ -29,14 +29,15 @@ __all__ = ["AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_ma
 
 
 class AuxRequest(NamedTuple):
-    """What ``flex_attention`` is to return besides: the log of the sums of exponentials, the largest scores."""
+    """A request for what ``flex_attention`` is to return besides: the log of the sums of exponentials, the largest
+    scores."""
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What it has returned of that: (batch, head, queries) each, or None."""
+    """The results that were requested of that: (batch, head, queries) each, or None."""
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None

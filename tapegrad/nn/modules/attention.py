@@ -16,7 +16,7 @@ __all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
-    """What several heads attend to, each of an equal share of ``embed_dim``.
+    """Attention of several heads, each of an equal share of ``embed_dim``.
 
     Args:
         embed_dim: the width of queries and results.
@@ -105,8 +105,8 @@ class MultiheadAttention(Module):
         need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-        """What queries (L, batch, embed_dim) find among keys (S, batch, kdim) and values (S, batch, vdim), and how they
-        weigh them: see ``torch.nn.functional.multi_head_attention_forward``. All may come without the batch.
+        """Give what queries (L, batch, embed_dim) find among keys (S, batch, kdim) and values (S, batch, vdim), and how
+        they weigh them: see ``torch.nn.functional.multi_head_attention_forward``. All may come without the batch.
 
         Args:
             key_padding_mask: (batch, S), which keys don't count: True, or -inf, which is added.

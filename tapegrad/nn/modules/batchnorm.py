@@ -31,7 +31,7 @@ __all__ = [
 
 
 class _NormBase(Explained, Module):
-    """What batch and instance normalizations share: parameters, running statistics and their states.
+    """The base class of batch and instance normalizations: parameters, running statistics and their states.
 
     Args:
         num_features: C, the number of channels.
@@ -110,7 +110,7 @@ class _NormBase(Explained, Module):
 
 
 class _BatchNorm(_NormBase):
-    """What batch normalizations share; the arguments are those of ``_NormBase``.
+    """The base class of batch normalizations; the arguments are those of ``_NormBase``.
 
     Raises:
         ValueError: an input with another number of dimensions.
@@ -230,7 +230,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
-    """What makes a normalization lazy: ``num_features`` is learnt from the first input."""
+    """A base class that makes a normalization lazy: ``num_features`` is learnt from the first input."""
 
     weight: Any
     bias: Any

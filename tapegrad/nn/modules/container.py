@@ -18,7 +18,7 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 
 
 class Container(Module):
-    """What ``Module`` does by now: a module with those given by name below it."""
+    """A module with those given by name below it, as ``Module`` is by now."""
 
     def __init__(self, **kwargs: Any) -> None:
         warnings.warn(
@@ -443,7 +443,7 @@ class ParameterDict(Module):
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """What is under a key, which ``default`` is put under if there is nothing."""
+        """Give what is under a key, which ``default`` is put under if there is nothing."""
         if key not in self:
             self[key] = default
         return self[key]
@@ -466,7 +466,7 @@ class ParameterDict(Module):
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """What is under a key, or ``default``."""
+        """Give what is under a key, or ``default``."""
         return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
@@ -482,7 +482,7 @@ class ParameterDict(Module):
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterator[Any]:
-        """What is under the keys."""
+        """The parameters under the keys."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:

@@ -40,7 +40,8 @@ PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}
 
 
 class _ConvNd(Module):
-    """What all convolutions share: settings that were spread over the dimensions, parameters, and what is shown."""
+    """The base class of all convolutions: settings that were spread over the dimensions, parameters, and what is
+    shown."""
 
     __constants__ = [
         "stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels", "out_channels",
@@ -140,7 +141,7 @@ def both_sides(padding: Any, kernel_size: Sequence[int], dilation: Sequence[int]
 
 
 class _Convolution(OfDimensions, _ConvNd):
-    """What convolutions share that aren't transposed.
+    """The base class of convolutions that aren't transposed.
 
     Args:
         in_channels, out_channels: how many channels come in and go out.
@@ -223,7 +224,7 @@ class Conv3d(_Convolution):
 
 
 class _ConvTransposeNd(_ConvNd):
-    """What transposed convolutions share, once their settings are spread over the dimensions."""
+    """The base class of transposed convolutions, once their settings are spread over the dimensions."""
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
@@ -241,7 +242,7 @@ class _ConvTransposeNd(_ConvNd):
         self, input: Tensor, output_size: Any, stride: Sequence[int], padding: Any,
         kernel_size: Sequence[int], num_spatial_dims: int, dilation: Sequence[int] | None = None,
     ) -> Sequence[int]:  # fmt: skip
-        """How much longer the output has to be than it would be, to be of a given size.
+        """The length by which the output has to be longer than it would be, to be of a given size.
         Raises ValueError: a size with another number of dimensions, or one that no padding makes.
         """
         if output_size is None:
@@ -267,7 +268,7 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class _Transposed(OfDimensions, _ConvTransposeNd):
-    """What transposed convolutions share.
+    """The base class of transposed convolutions.
 
     Args:
         in_channels, out_channels: how many channels come in and go out.
@@ -348,7 +349,7 @@ class ConvTranspose3d(_Transposed):
 
 
 class _LazyConvXdMixin(LazyModuleMixin):
-    """What makes a convolution lazy: ``in_channels`` is learnt from the first input."""
+    """A base class that makes a convolution lazy: ``in_channels`` is learnt from the first input."""
 
     _dims: int
     in_channels: int

@@ -81,7 +81,7 @@ def exchange(tensor: Any, other: Any, name: str, undo: Callable[[], None]) -> No
 
 
 def converter(args: tuple, kwargs: dict[str, Any]) -> Callable[[Tensor], Tensor]:
-    """What ``Module.to`` does to each tensor, by its arguments."""
+    """A function that does to each tensor what ``Module.to`` does, by its arguments."""
     device, wanted, non_blocking, memory_format = _parse_to(*args, **kwargs)
     if wanted is not None and not (wanted.is_floating_point or wanted.is_complex):
         raise TypeError(

@@ -16,7 +16,7 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 
 @settings(shows="p={p}, inplace={inplace}")
 class _DropoutNd(Explained, Module):
-    """What all of them share.
+    """The base class of the dropout layers.
 
     Args:
         p: with which probability something is set to 0.

@@ -55,7 +55,7 @@ def add(hooks: OrderedDict, hook: Callable, *marks: OrderedDict, prepend: bool =
 
 
 def replaced(hooks: OrderedDict[int, Callable], module: Any, name: str, value: Any) -> Any:
-    """What is registered under a name when the hooks have seen it: the last thing that one of them returned."""
+    """The thing that is registered under a name when the hooks have seen it: the last that one of them returned."""
     for hook in hooks.values():
         output = hook(module, name, value)
         if output is not None:
@@ -308,7 +308,7 @@ def as_tensors(value: Any) -> tuple | None:
 
 
 def partial_view(inputs: tuple | None, outputs: tuple | None, node: Any) -> str | None:
-    """What a hook on the last node of a module misses, as a sentence, or None."""
+    """The part of a module that a hook on its last node misses, as a sentence, or None."""
     start = "Using non-full backward hooks on a Module that does not "
     if outputs is None:
         return f"{start}return a single Tensor or a tuple of Tensors{MISSING}grad_output.{DOCUMENTED}"

@@ -20,7 +20,7 @@ __all__ = [
 
 
 class _InstanceNorm(_NormBase):
-    """What instance normalizations share.
+    """The base class of instance normalizations.
 
     Args:
         num_features, eps, momentum, affine, track_running_stats, device, dtype, bias: see ``_NormBase``; there are no

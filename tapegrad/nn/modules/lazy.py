@@ -17,7 +17,7 @@ __all__ = ["LazyModuleMixin"]
 
 
 class LazyModuleMixin:
-    """What makes a module lazy. A class has it as its first base, and says how parameters are initialized.
+    """A base class that makes a module lazy. A class has it as its first base, and says how parameters are initialized.
 
     >>> from tapegrad import nn, ones
     >>> layer = nn.LazyLinear(2)

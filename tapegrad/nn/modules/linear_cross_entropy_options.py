@@ -1,4 +1,4 @@
-"""How PyTorch is to compute ``linear_cross_entropy`` piece by piece."""
+"""Options by which PyTorch computes ``linear_cross_entropy`` piece by piece."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["LinearCrossEntropyOptions"]
 
 @dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """What PyTorch is told about the memory that ``linear_cross_entropy`` may take. Here it changes nothing.
+    """Options for the memory that ``linear_cross_entropy`` may take in PyTorch. Here they change nothing.
 
     Args:
         allow_retain_graph: whether ``backward`` may be called twice.

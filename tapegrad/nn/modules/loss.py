@@ -31,7 +31,7 @@ OldFlag = bool | None
 
 
 class _Loss(Explained, Module):
-    """What all losses share: how they are reduced."""
+    """The base class of all losses: how they are reduced."""
 
     _about = '``reduction`` of the losses of elements is ``"mean"``, ``"sum"`` or ``"none"``.'
 
@@ -43,7 +43,7 @@ class _Loss(Explained, Module):
 
 
 class _WeightedLoss(_Loss):
-    """What losses share that weigh classes or elements: the weight is a buffer."""
+    """The base class of losses that weigh classes or elements: the weight is a buffer."""
 
     weight: Tensor | None
 

@@ -91,7 +91,7 @@ PLACED = (RuntimeError, ValueError, TypeError, IndexError)
 """Errors that are told in which module they were raised; others may be a way of leaving it."""
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
-    """What the module computes: every subclass says it. Call the module, not this, so that hooks run."""
+    """Compute the output of the module: every subclass says how. Call the module, not this, so that hooks run."""
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
@@ -494,7 +494,7 @@ class Module:
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """What all modules have of a kind, with paths."""
+        """The members of a kind that all modules have, with paths."""
         seen: set[Any] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
@@ -899,7 +899,7 @@ class Module:
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What is to stand in this module's text besides the modules below it, in one line or several."""
+        """The text of this module besides the modules below it, in one line or several."""
         return ""
 
     def __repr__(self) -> str:

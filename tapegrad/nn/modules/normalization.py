@@ -17,7 +17,7 @@ __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSN
 
 
 class _Affine(Module):
-    """What normalizations with a weight and a bias share."""
+    """The base class of normalizations with a weight and a bias."""
 
     def _make_parameters(self, shape: Any, wanted: bool, bias: bool, device: Any, dtype: Any) -> None:
         for name, present in (("weight", wanted), ("bias", wanted and bias)):

@@ -1,4 +1,4 @@
-"""What ``torch.compile`` makes of a module: a module again."""
+"""The result of ``torch.compile`` of a module: a module again."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class OptimizedModule(Module, tree=False):
         self._modules["_orig_mod"].training = mode
 
     def report(self) -> str:
-        """How often Python was run, and why: see ``torch.compile``."""
+        """Report how often Python was run, and why: see ``torch.compile``."""
         return self.forward.report()
 
     def __getattr__(self, name: str) -> Any:

@@ -34,7 +34,7 @@ __all__ = [
     shows="kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, ceil_mode={ceil_mode}"
 )
 class _MaxPoolNd(Explained, Module):
-    """What maximum poolings share.
+    """The base class of maximum poolings.
 
     Args:
         kernel_size: of the window.
@@ -101,7 +101,7 @@ class MaxPool3d(_MaxPoolNd):
 
 @settings(shows="kernel_size={kernel_size}, stride={stride}, padding={padding}")
 class _MaxUnpoolNd(OfDimensions, Module):
-    """What the ways back from maximum pooling share; other elements than the largest ones become 0.
+    """The base class of the ways back from maximum pooling; other elements than the largest ones become 0.
 
     Args:
         kernel_size, stride, padding: those of the pooling.
@@ -148,7 +148,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 @settings
 class _FractionalMaxPoolNd(OfDimensions, Module):
-    """What poolings share whose windows, of one size, are placed at random, so that any length can be come to.
+    """The base class of poolings whose windows, of one size, are placed at random, so that any length can be come to.
 
     Args:
         kernel_size: of the window.
@@ -268,7 +268,7 @@ class AvgPool1d(_AvgPoolNd):
 
 
 class _DivisorPool(OfDimensions, _AvgPoolNd):
-    """What the mean poolings of images and volumes share.
+    """The base class of the mean poolings of images and volumes.
 
     Args:
         kernel_size, stride, padding, ceil_mode, count_include_pad: see ``AvgPool1d``.
@@ -322,7 +322,7 @@ class AvgPool3d(_DivisorPool):
 
 @settings(shows="norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}")
 class _LPPoolNd(Explained, Module):
-    """What poolings share that give ``sum(x ** p) ** (1 / p)`` of each window.
+    """The base class of poolings that give ``sum(x ** p) ** (1 / p)`` of each window.
 
     Args:
         norm_type: p.
@@ -381,7 +381,7 @@ class LPPool3d(_LPPoolNd):
 
 @settings(shows="output_size={output_size}")
 class _AdaptiveMaxPoolNd(Explained, Module):
-    """What maximum poolings share that come to given lengths, whatever those of the input are.
+    """The base class of maximum poolings that come to given lengths, whatever those of the input are.
 
     Args:
         output_size: the lengths; in several dimensions None keeps one as it is.
@@ -425,7 +425,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 @settings(shows="output_size={output_size}")
 class _AdaptiveAvgPoolNd(Explained, Module):
-    """What mean poolings share that come to given lengths.
+    """The base class of mean poolings that come to given lengths.
 
     Args:
         output_size: the lengths; in several dimensions None keeps one as it is.

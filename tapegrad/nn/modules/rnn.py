@@ -28,7 +28,7 @@ from tapegrad.tensor.tensor import Tensor
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-"""How many sums each mode has for each element of its state."""
+"""The number of sums that each mode has for each element of its state."""
 
 
 def permuted(tensor: Tensor, permutation: Tensor | None) -> Tensor:
@@ -59,7 +59,7 @@ def _check_type(name: str, value: Any, wanted: type) -> None:
 
 
 class RNNBase(Module):
-    """What ``RNN``, ``LSTM`` and ``GRU`` have in common: layers, in one or two directions, and their parameters.
+    """The base class of ``RNN``, ``LSTM`` and ``GRU``: layers, in one or two directions, and their parameters.
 
     Args:
         mode: ``"LSTM"``, ``"GRU"``, ``"RNN_TANH"`` or ``"RNN_RELU"``.
@@ -85,7 +85,7 @@ class RNNBase(Module):
     ]  # fmt: skip
     __jit_unused_properties__: ClassVar = ["all_weights"]
     _shown: ClassVar[str] = ""
-    """What is said of an input with a wrong number of dimensions."""
+    """The message about an input with a wrong number of dimensions."""
 
     def __init__(
         self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
@@ -452,7 +452,7 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What cells have in common: their parameters.
+    """The base class of cells: their parameters.
 
     Args:
         input_size, hidden_size: the number of features of the input, and of the state.

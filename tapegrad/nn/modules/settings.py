@@ -1,4 +1,4 @@
-"""How layers are declared that have settings, and no parameters.
+"""Declarations of layers that have settings, and no parameters.
 
 Note [Declared layers]
 A layer is a class with annotations, its settings, and a ``forward`` that gives them to a function::
@@ -86,7 +86,7 @@ def _of(cls: type, method: Callable) -> Callable:
 
 def _extra_repr(shows: str) -> Callable[[Any], str]:
     def extra_repr(self: Any) -> str:
-        """What of the settings is shown."""
+        """The settings that are shown."""
         shown = shows.format(**self.__dict__)
         in_place = "inplace=True" if self.__dict__.get("inplace") and "inplace" not in shows else ""
         return ", ".join(filter(None, (shown, in_place)))

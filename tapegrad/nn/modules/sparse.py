@@ -16,7 +16,7 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _EmbeddingTable(Module):
-    """What embeddings share: the table, at first of standard normal numbers."""
+    """The base class of embeddings: the table, at first of standard normal numbers."""
 
     weight: Any
     padding_idx: int | None

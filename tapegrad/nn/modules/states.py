@@ -21,7 +21,7 @@ from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.swapping import swap_tensors
 
 EXTRA_STATE = "_extra_state"
-"""What the key of a module's extra state ends with."""
+"""The end of the key of a module's extra state."""
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -85,7 +85,7 @@ def load(module: Any, state_dict: Mapping[str, Any], strict: bool, assign: bool)
 
 
 class Loading:
-    """What one ``load_state_dict`` has found so far.
+    """The findings of one ``load_state_dict`` so far.
 
     Attributes:
         metadata: that of the state dict, by path of the module.
@@ -232,7 +232,7 @@ def unexpected(module: Any, state: Mapping[str, Any], prefix: str) -> list[str]:
 
 
 def remembered(module: Any, state: Mapping[str, Any], assign: bool) -> Callable[[], None]:
-    """What puts a module, and the parameters of a state dict, back to what they are now."""
+    """A function that puts a module, and the parameters of a state dict, back to what they are now."""
     if fits(module, state, assign):
         return lambda: None
     undo = [remembered_tables(part, assign) for part in module.modules()]
@@ -248,7 +248,7 @@ def remembered(module: Any, state: Mapping[str, Any], assign: bool) -> Callable[
 
 
 def remembered_tables(module: Any, assign: bool) -> Callable[[], None]:
-    """What puts the parameters, buffers and extra state of a module itself back to what they are now."""
+    """A function that puts the parameters, buffers and extra state of a module itself back to what they are now."""
     tables = [(table, dict(table)) for table in (module._parameters, module._buffers)]
     tensors = [tensor for table, _ in tables for tensor in table.values() if isinstance(tensor, Tensor)]
     with no_grad():
@@ -276,7 +276,7 @@ def may_be_written(tensor: Any) -> bool:
 
 
 def version_of(tensor: Any) -> int | None:
-    """How often a tensor has been written to, if that is counted."""
+    """The number of writes to a tensor, if they are counted."""
     return None if tensor.is_inference() else tensor._version
 
 
@@ -317,7 +317,8 @@ NO_EXTRA_STATE = (
 
 
 def get_extra_state(self: Any) -> Any:
-    """What a state dict is to have of this module besides its tensors; a class defines it together with the other."""
+    """Give what a state dict is to have of this module besides its tensors; a class defines it together with the
+    other."""
     raise RuntimeError(NO_EXTRA_STATE.format("get_extra_state"))
 
 

@@ -67,7 +67,7 @@ def clones(module: Module, count: int) -> ModuleList:
 
 
 class _Layer(Module):
-    """What layers of encoders and decoders have in common: attention, and two linear layers."""
+    """The base class of layers of encoders and decoders: attention, and two linear layers."""
 
     __constants__: ClassVar = ["norm_first"]
 

@@ -20,7 +20,7 @@ from tapegrad.tensor.paths import owners
 TABLES = ("_parameters", "_buffers", "_modules")
 
 OWN = "_compiled_call_impl"
-"""What belongs to the very module, as it does when one is copied."""
+"""The attributes that belong to the very module, as they do when one is copied."""
 
 
 Found = dict[int, tuple[int, str, Any]]  # the number, the path and the tensor, by the tensor's identity

@@ -52,7 +52,7 @@ SIDES = {"1": "(left, right)", "2": "(left, right, top, bottom)", "3": "(left, r
 
 
 class Explained:
-    """What layers share that come in several kinds: each docstring also says ``_about``, before its example.
+    """The base class of layers that come in several kinds: each docstring also says ``_about``, before its example.
 
     ``{sizes}`` and ``{sides}`` in it are how sizes and paddings are given in as many ``{dims}`` as its name has.
     """

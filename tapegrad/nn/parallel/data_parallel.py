@@ -51,7 +51,7 @@ class DataParallel(Module):
 
 
 def moved(value: Any, device: Any) -> Any:
-    """What a module is called with, with its tensors on a GPU."""
+    """The arguments that a module is called with, with their tensors on a GPU."""
     if isinstance(value, Tensor):
         return value.cuda(device)
     if type(value) in (tuple, list):

@@ -1,6 +1,6 @@
 """``torch.nn.parallel.distributed``: what is of ``torch.distributed``, which is imported when somebody asks for it.
 
-That stands further down, so the package itself says where it is.
+That room stands above this one, so the package itself, which is above both, says where it is.
 """
 
 from tapegrad.declaring import on_demand

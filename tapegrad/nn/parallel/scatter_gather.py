@@ -79,7 +79,7 @@ def _device(given: Any) -> device:
 
 
 def _like(container: Any) -> Callable[[Any], Any]:
-    """What makes a container of the same form of its items."""
+    """A function that makes a container of the same form of its items."""
     if isinstance(container, dict):
         return lambda items: type(container)(zip(container, items, strict=True))
     return getattr(container, "_make", type(container))

@@ -30,7 +30,7 @@ __all__ = [
 
 
 class ParametrizationCache(threading.local):
-    """What parametrized tensors are, by module and name, while there is a block of ``cached()`` in this thread."""
+    """The values of parametrized tensors, by module and name, while there is a block of ``cached()`` in this thread."""
 
     depth = 0
 
@@ -357,7 +357,7 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 
 
 def unparametrized(module: Any, name: str, leave_parametrized: bool) -> Any:
-    """What a tensor of a module is to be when it is not parametrized any more."""
+    """The tensor of a module that is to be there when it is not parametrized any more."""
     parametrizations = module.parametrizations[name]
     if not parametrizations.is_tensor:
         if not leave_parametrized:

@@ -600,7 +600,7 @@ def check_amount(amount: Any) -> None:
 
 
 def count_of(amount: Any, size: int) -> int:
-    """How many of ``size`` elements are to go: ``amount`` of them, or that share.
+    """The number of ``size`` elements that are to go: ``amount`` of them, or that share.
 
     Raises:
         ValueError: more than there are.

@@ -175,7 +175,7 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """What was packed, padded again: (steps, batch, ...), or (batch, steps, ...) if ``batch_first``; and the lengths.
+    """Pad what was packed: (steps, batch, ...), or (batch, steps, ...) if ``batch_first``; and give the lengths.
 
     Args:
         padding_value: what padding is.

@@ -54,7 +54,8 @@ _WHY_USE_REENTRANT = (
 
 
 class _Switches:
-    """What the context managers of this module set for the whole process; None leaves it to the arguments."""
+    """The settings that the context managers of this module make for the whole process; None leaves it to the
+    arguments."""
 
     early_stop: bool | None = None
     debug: bool | None = None
@@ -114,7 +115,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable, preserve_rng_state: bool, *args: Any) -> Any:
-        """What the function gives, and nothing recorded.
+        """The result of the function, with nothing recorded.
 
         Args:
             ctx: the node.

@@ -1,4 +1,4 @@
-"""What ``checkpoint(debug=True)`` says when both runs of a function differ: which operators ran, and where from."""
+"""Messages of ``checkpoint(debug=True)`` when both runs of a function differ: which operators ran, and where from."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ enable checkpoint\u2011debug mode globally.
 
 
 class CheckpointError(RuntimeError):
-    """What is saved in the second run of a checkpointed function is not what was saved in the first."""
+    """An error: the second run of a checkpointed function has not saved what the first has."""
 
 
 class _StopRecomputationError(EverythingSavedError):
@@ -87,7 +87,7 @@ class GraphExecGroup:
 
 
 def _occasion() -> Hashable:
-    """What a recomputation is good for: this group of backward calls, this backward call, or just now."""
+    """The occasion that a recomputation is good for: this group of backward calls, this backward call, or just now."""
     if _group.current is not None:
         return _group.current
     task = engine.current_task
@@ -264,5 +264,5 @@ class LaterRun:
 
     @staticmethod
     def unpack(tensor: Tensor) -> Tensor:
-        """What was kept is the tensor."""
+        """Give what was kept: it is the tensor."""
         return tensor

@@ -31,7 +31,7 @@ _MISMATCH = (
 
 
 class CheckpointPolicy(enum.Enum):
-    """What becomes of an operator's result. ``MUST_`` and ``PREFER_`` mean the same here.
+    """The fate of an operator's result. ``MUST_`` and ``PREFER_`` mean the same here.
 
     ``SAVE``: it is kept. ``RECOMPUTE``: it is computed again. ``CPU_OFFLOAD``: it is computed again too.
     """
@@ -45,7 +45,7 @@ class CheckpointPolicy(enum.Enum):
 
 
 class SelectiveCheckpointContext:
-    """What a policy learns besides the operator and its arguments.
+    """The facts that a policy learns besides the operator and its arguments.
 
     Attributes:
         is_recompute: False: policies are asked in the first run only.

@@ -1,4 +1,4 @@
-"""What a checkpointed function finds around it, and must find again: random numbers, the default device, autocast."""
+"""State around a checkpointed function that it must find again: random numbers, the default device, autocast."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class DefaultDeviceType:
 
     @staticmethod
     def get_device_type() -> str:
-        """What was set; if nothing was, the accelerator's type, or ``"cpu"`` where there is none."""
+        """The type that was set; if none was, the accelerator's type, or ``"cpu"`` where there is none."""
         if not DefaultDeviceType._default_device_type:
             DefaultDeviceType._default_device_type = accelerator_type() or "cpu"
         return DefaultDeviceType._default_device_type
@@ -89,7 +89,7 @@ def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, devic
 
 
 class Surroundings:
-    """What a function found around it when it was made.
+    """The state that a function found around it when it was made.
 
     Args:
         preserve_rng_state: whether random numbers belong to it.

@@ -40,23 +40,23 @@ __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"
 T_co = TypeVar("T_co", covariant=True)
 
 FIXED = frozenset(("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"))
-"""What can't be set once a loader is made."""
+"""The attributes that can't be set once a loader is made."""
 
 
 class _DatasetKind:
-    """How a dataset is read."""
+    """The way in which a dataset is read."""
 
     Map = 0
     Iterable = 1
 
     @staticmethod
     def create_fetcher(kind: int, *arguments: Any) -> Any:
-        """What reads a dataset of this kind."""
+        """Make a reader of a dataset of this kind."""
         return (IterableFetcher if kind == _DatasetKind.Iterable else MapFetcher)(*arguments)
 
 
 class _InfiniteConstantSampler(Sampler[None]):
-    """What stands for the indices of a dataset that has none."""
+    """A sampler in place of the indices of a dataset that has none."""
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)
@@ -146,7 +146,7 @@ class DataLoader(Generic[T_co]):
 
     @property
     def multiprocessing_context(self) -> BaseContext | None:
-        """How workers are started; None for the usual way."""
+        """The way in which workers are started; None for the usual way."""
         return self._context
 
     @multiprocessing_context.setter
@@ -372,7 +372,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 def _parts(loader: DataLoader) -> bytes:
-    """What workers need of a loader. Raises TypeError, AttributeError, PicklingError: it can't be pickled."""
+    """The parts of a loader that workers need. Raises TypeError, AttributeError, PicklingError: it can't be pickled."""
     try:
         return bytes(ForkingPickler.dumps((loader.dataset, loader.collate_fn, loader.worker_init_fn)))
     except (TypeError, AttributeError, PicklingError) as error:

@@ -1,4 +1,4 @@
-"""What samples come from: datasets with an index, streams of samples, and datasets made of others."""
+"""Datasets, which samples come from: those with an index, streams of samples, and datasets made of others."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ __all__ = [
 T_co = TypeVar("T_co", covariant=True)
 
 AT_ONCE = 32
-"""How many indices are drawn at a time with replacement; whoever stops early leaves the generator as PyTorch does."""
+"""The number of indices drawn at a time with replacement; whoever stops early leaves the generator as PyTorch does."""
 
 
 def draw_seed(generator: Generator | None = None) -> int:
@@ -34,7 +34,7 @@ def is_positive(number: Any) -> bool:
 
 
 class Sampler(Generic[T_co]):
-    """What gives indices, or lists of them: a subclass defines ``__iter__``, and ``__len__`` if it is known."""
+    """A source of indices, or lists of them: a subclass defines ``__iter__``, and ``__len__`` if it is known."""
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError
@@ -97,7 +97,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices there will be; the length of the source may change."""
+        """The number of indices that there will be; the length of the source may change."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:

@@ -145,7 +145,7 @@ def shown(tensor: Tensor) -> np.ndarray | None:
 
 
 def packed(data: Any) -> tuple[bytes, list[Segment]]:
-    """What is sent for some data, and the segments that mustn't be given back before it is.
+    """The message for some data, and the segments that mustn't be given back before it is.
 
     >>> unpacked(packed({"x": [1, 2]})[0])
     {'x': [1, 2]}
@@ -165,7 +165,7 @@ def packed(data: Any) -> tuple[bytes, list[Segment]]:
 
 
 def unpacked(sent: bytes) -> Any:
-    """What was packed, on the other side."""
+    """The data that was packed, on the other side."""
     return pickle.loads(sent)
 
 

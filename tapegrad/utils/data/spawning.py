@@ -1,4 +1,4 @@
-"""How processes of workers are started, and ended.
+"""Processes of workers: how they are started, and ended.
 
 Note [Workers are forked early]
 A new Python takes a second to import tapegrad. So it is done once, in a process that does nothing else (Python's
@@ -39,11 +39,12 @@ UNGUARDED = (
 
 
 _server: list[Any] = []
-"""What the server was told, once it is started."""
+"""The preload that the server was told, once it is started."""
 
 
 def default_context() -> BaseContext:
-    """How workers are started: see Note [Workers are forked early]. To be asked when the environment is theirs."""
+    """The way in which workers are started: see Note [Workers are forked early]. To be asked when the environment is
+    theirs."""
     told = {**os.environ, MAIN: ""}, spawn.get_preparation_data
     if "forkserver" not in get_all_start_methods() or told != (_server or [told])[0]:
         return get_context("spawn")

@@ -22,7 +22,7 @@ HOW_TO_HAVE_TIMES = "inside torch.viz.record() operators and nodes are timed"
 
 
 class OperatorCost(NamedTuple):
-    """What an operator costs, all its calls of one line together.
+    """The cost of an operator, all its calls of one line together.
 
     Attributes:
         operator, line: its name, and the user's line, empty if that was not recorded.
@@ -46,7 +46,7 @@ class OperatorCost(NamedTuple):
 
 
 class CostReport(Report):
-    """What the operators behind a loss cost.
+    """The costs of the operators behind a loss.
 
     Attributes:
         peak: when the backward pass takes the most memory, and for what; None if the graph was freed.
@@ -90,7 +90,8 @@ def moved_text(count: float | None) -> str:
 
 
 def explain(loss: Any) -> CostReport:
-    """What each operator behind ``loss`` costs: calls, bytes saved, operations and bytes moved, times, the user's line.
+    """Tell what each operator behind ``loss`` costs: calls, bytes saved, operations and bytes moved, times, the user's
+    line.
 
     Operations and bytes are XLA's account of the kernels, before it fuses them: of a convolution it counts the products
     with elements of the image, not those with padding, which for a kernel of 3 by 3 over images of 8 by 8 is a sixth
@@ -167,14 +168,14 @@ def total(costs: Iterable[tuple[XlaCost | None, int]]) -> XlaCost | None:
 
 
 def forward_cost(plan: Plan) -> XlaCost | None:
-    """What a call of an operator costs; None inside function transforms, and where there is no data."""
+    """The cost of a call of an operator; None inside function transforms, and where there is no data."""
     if not isinstance(plan.kernels.forward, Kernel):
         return None
     return xla_cost(plan.kernels.forward, tuple(abstract_argument(spec) for spec in plan.specs if spec is not None))
 
 
 def backward_cost(plan: Plan) -> XlaCost | None:
-    """What a node of it costs if all its gradients arrive; nothing where they pass as they are."""
+    """The cost of a node of it if all its gradients arrive; nothing where they pass as they are."""
     if not isinstance(plan.kernels.forward, Kernel) or plan.op.underivable:
         return None
     given = (True,) * plan.slots

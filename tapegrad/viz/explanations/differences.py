@@ -45,7 +45,7 @@ class Noted(NamedTuple):
 
     @property
     def does(self) -> tuple:
-        """What it must have in common with another one."""
+        """The part that it must have in common with another one."""
         return self.name, self.takes, self.settings
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Noted(NamedTuple):
 
 
 class StepDifference(NamedTuple):
-    """What two steps do not have in common at one place.
+    """The things that two steps do not have in common at one place.
 
     Attributes:
         place: after how many operators of the first.
@@ -66,7 +66,7 @@ class StepDifference(NamedTuple):
 
 
 class DiffReport(Report):
-    """Where two steps differ."""
+    """The places where two steps differ."""
 
     columns = {
         "": lambda row: str(row.place),
@@ -152,7 +152,7 @@ def takes_nothing(function: Callable) -> bool:
 
 
 class Notes:
-    """What a step has run, in order."""
+    """The things that a step has run, in order."""
 
     def __init__(self) -> None:
         self.rows: list[Noted] = []
@@ -207,7 +207,7 @@ class NotedCurrency:
 
 
 def noted(step: Callable[[], Any]) -> list[Noted]:
-    """What a step runs."""
+    """The notes of what a step runs."""
     notes = Notes()
     with (
         set_record_source_lines(True),

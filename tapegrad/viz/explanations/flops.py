@@ -22,7 +22,8 @@ __all__ = ["FlopCounterMode"]
 
 
 def _product(op: Any, kind: str, out: Any, args: tuple, settings: dict) -> tuple[int, Sequence[Any]] | None:
-    """How many pairs of numbers a product multiplies, and its operands; None if the operator is no product."""
+    """The number of pairs of numbers that a product multiplies, and its operands; None if the operator is no
+    product."""
     given = dict(zip(op.inputs, args, strict=False))
     if "equation" in settings:
         terms = settings["equation"].partition("->")[0].split(",")
@@ -119,7 +120,7 @@ class FlopCounterMode(OperatorMode):
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:
-        """What was counted, as a table.
+        """Give the counts as a table.
 
         Args:
             depth: how deep modules may lie; None for that of the counter.

@@ -48,7 +48,7 @@ class Kept(NamedTuple):
 
 
 class KeptReport(Report):
-    """What a graph keeps for backward."""
+    """The things that a graph keeps for backward."""
 
     columns = {
         "tensor": lambda kept: kept.text,
@@ -61,7 +61,7 @@ class KeptReport(Report):
 
     @property
     def nbytes(self) -> int:
-        """How many bytes are kept in all; what several nodes keep counts once."""
+        """The number of bytes that are kept in all; what several nodes keep counts once."""
         return sum(row.nbytes for row in self.rows)
 
 
@@ -71,7 +71,7 @@ def shortened(names: Sequence[str], most: int = 3) -> str:
 
 
 def saved(loss: Any) -> KeptReport:
-    """What the graph of ``loss`` keeps for backward, the largest first: what it is, who keeps it, on which line.
+    """Tell what the graph of ``loss`` keeps for backward, the largest first: what it is, who keeps it, on which line.
 
     Raises:
         TypeError: no tensor.
@@ -134,7 +134,7 @@ class Holder(NamedTuple):
 
 
 class HoldersReport(Report):
-    """Who keeps a tensor alive."""
+    """The holders that keep a tensor alive."""
 
     columns = {
         "held by": lambda holder: holder.kind,
@@ -144,7 +144,8 @@ class HoldersReport(Report):
 
 
 def who_holds(tensor: Any) -> HoldersReport:
-    """Who keeps a tensor, or its memory, alive: graphs, other tensors on its memory, modules, optimizers, variables.
+    """Tell who keeps a tensor, or its memory, alive: graphs, other tensors on its memory, modules, optimizers,
+    variables.
 
     It looks at all objects that there are, which takes a moment.
 
@@ -203,7 +204,7 @@ def tensors(tensor: Tensor, objects: Iterable[Any]) -> Iterator[Holder]:
 
 
 TABLES = {"_parameters": "parameter", "_buffers": "buffer"}
-"""Where modules have tensors, and what they are called there."""
+"""The places where modules have tensors, and what they are called there."""
 
 
 def modules(tensor: Tensor) -> Iterator[Holder]:

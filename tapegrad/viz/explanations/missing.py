@@ -98,7 +98,7 @@ def reason_without_grad(tensor: Tensor) -> tuple[str, list[str | None]]:
 
 
 def made_at(tensor: Tensor) -> str | None:
-    """What made a tensor, and where."""
+    """The maker of a tensor, and the place."""
     node = tensor.grad_fn
     if node is None:
         return "it is a leaf"
@@ -161,7 +161,7 @@ def takes_gradient_of(node: Node, tensor: Tensor) -> bool:
 
 
 def reason_without_loss(tensor: Tensor) -> tuple[str, list[str | None]]:
-    """What can be said of a tensor alone: whether a graph leads to it."""
+    """The reason that can be given of a tensor alone: whether a graph leads to it."""
     more = "why_none(tensor, loss) tells more"
     nodes = (one for one in gc.get_objects() if isinstance(one, Node))
     if any(takes_gradient_of(node, tensor) for node in nodes):
@@ -182,12 +182,12 @@ def reason_apart(tensor: Tensor, nodes: Sequence[Node]) -> tuple[str, list[str |
 
 
 def cuts_among(nodes: Iterable[Node]) -> list[str]:
-    """Where the arguments of nodes had lost their gradients, if that was recorded."""
+    """The places where the arguments of nodes had lost their gradients, if that was recorded."""
     return list(dict.fromkeys(fact for node in nodes for fact in cut_at(node)))[:MOST_CUTS]
 
 
 def cut_at(node: Node) -> Iterator[str]:
-    """What a node was given that had lost its gradient, and where."""
+    """The argument of a node that had lost its gradient, and the place."""
     if node._cut is not None:
         told = "; ".join(at(what, place) or what for what, place in node._cut).replace("its gradient", "a gradient")
         yield f"{plain_name(node)} uses what has no history: {told}"

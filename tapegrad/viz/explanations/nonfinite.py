@@ -38,11 +38,11 @@ MOST_LOOKED_AT = 12
 """So many operators are told of, from the one that made it on."""
 
 UNKNOWN: Any = object()
-"""What stands for an argument that nobody kept."""
+"""Stands for an argument that nobody kept."""
 
 
 class Looked(NamedTuple):
-    """What is known of the result of a node, or of the gradients that it gave."""
+    """The facts about the result of a node, or about the gradients that it gave."""
 
     node: Node
     name: str
@@ -51,7 +51,7 @@ class Looked(NamedTuple):
 
 
 class NonfiniteReport(Report):
-    """Where the first nan or inf came from.
+    """The origin of the first nan or inf.
 
     Attributes:
         node: the node of the operator that made it, or which made it itself, in the backward pass; the leaf's, if it
@@ -133,7 +133,7 @@ class KnownResults:
                 self.run_again(node)
 
     def arguments(self, node: OperatorNode) -> list[Any]:
-        """What a node's operator took; ``UNKNOWN`` for what nobody kept."""
+        """The arguments of a node's operator; ``UNKNOWN`` for what nobody kept."""
         plan, saved = node.plan, dict(kept_arguments(node))
         edges = dict(zip(plan.positions, node.next_edges, strict=True))
         found = []
@@ -215,7 +215,7 @@ def in_forward(known: KnownResults, node: Node, kind: str) -> NonfiniteReport:
 
 
 def operands(known: KnownResults, node: Node, kind: str, doubtful: bool) -> list[str | None]:
-    """What is known of an operator's arguments, and the usual cause, if that isn't doubtful."""
+    """The facts about an operator's arguments, and the usual cause, if that isn't doubtful."""
     if not isinstance(node, OperatorNode):
         return []
     op = node.plan.op
@@ -241,7 +241,7 @@ def origin_of(node: Node) -> str:
 
 
 def looked(known: KnownResults, node: Node) -> Looked:
-    """What is known of a node's results, for the table."""
+    """The facts about a node's results, for the table."""
     found = [str(state_of(value)) for value in known.of(node)]
     return Looked(node, operator_of(node), "; ".join(found) or "not known", line_of(node))
 
@@ -280,7 +280,7 @@ def until_error(visits: Iterable[Visit], errors: list[Exception]) -> Iterator[Vi
 
 
 def states(visit: Visit) -> list[str]:
-    """What is to be said of the gradients that a node gave, or a leaf was given."""
+    """The states of the gradients that a node gave, or a leaf was given."""
     return [str(state_of(value_of(grad))) for grad in visit.outgoing or visit.incoming if grad is not None]
 
 

@@ -1,4 +1,4 @@
-"""How much memory a backward pass takes, and when the most: worked out from its graph."""
+"""The memory that a backward pass takes, and when the most: worked out from its graph."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Peak(NamedTuple):
     lines: dict[str, int]
 
     def facts(self, most: int = 3) -> Iterator[str]:
-        """What is to be said of it."""
+        """The facts about it."""
         parts = f"{bytes_text(self.saved)} saved, {bytes_text(self.gradients)} of gradients"
         where = line_of(self.node)
         yield f"peak of memory: {bytes_text(self.nbytes)} ({parts}), when {plain_name(self.node)} runs" + (

@@ -13,7 +13,7 @@ MOST_ROWS = 40
 
 
 class Report:
-    """What an explanation has found. It prints as a table, also as the value of an expression.
+    """The findings of an explanation. They print as a table, also as the value of an expression.
 
     Attributes:
         title: the first line.

@@ -1,4 +1,4 @@
-"""What explanations are about: the nodes of a graph, their lines, and what they are called."""
+"""The subjects of explanations: the nodes of a graph, their lines, and what they are called."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOW_TO_HAVE_LINES = "torch.autograd.set_record_source_lines(True), before the fo
 
 
 def nodes_of(given: Any, function: str) -> tuple[list[Edge], list[Node]]:
-    """Where backward would start, and all nodes that it would come to, leaves last.
+    """The edges where backward would start, and all nodes that it would come to, leaves last.
     Raises TypeError: no tensor, node or gradient edge, nor several. ValueError: a tensor without a graph.
     """
     roots = edges_of(given, function)
@@ -45,7 +45,7 @@ def freed_text(nodes: Sequence[Node]) -> str | None:
 
 
 def raised(error: Exception) -> str:
-    """What an error says first."""
+    """The first sentence of an error."""
     return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
 
 
@@ -57,12 +57,12 @@ def tensor_given(given: Any, function: str, what: str = "a tensor") -> Tensor:
 
 
 def operator_of(node: Node) -> str:
-    """What a node is the backward of: an operator's name, or its own."""
+    """The operator that a node is the backward of: its name, or the node's own."""
     return node.plan.op.name if isinstance(node, OperatorNode) else plain_name(node)
 
 
 def position_of(node: Node) -> Position | None:
-    """Where a node was made, if that was recorded."""
+    """The place where a node was made, if that was recorded."""
     return None if node._origin is None else node._origin.position
 
 
@@ -79,13 +79,13 @@ def short_place(position: Position | None) -> str:
 
 
 def lines_missing(nodes: Sequence[Node]) -> str | None:
-    """How to have lines, if none was recorded."""
+    """The hint how to have lines, if none was recorded."""
     known = any(position_of(node) is not None for node in nodes)
     return None if known or all(map(is_leaf, nodes)) else HOW_TO_HAVE_LINES
 
 
 def called(tensor: Tensor) -> str:
-    """What to call a tensor: the parameter that it is, the leaf, or what made it."""
+    """The name of a tensor: the parameter that it is, the leaf, or what made it."""
     path = path_of(tensor)
     if path is not None:
         return f"parameter {path[0]} of {path[1]}"

@@ -113,7 +113,7 @@ class Walk(Report):
         return visit
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """What a notebook shows: buttons, if it can show any, else what has run."""
+        """The bundle that a notebook shows: buttons, if it can show any, else what has run."""
         still = {"text/plain": str(self), "text/html": self._repr_html_()}
         return {**buttons_of(self)._repr_mimebundle_(), **still} if in_notebook() else still
 

@@ -74,7 +74,7 @@ class WatchReport(Report):
 
 
 class SampledStep:
-    """What is noted of one step, and then its statistics. See Note [Watching a model]."""
+    """The notes of one step, and then its statistics. See Note [Watching a model]."""
 
     def __init__(self, step: int) -> None:
         self.step = step
@@ -115,7 +115,7 @@ class SampledStep:
 
 
 class Watch:
-    """What ``watch`` gives: it prints as a table of the last step that was sampled, and ``plot`` draws all of them.
+    """The result of ``watch``: it prints as a table of the last step that was sampled, and ``plot`` draws all of them.
 
     Attributes:
         model: the model; every: how often a step is sampled.
@@ -209,7 +209,7 @@ class Watch:
         return WatchReport(title, rows, spoilt(rows))
 
     def plot(self, kind: str = GRADIENT, statistic: str = "norm") -> ElementsPicture:
-        """How a statistic went, a line for each module or parameter, on a logarithmic scale.
+        """Draw how a statistic went, a line for each module or parameter, on a logarithmic scale.
 
         Args:
             kind: ``"activation"``, ``"gradient"`` or ``"gradient of parameter"``.
@@ -238,7 +238,7 @@ class Watch:
 
 
 def spoilt(rows: Iterable[Watched]) -> list[str]:
-    """What looks wrong."""
+    """The things that look wrong."""
     found = []
     for row in rows:
         if row.statistics.nonfinite:

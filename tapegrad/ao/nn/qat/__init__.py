@@ -11,7 +11,7 @@ __all__ = ["Conv2d", "Conv3d", "Linear"]
 
 
 class _FakeQuantized:
-    """What these layers have in common: the fake quantization of the weight, and how they are made of plain ones."""
+    """The base class of these layers: the fake quantization of the weight, and how they are made of plain ones."""
 
     _FLOAT_MODULE: type
     _SETTINGS: tuple[str, ...]
@@ -94,7 +94,7 @@ class Linear(_FakeQuantized, nn.Linear):
 
 
 class _Convolving(_FakeQuantized):
-    """What convolutions have in common besides."""
+    """The base class of convolutions."""
 
     _SETTINGS = (
         "in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "padding_mode"

@@ -1,4 +1,4 @@
-"""How modules are split: ``parallelize_module``, and its styles.
+"""Styles by which modules are split: ``parallelize_module``.
 
 A style says how parameters are placed, and how inputs and outputs are. What a module is given that lies on no mesh is
 this process's part of a tensor which is placed as the style says; what it gives is so again, unless
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class ParallelStyle:
-    """How a module is split. ``_apply(module, mesh)`` does it."""
+    """The way in which a module is split. ``_apply(module, mesh)`` does it."""
 
     src_data_rank: int | None = 0
 

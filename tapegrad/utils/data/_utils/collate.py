@@ -162,7 +162,7 @@ default_collate_fn_map: dict = {
     str: collate_str_fn,
     bytes: collate_str_fn,
 }
-"""What ``default_collate`` does with the types that it knows; a program may add its own."""
+"""Functions of ``default_collate`` for the types that it knows; a program may add its own."""
 
 
 def default_collate(batch: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What reads the samples of a batch and puts them together, in the loader's process or in a worker."""
+"""Functions that read the samples of a batch and put them together, in the loader's process or in a worker."""
 
 from __future__ import annotations
 

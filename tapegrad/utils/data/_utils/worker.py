@@ -1,4 +1,4 @@
-"""What runs in a worker: tasks come in, batches go out.
+"""The program of a worker: tasks come in, batches go out.
 
 Note [Workers of loaders]
 A worker is a process of its own with two pipes: tasks come through the one, read by a thread so that the loader never
@@ -104,7 +104,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker is to do, but for its number.
+    """The job of a worker, but for its number.
 
     Attributes:
         parts: dataset, ``collate_fn`` and ``worker_init_fn``, pickled.
@@ -219,7 +219,7 @@ class BatchReader:
         return ExceptionWrapper(error, where=f"in DataLoader worker process {self.id}")
 
     def batch(self, current: int, index: Any) -> Any:
-        """What is sent for a task; None if there is nothing more to be sent in this pass."""
+        """The message for a task; None if there is nothing more to be sent in this pass."""
         try:
             if self.broken is None and current != self.current:
                 self.current, self.ended = current, False
