@@ -50,8 +50,13 @@ def get_dir() -> str:
         warnings.warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead", stacklevel=2)
     if _chosen_dir is not None:
         return _chosen_dir
+    return os.path.join(_get_torch_home(), "hub")
+
+
+def _get_torch_home() -> str:
+    """The folder for what programs keep: ``$TORCH_HOME``, else ``~/.cache/torch``."""
     home = os.getenv("TORCH_HOME", os.path.join(os.getenv("XDG_CACHE_HOME", "~/.cache"), "torch"))
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.expanduser(home)
 
 
 def set_dir(d: str | os.PathLike) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.declaring import on_demand
 from tapegrad.optim.optimizer import Params, PerParameter, add_scaled, check_lr, check_nonnegative, chosen, scalar
 from tapegrad.tensor.tensor import Tensor
+
+__getattr__, _ = on_demand(__name__, {"tapegrad.optim._functional": "adadelta"})
 
 
 class Adadelta(PerParameter):

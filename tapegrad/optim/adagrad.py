@@ -20,7 +20,9 @@ from tapegrad.optim.optimizer import (
 )
 from tapegrad.tensor.tensor import Tensor
 
-__getattr__, _ = on_demand(__name__, {"tapegrad.sparse.attributes": "with_values"})
+__getattr__, _ = on_demand(__name__, {
+    "tapegrad.sparse.attributes": "with_values", "tapegrad.optim._functional": "adagrad",
+})  # fmt: skip
 
 
 class Adagrad(PerParameter):

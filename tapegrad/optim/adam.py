@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.declaring import on_demand
 from tapegrad.execution.updates import adam
 from tapegrad.optim.joined import Update
 from tapegrad.optim.optimizer import (
@@ -17,6 +18,8 @@ from tapegrad.optim.optimizer import (
     scalar,
 )
 from tapegrad.tensor.tensor import Tensor
+
+__getattr__, _ = on_demand(__name__, {"tapegrad.optim._functional": "adam"})
 
 
 class Adam(PerParameter):

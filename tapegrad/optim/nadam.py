@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.declaring import on_demand
 from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
@@ -16,6 +17,8 @@ from tapegrad.optim.optimizer import (
     value_of,
 )
 from tapegrad.tensor.tensor import Tensor
+
+__getattr__, _ = on_demand(__name__, {"tapegrad.optim._functional": "nadam"})
 
 
 class NAdam(PerParameter):

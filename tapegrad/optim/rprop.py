@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.declaring import on_demand
 from tapegrad.functions.creation import full_like, ones_like, zeros_like
 from tapegrad.optim.optimizer import Params, PerParameter, check_lr, chosen
 from tapegrad.tensor.tensor import Tensor
+
+__getattr__, _ = on_demand(__name__, {"tapegrad.optim._functional": "rprop"})
 
 
 class Rprop(PerParameter):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.declaring import on_demand
 from tapegrad.execution.updates import descent, momentum_descent
 from tapegrad.optim.joined import Update
 from tapegrad.optim.optimizer import Params, PerParameter, add_scaled, check_lr, check_ways, chosen, scalar
 from tapegrad.tensor.tensor import Tensor
+
+__getattr__, _ = on_demand(__name__, {"tapegrad.optim._functional": "sgd"})
 
 
 class SGD(PerParameter):
