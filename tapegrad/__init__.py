@@ -49,8 +49,8 @@ from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked
 
 # a fifth of the package, which many programs do without
 __getattr__, __dir__ = on_demand(__name__, {
-    __name__: """_VF __config__ __future__ _custom_ops _decomp _dynamo _functorch _guards _higher_order_ops _inductor _jit_internal
-        _prims_common _refs _tensor _tensor_str _utils amp ao backends compiler cpu
+    __name__: """_VF __config__ __future__ _custom_ops _decomp _dynamo _functorch _guards _higher_order_ops
+        _inductor _jit_internal _prims_common _refs _tensor _tensor_str _utils amp ao backends compiler cpu
         distributed distributions func futures fx hub jit library mps mtia multiprocessing onnx optim
         profiler quantization quasirandom serialization sparse storage testing torch_version types utils viz
         xpu""",
@@ -90,6 +90,7 @@ on_demand("tapegrad.nn", {"tapegrad.ao.nn": "qat"})
 on_demand("tapegrad.nn.functional", {"tapegrad.nn": "grad"})
 on_demand("tapegrad.bindings.kinds", {"tapegrad.sparse.conversion": "from_dense mask_of"})
 on_demand("tapegrad.functions.embedding", {"tapegrad.sparse.embedding": "sparse_bags sparse_rows"})
+on_demand("tapegrad.utils.model_zoo", {"tapegrad.hub": "load_url"})
 on_demand("tapegrad.utils.flop_counter", {"tapegrad.viz.explanations.flops": "FlopCounterMode"})
 del on_demand
 __all__ = [name for name in __dir__() if not name.startswith("_")]

@@ -29,7 +29,6 @@ from tapegrad.as_torch import install, is_installed
 from tapegrad.errors import message
 from tapegrad.progress import bars
 from tapegrad.serialization.loading import load as load_file
-from tapegrad.utils import model_zoo
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
@@ -284,4 +283,4 @@ def _unzipped(path: str) -> str:
     return str(place)
 
 
-model_zoo.load_url = load_state_dict_from_url  # where PyTorch has it, too
+load_url = load_state_dict_from_url  # as ``torch.utils.model_zoo`` calls it

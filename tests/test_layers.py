@@ -36,13 +36,13 @@ FLOORS = [
     ["ao", "optim", "serialization"],
     ["distributed", "viz"],
     [
-        "_C", "_VF", "__config__", "_custom_ops", "_decomp", "_dynamo", "_functorch", "_guards", "_inductor", "_jit_internal", "_ops",
+        "_C", "_VF", "__config__", "_custom_ops", "_decomp", "_dynamo", "_functorch", "_guards", "_inductor", "_ops",
         "_prims_common", "_refs", "_tensor", "_tensor_str", "_utils", "accelerator", "backends", "cpu", "cuda", "fft",
         "functional", "_subclasses", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "mtia",
-        "onnx", "overrides", "profiler", "quantization", "quasirandom", "random", "signal", "special", "storage",
-        "types", "xpu",
+        "onnx", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "signal", "special",
+        "storage", "types", "xpu",
     ],
-    ["functorch"],
+    ["_jit_internal", "functorch"],
     ["__init__"],
     ["demo", "script", "shipping", "stubs"],
     ["__main__"],
@@ -393,7 +393,8 @@ def doors_listed():
 
 
 TWICE_IN_PYTORCH = {
-    "Conv2d", "Conv3d", "Event", "GradScaler", "Identity", "Linear", "Node", "Stream", "Transformer", "autocast", "profile"
+    "Conv2d", "Conv3d", "Event", "GradScaler", "Identity", "Linear", "Node", "Stream", "Transformer", "autocast",
+    "profile",
 }  # fmt: skip
 """Classes that PyTorch has two of: layers, whose weights may be fake-quantized; nodes, of which only
 ``torch.autograd.graph.Node`` is shown; profilers; no-ops; and, of ``amp``, streams and events, those for one device."""

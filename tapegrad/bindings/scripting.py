@@ -102,6 +102,9 @@ def script_if_tracing(fn: T) -> T:
     return fn
 
 
+_script_if_tracing = script_if_tracing
+
+
 def _overload(func: T) -> T:
     """The function itself: a signature, whose implementation follows under the same name."""
     return func
@@ -221,7 +224,8 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_sh
 
 __all__ = [
     "Attribute", "Error", "Final", "ScriptFunction", "ScriptModule", "ScriptWarning", "TracerWarning",
-    "_overload", "_overload_method", "annotate", "export", "fork", "freeze", "ignore", "interface", "is_scripting",
+    "_overload", "_overload_method", "_script_if_tracing",
+    "annotate", "export", "fork", "freeze", "ignore", "interface", "is_scripting",
     "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script", "script_if_tracing",
     "script_method", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip

@@ -15,10 +15,11 @@ from tapegrad._functorch.deprecated import (
     vmap,
 )
 from tapegrad._functorch.make_functional import FunctionalModule, FunctionalModuleWithBuffers
-from tapegrad.absent import EXPORTS, refused, refusing
+from tapegrad.absent import EXPORTS, refused
+from tapegrad.declaring import on_demand
 from tapegrad.version import __version__
 
-__getattr__ = refusing(__name__)
+__getattr__, __dir__ = on_demand(__name__, {__name__: "compile experimental"})
 make_fx = refused("functorch.make_fx", EXPORTS)
 
 __all__ = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.declaring import on_demand
 from tapegrad.functions.construction import as_tensor
 from tapegrad.functions.creation import zeros_like
+from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
@@ -19,8 +19,6 @@ from tapegrad.optim.optimizer import (
     value_of,
 )
 from tapegrad.tensor.tensor import Tensor
-
-__getattr__, _ = on_demand(__name__, {"tapegrad.optim._functional": "asgd"})
 
 
 class ASGD(PerParameter):
@@ -77,3 +75,10 @@ class ASGD(PerParameter):
         averaged = (step - group["t0"]).clamp(min=1) if isinstance(step, Tensor) else max(1, step - group["t0"])
         state["eta"].copy_(as_tensor(lr / (1 + lambd * lr * step) ** group["alpha"]))
         state["mu"].copy_(as_tensor(1 / averaged))
+
+
+asgd = functional_form(
+    ASGD, "params grads axs mus etas state_steps",
+    "foreach maximize differentiable capturable has_complex",
+    "lambd lr t0 alpha weight_decay",
+)  # fmt: skip

@@ -38,7 +38,8 @@ def _signature(states: str, ways: str, numbers: str) -> Signature:
 
 
 def functional_form(
-    cls: type[PerParameter], states: str, ways: str, numbers: str, made: dict[str, tuple[str, ...]] | None = None
+    cls: type[PerParameter], states: str, ways: str, numbers: str, made: dict[str, tuple[str, ...]] | None = None,
+    **fixed: Any,
 ) -> Callable[..., None]:  # fmt: skip
     """An optimizer as a function, which has its name in small letters.
 
@@ -48,6 +49,7 @@ def functional_form(
         ways: arguments that follow, and may be left out.
         numbers: the options, which are given by keyword.
         made: options of the class that are tuples of several of these.
+        fixed: options that nobody says.
     """
     lists, signature, name = states.split(), _signature(states, ways, numbers), cls.__name__.lower()
 
@@ -56,7 +58,7 @@ def functional_form(
         bound.apply_defaults()
         found = bound.arguments
         _check(found)
-        group = {**OPTIONS, **{key: value for key, value in found.items() if key not in lists}}
+        group = {**OPTIONS, **fixed, **{key: value for key, value in found.items() if key not in lists}}
         group |= {key: tuple(found[part] for part in parts) for key, parts in (made or {}).items()}
         updater = object.__new__(cls)
         for i, (p, grad) in enumerate(zip(found[lists[0]], found[lists[1]], strict=True)):

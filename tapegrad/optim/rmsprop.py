@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.declaring import on_demand
 from tapegrad.functions.creation import zeros_like
+from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
@@ -17,8 +17,6 @@ from tapegrad.optim.optimizer import (
     scalar,
 )
 from tapegrad.tensor.tensor import Tensor
-
-__getattr__, _ = on_demand(__name__, {"tapegrad.optim._functional": "rmsprop"})
 
 
 class RMSprop(PerParameter):
@@ -83,3 +81,10 @@ class RMSprop(PerParameter):
             add_scaled(p, buffer, rate)
         else:
             add_quotient(p, grad, root, rate)
+
+
+rmsprop = functional_form(
+    RMSprop, "params grads square_avgs grad_avgs momentum_buffer_list state_steps",
+    "foreach maximize differentiable capturable has_complex",
+    "lr alpha eps weight_decay momentum centered",
+)  # fmt: skip

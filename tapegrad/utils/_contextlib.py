@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from inspect import isgeneratorfunction
 from typing import Any, TypeVar
 
@@ -33,7 +33,7 @@ def context_decorator(ctx: Any, func: F) -> F:
     @wraps(func)
     def generating(*args: Any, **kwargs: Any) -> Any:
         running = func(*args, **kwargs)
-        step: Callable[[], Any] = lambda: next(running)
+        step = partial(next, running)
         while True:
             try:
                 with make():
@@ -46,9 +46,9 @@ def context_decorator(ctx: Any, func: F) -> F:
                 running.close()
                 raise
             except BaseException as error:
-                step = lambda error=error: running.throw(error)
+                step = partial(running.throw, error)
             else:
-                step = lambda sent=sent: running.send(sent)
+                step = partial(running.send, sent)
 
     return generating if isgeneratorfunction(func) else decorated  # type: ignore[return-value]
 

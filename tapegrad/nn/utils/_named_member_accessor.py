@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tapegrad.absent import refusing
-from tapegrad.func.modules import MISSING as _MISSING
 from tapegrad.func.modules import exchange
 from tapegrad.nn.modules.module import Module
 from tapegrad.tensor.tensor import Tensor
