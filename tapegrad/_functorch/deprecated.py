@@ -63,8 +63,10 @@ def _moved(function: F, new_api: str | None = None) -> F:
 
 
 vmap = _moved(func.vmap, "torch.vmap")
-grad, grad_and_value, vjp, jvp = map(_moved, (func.grad, func.grad_and_value, func.vjp, func.jvp))
-jacrev, jacfwd, hessian, functionalize = map(_moved, (func.jacrev, func.jacfwd, func.hessian, func.functionalize))
+grad, grad_and_value = _moved(func.grad), _moved(func.grad_and_value)
+vjp, jvp = _moved(func.vjp), _moved(func.jvp)
+jacrev, jacfwd, hessian = _moved(func.jacrev), _moved(func.jacfwd), _moved(func.hessian)
+functionalize = _moved(func.functionalize)
 make_functional = _moved(modules.make_functional, "torch.func.functional_call")
 make_functional_with_buffers = _moved(modules.make_functional_with_buffers, "torch.func.functional_call")
 combine_state_for_ensemble = _moved(modules.combine_state_for_ensemble, "torch.func.stack_module_state")

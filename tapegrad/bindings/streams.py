@@ -87,6 +87,9 @@ class Event:
         device: the accelerator by default, or the CPU where there is none, which has no events.
         enable_timing: whether it can be asked for times.
         blocking, interprocess: ignored.
+
+    >>> torch.Event("cpu").query()
+    True
     """
 
     def __init__(

@@ -6,7 +6,7 @@ Each is the update of its class, on states that are given. What says how PyTorch
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -38,7 +38,7 @@ def _signature(states: str, ways: str, numbers: str) -> Signature:
 
 
 def functional_form(
-    cls: type[PerParameter], states: str, ways: str, numbers: str, made: dict[str, tuple[str, ...]] | None = None,
+    cls: type[PerParameter], states: str, ways: str, numbers: str, made: Mapping[str, tuple[str, ...]] | None = None,
     **fixed: Any,
 ) -> Callable[..., None]:  # fmt: skip
     """An optimizer as a function, which has its name in small letters.

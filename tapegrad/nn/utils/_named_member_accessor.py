@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from tapegrad.absent import refusing
-from tapegrad.func.modules import exchange
 from tapegrad.nn.modules.module import Module
 from tapegrad.tensor.tensor import Tensor
 
-__getattr__ = refusing(__name__)
 __all__ = ["set_tensor", "swap_tensor"]
 
 
@@ -16,6 +13,8 @@ def _check(module: Module, name: str) -> None:
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
     if "." in name:
         raise KeyError('tensor name can\'t contain "."')
+    if name == "":
+        raise KeyError('tensor name can\'t be empty string ""')
 
 
 def swap_tensor(module: Module, name: str, tensor: Tensor | None, allow_missing: bool = False) -> Tensor | None:
@@ -40,7 +39,17 @@ def swap_tensor(module: Module, name: str, tensor: Tensor | None, allow_missing:
     _check(module, name)
     if not allow_missing and not hasattr(module, name):
         raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-    return exchange(module, name, tensor)
+    if not (tensor is None or isinstance(tensor, Tensor)):
+        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
+    before = getattr(module, name, None)
+    if not (before is None or isinstance(before, Tensor)):
+        raise TypeError(f"attribute `{name}`: {before} is not an instance of torch.Tensor")
+    kept = next((table for table in (module._parameters, module._buffers) if name in table), None)
+    if kept is None:
+        setattr(module, name, tensor)
+    else:
+        kept[name] = tensor
+    return before
 
 
 def set_tensor(module: Module, name: str, tensor: Tensor | None) -> None:
