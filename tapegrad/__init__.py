@@ -49,7 +49,8 @@ from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked
 
 # a fifth of the package, which many programs do without
 __getattr__, __dir__ = on_demand(__name__, {
-    __name__: """__config__ __future__ _dynamo _higher_order_ops _tensor_str _utils amp ao backends compiler cpu
+    __name__: """_VF __config__ __future__ _custom_ops _decomp _dynamo _functorch _guards _higher_order_ops
+        _inductor _jit_internal _prims_common _refs _tensor _tensor_str _utils amp ao backends compiler cpu
         distributed distributions func futures fx hub jit library mps mtia multiprocessing onnx optim
         profiler quantization quasirandom serialization sparse storage testing torch_version types utils viz
         xpu""",
@@ -61,6 +62,7 @@ __getattr__, __dir__ = on_demand(__name__, {
     "tapegrad._higher_order_ops.cond": "cond",
     "tapegrad._higher_order_ops.while_loop": "while_loop",
     "tapegrad.amp.grad_scaler": "GradScaler",
+    "tapegrad.bindings.streams": "Event Stream",
     "tapegrad.ao.quantization.schemes": """per_channel_affine per_channel_affine_float_qparams per_channel_symmetric
         per_tensor_affine per_tensor_symmetric qint32 qint8 qscheme quint2x4 quint4x2 quint8""",
     "tapegrad.as_torch": "install",
@@ -88,6 +90,7 @@ on_demand("tapegrad.nn", {"tapegrad.ao.nn": "qat"})
 on_demand("tapegrad.nn.functional", {"tapegrad.nn": "grad"})
 on_demand("tapegrad.bindings.kinds", {"tapegrad.sparse.conversion": "from_dense mask_of"})
 on_demand("tapegrad.functions.embedding", {"tapegrad.sparse.embedding": "sparse_bags sparse_rows"})
+on_demand("tapegrad.utils.model_zoo", {"tapegrad.hub": "load_url"})
 on_demand("tapegrad.utils.flop_counter", {"tapegrad.viz.explanations.flops": "FlopCounterMode"})
 del on_demand
 __all__ = [name for name in __dir__() if not name.startswith("_")]

@@ -29,12 +29,14 @@ _Number = _int | _float | _complex
 _Scalar = _int | _float | _complex | Tensor
 
 from tapegrad import AcceleratorError as AcceleratorError
+from tapegrad.bindings.streams import Event as Event
 from tapegrad.futures import Future as Future
 from tapegrad.amp.grad_scaler import GradScaler as GradScaler
 from tapegrad import OutOfMemoryError as OutOfMemoryError
 from tapegrad.serialization.archive import PyTorchFileReader as PyTorchFileReader
 from tapegrad.bindings.scripting import ScriptFunction as ScriptFunction
 from tapegrad.bindings.scripting import ScriptModule as ScriptModule
+from tapegrad.bindings.streams import Stream as Stream
 from tapegrad.bindings.symbolic import SymBool as SymBool
 from tapegrad.bindings.symbolic import SymFloat as SymFloat
 from tapegrad.bindings.symbolic import SymInt as SymInt

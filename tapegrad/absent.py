@@ -6,7 +6,7 @@ A name that comes to exist is found before anybody asks here; its entry is then 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 SPARSE = "a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm"
 QUANTIZED = "there are no quantized tensors; float16 and bfloat16 are the small dtypes that compute"
@@ -27,7 +27,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             q_zero_point"""),
         (PACKAGES, "package"),
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
-        (STREAMS, "Stream Event"),
         (EXPORTS, "export"),
         (QUANTIZED, "_scaled_mm"),
         (REMOVED, "symeig eig lstsq solve matrix_rank"),
@@ -55,11 +54,10 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             register_torch_dispatch get_ctx get_kernel triton_op wrap_triton impl_abstract"""),
     ],
     "torch.onnx": [
-        (EXPORTS, "export ONNXProgram register_custom_op_symbolic"),
+        (EXPORTS, "ONNXProgram register_custom_op_symbolic"),
     ],
     "torch.utils": [
-        ("benchmark with time.perf_counter around a call that ends by item()", "benchmark"),
-        (SYSTEM, "cpp_extension bottleneck collect_env mobile_optimizer"),
+        (SYSTEM, "cpp_extension bottleneck mobile_optimizer"),
     ],
     "torch.serialization": [
         ("checksums are always written, mapped files are never written to, and storages are always there", """
@@ -101,7 +99,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             set_per_process_memory_fraction MemPool"""),
         (DISTRIBUTED, "nccl can_device_access_peer"),
         ("XLA compiles for what is there", "get_gencode_flags"),
-        (SYSTEM, "nvtx jiterator cudart profiler"),
+        (SYSTEM, "jiterator cudart profiler"),
     ],
 }
 """For each module what it lacks: what to do instead, and the names."""
@@ -134,6 +132,22 @@ def refusing(module: str) -> Callable[[str], Any]:
     def refuse(name: str) -> Any:
         raise no_attribute(module, name)
 
+    return refuse
+
+
+def refused(full: str, advice: str) -> Callable[..., NoReturn]:
+    """A function that can be imported, and is refused when it is called: ``full`` is its name, as ``torch.f``.
+
+    >>> refused("torch.f", "call g")(1)
+    Traceback (most recent call last):
+    NotImplementedError: torch.f is not in tapegrad (yet): call g
+    """
+
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(f"{full} is not in tapegrad (yet): {advice}")
+
+    refuse.__name__ = refuse.__qualname__ = full.rpartition(".")[2]
+    refuse.__doc__ = f"Refused: {advice}.\n\nRaises:\n    NotImplementedError: always; it says what to do instead."
     return refuse
 
 

@@ -29,7 +29,6 @@ from tapegrad.as_torch import install, is_installed
 from tapegrad.errors import message
 from tapegrad.progress import bars
 from tapegrad.serialization.loading import load as load_file
-from tapegrad.utils import model_zoo
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
@@ -50,8 +49,13 @@ def get_dir() -> str:
         warnings.warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead", stacklevel=2)
     if _chosen_dir is not None:
         return _chosen_dir
+    return os.path.join(_get_torch_home(), "hub")
+
+
+def _get_torch_home() -> str:
+    """The folder for what programs keep: ``$TORCH_HOME``, else ``~/.cache/torch``."""
     home = os.getenv("TORCH_HOME", os.path.join(os.getenv("XDG_CACHE_HOME", "~/.cache"), "torch"))
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.expanduser(home)
 
 
 def set_dir(d: str | os.PathLike) -> None:
@@ -279,4 +283,4 @@ def _unzipped(path: str) -> str:
     return str(place)
 
 
-model_zoo.load_url = load_state_dict_from_url  # where PyTorch has it, too
+load_url = load_state_dict_from_url  # as ``torch.utils.model_zoo`` calls it

@@ -37,11 +37,13 @@ FLOORS = [
     ["ao", "optim", "serialization"],
     ["distributed", "viz"],
     [
-        "_C", "__config__", "_dynamo", "_ops", "_tensor_str", "_utils", "accelerator", "backends", "cpu", "cuda", "fft",
+        "_C", "_VF", "__config__", "_custom_ops", "_decomp", "_dynamo", "_functorch", "_guards", "_inductor", "_ops",
+        "_prims_common", "_refs", "_tensor", "_tensor_str", "_utils", "accelerator", "backends", "cpu", "cuda", "fft",
         "functional", "_subclasses", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "mtia",
-        "onnx", "overrides", "profiler", "quantization", "quasirandom", "random", "signal", "special", "storage",
-        "types", "xpu",
+        "onnx", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "signal", "special",
+        "storage", "types", "xpu",
     ],
+    ["_jit_internal", "functorch"],
     ["__init__"],
     ["demo", "script", "shipping", "stubs"],
     ["__main__"],
@@ -80,7 +82,7 @@ ORDERS = {
         "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "part_fast_path", "inplace_out",
         "outside", "placement", "inplace_views", "function_modes", "overriding", "subclass", "protocols", "kinds",
         "scripting", "accelerator", "cpu", "cuda",
-        "gpus", "other_devices", "symbolic", "checking", "asked", "attach",
+        "streams", "gpus", "other_devices", "symbolic", "checking", "asked", "attach",
     ],
     "autograd": [
         "running", "currencies", "function_node", "laid_out", "backward_cache", "graph_log", "source_lines",
@@ -110,8 +112,8 @@ ORDERS = {
         "conversion", "legacy", "embedding", "saving",
     ],
     "optim": [
-        "joined", "optimizer", "sgd", "adam", "adamw", "adamax", "nadam", "radam", "sparse_adam", "adagrad",
-        "adadelta", "adafactor", "rmsprop", "rprop", "asgd", "lbfgs", "muon", "optax",
+        "joined", "optimizer", "functional_forms", "sgd", "adam", "adamw", "adamax", "nadam", "radam", "sparse_adam",
+        "adagrad", "adadelta", "adafactor", "rmsprop", "rprop", "asgd", "lbfgs", "muon", "optax", "_functional",
         "schedule", "schedules", "cycles", "plateau", "combined_schedules", "lr_scheduler", "swa_utils",
     ],
     "serialization": [
@@ -121,7 +123,7 @@ ORDERS = {
     "distributed": [
         "device_mesh", "tensor", "_tensor", "store", "keeper", "peers", "groups", "collectives", "objects", "nn",
         "_functional_collectives", "distributed_c10d", "constants", "parts", "fsdp", "_composable", "data_parallel",
-        "checkpoint", "algorithms", "optim", "rpc", "run",
+        "checkpoint", "algorithms", "optim", "rpc", "autograd", "elastic", "run", "launch",
     ],
     "viz": [
         "recording", "describing", "raster", "plots", "pages",
@@ -392,10 +394,11 @@ def doors_listed():
 
 
 TWICE_IN_PYTORCH = {
-    "Conv2d", "Conv3d", "GradScaler", "Identity", "Linear", "Node", "Transformer", "autocast", "profile"
+    "Conv2d", "Conv3d", "Event", "GradScaler", "Identity", "Linear", "Node", "Stream", "Transformer", "autocast",
+    "profile",
 }  # fmt: skip
 """Classes that PyTorch has two of: layers, whose weights may be fake-quantized; nodes, of which only
-``torch.autograd.graph.Node`` is shown; profilers; no-ops; and, of ``amp``, those for one device."""
+``torch.autograd.graph.Node`` is shown; profilers; no-ops; and, of ``amp``, streams and events, those for one device."""
 
 
 def classes_with_one_name(package):

@@ -1,7 +1,7 @@
 """``torch._dynamo``: what libraries ask of PyTorch's tracer, which is not here. Nothing is defined here."""
 
-from tapegrad.absent import refusing
-from tapegrad.compiler import Compiled as OptimizedModule
+from tapegrad._dynamo.decorators import *  # noqa: F403
+from tapegrad._dynamo.decorators import __all__ as _names
 from tapegrad.compiler import (
     allow_in_graph,
     assume_constant_result,
@@ -11,9 +11,11 @@ from tapegrad.compiler import (
     list_backends,
     reset,
 )
+from tapegrad.declaring import on_demand
+from tapegrad.nn.modules.optimized import OptimizedModule
 
-__getattr__ = refusing(__name__)
-__all__ = [
+__getattr__, __dir__ = on_demand(__name__, {__name__: "config eval_frame exc"})
+__all__ = [  # noqa: PLE0604 - a list of names
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "disable", "explain", "is_compiling",
-    "list_backends", "reset",
+    "list_backends", "reset", *_names,
 ]  # fmt: skip

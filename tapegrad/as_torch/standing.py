@@ -33,6 +33,20 @@ PYTORCH = "2.13.0"
 """The PyTorch whose behaviour this is."""
 
 
+NAMES = "torch", "functorch"
+"""The packages that PyTorch's wheel brings along. What was ``functorch`` is a module here."""
+
+
+def own_name(fullname: str) -> str:
+    """What a module of PyTorch is called in tapegrad.
+
+    >>> own_name("torch.nn.functional"), own_name("functorch")
+    ('tapegrad.nn.functional', 'tapegrad.functorch')
+    """
+    name, dot, rest = fullname.partition(".")
+    return ("tapegrad" if name == "torch" else f"tapegrad.{name}") + dot + rest
+
+
 class Stand(ModuleType):
     """The module ``torch`` while tapegrad is installed as it: see Note [The name torch]."""
 
@@ -84,7 +98,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """
         if fullname == "safetensors.torch":
             return _reading_elements(importlib.machinery.PathFinder.find_spec(fullname, path))
-        if fullname != "torch" and not fullname.startswith("torch."):
+        if fullname.partition(".")[0] not in NAMES:
             return None
         if fullname != "torch":
             self._check(fullname)
@@ -92,7 +106,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     @staticmethod
     def _check(fullname: str) -> None:
-        own = fullname.replace("torch", "tapegrad", 1)
+        own = own_name(fullname)
         try:
             importlib.import_module(own)
         except ModuleNotFoundError as error:
@@ -118,7 +132,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Put tapegrad's module in the place of the one that was made."""
         if module.__name__ != "torch":
-            sys.modules[module.__name__] = importlib.import_module(module.__name__.replace("torch", "tapegrad", 1))
+            sys.modules[module.__name__] = importlib.import_module(own_name(module.__name__))
 
 
 class SafetensorsLoader(importlib.abc.Loader):
@@ -172,7 +186,7 @@ class Installed:
             sys.meta_path.remove(self.finder)
             self.end_telling()
             self.tensor.__module__ = self.module
-            for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
+            for name in [name for name in sys.modules if name.partition(".")[0] in NAMES]:
                 del sys.modules[name]
 
 

@@ -10,13 +10,13 @@ Where JAX has no GPU, answers and errors are those of a PyTorch without CUDA.
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 from tapegrad.absent import STREAMS, RefusedClass
+from tapegrad.bindings import streams
 from tapegrad.bindings.accelerator import NO_NEW_PEAK
 from tapegrad.bindings.cuda import device_count, gpu, init, is_available
 from tapegrad.bindings.generator import get_rng_state as default_state
@@ -26,7 +26,7 @@ from tapegrad.bindings.generator import set_rng_state as set_default_state
 from tapegrad.declaring import sharing
 from tapegrad.execution.devices import device as Device
 from tapegrad.execution.devices import set_default_device
-from tapegrad.execution.hardware import memory_of, properties_of, wait_for
+from tapegrad.execution.hardware import memory_of, properties_of
 from tapegrad.tensor.tensor import Tensor
 
 DEVICE = "Args:\n    device: a GPU, or its index; the first by default."
@@ -301,7 +301,7 @@ seed_all = seed
 # -- streams and events: Note [One stream] -----------------------------------------------------------------------------
 
 
-class Stream:
+class Stream(streams.Stream):
     """The order in which a GPU computes: there is one for each.
 
     Args:
@@ -315,44 +315,21 @@ class Stream:
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         if not is_available():
             raise RuntimeError("torch.cuda.Stream requires CUDA support")
-        self.device, self.priority = gpu(device), priority
+        super().__init__(gpu(device), priority=priority)
 
-    def synchronize(self) -> None:
-        """Wait for the device."""
-        wait_for(self.device)
-
-    def query(self) -> bool:
-        """Whether the device has computed what it was given: waits for it."""
-        self.synchronize()
-        return True
-
-    def record_event(self, event: Event | None = None) -> Event:
+    def record_event(self, event: streams.Event | None = None) -> streams.Event:
         """Record an event, a new one if there is none.
 
         Args:
             event: which.
         """
-        event = event or Event()
-        event.record(self)
-        return event
-
-    def wait_event(self, event: Event) -> None:
-        """Does nothing: what was given to the device before is computed before."""
-
-    def wait_stream(self, stream: Stream) -> None:
-        """Does nothing: there is one stream."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stream) and other.device == self.device
-
-    def __hash__(self) -> int:
-        return hash(self.device)
+        return super().record_event(event or Event())
 
     def __repr__(self) -> str:
         return f"<torch.cuda.Stream device={self.device}>"
 
 
-class Event:
+class Event(streams.Event):
     """A moment in what a GPU computes.
 
     Args:
@@ -367,42 +344,7 @@ class Event:
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
         if not is_available():
             raise RuntimeError("Tried to instantiate dummy base class Event")
-        self.enable_timing = enable_timing
-        self.recorded: float | None = None
-
-    def record(self, stream: Stream | None = None) -> None:
-        """Wait for the device, and note the time.
-
-        Args:
-            stream: that of another device than the first.
-        """
-        wait_for(gpu() if stream is None else stream.device)
-        self.recorded = time.perf_counter()
-
-    def synchronize(self) -> None:
-        """Does nothing: to record it was to wait."""
-
-    def query(self) -> bool:
-        """Whether all is computed that was given to the device before: to record it was to wait for that."""
-        return True
-
-    def wait(self, stream: Stream | None = None) -> None:
-        """Does nothing: what was given to the device before is computed before."""
-
-    def elapsed_time(self, end_event: Event) -> float:
-        """The milliseconds between this event and a later one.
-
-        Args:
-            end_event: the later one.
-
-        Raises:
-            ValueError: one of them has not been recorded, or was made without ``enable_timing``.
-        """
-        if not (self.enable_timing and end_event.enable_timing):
-            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
-        if self.recorded is None or end_event.recorded is None:
-            raise ValueError("Both events must be recorded before calculating elapsed time.")
-        return 1000 * (end_event.recorded - self.recorded)
+        super().__init__(gpu(), enable_timing=enable_timing)
 
 
 @sharing(DEVICE, NO_GPU)

@@ -49,7 +49,7 @@ memory.others.append(_seen_once)
 
 
 class Part(NamedTuple):
-    """What an index names of tensors of one spec.
+    """The place of a part that an index names, in tensors of one spec.
 
     Attributes:
         shape, strides, start: of the part, for integers that are 0.

@@ -9,6 +9,25 @@ from typing import Any, Final, NamedTuple, TypeVar
 T = TypeVar("T")
 
 
+class _Lists(type):
+    """The class of annotations that are taken as lists: ``BroadcastingList2[int]`` is ``list[int]``."""
+
+    def __getitem__(cls, item: Any) -> Any:
+        return list[item]
+
+
+class BroadcastingList1(metaclass=_Lists):
+    """An annotation: a list, or a number that stands for one of a single item."""
+
+
+class BroadcastingList2(metaclass=_Lists):
+    """An annotation: a list, or a number that stands for one of two items."""
+
+
+class BroadcastingList3(metaclass=_Lists):
+    """An annotation: a list, or a number that stands for one of three items."""
+
+
 class ScriptFunction:
     """The class of functions made by ``torch.jit.script`` in PyTorch; here nothing is one."""
 
@@ -83,12 +102,50 @@ def script_if_tracing(fn: T) -> T:
     return fn
 
 
+_script_if_tracing = script_if_tracing
+
+
 def _overload(func: T) -> T:
     """The function itself: a signature, whose implementation follows under the same name."""
     return func
 
 
 _overload_method = _overload
+
+
+def _copy_to_script_wrapper(fn: T) -> T:
+    """The method itself: there is nothing that it could be copied to."""
+    return fn
+
+
+def boolean_dispatch(
+    arg_name: str, arg_index: int, default: bool, if_true: Callable, if_false: Callable, module_name: str | None,
+    func_name: str | None,
+) -> Callable:  # fmt: skip
+    """A function that is one of two, by an argument which is a boolean.
+
+    Args:
+        arg_name, arg_index, default: what the argument is called, its place, and what it is if it is not given.
+        if_true, if_false: the two.
+        module_name, func_name: the names of the result.
+
+    Raises:
+        RuntimeError: both have docstrings.
+
+    >>> f = boolean_dispatch("up", 1, False, lambda x, up: x + 1, lambda x, up=False: x - 1, None, "f")
+    >>> f(1), f(1, up=True)
+    (0, 2)
+    """
+    if if_true.__doc__ is not None and if_false.__doc__ is not None:
+        raise RuntimeError("only one function can have a docstring")
+
+    def fn(*args: Any, **kwargs: Any) -> Any:
+        chosen = kwargs.get(arg_name, args[arg_index] if arg_index < len(args) else default)
+        return (if_true if chosen else if_false)(*args, **kwargs)
+
+    fn.__doc__ = if_true.__doc__ or if_false.__doc__
+    fn.__module__, fn.__name__ = module_name or fn.__module__, func_name or fn.__name__
+    return fn
 
 
 def script_method(fn: T) -> T:
@@ -167,7 +224,8 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_sh
 
 __all__ = [
     "Attribute", "Error", "Final", "ScriptFunction", "ScriptModule", "ScriptWarning", "TracerWarning",
-    "_overload", "_overload_method", "annotate", "export", "fork", "freeze", "ignore", "interface", "is_scripting",
+    "_overload", "_overload_method", "_script_if_tracing",
+    "annotate", "export", "fork", "freeze", "ignore", "interface", "is_scripting",
     "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script", "script_if_tracing",
     "script_method", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip

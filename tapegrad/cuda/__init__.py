@@ -5,7 +5,7 @@ from tapegrad.declaring import on_demand
 
 globals().update(NAMESPACES["cuda"])
 __getattr__, __dir__ = on_demand(__name__, {
-    __name__: "amp",
+    __name__: "amp comm nvtx",
     "tapegrad.bindings.gpus": """CUDAGraph Event Stream StreamContext current_stream default_stream device device_of
         get_arch_list get_device_capability get_device_name get_device_properties get_rng_state
         get_rng_state_all graph initial_seed ipc_collect is_tf32_supported max_memory_allocated

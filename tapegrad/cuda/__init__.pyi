@@ -34,6 +34,7 @@ from tapegrad import OutOfMemoryError as OutOfMemoryError
 from tapegrad.bindings.gpus import Stream as Stream
 from tapegrad.bindings.gpus import StreamContext as StreamContext
 from tapegrad.cuda import amp as amp
+from tapegrad.cuda import comm as comm
 from tapegrad.bindings.gpus import current_stream as current_stream
 from tapegrad.bindings.gpus import current_stream as default_stream
 from tapegrad.bindings.gpus import DefaultGpu as device
@@ -54,6 +55,7 @@ from tapegrad.bindings.gpus import mem_get_info as mem_get_info
 from tapegrad.bindings.gpus import memory_allocated as memory_allocated
 from tapegrad.bindings.gpus import memory_reserved as memory_reserved
 from tapegrad.bindings.gpus import memory_stats as memory_stats
+from tapegrad.cuda import nvtx as nvtx
 from tapegrad.bindings.gpus import reset_peak_memory_stats as reset_peak_memory_stats
 from tapegrad.bindings.gpus import seed as seed
 from tapegrad.bindings.gpus import seed as seed_all

@@ -7,7 +7,7 @@ from tapegrad.distributed.distributed_c10d import *  # noqa: F403
 from tapegrad.distributed.distributed_c10d import __all__ as _names
 from tapegrad.distributed.store import Store, TCPStore
 
-__getattr__, __dir__ = on_demand(__name__, {"tapegrad.distributed": "algorithms optim rpc"})
+__getattr__, __dir__ = on_demand(__name__, {"tapegrad.distributed": "algorithms autograd elastic launch optim rpc"})
 
 __all__ = [  # noqa: PLE0604 - a list of names
     "DeviceMesh", "Store", "TCPStore", "checkpoint", "data_parallel", "device_mesh", "distributed_c10d", "fsdp",

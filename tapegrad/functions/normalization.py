@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -92,6 +93,19 @@ def _renew_outside(buffer: Tensor, value: Tensor, counted: bool) -> None:
         if several and not examples:
             given = broadcast_to(given, shape=tuple(below.shape))
         renew(below, given.select(0, 0) if examples and not several else given, counted)
+
+
+@public("nn.functional", asks="nobody")
+def _verify_batch_size(size: Sequence[int]) -> None:
+    """Refuse a batch that has one value of each channel. Raises ValueError."""
+    _refuse_single_values(_values_per_channel(size), str(size))
+
+
+@public("nn.functional", asks="nobody")
+def _verify_spatial_size(size: Sequence[int]) -> None:
+    """Refuse examples that have one value of each channel. Raises ValueError."""
+    if math.prod(size[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {size}")
 
 
 def _refuse_single_values(per_channel: int, size: str) -> None:
@@ -207,11 +221,7 @@ def instance_norm(
              [-1.,  1.]]])
     """
     if use_input_stats:
-        space = 1
-        for length in input.shape[2:]:
-            space *= length
-        if space == 1:
-            raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+        _verify_spatial_size(input.shape)
     elif running_mean is None or running_var is None:
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     check_statistics("native_batch_norm", input, running_mean, running_var, use_input_stats)

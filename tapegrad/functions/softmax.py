@@ -80,8 +80,12 @@ def implicit_dim(name: str, dim: int | None, ndim: int, stacklevel: int) -> int:
     >>> implicit_dim("softmax", 2, 3, 3)
     2
     """
-    if dim is not None:
-        return dim
+    return _get_softmax_dim(name, ndim, stacklevel + 1) if dim is None else dim
+
+
+@public("nn.functional", asks="nobody")
+def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
+    """The dimension that is meant where none is given, with a warning that says so."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         stacklevel=stacklevel + 1,
@@ -162,9 +166,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 
 
 @public("nn.functional")
-def gumbel_softmax(
-    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
-) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of the Gumbel-softmax distribution: ``softmax((logits + noise) / tau)`` along ``dim``.
 
     Args:

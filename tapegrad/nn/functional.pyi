@@ -30,10 +30,16 @@ _Scalar = _int | _float | _complex | Tensor
 
 def _canonical_mask(mask: Tensor | None, mask_name: _str, other_type: _dtype | None, other_name: _str, target_type: _dtype, check_other: _bool = ...) -> Tensor | None:
     """A mask to be added: -inf where one of booleans is True, in ``target_type``. A warning, if another mask is there,"""
+def _get_softmax_dim(name: _str, ndim: _int, stacklevel: _int) -> _int:
+    """The dimension that is meant where none is given, with a warning that says so."""
 def _none_or_dtype(input: Tensor | None) -> _dtype | None:
     """The dtype of ``input``, a mask; None for none."""
 def _threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = ...) -> Tensor:
     """``input`` where above the threshold, ``value`` elsewhere. ``inplace`` writes it to ``input``."""
+def _verify_batch_size(size: Sequence[_int]) -> None:
+    """Refuse a batch that has one value of each channel. Raises ValueError."""
+def _verify_spatial_size(size: Sequence[_int]) -> None:
+    """Refuse examples that have one value of each channel. Raises ValueError."""
 def adaptive_avg_pool1d(input: Tensor, output_size: Sequence[_int] | _int) -> Tensor:
     """The mean of each of ``output_size`` windows of (nearly) equal length: floats (batch, channels, length)."""
 def adaptive_avg_pool2d(input: Tensor, output_size: _int | Sequence[_int]) -> Tensor:

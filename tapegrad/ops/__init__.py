@@ -4,15 +4,24 @@ To users it is ``torch.ops``, where ``aten`` names operators as PyTorch does; se
 register are there, too.
 """
 
-from typing import Any
+from typing import Any, NoReturn
 
 from tapegrad.absent import no_attribute
 from tapegrad.ops.overloads import NAMESPACES, aten, prim
 
-__all__ = ["aten", "prim"]
+__all__ = ["aten", "load_library", "prim"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in NAMESPACES:
         raise no_attribute(__name__, name)
     return NAMESPACES[name]
+
+
+def load_library(path: str) -> NoReturn:
+    """Refused, as a library that can't be loaded: there is no C++ here that operators could be registered with.
+
+    Raises:
+        OSError: always; ``torch.library.custom_op`` registers a function of Python.
+    """
+    raise OSError(f"Could not load this library: {path}: it is PyTorch's C++; torch.library.custom_op takes Python")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import Params, PerParameter, add_scaled, check_lr, check_nonnegative, chosen, scalar
 from tapegrad.tensor.tensor import Tensor
 
@@ -53,3 +54,9 @@ class Adadelta(PerParameter):
         delta = (steps + eps).sqrt() / (square + eps).sqrt() * grad
         steps.mul_(rho).addcmul_(delta, delta, value=1 - rho)
         add_scaled(p, delta, -scalar(group["lr"]))
+
+
+adadelta = functional_form(
+    Adadelta, "params grads square_avgs acc_deltas state_steps", "capturable foreach differentiable has_complex",
+    "lr rho eps weight_decay maximize",
+)  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 from tapegrad.declaring import on_demand
 from tapegrad.functions.creation import full_like
+from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
@@ -96,3 +97,10 @@ class Adagrad(PerParameter):
             return
         total.addcmul_(grad, grad)
         add_quotient(p, grad, total.sqrt() + group["eps"], -rate)
+
+
+adagrad = functional_form(
+    Adagrad, "params grads state_sums state_steps",
+    "fused grad_scale found_inf has_sparse_grad foreach differentiable has_complex",
+    "lr weight_decay lr_decay eps maximize",
+)  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.execution.updates import adam
+from tapegrad.execution.updates import adam as adam_update
+from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.joined import Update
 from tapegrad.optim.optimizer import (
     Params,
@@ -90,7 +91,7 @@ class Adam(PerParameter):
             (1 - beta2**step) ** 0.5, group["eps"],
         )  # fmt: skip
         options, writes = (bool(group["maximize"]), decays, shrinks), (1 + shrinks, 1, 2)
-        return Update(adam, options, tuple(map(float, amounts)), writes)
+        return Update(adam_update, options, tuple(map(float, amounts)), writes)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         step, lr, (beta1, beta2) = counted(state, group), scalar(group["lr"]), group["betas"]
@@ -155,3 +156,12 @@ class AdamW(Adam):
         super().__setstate__(state)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True
+
+
+MOMENTS = "params grads exp_avgs exp_avg_sqs max_exp_avg_sqs state_steps"
+WAYS = "foreach capturable differentiable fused grad_scale found_inf has_complex"
+OPTIONS = "amsgrad beta1 beta2 lr weight_decay eps maximize"
+BETAS = {"betas": ("beta1", "beta2")}
+
+adam = functional_form(Adam, MOMENTS, f"{WAYS} decoupled_weight_decay", OPTIONS, BETAS)
+adamw = functional_form(AdamW, MOMENTS, WAYS, OPTIONS, BETAS, decoupled_weight_decay=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import Params, PerParameter, add_quotient, check_moments, chosen, counted, scalar
 from tapegrad.tensor.tensor import Tensor
 
@@ -43,3 +44,10 @@ class Adamax(PerParameter):
         mean.lerp_(grad, 1 - beta1)
         greatest.copy_((greatest * beta2).maximum(grad.abs() + group["eps"]))
         add_quotient(p, mean, greatest, -(scalar(group["lr"]) / (1 - beta1**step)))
+
+
+adamax = functional_form(
+    Adamax, "params grads exp_avgs exp_infs state_steps",
+    "foreach maximize differentiable capturable has_complex",
+    "eps beta1 beta2 lr weight_decay", {"betas": ("beta1", "beta2")},
+)  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 from tapegrad.functions.construction import as_tensor
 from tapegrad.functions.creation import zeros_like
+from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
@@ -74,3 +75,10 @@ class ASGD(PerParameter):
         averaged = (step - group["t0"]).clamp(min=1) if isinstance(step, Tensor) else max(1, step - group["t0"])
         state["eta"].copy_(as_tensor(lr / (1 + lambd * lr * step) ** group["alpha"]))
         state["mu"].copy_(as_tensor(1 / averaged))
+
+
+asgd = functional_form(
+    ASGD, "params grads axs mus etas state_steps",
+    "foreach maximize differentiable capturable has_complex",
+    "lambd lr t0 alpha weight_decay",
+)  # fmt: skip

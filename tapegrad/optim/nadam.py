@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
@@ -74,3 +75,10 @@ class NAdam(PerParameter):
         root = square.div(1 - beta2**step).sqrt() + group["eps"]
         add_quotient(p, grad, root, -lr * (1 - now) / (1 - so_far))
         add_quotient(p, mean, root, -lr * later / (1 - so_far * later))
+
+
+nadam = functional_form(
+    NAdam, "params grads exp_avgs exp_avg_sqs mu_products state_steps",
+    "decoupled_weight_decay foreach capturable differentiable has_complex maximize",
+    "beta1 beta2 lr weight_decay momentum_decay eps", {"betas": ("beta1", "beta2")},
+)  # fmt: skip

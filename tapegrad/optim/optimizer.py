@@ -10,6 +10,7 @@ float64 like Python's numbers.
 from __future__ import annotations
 
 import functools
+import math
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -23,11 +24,13 @@ from tapegrad.autograd.grad_mode import enable_grad, no_grad
 from tapegrad.autograd.profiler import record_function
 from tapegrad.bindings.attributes import typename
 from tapegrad.bindings.together import elements_of, may_join, partitions
+from tapegrad.compiler.marks import is_compiling
 from tapegrad.compiler.replay.compiled_modules import compiled_updates
 from tapegrad.execution.dtypes import bfloat16, float16, float32, float64, get_default_dtype
 from tapegrad.execution.modes import get_execution
 from tapegrad.functions.construction import tensor
 from tapegrad.functions.creation import zeros_like
+from tapegrad.functions.joining import stack
 from tapegrad.functions.retyping import view_as_complex, view_as_real
 from tapegrad.optim.joined import FEWEST, Given, Joined, Partition, Update
 from tapegrad.tape.hooks import RemovableHandle
@@ -35,6 +38,9 @@ from tapegrad.tensor.tensor import Tensor
 
 Params: TypeAlias = Iterable[Any]
 """Tensors, pairs of a name and a tensor, or dicts: one for each group, with the tensors under ``"params"``."""
+
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+"""The same as a type, by PyTorch's name."""
 
 StateDict: TypeAlias = dict[str, Any]
 Function = TypeVar("Function", bound=Callable)
@@ -277,9 +283,7 @@ class Optimizer:
             self._check_parameter(p)
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise ValueError(
-                    f"parameter group didn't specify a value of required optimization parameter {name}"
-                )
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         if len(params) != len(set(params)):
             warnings.warn(
@@ -549,8 +553,7 @@ class PerParameter(Optimizer):
     def number(p: Tensor, group: dict[str, Any], value: float = 0.0) -> Tensor:
         """A number of the state, as a tensor: on the CPU, unless all must be where the parameters are, as on a mesh."""
         with_p = group.get("capturable") or group.get("fused") or p.device.spread
-        dtype = float64 if get_default_dtype() is float64 and not group.get("fused") else float32
-        return tensor(value, dtype=dtype, device=p.device if with_p else "cpu")
+        return tensor(value, dtype=_get_scalar_dtype(group.get("fused")), device=p.device if with_p else "cpu")
 
 
 class _Reals(dict):
@@ -583,6 +586,54 @@ def value_of(number: Tensor, group: dict[str, Any]) -> Any:
     if group.get("capturable") or group.get("differentiable") or get_execution() == "deferred":
         return number.double() if number.device.type == "cpu" else number
     return number.item()
+
+
+def _use_grad_for_differentiable(func: Function) -> Function:
+    """A ``step`` that is recorded if the optimizer is ``differentiable``, and else is not."""
+
+    @functools.wraps(func)
+    def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        with enable_grad() if self.defaults["differentiable"] else no_grad():
+            return func(self, *args, **kwargs)
+
+    return step  # type: ignore[return-value]
+
+
+def _get_value(x: Any) -> Any:
+    """The number of a tensor, anything else as it is; in a step that is compiled, the tensor."""
+    return x.item() if isinstance(x, Tensor) and not is_compiling() else x
+
+
+def _stack_if_compiling(x: Any) -> Any:
+    """The numbers; in a step that is compiled, one tensor of them."""
+    return stack(x) if is_compiling() else x
+
+
+def _dispatch_sqrt(x: Any) -> Any:
+    """The root of a number, or of a tensor."""
+    return x.sqrt() if isinstance(x, Tensor) else math.sqrt(x)
+
+
+def _default_to_fused_or_foreach(params: list[Any], differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:
+    """(False, False): parameters are updated together where that gives the same, whoever asks."""
+    return False, False
+
+
+def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
+    """The types of devices on which a step may be ``capturable``: all."""
+    return ["cpu", "cuda", "xla"]
+
+
+def _view_as_real(params: list[Tensor], *state_and_grads: list[Any]) -> None:
+    """Put pairs of reals in the place of complex parameters, and of what belongs to them, in these lists."""
+    for i in [i for i, p in enumerate(params) if p.is_complex()]:
+        for one in (params, *state_and_grads):
+            one[i] = view_as_real(one[i])
+
+
+def _get_scalar_dtype(is_fused: bool | None = None) -> Any:
+    """The dtype of numbers of the state."""
+    return float64 if get_default_dtype() is float64 and not is_fused else float32
 
 
 def scalar(value: Any) -> Any:

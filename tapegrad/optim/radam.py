@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import Params, PerParameter, check_moments, chosen, counted, scalar
 from tapegrad.tensor.tensor import Tensor
 
@@ -65,3 +66,10 @@ class RAdam(PerParameter):
 def _rectified(so_far: Any, most: float) -> Any:
     """By what steps are scaled when this many effective gradients were seen, of at most so many."""
     return ((so_far - 4) * (so_far - 2) * most / ((most - 4) * (most - 2) * so_far)) ** 0.5
+
+
+radam = functional_form(
+    RAdam, "params grads exp_avgs exp_avg_sqs state_steps",
+    "decoupled_weight_decay foreach differentiable capturable has_complex maximize",
+    "beta1 beta2 lr weight_decay eps", {"betas": ("beta1", "beta2")},
+)  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.functions.creation import zeros_like
+from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
@@ -80,3 +81,10 @@ class RMSprop(PerParameter):
             add_scaled(p, buffer, rate)
         else:
             add_quotient(p, grad, root, rate)
+
+
+rmsprop = functional_form(
+    RMSprop, "params grads square_avgs grad_avgs momentum_buffer_list state_steps",
+    "foreach maximize differentiable capturable has_complex",
+    "lr alpha eps weight_decay momentum centered",
+)  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.functions.creation import full_like, ones_like, zeros_like
+from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import Params, PerParameter, check_lr, chosen
 from tapegrad.tensor.tensor import Tensor
 
@@ -57,3 +58,10 @@ class Rprop(PerParameter):
         grad = grad.masked_fill(agrees < 0, 0)
         p.addcmul_(grad.sign(), size, value=-1)
         before.copy_(grad)
+
+
+rprop = functional_form(
+    Rprop, "params grads prevs step_sizes state_steps",
+    "foreach capturable maximize differentiable has_complex", "step_size_min step_size_max etaminus etaplus",
+    {"etas": ("etaminus", "etaplus"), "step_sizes": ("step_size_min", "step_size_max")},
+)  # fmt: skip

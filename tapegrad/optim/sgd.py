@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.execution.updates import descent, momentum_descent
+from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.joined import Update
 from tapegrad.optim.optimizer import Params, PerParameter, add_scaled, check_lr, check_ways, chosen, scalar
 from tapegrad.tensor.tensor import Tensor
@@ -79,3 +80,9 @@ class SGD(PerParameter):
                 buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
             grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
         add_scaled(p, grad, -scalar(group["lr"]))
+
+
+sgd = functional_form(
+    SGD, "params d_p_list momentum_buffer_list", "has_sparse_grad foreach fused grad_scale found_inf",
+    "weight_decay momentum lr dampening nesterov maximize",
+)  # fmt: skip

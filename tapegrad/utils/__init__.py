@@ -4,5 +4,7 @@ from tapegrad.declaring import on_demand
 from tapegrad.utils import _python_dispatch, _pytree, checkpoint, dlpack, hooks
 from tapegrad.utils.swapping import set_module, swap_tensors
 
-__getattr__, __dir__ = on_demand(__name__, {"tapegrad.utils": "data deterministic model_zoo"})
+__getattr__, __dir__ = on_demand(__name__, {
+    "tapegrad.utils": "_config_module _contextlib benchmark collect_env data deterministic model_zoo weak",
+})
 del on_demand

@@ -10,7 +10,7 @@ from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.utils.operator_modes import OperatorMode, each_output, in_pytorch_words
 
-__all__ = ["TorchDispatchMode", "_get_current_dispatch_mode"]
+__all__ = ["TorchDispatchMode", "_get_current_dispatch_mode", "is_traceable_wrapper_subclass"]
 
 
 class TorchDispatchMode(OperatorMode):
@@ -53,3 +53,13 @@ def _get_current_dispatch_mode() -> OperatorMode | None:
     """The innermost mode, or None."""
     modes = (getattr(interceptor, "__self__", None) for interceptor in reversed(thread.interceptors))
     return next((mode for mode in modes if isinstance(mode, OperatorMode)), None)
+
+
+def is_traceable_wrapper_subclass(t: object) -> bool:
+    """Whether a tensor's class says how it is taken apart into tensors, and made of them again.
+
+    >>> is_traceable_wrapper_subclass(torch.ones(2))
+    False
+    """
+    parts = "__tensor_flatten__", "__tensor_unflatten__"
+    return isinstance(t, Tensor) and type(t) is not Tensor and all(hasattr(t, part) for part in parts)

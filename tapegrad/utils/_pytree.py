@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import types
 from collections import ChainMap, OrderedDict, defaultdict, deque, namedtuple
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,8 @@ __all__ = [
 PyTree = Any
 MAPPINGS = {dict, OrderedDict, defaultdict}
 Leafness = Callable[[Any], bool] | None
+Context = Any
+"""The settings of a node, by PyTorch's name."""
 
 
 # -- keys --------------------------------------------------------------------------------------------------------------
@@ -126,6 +128,19 @@ def _dict_flatten(d: dict) -> tuple[list, list]:
 def _dict_flatten_with_keys(d: dict) -> tuple[list[tuple[MappingKey, Any]], list]:
     """The function that libraries register a class of dictionaries with, if they have one."""
     return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def _list_flatten(d: Sequence) -> tuple[list, None]:
+    """What a class of lists is registered with, likewise."""
+    return [*d], None
+
+
+def _list_flatten_with_keys(d: Sequence) -> tuple[list[tuple[SequenceKey, Any]], None]:
+    return [(SequenceKey(i), item) for i, item in enumerate(d)], None
+
+
+def _list_unflatten(values: Iterable, context: Any) -> list:
+    return [*values]
 
 
 def _class_of(obj: Any) -> type:

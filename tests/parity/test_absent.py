@@ -12,7 +12,7 @@ from tapegrad.absent import REASONS
 pytestmark = [pytest.mark.parity, pytest.mark.once("nothing is computed")]
 
 SPOKEN_OF = {
-    "torch.nn.attention.varlen", "torch.utils.benchmark", "torch.utils.tensorboard", "torch.utils.cpp_extension",
+    "torch.nn.attention.varlen", "torch.utils.tensorboard", "torch.utils.cpp_extension",
     "torch.utils.bottleneck", "torch.utils.mobile_optimizer", "torch.utils.model_zoo", "torch.onnx",
 }  # fmt: skip
 """Modules that PyTorch imports when they are asked for only."""
@@ -36,7 +36,7 @@ def test_modules_of_pytorch_have_no_attribute_that_is_not_accounted_for():
 
 
 @pytest.mark.parametrize(
-    "name", ["package", "onnx.export", "library.Library", "nn.quantized", "cuda.graphs", "sparse.spsolve"]
+    "name", ["package", "onnx.ONNXProgram", "library.Library", "nn.quantized", "cuda.graphs", "sparse.spsolve"]
 )
 def test_the_error_says_what_to_do(name):
     with pytest.raises(AttributeError, match=rf"^torch.{name} is not in tapegrad \(yet\): .{{20,}}"):

@@ -4,7 +4,7 @@ import pytest
 from transcripts import MODULES, same_transcript
 
 import tapegrad
-from tapegrad.bindings import cuda, gpus
+from tapegrad.bindings import cuda, streams
 from tapegrad.execution import hardware
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("nothing is computed")]
@@ -66,7 +66,7 @@ def two_gpus(monkeypatch):
     monkeypatch.setattr(cuda, "count_devices", lambda kind: 2)
     monkeypatch.setattr(hardware, "jax_device", lambda where: Gpu())
     waited = []
-    for module in (cuda, gpus):
+    for module in (cuda, streams):
         monkeypatch.setattr(module, "wait_for", waited.append)
     return waited
 

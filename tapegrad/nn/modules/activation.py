@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 from tapegrad.bindings.registry import NAMESPACES
+from tapegrad.declaring import on_demand
 from tapegrad.functions.creation import empty
 from tapegrad.nn import functional as F
 from tapegrad.nn.init import constant_
@@ -23,6 +24,8 @@ __all__ = [
     "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
 ]  # fmt: skip
 
+
+__getattr__, _ = on_demand(__name__, {"tapegrad.nn.modules.attention": "MultiheadAttention"})  # where PyTorch has it
 
 # -- rectifiers --------------------------------------------------------------------------------------------------------
 

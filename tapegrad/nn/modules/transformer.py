@@ -28,16 +28,17 @@ __all__ = [
 Activation = str | Callable[[Tensor], Tensor]
 
 
-def causal_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """(size, size), -inf where a key is after the query, 0 elsewhere."""
-    return full((size, size), float("-inf"), dtype=dtype, device=device).triu(diagonal=1)
+def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    """(sz, sz), -inf where a key is after the query, 0 elsewhere."""
+    return full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(diagonal=1)
 
 
-def is_causal_mask(mask: Tensor | None, is_causal: bool | None, size: int) -> bool:
+def _detect_is_causal_mask(mask: Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
     """Whether a mask leaves out later keys, and nothing else; if nobody says so, its elements are looked at."""
     if is_causal is not None or mask is None:
         return is_causal is True
-    causal = causal_mask(size, device=mask.device, dtype=mask.dtype)
+    size = mask.size(-2) if size is None else size
+    causal = _generate_square_subsequent_mask(size, device=mask.device, dtype=mask.dtype)
     return mask.size() == causal.size() and bool((mask == causal).all())
 
 
@@ -47,23 +48,26 @@ def both_masks(mask: Tensor | None, name: str, padding: Tensor | None, dtype: An
     return _canonical_mask(mask, name, None, "", dtype, check_other=False), padding
 
 
-def length_of(x: Tensor, batch_first: bool) -> int:
+def _get_seq_len(x: Tensor, batch_first: bool) -> int:
     """The number of elements of a sequence, with a batch or without."""
     return x.size(1 if x.dim() > 2 and batch_first else 0)
 
 
-def activation_of(activation: Activation) -> Callable[[Tensor], Tensor]:
-    """An activation by its name, or as it is. Raises RuntimeError: another name than ``"relu"`` and ``"gelu"``."""
-    if not isinstance(activation, str):
-        return activation
+def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
+    """An activation by its name. Raises RuntimeError: another name than ``"relu"`` and ``"gelu"``."""
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
     return F.relu if activation == "relu" else F.gelu
 
 
-def clones(module: Module, count: int) -> ModuleList:
+def activation_of(activation: Activation) -> Callable[[Tensor], Tensor]:
+    """An activation by its name, or as it is."""
+    return _get_activation_fn(activation) if isinstance(activation, str) else activation
+
+
+def _get_clones(module: Module, N: int) -> ModuleList:
     """Copies of a module."""
-    return ModuleList([copy.deepcopy(module) for _ in range(count)])
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
 
 
 class _Layer(Module):
@@ -79,9 +83,7 @@ class _Layer(Module):
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(inner, width, bias=bias, **options)
 
-    def _add_norms(
-        self, count: int, width: int, norm_first: bool, dropout: float, settings: dict[str, Any]
-    ) -> None:
+    def _add_norms(self, count: int, width: int, norm_first: bool, dropout: float, settings: dict[str, Any]) -> None:
         """``norm1`` and so on, and as many dropouts."""
         self.norm_first = norm_first
         for number in range(1, count + 1):
@@ -261,7 +263,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.layers = clones(encoder_layer, num_layers)
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = self.use_nested_tensor = enable_nested_tensor
@@ -287,7 +289,7 @@ class TransformerEncoder(Module):
         """
         mask, padding = both_masks(mask, "mask", src_key_padding_mask, src.dtype)
         first = self.layers[0]
-        is_causal = is_causal_mask(mask, is_causal, length_of(src, first.self_attn.batch_first))
+        is_causal = _detect_is_causal_mask(mask, is_causal, _get_seq_len(src, first.self_attn.batch_first))
         output = src
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=is_causal, src_key_padding_mask=padding)
@@ -338,7 +340,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = clones(decoder_layer, num_layers)
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 
@@ -361,8 +363,8 @@ class TransformerDecoder(Module):
         >>> torch.nn.TransformerDecoder(layer, 2)(torch.ones(3, 1, 4), torch.ones(5, 1, 4)).shape
         torch.Size([3, 1, 4])
         """
-        length = length_of(tgt, self.layers[0].self_attn.batch_first)
-        tgt_is_causal = is_causal_mask(tgt_mask, tgt_is_causal, length)
+        length = _get_seq_len(tgt, self.layers[0].self_attn.batch_first)
+        tgt_is_causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal, length)
         output = tgt
         for layer in self.layers:
             output = layer(
@@ -440,9 +442,7 @@ class Transformer(Module):
             raise RuntimeError("the batch number of src and tgt must be equal")
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
-        memory = self.encoder(
-            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
-        )
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(
             tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
             memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
@@ -452,7 +452,7 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(size: int, device: Any = None, dtype: Any = None) -> Tensor:
         """(size, size), -inf where a key is after the query, 0 elsewhere."""
-        return causal_mask(size, device=device, dtype=dtype)
+        return _generate_square_subsequent_mask(size, device=device, dtype=dtype)
 
     def _reset_parameters(self) -> None:
         """Draw all weights anew, by ``xavier_uniform_``."""

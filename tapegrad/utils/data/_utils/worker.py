@@ -24,6 +24,17 @@ import numpy as np
 
 from tapegrad.bindings.generator import manual_seed
 
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """Four numbers of 32 bits for a worker's generator: those of NumPy's ``SeedSequence``.
+
+    >>> len(_generate_state(1, 0))
+    4
+    """
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return np.random.SeedSequence(entropy).generate_state(4).tolist()
+
+
 STARTED = b""
 """The first message of a worker, before any batch."""
 

@@ -1,0 +1,16 @@
+"""``torch._VF``: the functions of ``torch``, as those of C++ where Python has others. Nothing is defined here."""
+
+from typing import Any
+
+from tapegrad.absent import no_attribute
+from tapegrad.bindings.registry import NAMESPACES
+
+
+def __getattr__(name: str) -> Any:
+    if name in NAMESPACES["torch"]:
+        return NAMESPACES["torch"][name]
+    raise no_attribute(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(NAMESPACES["torch"])

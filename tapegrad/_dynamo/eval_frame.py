@@ -1,0 +1,9 @@
+"""``torch._dynamo.eval_frame``. Nothing is defined here."""
+
+from tapegrad._dynamo.decorators import optimize, run
+from tapegrad.absent import refusing
+from tapegrad.compiler import disable, explain, reset
+from tapegrad.nn.modules.optimized import OptimizedModule
+
+__getattr__ = refusing(__name__)
+__all__ = ["OptimizedModule", "disable", "explain", "optimize", "reset", "run"]

@@ -1,0 +1,18 @@
+"""``torch._guards``: what imports ask of PyTorch's tracer, which is not here."""
+
+from tapegrad.absent import refusing
+
+__getattr__ = refusing(__name__)
+__all__ = ["active_fake_mode", "detect_fake_mode"]
+
+
+def active_fake_mode() -> None:
+    """None: no tensors are made without values but those of ``device="meta"``.
+
+    >>> active_fake_mode() is None
+    True
+    """
+
+
+def detect_fake_mode(inputs: object = None) -> None:
+    """None, whatever is given."""

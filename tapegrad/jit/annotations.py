@@ -1,0 +1,13 @@
+"""``torch.jit.annotations``: types that programs annotate with. Nothing is defined here."""
+
+from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035 - by these names
+
+from tapegrad.absent import refusing
+from tapegrad.bindings.scripting import BroadcastingList1, BroadcastingList2, BroadcastingList3
+from tapegrad.tensor.tensor import Tensor
+
+__getattr__ = refusing(__name__)
+__all__ = [
+    "Any", "BroadcastingList1", "BroadcastingList2", "BroadcastingList3", "Dict", "List", "Optional", "Tensor", "Tuple",
+    "Union",
+]  # fmt: skip

@@ -1,0 +1,5 @@
+"""``torch.testing._internal``: what tests of libraries import of it."""
+
+from tapegrad.absent import refusing
+
+__getattr__ = refusing(__name__)
