@@ -24,7 +24,7 @@ elementwise_dtypes = refused(
 
 
 class ELEMENTWISE_TYPE_PROMOTION_KIND(Enum):
-    """How the dtype of a result follows from those of the operands."""
+    """A way in which the dtype of a result follows from those of the operands."""
 
     DEFAULT = (0,)
     NO_OPMATH = (1,)

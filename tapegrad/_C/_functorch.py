@@ -54,7 +54,7 @@ def is_legacy_batchedtensor(tensor: Tensor, /) -> bool:
 
 
 def get_unwrapped(tensor: Tensor, /) -> Tensor:
-    """What a tensor of a transform is one level further out: to look at, no more.
+    """A tensor of a transform as it is one level further out: to look at, no more.
 
     Raises:
         RuntimeError: it is none.
@@ -65,10 +65,10 @@ def get_unwrapped(tensor: Tensor, /) -> Tensor:
 
 
 def maybe_get_level(tensor: Tensor, /) -> int:
-    """How many transforms a tensor is inside of; -1 for one that is in none."""
+    """The number of transforms that a tensor is inside of; -1 for one that is in none."""
     return tensor._spec.level or -1
 
 
 def maybe_current_level() -> int | None:
-    """How many transforms are running; None outside of all."""
+    """The number of transforms that are running; None outside of all."""
     return thread.modes.level or None

@@ -66,7 +66,7 @@ PROMISES = {
     "repro_after": "tapegrad.compare(f) finds where a function differs from PyTorch's",
     "verify_correctness": "call the function itself, too, and torch.testing.assert_close both",
 }
-"""What doesn't happen here, and what does the like."""
+"""The things that don't happen here, and what does the like."""
 
 install_config_module(
     __name__,

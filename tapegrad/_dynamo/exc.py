@@ -11,15 +11,15 @@ class TorchDynamoException(RuntimeError):
 
 
 class InternalTorchDynamoError(TorchDynamoException):
-    """What the tracer raises of its own mistakes."""
+    """An error of the tracer's own mistakes."""
 
 
 class BackendCompilerFailed(TorchDynamoException):
-    """What it raises if the compiler fails."""
+    """An error if the compiler fails."""
 
 
 class Unsupported(TorchDynamoException):
-    """What it raises if it can't trace a call."""
+    """An error of a call that can't be traced."""
 
 
 class TensorifyScalarRestartAnalysis(TorchDynamoException):
@@ -27,4 +27,4 @@ class TensorifyScalarRestartAnalysis(TorchDynamoException):
 
 
 class UserError(Unsupported):
-    """What it raises of a program's mistake."""
+    """An error of a mistake of the program."""

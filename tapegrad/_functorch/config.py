@@ -43,6 +43,6 @@ PROMISES = {
     "joint_custom_pass": "there are no graphs that a pass could change",
     "visualize_memory_budget_pareto": "tapegrad.explain(loss) says what a tape keeps",
 }
-"""What doesn't happen here, and what does the like."""
+"""The things that don't happen here, and what does the like."""
 
 install_config_module(__name__, SETTINGS, PROMISES)

@@ -28,7 +28,7 @@ __all__ = [
 
 
 def get_warning(api: str, new_api: str | None = None, replace_newlines: bool = False) -> str:
-    """What a function says whose place is elsewhere now.
+    """The warning of a function whose place is elsewhere now.
 
     Args:
         api: what it was called in functorch.

@@ -35,7 +35,7 @@ _unwrap_batched = refused("torch._functorch.vmap._unwrap_batched", LEVELS)
 
 
 def _process_batched_inputs(in_dims: Any, args: tuple, func: Callable) -> tuple[int, list, list, TreeSpec]:
-    """How many examples there are, the dimensions and the leaves of the arguments, and their structure.
+    """The number of examples, the dimensions and the leaves of the arguments, and their structure.
 
     Raises:
         ValueError: ``in_dims`` doesn't fit the arguments.
@@ -47,7 +47,7 @@ def _process_batched_inputs(in_dims: Any, args: tuple, func: Callable) -> tuple[
 
 
 def _validate_and_get_batch_size(flat_in_dims: list[int | None], flat_args: list[Any]) -> int:
-    """How many examples there are.
+    """The number of examples.
 
     Raises:
         ValueError: there are none, or not as many in each argument.

@@ -145,6 +145,6 @@ PROMISES = {
     "profile_bandwidth": "torch.profiler tells how long operators take",
     "trace.enabled": "JAX writes what XLA compiles where XLA_FLAGS=--xla_dump_to=FOLDER says",
 }
-"""What doesn't happen here, and what does the like."""
+"""The things that don't happen here, and what does the like."""
 
 install_config_module(__name__, SETTINGS, PROMISES)

@@ -38,7 +38,7 @@ NAMES = "torch", "functorch"
 
 
 def own_name(fullname: str) -> str:
-    """What a module of PyTorch is called in tapegrad.
+    """The name of a module of PyTorch in tapegrad.
 
     >>> own_name("torch.nn.functional"), own_name("functorch")
     ('tapegrad.nn.functional', 'tapegrad.functorch')

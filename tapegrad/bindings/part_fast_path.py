@@ -68,7 +68,7 @@ class Part(NamedTuple):
     direct: bool
 
     def offset(self, numbers: tuple[int, ...]) -> int | None:
-        """How far behind the beginning of a tensor the part begins; None if an integer is out of range."""
+        """The way in which far behind the beginning of a tensor the part begins; None if an integer is out of range."""
         offset = self.start
         for number, (length, step) in zip(numbers, self.steps, strict=True):
             if not -length <= number < length:
@@ -124,7 +124,7 @@ def taken_apart(index: Any) -> tuple[tuple[int, ...] | None, Any]:
 
 
 def part_of(modes: Modes, spec: Spec, index: Any, value: Any) -> Part | None:
-    """What an index, which fits, names of tensors of a spec, if a value may be put there as it is; else None.
+    """The part that an index, which fits, names of tensors of a spec, if a value may be put there as it is; else None.
 
     Args:
         value: its spec, or the type of a number.

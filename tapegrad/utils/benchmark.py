@@ -48,7 +48,7 @@ def select_unit(t: float) -> tuple[str, float]:
 
 
 def unit_to_english(u: str) -> str:
-    """What a unit is called."""
+    """The thing that a unit is called."""
     return {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "second"}[u]
 
 
@@ -66,7 +66,7 @@ def trim_sigfig(x: float, n: int) -> float:
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """What is measured."""
+    """The thing that is measured."""
 
     stmt: str
     setup: str
@@ -79,14 +79,14 @@ class TaskSpec:
 
     @property
     def title(self) -> str:
-        """What the task is called: its label, else its statement."""
+        """The thing that the task is called: its label, else its statement."""
         name = self.label or self.stmt.strip().replace("\n", "; ")
         return name + (f": {self.sub_label}" if self.sub_label else "")
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was measured.
+    """The thing that was measured.
 
     Attributes:
         number_per_run: how often the statement ran for each time.
@@ -117,7 +117,7 @@ class Measurement:
 
     @property
     def iqr(self) -> float:
-        """How far apart their quartiles are."""
+        """The way in which far apart their quartiles are."""
         if len(self.raw_times) < 2:
             return 0.0
         first, _, third = statistics.quantiles(self.times, n=4, method="inclusive")
@@ -134,7 +134,7 @@ class Measurement:
 
     @property
     def title(self) -> str:
-        """What the task is called."""
+        """The thing that the task is called."""
         return self.task_spec.title
 
     def __getattr__(self, name: str) -> Any:
@@ -163,7 +163,7 @@ class Measurement:
 
 
 class Timer:
-    """How long a statement takes.
+    """The way in which long a statement takes.
 
     Args:
         stmt: the statement, as text.
@@ -214,7 +214,7 @@ class Timer:
         return Measurement(number, [self._times(number)], self._task_spec)
 
     def _block_size(self, min_run_time: float) -> int:
-        """How often it has to run for taking the time to be a thousandth of the whole, about."""
+        """The way in which often it has to run for taking the time to be a thousandth of the whole, about."""
         overhead = statistics.median(self._timer.timeit(0) for _ in range(5))
         number = 1
         while number < MOST_RUNS:

@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable)
 
 
 class ErrorHandler:
-    """Who writes an error into the file that ``TORCHELASTIC_ERROR_FILE`` names, if it names one."""
+    """A writer of an error into the file that ``TORCHELASTIC_ERROR_FILE`` names, if it names one."""
 
     def initialize(self) -> None:
         """Does nothing: what a process prints when it dies is Python's affair."""
