@@ -68,7 +68,7 @@ class Part(NamedTuple):
     direct: bool
 
     def offset(self, numbers: tuple[int, ...]) -> int | None:
-        """The way in which far behind the beginning of a tensor the part begins; None if an integer is out of range."""
+        """The distance of the part from the beginning of a tensor; None if an integer is out of range."""
         offset = self.start
         for number, (length, step) in zip(numbers, self.steps, strict=True):
             if not -length <= number < length:

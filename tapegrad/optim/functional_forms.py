@@ -21,10 +21,10 @@ STATE_OF = {
     "state_sums": "sum", "exp_infs": "exp_inf", "axs": "ax", "mus": "mu", "etas": "eta", "mu_products": "mu_product",
     "grad_avgs": "grad_avg", "prevs": "prev", "step_sizes": "step_size",
 }  # fmt: skip
-"""The thing that is remembered of a parameter, by the names of the lists."""
+"""The state of a parameter, by the names of the lists."""
 
 OPTIONS = {"capturable": False, "differentiable": False, "decoupled_weight_decay": False, "maximize": False}
-"""The thing that an update asks for that not all functions are told."""
+"""The settings that an update asks for and not all functions are told."""
 
 
 def _signature(states: str, ways: str, numbers: str) -> Signature:

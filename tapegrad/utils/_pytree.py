@@ -131,7 +131,7 @@ def _dict_flatten_with_keys(d: dict) -> tuple[list[tuple[MappingKey, Any]], list
 
 
 def _list_flatten(d: Sequence) -> tuple[list, None]:
-    """The thing that a class of lists is registered with, likewise."""
+    """The functions that a class of lists is registered with, likewise."""
     return [*d], None
 
 

@@ -48,7 +48,7 @@ def select_unit(t: float) -> tuple[str, float]:
 
 
 def unit_to_english(u: str) -> str:
-    """The thing that a unit is called."""
+    """The name of a unit."""
     return {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "second"}[u]
 
 
@@ -66,7 +66,7 @@ def trim_sigfig(x: float, n: int) -> float:
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """The thing that is measured."""
+    """A task that is measured."""
 
     stmt: str
     setup: str
@@ -79,14 +79,14 @@ class TaskSpec:
 
     @property
     def title(self) -> str:
-        """The thing that the task is called: its label, else its statement."""
+        """The name of the task: its label, else its statement."""
         name = self.label or self.stmt.strip().replace("\n", "; ")
         return name + (f": {self.sub_label}" if self.sub_label else "")
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The thing that was measured.
+    """A measurement.
 
     Attributes:
         number_per_run: how often the statement ran for each time.
@@ -117,7 +117,7 @@ class Measurement:
 
     @property
     def iqr(self) -> float:
-        """The way in which far apart their quartiles are."""
+        """The distance of their quartiles."""
         if len(self.raw_times) < 2:
             return 0.0
         first, _, third = statistics.quantiles(self.times, n=4, method="inclusive")
@@ -134,7 +134,7 @@ class Measurement:
 
     @property
     def title(self) -> str:
-        """The thing that the task is called."""
+        """The name of the task."""
         return self.task_spec.title
 
     def __getattr__(self, name: str) -> Any:
@@ -163,7 +163,7 @@ class Measurement:
 
 
 class Timer:
-    """The way in which long a statement takes.
+    """The time that a statement takes.
 
     Args:
         stmt: the statement, as text.
@@ -214,7 +214,7 @@ class Timer:
         return Measurement(number, [self._times(number)], self._task_spec)
 
     def _block_size(self, min_run_time: float) -> int:
-        """The way in which often it has to run for taking the time to be a thousandth of the whole, about."""
+        """The number of times that it has to run for taking the time to be a thousandth of the whole, about."""
         overhead = statistics.median(self._timer.timeit(0) for _ in range(5))
         number = 1
         while number < MOST_RUNS:

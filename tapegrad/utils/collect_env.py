@@ -19,7 +19,7 @@ PACKAGES = "jax", "jaxlib", "numpy", "ml_dtypes"
 
 
 class SystemEnv(NamedTuple):
-    """The thing that was found: the version of tapegrad, those of packages, of Python and of the system, and the devices."""
+    """The versions of tapegrad, of packages, of Python and of the system, and the devices."""
 
     torch_version: str
     pip_packages: list[tuple[str, str]]
@@ -48,7 +48,7 @@ def _version(package: str) -> str | None:
 
 
 def get_pretty_env_info() -> str:
-    """The thing that is there, as text.
+    """The facts, as text.
 
     >>> "tapegrad" in get_pretty_env_info()
     True

@@ -18,7 +18,7 @@ __all__ = [
 
 
 class ShardingStrategy(Enum):
-    """The thing that is divided among processes: parameters, gradients and state; all but parameters; nothing; in each node."""
+    """The things that are divided among processes: parameters, gradients and state; all but parameters; and so on."""
 
     FULL_SHARD = auto()
     SHARD_GRAD_OP = auto()
@@ -35,7 +35,7 @@ class BackwardPrefetch(Enum):
 
 
 class StateDictType(Enum):
-    """The way in which much of the parameters a state dict has: all, or what a process has of them."""
+    """The share of the parameters that a state dict has: all, or what a process has of them."""
 
     FULL_STATE_DICT = auto()
     LOCAL_STATE_DICT = auto()
@@ -68,7 +68,7 @@ class CPUOffload:
 
 @dataclass
 class StateDictConfig:
-    """The place where the tensors of a state dict lie."""
+    """The place of the tensors of a state dict."""
 
     offload_to_cpu: bool = False
 
@@ -94,7 +94,7 @@ class ShardedStateDictConfig(StateDictConfig):
 
 @dataclass
 class OptimStateDictConfig:
-    """The place where the tensors of an optimizer's state dict lie."""
+    """The place of the tensors of an optimizer's state dict."""
 
     offload_to_cpu: bool = True
 
@@ -122,7 +122,7 @@ class ShardedOptimStateDictConfig(OptimStateDictConfig):
 
 @dataclass
 class StateDictSettings:
-    """The way in which state dicts are made."""
+    """The settings by which state dicts are made."""
 
     state_dict_type: StateDictType
     state_dict_config: StateDictConfig
