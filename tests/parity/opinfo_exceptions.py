@@ -8,10 +8,10 @@ SCALED = "scaled products of float8 matrices: CUDA only, private"
 FUSED = "a fused kernel of CUDA, private; scaled_dot_product_attention is the public function"
 
 
-LEFT_OUT: dict[str, str] = {
-    "to_sparse": SPARSE,
-    "sparse.sampled_addmm": SPARSE,
-    "sparse.mm.reduce": SPARSE,
+OF_SPARSE: dict[str, str] = dict.fromkeys(("to_sparse", "sparse.sampled_addmm", "sparse.mm.reduce"), SPARSE)
+"""Entries that are compared, or refused, elsewhere, and why."""
+
+LEFT_OUT: dict[str, str] = OF_SPARSE | {
     "jiterator_unary": COMPILED,
     "jiterator_binary": COMPILED,
     "jiterator_4inputs_with_extra_args": COMPILED,

@@ -129,7 +129,7 @@ def test_the_result_lies_as_the_query(layout, requires_grad):
         given = (query[layout], rows, rows), (rows, query[layout], query[layout])
         return [(y.stride(), y.is_contiguous(), (y * 2).stride(), y) for y in (attend(*each) for each in given)]
 
-    agree(program)
+    agree(program, atol=1e-7)  # sums of numbers near 1 in float32, of which one is near 0
 
 
 NAN, INF = float("nan"), float("inf")

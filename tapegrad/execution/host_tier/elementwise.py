@@ -217,9 +217,17 @@ def _odd_quotient(x: np.ndarray, y: np.ndarray, quotient: np.ndarray) -> np.ndar
     return found
 
 
+def direction(x: np.ndarray) -> np.ndarray:
+    """The quotients of complex numbers and their absolute values, 0 at 0; nan of those that are infinite."""
+    size = np.absolute(x)
+    return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype)
+
+
 @rule("sign")
 def sign(writer: Any, equation: Any) -> Operand:
-    """``numpy.sign``, which gives 0 for -0: the sign is copied."""
+    """``numpy.sign``, which gives 0 for -0: the sign is copied; and 1 for a complex number with one infinite part."""
+    if equation.aval.dtype.kind == "c":
+        return writer.elementwise(direction, equation)
     if not is_float(equation.aval.dtype):
         return writer.elementwise(np.sign, equation)
     x = equation.operands[0]._replace(source=writer.named(equation.operands[0].source))
