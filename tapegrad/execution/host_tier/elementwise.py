@@ -217,10 +217,10 @@ def _odd_quotient(x: np.ndarray, y: np.ndarray, quotient: np.ndarray) -> np.ndar
     return found
 
 
-def direction(x: np.ndarray) -> np.ndarray:
+def direction(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """The quotients of complex numbers and their absolute values, 0 at 0; nan of those that are infinite."""
     size = np.absolute(x)
-    return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype)
+    return np.divide(x, np.where(size == 0, 1, size), out=out)
 
 
 @rule("sign")
