@@ -1,16 +1,5 @@
 """``torch._VF``: the functions of ``torch``, as those of C++ where Python has others. Nothing is defined here."""
 
-from typing import Any
+from tapegrad.bindings.registry import functions_of_torch
 
-from tapegrad.absent import no_attribute
-from tapegrad.bindings.registry import NAMESPACES
-
-
-def __getattr__(name: str) -> Any:
-    if name in NAMESPACES["torch"]:
-        return NAMESPACES["torch"][name]
-    raise no_attribute(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(NAMESPACES["torch"])
+__getattr__, __dir__ = functions_of_torch(__name__)

@@ -17,6 +17,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad.absent import no_attribute
 from tapegrad.bindings.declarations import ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, takes_out
 from tapegrad.bindings.handing import ASK_NOBODY, Overriding, asked, flat, overridden, overriders, overrides, overriding
 from tapegrad.bindings.parser import (
@@ -54,6 +55,18 @@ BY_CLASSES: set[Any] = set()
 
 NATIVE_IN_NN: set[str] = set()
 """Functions of ``nn.functional`` that PyTorch has in C++, with signatures; the others are written in Python."""
+
+
+def functions_of_torch(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a module that has the functions of ``torch``."""
+    functions = NAMESPACES["torch"]
+
+    def attribute(name: str) -> Any:
+        if name in functions:
+            return functions[name]
+        raise no_attribute(module, name)
+
+    return attribute, lambda: sorted(functions)
 
 
 class Unset:

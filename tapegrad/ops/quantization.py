@@ -7,6 +7,7 @@ from ``zero_point``. Rounding counts as the identity (the straight-through estim
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -54,8 +55,11 @@ def _passing_tangent(t_x, x, scale, zero_point, quant_min, quant_max):
     return _passing(t_x, x, scale, zero_point, quant_min, quant_max)
 
 
-@general(
-    x=_passing, jvp=_passing_tangent, real=True, aten="fake_quantize_per_tensor_affine_cachemask",
+_straight_through = partial(general, x=_passing, jvp=_passing_tangent, real=True)
+
+
+@_straight_through(
+    aten="fake_quantize_per_tensor_affine_cachemask",
     node="FakeQuantizePerTensorAffineCachemaskBackward0",
 )  # fmt: skip
 def fake_quantize_per_tensor(x, scale, zero_point, *, quant_min, quant_max):
@@ -63,8 +67,8 @@ def fake_quantize_per_tensor(x, scale, zero_point, *, quant_min, quant_max):
     return _quantized(x, scale, zero_point, quant_min, quant_max)
 
 
-@general(
-    x=_passing, jvp=_passing_tangent, real=True, aten="_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+@_straight_through(
+    aten="_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
     node="FakeQuantizePerTensorAffineCachemaskTensorQparamsBackward0",
 )  # fmt: skip
 def fake_quantize_by_tensors(x, scale, zero_point, *, quant_min, quant_max):
@@ -72,8 +76,8 @@ def fake_quantize_by_tensors(x, scale, zero_point, *, quant_min, quant_max):
     return _quantized(x, scale, zero_point, quant_min, quant_max)
 
 
-@general(
-    x=_passing, jvp=_passing_tangent, real=True, aten="fake_quantize_per_channel_affine_cachemask",
+@_straight_through(
+    aten="fake_quantize_per_channel_affine_cachemask",
     node="FakeQuantizePerChannelAffineCachemaskBackward0",
 )  # fmt: skip
 def fake_quantize_per_channel(x, scale, zero_point, *, quant_min, quant_max):
@@ -142,10 +146,7 @@ fake_quantize_learnable_per_tensor_affine, fake_quantize_learnable_per_tensor_af
 fake_quantize_learnable_per_channel_affine, fake_quantize_learnable_per_channel_affine_backward = _declared("channel")
 
 
-@general(
-    x=_passing, jvp=_passing_tangent, real=True, aten="_fused_moving_avg_obs_fq_helper",
-    node="FusedMovingAvgObsFqHelperBackward0",
-)  # fmt: skip
+@_straight_through(aten="_fused_moving_avg_obs_fq_helper", node="FusedMovingAvgObsFqHelperBackward0")
 def fused_fake_quantize(x, scale, zero_point, *, quant_min, quant_max):
     """As ``fake_quantize_per_channel``, of a scale that was chosen by what was observed."""
     return _quantized(x, scale, zero_point, quant_min, quant_max)

@@ -6,6 +6,7 @@ A *place* is the number of a row where all sparse dimensions count as one: ``i *
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -13,32 +14,35 @@ import jax.numpy as jnp
 from tapegrad.ops.indexing import wide
 from tapegrad.ops.kinds import conj, linear, multilinear
 
+_same_values = partial(linear, x=lambda g: g, aten=None)
+"""An operator that gives the values as they are: it stands in the graph for what becomes of their tensor."""
 
-@linear(x=lambda g: g, aten=None, node="SparseCooTensorWithDimsAndTensorsBackward0")
+
+@_same_values(node="SparseCooTensorWithDimsAndTensorsBackward0")
 def sparse_constructor(x):
     """The values that a sparse tensor is made of."""
     return x
 
 
-@linear(x=lambda g: g, aten=None, node="SparseCompressedTensorBackward0")
+@_same_values(node="SparseCompressedTensorBackward0")
 def sparse_compressed_constructor(x):
     """The values that a sparse tensor of a compressed layout is made of."""
     return x
 
 
-@linear(x=lambda g: g, aten=None, node="ValuesBackward0")
+@_same_values(node="ValuesBackward0")
 def sparse_values(x):
     """The values of a sparse tensor, as a dense one."""
     return x
 
 
-@linear(x=lambda g: g, aten=None, node="TBackward0")
+@_same_values(node="TBackward0")
 def sparse_t(x):
     """The values of a sparse matrix, as those of its transpose."""
     return x
 
 
-@linear(x=lambda g: g, aten=None, node="TransposeBackward0")
+@_same_values(node="TransposeBackward0")
 def sparse_transpose(x):
     """The values of a sparse tensor, two dimensions of which change places."""
     return x

@@ -204,6 +204,18 @@ def warned(action: Callable[[], Any]) -> list[list[str]]:
     return [[item.category.__name__, line] for item, line in zip(caught, lines, strict=True)]
 
 
+def watching_class(torch: Any, calls: list[str]) -> type:
+    """A class of tensors that puts the name of each function called with them into a list."""
+
+    class Watching(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            calls.append(function.__name__)
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    return Watching
+
+
 def agree(program: Callable[[Any], Any], rtol: float = 1e-6, atol: float = 1e-9) -> None:
     """Assert that a program, a function of the module only, gives the same account on tapegrad as on PyTorch."""
     theirs, ours = told(program(pytorch)), told(program(tapegrad))

@@ -4,7 +4,7 @@ Every program makes calls of one kind several times, for only the first two go t
 """
 
 import pytest
-from harness import Programs, agree, attempt
+from harness import Programs, agree, attempt, watching_class
 
 import tapegrad
 from tapegrad.bindings.inplace_fast_path import FAST, NEVER
@@ -171,14 +171,7 @@ def inference_tensors(torch):
 @program
 def a_class_that_overrides_functions(torch):
     calls = []
-
-    class Watching(torch.Tensor):
-        @classmethod
-        def __torch_function__(cls, function, types, args=(), kwargs=None):
-            calls.append(function.__name__)
-            return super().__torch_function__(function, types, args, kwargs or {})
-
-    plain, own = torch.ones(3), torch.ones(3).as_subclass(Watching)
+    plain, own = torch.ones(3), torch.ones(3).as_subclass(watching_class(torch, calls))
     for _ in range(4):
         plain.add_(1.0).add_(plain)
     for _ in range(4):

@@ -5,7 +5,7 @@ Every program makes calls of one kind several times: Note [Parts that are writte
 
 import numpy as np
 import pytest
-from harness import Programs, agree, attempt
+from harness import Programs, agree, attempt, watching_class
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:.*torch.jit.script.* is deprecated")]
 
@@ -205,14 +205,7 @@ def transforms(torch):
 @program
 def a_class_that_overrides_functions(torch):
     calls = []
-
-    class Watching(torch.Tensor):
-        @classmethod
-        def __torch_function__(cls, function, types, args=(), kwargs=None):
-            calls.append(function.__name__)
-            return super().__torch_function__(function, types, args, kwargs or {})
-
-    plain, own = torch.ones(3, 2), torch.ones(3, 2).as_subclass(Watching)
+    plain, own = torch.ones(3, 2), torch.ones(3, 2).as_subclass(watching_class(torch, calls))
     for _ in range(4):
         plain[0] += 1
         plain[1] = 1.0

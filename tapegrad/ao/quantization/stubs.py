@@ -10,38 +10,37 @@ from tapegrad.tensor.tensor import Tensor
 __all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
 
 
-class QuantStub(Module):
+class _Stub(Module):
+    """A module that gives its input, as it is.
+
+    Args:
+        qconfig: of an observer that is put behind it; that of the module around if None.
+    """
+
+    def __init__(self, qconfig: Any = None) -> None:
+        super().__init__()
+        if qconfig:
+            self.qconfig = qconfig
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Give the input."""
+        return x
+
+
+class QuantStub(_Stub):
     """A module that gives its input, as it is; ``prepare_qat`` puts an observer behind it.
 
     Args:
         qconfig: of the observer; that of the module around if None.
     """
 
-    def __init__(self, qconfig: Any = None) -> None:
-        super().__init__()
-        if qconfig:
-            self.qconfig = qconfig
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Give the input."""
-        return x
-
-
-class DeQuantStub(Module):
+class DeQuantStub(_Stub):
     """A module that gives its input, as it is: it marks where integers would be numbers again.
 
     Args:
         qconfig: that of the module around if None.
     """
-
-    def __init__(self, qconfig: Any = None) -> None:
-        super().__init__()
-        if qconfig:
-            self.qconfig = qconfig
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Give the input."""
-        return x
 
 
 class QuantWrapper(Module):
