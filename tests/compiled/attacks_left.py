@@ -941,3 +941,32 @@ def tuples_in_two_places(compile):
         return kept.first[0][0] + a
 
     return lambda n: step(torch.ones(2) * n), kept
+
+
+@program("arguments that are written to for the first time, and share their memory in some calls", calls=18)
+def arguments_written_first(compile):
+    step = compile(lambda a, b: (a.add_(1), b.mul_(3))[0].sum())
+
+    def call(n):
+        a = torch.full((2,), 1.0 + n)
+        b = a[:] if n in (6, 11) else a if n == 9 else torch.ones(2)
+        seen = a[1:] if n == 8 else None
+        return step(a, b), a, b, a._version, b._version, seen
+
+    return call, []
+
+
+@program("gradients that are added to for the first time, and share their memory in some calls", calls=24)
+def gradients_written_first(compile):
+    w, u = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    step = compile(lambda x: ((w * x).sum() + (u * x * 2).sum()).backward())
+
+    def call(n):
+        if n % 3 == 0:
+            w.grad, u.grad = torch.ones(2), torch.ones(2)
+        if n in (7, 13, 19):
+            u.grad = w.grad[:]
+        step(torch.full((2,), 1.0 + n))
+        return w.grad._version, u.grad._version
+
+    return call, [w, u]

@@ -14,7 +14,7 @@ from tapegrad.compiler.capture.sources import Input
 from tapegrad.compiler.guards.appended import LISTS
 from tapegrad.compiler.guards.places import Binding
 from tapegrad.compiler.guards.written_guard import alike
-from tapegrad.compiler.replay.leaving import Appended, Leaving, memory_of
+from tapegrad.compiler.replay.leaving import Appended, Leaving
 from tapegrad.compiler.replay.reading import Reading
 from tapegrad.execution.late import Check, Findings, nothing
 from tapegrad.execution.programs import why_unlike
@@ -101,8 +101,9 @@ class Replay:
         dropped = [one.source for one in effects.graded if (id(one.source.of), True) not in read]
         self._dropped = [source for source in dropped if source.moves]
         self._ungraded = [source.of for source in dropped if source.fixed]
-        moving = [one.source for one in effects.written if one.source.moves and not one.source.grad]
-        self._unshared = [source for source in moving if memory_of(source.find(arguments)) is source.find(arguments)]
+        moving = [one for one in effects.written if one.source.moves]
+        self._stored = [one.source for one in moving if one.stored]
+        self._unshared = [one.source for one in moving if not (one.stored or one.source.grad)]
         reset = {id(source.of) for source, _ in self._data}
         fixed_sources = [source for source in sources if not source.moves and id(source.of) not in reset]
         self._fixed = {id(source.find(arguments)._storage) for source in fixed_sources}
@@ -149,12 +150,17 @@ class Replay:
         if shared_data is not None:
             return shared_data
         known = {id(source.of._storage) for source, _ in self._data}
-        for source in self._moving:
-            tensor = source.find(arguments)
+        tensors = [source.find(arguments) for source in self._moving]
+        for source, tensor in zip(self._moving, tensors, strict=True):
             identity = id(tensor if tensor._spec.plain else tensor._storage)
             if identity in self._fixed or identity in known or tensor._spec.window:
                 return f"{source} shares memory with something else"
             known.add(identity)
+        for source in self._stored:  # for the first time: tensors that share its memory are plain until then
+            storage = source.find(arguments)._storage
+            sharers = 0 if storage is None else sum(tensor._storage is storage for tensor in tensors)
+            if sharers > 1 or (storage is not None and id(storage) in self._fixed):
+                return f"{source} shares memory that it writes to with something else"
         shared = next((source for source in self._unshared if source.find(arguments)._storage is not None), None)
         return None if shared is None else f"{shared} gets new data, which others may have to see"
 
