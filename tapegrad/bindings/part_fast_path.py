@@ -142,7 +142,8 @@ def part_of(modes: Modes, spec: Spec, index: Any, value: Any) -> Part | None:
         recorded = spec.requires_grad
     if not fits:
         return None
-    place, steps, axis = Geometry(tuple(spec.shape), spec.layout, 0), [], 0
+    whole = place = Geometry(tuple(spec.shape), spec.layout, 0)
+    steps, axis = [], 0
     for item in index if type(index) is tuple else (index,):
         if type(item) is int:
             steps.append((place.shape[axis], place.strides[axis]))
@@ -151,8 +152,10 @@ def part_of(modes: Modes, spec: Spec, index: Any, value: Any) -> Part | None:
             lengths = range(*item.indices(place.shape[axis]))
             place = sliced(place, axis, lengths.start, len(lengths), lengths.step)
             axis += 1
-    number, recorded, direct = None if isinstance(value, Spec) else spec.dtype.numpy, recorded and modes.grad, True
-    if isinstance(value, Spec) and value.ndim:  # where a gradient passes, the steps of broadcasting have nodes
+    number, recorded = None if isinstance(value, Spec) else spec.dtype.numpy, recorded and modes.grad
+    direct = place != whole or bool(steps)  # all of a tensor is no part of it: the history is that of ``copy_``
+    if direct and isinstance(value, Spec) and value.ndim:
+        # where a gradient passes, the steps of broadcasting have nodes
         direct = value.shape == place.shape if recorded else value.ndim <= len(place.shape)
     return None if overlaps_itself(*place[:2]) else Part(*place, tuple(steps), number, recorded, direct)
 

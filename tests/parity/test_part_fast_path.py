@@ -203,6 +203,25 @@ def transforms(torch):
 
 
 @program
+def all_of_a_tensor(torch):
+    leaf, other, seen = torch.ones(3, 2, requires_grad=True), torch.ones(3, 2, requires_grad=True), []
+    for index in (slice(None), (slice(None), slice(None)), slice(0, 3), Ellipsis, slice(0, 2), slice(None, None, 2)):
+        for value in (2.0, other, other[:1], torch.zeros(3, 2), torch.tensor(1.0), "itself"):
+            for _ in range(5):
+                x = leaf * 2
+                try:
+                    x[index] = x if isinstance(value, str) else value
+                except RuntimeError as error:
+                    seen.append(str(error))
+                before = [None if one is None else one.name() for one, _ in x.grad_fn.next_functions]
+                seen.append((x.grad_fn.name(), before))
+                seen += [x.tolist(), x._version, x.requires_grad]
+                (grad,) = torch.autograd.grad(x.sum(), leaf, allow_unused=True)
+                seen.append(None if grad is None else grad.tolist())
+    return seen
+
+
+@program
 def a_class_that_overrides_functions(torch):
     calls = []
     plain, own = torch.ones(3, 2), torch.ones(3, 2).as_subclass(watching_class(torch, calls))
