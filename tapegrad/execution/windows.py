@@ -247,8 +247,7 @@ def put_in_place(
     if not value.flags.writeable or _in_bytes(memory_strides, dtype.itemsize) != value.strides:
         return False
     forget_twin(value)
-    unit = dtype.itemsize
-    np.ndarray(shape, dtype, value, unit * offset, _in_bytes(strides, unit))[...] = shown
+    _shown(value, shape, strides, offset)[...] = shown
     return True
 
 
@@ -267,7 +266,15 @@ def read_at_once(
     unit = memory.itemsize
     if math.prod(shape) * unit >= LARGE or _in_bytes(memory_strides, unit) != value.strides:
         return None
-    return np.ndarray(shape, memory, value, unit * offset, _in_bytes(strides, unit)).copy()
+    return _shown(value, shape, strides, offset).copy()
+
+
+def _shown(memory: np.ndarray, shape: Ints, strides: Ints, offset: int) -> np.ndarray:
+    """The elements of a memory that a window shows, in place; those of an empty one may lie beyond it."""
+    if 0 in shape:
+        return np.empty(shape, memory.dtype)
+    unit = memory.itemsize
+    return np.ndarray(shape, memory.dtype, memory, unit * offset, _in_bytes(strides, unit))
 
 
 @tabulated(1 << 10)

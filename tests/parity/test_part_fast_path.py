@@ -203,6 +203,20 @@ def transforms(torch):
 
 
 @program
+def empty_parts_behind_the_end_of_the_memory(torch):
+    seen = []
+    for _ in range(5):
+        a = torch.tensor([[3.0, 0.0, 3.0], [6.0, 4.0, 1.0]])[1:]
+        b = a[1:, 1, ...]
+        a[1:] = 1.5
+        a[0] += 1
+        b[:] = 1.0
+        a[1:, 2] = 5.0
+        seen += [b.cumsum(0).tolist(), b.fill_(2).mul_(2).tolist(), a[1:, 1].copy_(torch.ones(0)).tolist(), state(a, b)]
+    return seen
+
+
+@program
 def all_of_a_tensor(torch):
     leaf, other, seen = torch.ones(3, 2, requires_grad=True), torch.ones(3, 2, requires_grad=True), []
     for index in (slice(None), (slice(None), slice(None)), slice(0, 3), Ellipsis, slice(0, 2), slice(None, None, 2)):
