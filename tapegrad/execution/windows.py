@@ -247,7 +247,9 @@ def put_in_place(
     if not value.flags.writeable or _in_bytes(memory_strides, dtype.itemsize) != value.strides:
         return False
     forget_twin(value)
-    _shown(value, shape, strides, offset)[...] = shown
+    if 0 not in shape:  # what is empty may lie beyond the memory
+        unit = dtype.itemsize
+        np.ndarray(shape, dtype, value, unit * offset, _in_bytes(strides, unit))[...] = shown
     return True
 
 
@@ -264,17 +266,9 @@ def read_at_once(
     if memory.kind not in "fiubc" or not (dtype is None or dtype == memory):
         return None
     unit = memory.itemsize
-    if math.prod(shape) * unit >= LARGE or _in_bytes(memory_strides, unit) != value.strides:
+    if not 0 < math.prod(shape) * unit < LARGE or _in_bytes(memory_strides, unit) != value.strides:
         return None
-    return _shown(value, shape, strides, offset).copy()
-
-
-def _shown(memory: np.ndarray, shape: Ints, strides: Ints, offset: int) -> np.ndarray:
-    """The elements of a memory that a window shows, in place; those of an empty one may lie beyond it."""
-    if 0 in shape:
-        return np.empty(shape, memory.dtype)
-    unit = memory.itemsize
-    return np.ndarray(shape, memory.dtype, memory, unit * offset, _in_bytes(strides, unit))
+    return np.ndarray(shape, memory, value, unit * offset, _in_bytes(strides, unit)).copy()
 
 
 @tabulated(1 << 10)
