@@ -127,7 +127,7 @@ class StepExecutable(Due):
         for slot in results:
             wanted[slot] = 1
         self._wanted = bytes(wanted)
-        in_loops = AT_ONCE_IN_LOOPS < len(code) <= AT_ONCE and bool(loop_carry(code, lambda _: True))
+        in_loops = AT_ONCE_IN_LOOPS < len(code) <= AT_ONCE and bool(loop_carry(code))
         cached = len(code) > AT_ONCE or in_loops
         self._cached = CachedProgram(code, self._wanted, asked=not in_background()) if cached else None
         self.donated = () if self._cached else tuple(replaced)
