@@ -103,27 +103,30 @@ def loop_carry(code: Sequence[tuple], is_cheap: Callable[[tuple], bool] | None =
     found: list[int] = []
     for start, period, times in loops([id(instruction[0]) for instruction in code], SHORTEST_LOOP):
         places = range(start, start + period * times)
-        period_of = {slot: (i - start) // period for i in places for slot in range(firsts[i], firsts[i + 1])}
+        turns = {i: (i - start) // period for i in places}
+        period_of = {slot: turns[i] for i in places for slot in range(firsts[i], firsts[i + 1])}
         cheap = [i for i in places if is_cheap is None or is_cheap(code[i])]
-
-        def carried(among: Sequence[int]) -> tuple[list[int], set[int]]:
-            """Those of some instructions that depend on an earlier period by others of them, and their results."""
-            carry: list[int] = []
-            late: set[int] = set()
-            for i in among:
-                now = (i - start) // period
-                if any(slot in late or period_of.get(slot, now) < now for slot in code[i][1:]):
-                    carry.append(i)
-                    late.update(range(firsts[i], firsts[i + 1]))
-            return carry, late
-
-        if is_cheap is not None and set(cheap).issuperset(carried(places)[0]):
+        if is_cheap is not None and set(cheap).issuperset(_carried(code, firsts, turns, period_of, places)[0]):
             continue  # XLA makes one kernel of what is carried, and computes everything in it once
-        late = carried(cheap)[1]
+        late = _carried(code, firsts, turns, period_of, cheap)[1]
         early: set[int] = set()
         for i in reversed(cheap):
-            now, slots = (i - start) // period, code[i][1:]
+            now, slots = turns[i], code[i][1:]
             needed = not early.isdisjoint(range(firsts[i], firsts[i + 1]))
             early.update(slot for slot in slots if needed or period_of.get(slot, now) < now)
         found += sorted(slot for slot in late & early if readers[slot] > 1)
     return found
+
+
+def _carried(
+    code: Sequence[tuple], firsts: Sequence[int], turns: dict[int, int], period_of: dict[int, int], among: Sequence[int]
+) -> tuple[list[int], set[int]]:
+    """Those of some instructions that depend on an earlier period by others of them, and their results."""
+    carried: list[int] = []
+    late: set[int] = set()
+    for i in among:
+        now = turns[i]
+        if any(slot in late or period_of.get(slot, now) < now for slot in code[i][1:]):
+            carried.append(i)
+            late.update(range(firsts[i], firsts[i + 1]))
+    return carried, late
