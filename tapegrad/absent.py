@@ -27,7 +27,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             q_zero_point"""),
         (PACKAGES, "package"),
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
-        (EXPORTS, "export"),
         (QUANTIZED, "_scaled_mm"),
         (REMOVED, "symeig eig lstsq solve matrix_rank"),
         (SYSTEM, "classes windows monitor nuclear_norm"),

@@ -1,0 +1,218 @@
+"""The search for the most general program: see Note [Lengths of exported programs] in ``lengths.py``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+from jax import export
+
+from tapegrad.export.dimensions import Dim, int_oo
+from tapegrad.export.errors import UserError, UserErrorType
+from tapegrad.export.lengths import AUTO, NAMED, Lengths, Variable
+
+MOST_CONSTRAINTS = 64
+"""With how many constraints a program is tried."""
+
+FAR = 1 << 40
+"""A length for which a constraint is tried that might have no upper bound."""
+
+ASKED = re.compile(r"Symbolic dimension comparison '(.*?)' (>=|<=|>|<) '(.*?)' is inconclusive", re.DOTALL)
+HELPERS = {"floordiv": lambda x, y: x // y, "mod": lambda x, y: x % y, "max": max, "min": min, "__builtins__": {}}
+
+
+class Constraint(NamedTuple):
+    """A fact that must hold: one expression of variables is at least another one."""
+
+    more: str
+    less: str
+
+    def __str__(self) -> str:
+        return f"{self.more} >= {self.less}"
+
+    def holds(self, lengths: dict[str, int]) -> bool:
+        """Whether it does for some lengths."""
+        return bool(eval(str(self).replace("^", "**"), HELPERS, lengths))  # noqa: S307 - jax wrote it
+
+    def names(self) -> set[str]:
+        """The variables in it."""
+        return set(re.findall(r"[^\W\d]\w*", str(self))) - set(HELPERS)
+
+
+def answered(text: str, hints: dict[str, int]) -> Constraint | None:
+    """What Python is told that asked for more than is known of lengths: what is so in the example.
+
+    >>> answered("Symbolic dimension comparison 'b' > '4' is inconclusive", {"b": 3})
+    Constraint(more='4', less='b')
+    """
+    asked = ASKED.search(text)
+    if asked is None:
+        return None
+    left, sign, right = asked.groups()
+    choices = {
+        ">": (Constraint(left, f"{right} + 1"), Constraint(right, left)),
+        ">=": (Constraint(left, right), Constraint(right, f"{left} + 1")),
+        "<": (Constraint(right, f"{left} + 1"), Constraint(left, right)),
+        "<=": (Constraint(right, left), Constraint(left, f"{right} + 1")),
+    }
+    return next(choice for choice in choices[sign] if choice.holds(hints))
+
+
+class Solution(NamedTuple):
+    """A program, and what it supposes of lengths.
+
+    Attributes:
+        made: what was made with these suppositions.
+        stands: for each variable itself, another one that has the same length, or the only length that there is.
+        constraints: on the variables that are left.
+    """
+
+    made: Any
+    stands: dict[str, Any]
+    constraints: tuple[Constraint, ...]
+
+
+Make = Callable[[dict[tuple[int, int], Any]], Any]
+"""A function that makes a program, for what jax has in the places of lengths that may change."""
+
+
+class Solver:
+    """The search for a program.
+
+    Args:
+        lengths: the variables.
+        make: traces the program.
+    """
+
+    def __init__(self, lengths: Lengths, make: Make) -> None:
+        self.lengths, self.make = lengths, make
+        self.hints = {name: variable.hint for name, variable in lengths.variables.items()}
+
+    def solved(self) -> Solution:
+        """The most general program. Raises whatever is raised if no length changes."""
+        variables = self.lengths.variables
+        free: dict[str, Any] = {name: name for name in variables}
+        if not variables:
+            return self.attempt(free)
+        try:
+            return self.attempt(free)
+        except Exception:  # noqa: BLE001 - whatever a function says that isn't told a length
+            best = self.attempt(dict(self.hints))
+        kept: dict[str, Any] = dict(self.hints)
+        for variable in sorted(variables.values(), key=lambda one: one.said == AUTO):
+            best = self.with_one_more(variable, kept, best)
+        return best
+
+    def with_one_more(self, variable: Variable, kept: dict[str, Any], best: Solution) -> Solution:
+        """The program in which one more length may change; the one before if there is none."""
+        equal = [name for name, stands in kept.items() if stands == name and self.hints[name] == variable.hint]
+        for stand in (variable.name, *equal):
+            try:
+                best = self.attempt({**kept, variable.name: stand})
+            except Exception:  # noqa: BLE001, S112, PERF203
+                continue
+            kept[variable.name] = stand
+            break
+        return best
+
+    def attempt(self, stands: dict[str, Any], given: Sequence[Constraint] = ()) -> Solution:
+        """A program with these suppositions, and the constraints that it needs."""
+        constraints = [*given, *self.declared(stands)]
+        while True:
+            try:
+                return Solution(self.make(self.dims(stands, constraints)), stands, tuple(constraints))
+            except jax.errors.InconclusiveDimensionOperation as error:
+                answer = answered(str(error), self.hints)
+                if answer is None or answer in constraints or len(constraints) >= MOST_CONSTRAINTS:
+                    raise
+                constraints.append(answer)
+
+    def declared(self, stands: dict[str, Any]) -> list[Constraint]:
+        """The bounds that users have named."""
+        left = [self.lengths.variables[name] for name, stand in stands.items() if stand == name]
+        least = [Constraint(one.name, str(one.least)) for one in left if one.said == NAMED and one.least > 1]
+        return [*least, *(Constraint(str(one.most), one.name) for one in left if one.most is not int_oo)]
+
+    def dims(self, stands: dict[str, Any], constraints: Sequence[Constraint]) -> dict[tuple[int, int], Any]:
+        """The lengths that jax is to have in the places where they may change."""
+        scope = export.SymbolicScope([str(one) for one in constraints])
+        found = {}
+        for place, linear in self.lengths.places.items():
+            stand = stands[linear.variable.name]
+            found[place] = (
+                linear.at(stand)
+                if isinstance(stand, int)
+                else export.symbolic_shape(linear.text(stand), scope=scope)[0]
+            )
+        return found
+
+
+# -- what was found ----------------------------------------------------------------------------------------------------
+
+
+def bounds_of(variable: Variable, constraints: Sequence[Constraint]) -> tuple[Any, Any]:
+    """The least and the largest length that constraints on this variable alone admit, from that of the example."""
+    own = [one for one in constraints if one.names() == {variable.name}]
+    holds = lambda length: all(one.holds({variable.name: length}) for one in own)
+    if not holds(variable.hint):
+        return variable.least, variable.most
+    least = variable.hint
+    while least > 0 and holds(least - 1):
+        least -= 1
+    if holds(FAR):
+        return least, int_oo
+    most, beyond = variable.hint, FAR
+    while beyond - most > 1:
+        middle = (most + beyond) // 2
+        most, beyond = (middle, beyond) if holds(middle) else (most, middle)
+    return least, most
+
+
+def refuse_violations(lengths: Lengths, solution: Solution) -> None:
+    """Refuse a program in which lengths are fixed of which the user said that they change.
+    Raises UserError: PyTorch's message, with what to say instead.
+    """
+    problems, names, fixes = [], [], []
+    for variable in lengths.variables.values():
+        problem, fix = violated(variable, lengths, solution)
+        if problem:
+            problems.append(f"  - {problem}")
+            names.append(variable.name if variable.said == NAMED else variable.source)
+            fixes += [f"  {fix}"] if variable.said == NAMED else []
+    if problems:
+        text = f'Constraints violated ({", ".join(names)})! For more information, run with TORCH_LOGS="+dynamic".\n'
+        text += "\n".join(problems) + ("\nSuggested fixes:\n" + "\n".join(fixes) if fixes else "") + "\n"
+        raise UserError(UserErrorType.CONSTRAINT_VIOLATION, text.removesuffix("\n"))
+
+
+def violated(variable: Variable, lengths: Lengths, solution: Solution) -> tuple[str, str]:
+    """What was found out about a variable against what the user said, and what to say instead; else nothing."""
+    stand, name = solution.stands[variable.name], variable.name
+    shown = name if variable.said == NAMED else variable.source
+    if variable.said == AUTO:
+        return "", ""
+    if isinstance(stand, int):
+        return (
+            f"You marked {shown} as dynamic but your code specialized it to be a constant ({stand}). If you're using "
+            "mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with "
+            "either Dim.STATIC or Dim.AUTO.",
+            f"{name} = {stand}",
+        )
+    if stand != name:
+        other = lengths.variables[stand]
+        both = variable.said == other.said == NAMED
+        ends = (f"{name} = {variable.source}", f"{stand} = {other.source}") if both else (variable.source, other.source)
+        return (f"The values of {ends[0]} and {ends[1]} must always be equal.", f"{name} = {stand}") if both else ("", "")
+    least, most = bounds_of(variable, solution.constraints)
+    if variable.said != NAMED or (least <= max(variable.least, 2) and most >= variable.most):
+        return "", ""
+    least = max(least, 2)
+    within = "" if variable.most is int_oo else f" {name} <= {variable.most}"
+    upper = "IntInfinity()" if most is int_oo else most
+    return (
+        f"Not all values of {name} = {variable.source} in the specified range{within} satisfy the generated guard "
+        f"{least} <= {variable.source} and {variable.source} <= {upper}",
+        f"{name} = {Dim._readable(name, least, most)}",
+    )
