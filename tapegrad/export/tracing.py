@@ -17,15 +17,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from tapegrad.autograd.forward_ad import unpack_dual
 from tapegrad.bindings.function_modes import TorchFunctionMode
 from tapegrad.bindings.generator import default_generator
 from tapegrad.execution.host import array_of
 from tapegrad.execution.random import KEY_SHAPE, KeyStream
 from tapegrad.execution.sizes import SYMBOL, exporting
+from tapegrad.export.graph_signature import InputKind
 from tapegrad.export.lifting import Exchanged, Owned
 from tapegrad.functions.construction import tensor as make_tensor
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.nn import Module
+from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.tensor.trees import TreeSpec, flatten
 
@@ -121,8 +124,8 @@ class Traced:
 
     def _run(self, tensors: list[Tensor]) -> tuple[Tensor, ...]:
         given = iter(tensors)
-        owned = [next(given) for _ in self.owned]
-        literals = None if self.literals is None else [next(given) for _ in self.literals]
+        owned = [moving(next(given), one) for one in self.owned]
+        literals = None if self.literals is None else [still(next(given)) for _ in self.literals]
         key = array_of(value_of(next(given))) if self.draws else jnp.zeros(KEY_SHAPE, "uint32")
         users = list(given)
         leaves = list(self.leaves)
@@ -146,6 +149,16 @@ class Traced:
             ]  # fmt: skip
         self.written = [(number, current[number]) for number in self.changed]
         return tuple([after for _, after in self.written] + [as_tensor(leaf) for leaf in self.results if is_value(leaf)])
+
+
+def moving(tensor: Tensor, owned: Owned) -> Tensor:
+    """A tensor as ``forward`` sees it, with its tangent if it is a parameter or requires grad."""
+    return tensor if owned.kind == InputKind.PARAMETER or owned.tensor.requires_grad else still(tensor)
+
+
+def still(tensor: Tensor) -> Tensor:
+    """A tensor without its tangent."""
+    return tensor if tangent_of(tensor) is None else unpack_dual(tensor).primal
 
 
 def is_value(leaf: Any) -> bool:
