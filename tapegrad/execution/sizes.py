@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 from collections.abc import Sequence
-from contextvars import ContextVar
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -33,8 +33,12 @@ MEMORY_ERRORS = (MemoryError, jax.errors.JaxRuntimeError)
 SYMBOL: type = type(export.symbolic_shape("n")[0])
 """The class of jax's lengths that are not known, and of what is computed from them."""
 
-exporting: ContextVar[bool] = ContextVar("exporting", default=False)
-"""Whether what is traced with symbols for lengths is to be a program of its own, for any platform."""
+class _Exporting(threading.local):
+    on = False
+
+
+exporting = _Exporting()
+"""Whether what the calling thread traces with symbols for lengths is to be a program of its own, for any platform."""
 
 MOST_DIMENSIONS = 64
 """The most dimensions, which NumPy has, too. PyTorch has tensors of more, but no function that reduces one."""
@@ -188,7 +192,7 @@ def at_most(length: Any, limit: int) -> bool:
     >>> at_most(5, 4)
     False
     """
-    return length <= limit if isinstance(length, int) else not exporting.get()
+    return length <= limit if isinstance(length, int) else not exporting.on
 
 
 def exceeds(length: Any, number: float) -> bool:

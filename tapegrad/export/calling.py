@@ -43,14 +43,16 @@ Expected = ExpectedTensor | ExpectedValue
 
 @dataclass
 class ValueRanges:
-    """The least and the largest value of a length.
+    """The least and the largest value of a length, as the user has them, and those that the program takes.
 
-    >>> ValueRanges(2, int_oo)
-    VR[2, int_oo]
+    >>> ValueRanges(0, int_oo)
+    VR[0, int_oo]
     """
 
     lower: Any
     upper: Any
+    least: int = 1
+    most: Any = int_oo
 
     def __repr__(self) -> str:
         return f"VR[{self.lower}, {self.upper}]"
@@ -142,12 +144,14 @@ class Guards:
             return
         name, factor, offset = wanted
         bounds = self.ranges[name]
-        for bound, sign, outside in ((bounds.lower, ">=", length.__lt__), (bounds.upper, "<=", length.__gt__)):
-            if bound is not int_oo and outside(factor * bound + offset):
+        least, most = max(bounds.lower, bounds.least), min(bounds.upper, bounds.most)
+        for bound, sign, outside in ((least, ">=", length.__lt__), (most, "<=", length.__gt__)):
+            if bound != int_oo and outside(factor * bound + offset):
                 raise AssertionError(f"Guard failed: {place} {sign} {factor * bound + offset}")
         value, rest = divmod(length - offset, factor)
         if rest:
-            raise AssertionError(f"Guard failed: ({place} - {offset}) % {factor} == 0")
+            base = place if not offset else f"({place} {'-' if offset > 0 else '+'} {abs(offset)})"
+            raise AssertionError(f"Guard failed: {base} % {factor} == 0")
         known, first = self.known.setdefault(name, (value, place))
         if known != value:
             raise AssertionError(f"Guard failed: {place} == {first}")

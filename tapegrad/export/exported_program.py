@@ -91,6 +91,7 @@ class ExportedProgram:
         range_constraints: for each length that may change its bounds.
         module_call_graph: the modules inside, the whole first.
         expected: of each argument of the user, what is checked.
+        sources: for each result that is computed the names of the inputs from which it is.
 
     >>> ep = torch.export.export(torch.nn.Linear(3, 2), (torch.ones(4, 3),))
     >>> ep.graph_signature.user_inputs, [name for name, _ in ep.named_parameters()]
@@ -102,9 +103,10 @@ class ExportedProgram:
     def __init__(
         self, exported: Any, graph_signature: ExportGraphSignature, state_dict: dict[str, Tensor],
         range_constraints: dict[Symbol, ValueRanges], module_call_graph: list[ModuleCallEntry],
-        expected: Sequence[Expected], example_inputs: Any = None, constants: dict[str, Tensor] | None = None,
+        expected: Sequence[Expected], example_inputs: Any = None, constants: dict[str, Tensor] | None = None, *,
+        sources: Sequence[Sequence[str]] = (),
     ) -> None:  # fmt: skip
-        self.exported, self.expected = exported, list(expected)
+        self.exported, self.expected, self.sources = exported, list(expected), list(map(tuple, sources))
         self._graph_signature, self._state_dict = graph_signature, state_dict
         self._range_constraints, self._module_call_graph = range_constraints, module_call_graph
         self._example_inputs, self._constants = example_inputs, constants or {}
@@ -233,7 +235,7 @@ class ExportedProgram:
         copied = ExportGraphSignature(list(signature.input_specs), list(signature.output_specs))
         return ExportedProgram(
             self.exported, copied, self._state_dict, self._range_constraints, self._module_call_graph, self.expected,
-            self._example_inputs, self._constants,
+            self._example_inputs, self._constants, sources=self.sources,
         )  # fmt: skip
 
     def validate(self) -> None:
@@ -251,7 +253,8 @@ class ExportedProgram:
 
     def __str__(self) -> str:
         program = "\n".join(f"    {line}" for line in without_places(self.exported.mlir_module()))
+        signature = "\n".join(f"    {line}" for line in str(self._graph_signature).splitlines())
         return (
-            f"ExportedProgram:\n{program}\n\nGraph signature: {self._graph_signature}\n"
+            f"ExportedProgram:\n{program}\n\nGraph signature: {signature.strip(' ')}\n"
             f"Range constraints: {self._range_constraints}\n"
         )

@@ -21,7 +21,7 @@ from tapegrad.export.errors import (
     UserErrorType,
 )
 from tapegrad.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
-from tapegrad.export.graph_signature import ExportGraphSignature, InputKind
+from tapegrad.export.graph_signature import ConstantArgument, ExportGraphSignature, InputKind
 from tapegrad.export.lengths import NAMED, Lengths, read_lengths
 from tapegrad.export.lifting import Owned, owned_by, snapshot
 from tapegrad.export.naming import Path, forward_names, paths_of, shown
@@ -188,6 +188,7 @@ class Tracer:
             for literals in (first.made, []) if first.made else ([],):
                 changed = numbers_in(first, owned, len(literals))
                 traced = Traced(self.copy, owned, literals, first.used, self.flat, self.spec, changed)
+                traced.sources = [{first.arguments[number] for number in one} for one in first.sources]
                 try:
                     return traced, self.lowered(traced, lengths)
                 except ELEMENTS:
@@ -204,6 +205,7 @@ class Tracer:
                 raise RuntimeError(
                     f"Constant {self.owned[number].target} is mutated in the forward method. Pls register it as buffer"
                 )
+        traced.sources = sources_of(jaxpr)
         read = {id(one) for equation in jaxpr.eqns for one in equation.invars} | set(map(id, jaxpr.outvars))
         is_taken = lambda one, variable: one.kind != InputKind.CONSTANT_TENSOR or id(variable) in read
         return [one for one, variable in zip(self.owned, jaxpr.invars, strict=False) if is_taken(one, variable)], traced
@@ -230,6 +232,16 @@ class Tracer:
             raise NotImplementedError(message(
                 f"export: {error}", hint="leave out of platforms= what has no such algorithm"
             )) from error  # fmt: skip
+
+
+def sources_of(jaxpr: Any) -> list[set[int]]:
+    """For each output of a jaxpr the numbers of the inputs from which it is computed."""
+    known: dict[int, set[int]] = {id(one): {number} for number, one in enumerate(jaxpr.invars)}
+    none: set[int] = set()
+    for equation in jaxpr.eqns:
+        found = none.union(*(known.get(id(one), none) for one in equation.invars))
+        known.update((id(one), found) for one in equation.outvars)
+    return [known.get(id(one), none) for one in jaxpr.outvars]
 
 
 def numbers_in(first: Traced, owned: list[Owned], literals: int) -> list[int]:
@@ -262,15 +274,25 @@ def assembled(
     return ExportedProgram(
         program, signature, {name: tensor for name, tensor in kept.items() if name not in constants}, ranges,
         [ModuleCallEntry("", call), *inside], expected_of(tracer.flat, lengths, solution, paths), example, constants,
+        sources=named_sources(traced, signature),
     )  # fmt: skip
+
+
+def named_sources(traced: Traced, signature: ExportGraphSignature) -> list[tuple[str, ...]]:
+    """For each output that is computed the names of the inputs from which it is."""
+    specs = [spec for spec in signature.input_specs if not isinstance(spec.arg, ConstantArgument)]
+    users = iter(spec.arg.name for spec in specs if spec.kind == InputKind.USER_INPUT)
+    names: dict[Any, str] = {spec.target: spec.arg.name for spec in specs if spec.target is not None}
+    names |= dict(zip(traced.places, users, strict=True))
+    return [tuple(sorted(names[one] for one in found if one in names)) for found in traced.sources]
 
 
 def ranges_of(lengths: Lengths, solution: Solution, name: str) -> ValueRanges:
     """The bounds of a variable."""
     variable = lengths.variables[name]
-    if variable.said == NAMED:
-        return ValueRanges(variable.least, variable.most)
     least, most = bounds_of(variable, solution.constraints)
+    if variable.said == NAMED:
+        return ValueRanges(variable.least, variable.most, max(least, 1), most)
     return ValueRanges(max(least, variable.least), min(most, variable.most))
 
 

@@ -62,7 +62,7 @@ class Linear(NamedTuple):
 
     def text(self, of: str) -> str:
         """The length as jax reads it, of what stands for the variable."""
-        return f"{self.factor}*({of}) + {self.offset}" if self[1:] != (1, 0) else of
+        return f"{self.factor}*{of} + {self.offset}" if self[1:] != (1, 0) else of
 
 
 @dataclass
@@ -103,6 +103,26 @@ def read_lengths(said: dict[int, Any], flat: Sequence, paths: Sequence[Path]) ->
     return found
 
 
+WAYS = (
+    "If you're using mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it "
+    "with either Dim.STATIC or Dim.AUTO."
+)
+
+
+def violation(names: Sequence[str], problems: Sequence[str], fixes: Sequence[str]) -> UserError:
+    """The error for lengths that can't change as the user said: PyTorch's message.
+
+    Args:
+        names: of the lengths.
+        problems: what was found out.
+        fixes: what to say instead.
+    """
+    text = f'Constraints violated ({", ".join(names)})! For more information, run with TORCH_LOGS="+dynamic".'
+    text += "".join(f"\n  - {one}" for one in problems)
+    text += "\nSuggested fixes:" * bool(fixes) + "".join(f"\n  {one}" for one in fixes)
+    return UserError(UserErrorType.CONSTRAINT_VIOLATION, text)
+
+
 def source_of(path: Path, axis: int) -> str:
     """A length as PyTorch's messages about tracing have it."""
     return f"L{keystr(path)}.size()[{axis}]"
@@ -126,6 +146,9 @@ def _read_named(found: Lengths, tensor: Tensor, index: int, axis: int, dim: Dim,
             f"Expected shape[{axis}] = {length} of input Tensor to be of the form {dim.__name__}, where "
             f"{root.__name__} is an integer",
         )
+    if hint < 2:
+        fixed = f"You marked {root.__name__} as dynamic but your code specialized it to be a constant ({length}). {WAYS}"
+        raise violation([root.__name__], [fixed], [f"{root.__name__} = {length}"])
     known = found.variables.setdefault(
         root.__name__, Variable(root.__name__, hint, NAMED, source, root.min, root.max)
     )  # fmt: skip

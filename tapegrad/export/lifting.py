@@ -77,14 +77,12 @@ class Exchanged:
 
     def __init__(self, module: Module, owned: list[Owned], others: list[Tensor]) -> None:
         self.module, self.owned, self.others = module, owned, others
-        self.first: dict[int, Tensor] = {}
 
     def __enter__(self) -> Exchanged:
         self.before = [(below, dict(vars(below)), dict(below._parameters), dict(below._buffers))
                        for below in self.module.modules()]  # fmt: skip
         for one, other in zip(self.owned, self.others, strict=True):
-            shared = self.first.setdefault(id(one.tensor), other)  # tied ones stay tied
-            exchange(owner_of(self.module, one.target), one.target.rpartition(".")[2], shared)
+            exchange(owner_of(self.module, one.target), one.target.rpartition(".")[2], other)
         return self
 
     def now(self) -> list[Tensor]:

@@ -49,7 +49,11 @@ class ExportedModule(Module):
                 given[spec.arg.name] = from_numpy(fresh_key())
             else:
                 given[spec.arg.name] = next(users) if spec.target is None else attribute(self, spec.target)
-        return self._results(program.run(*given.values()), given)
+        outputs = program.run(*given.values())
+        return self._results([
+            out if any(given[name].requires_grad for name in names) else out.detach()
+            for out, names in zip(outputs, program.sources, strict=True)
+        ], given)  # fmt: skip
 
     def users_of(self, args: tuple, kwargs: dict[str, Any]) -> list[Tensor]:
         """The tensors among the arguments of a call, which are checked."""

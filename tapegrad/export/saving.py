@@ -15,6 +15,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable
+from dataclasses import astuple
 from importlib.util import find_spec
 from typing import Any
 
@@ -118,8 +119,8 @@ def page_of(ep: ExportedProgram, files: dict[str, Any]) -> dict[str, Any]:
         "version": VERSION, "inputs": inputs, "outputs": [written(spec) for spec in signature.output_specs],
         "in_spec": to_json(first.in_spec), "out_spec": to_json(first.out_spec), "names": first.forward_arg_names,
         "modules": [entry.fqn for entry in ep.module_call_graph[1:]],
-        "expected": [expectation(one) for one in ep.expected],
-        "ranges": {name: [bounds.lower, None if bounds.upper is int_oo else bounds.upper]
+        "sources": ep.sources, "expected": [expectation(one) for one in ep.expected],
+        "ranges": {name: [None if bound == int_oo else bound for bound in astuple(bounds)]
                    for name, bounds in ep.range_constraints.items()},
     }  # fmt: skip
 
@@ -218,13 +219,13 @@ def read(page: dict[str, Any], program: Any, content: Callable[[str], bytes]) ->
     kept = {name: tensor for name, tensor in tensors.items() if name not in constants}
     in_spec = from_json(page["in_spec"])
     call = ModuleCallSignature([], [], in_spec, from_json(page["out_spec"]), page["names"])
-    ranges = {Symbol(name): ValueRanges(low, int_oo if high is None else high)
-              for name, (low, high) in page["ranges"].items()}  # fmt: skip
+    ranges = {Symbol(name): ValueRanges(*(int_oo if bound is None else bound for bound in bounds))
+              for name, bounds in page["ranges"].items()}  # fmt: skip
     example = None if page["example"] is None else in_spec.unflatten([leaf(one, content) for one in page["example"]])
     return ExportedProgram(
         program, ExportGraphSignature(inputs, outputs), kept, ranges,
         [ModuleCallEntry("", call), *map(ModuleCallEntry, page["modules"])], list(map(expected, page["expected"])),
-        example, constants,
+        example, constants, sources=page["sources"],
     )  # fmt: skip
 
 

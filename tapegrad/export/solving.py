@@ -10,8 +10,7 @@ import jax
 from jax import export
 
 from tapegrad.export.dimensions import Dim, int_oo
-from tapegrad.export.errors import UserError, UserErrorType
-from tapegrad.export.lengths import AUTO, NAMED, Lengths, Variable
+from tapegrad.export.lengths import AUTO, NAMED, WAYS, Lengths, Variable, violation
 
 MOST_CONSTRAINTS = 64
 """With how many constraints a program is tried."""
@@ -92,30 +91,42 @@ class Solver:
 
     def solved(self) -> Solution:
         """The most general program. Raises whatever is raised if no length changes."""
-        variables = self.lengths.variables
-        free: dict[str, Any] = {name: name for name in variables}
-        if not variables:
-            return self.attempt(free)
-        try:
-            return self.attempt(free)
-        except Exception:  # noqa: BLE001 - whatever a function says that isn't told a length
-            best = self.attempt(dict(self.hints))
-        kept: dict[str, Any] = dict(self.hints)
-        for variable in sorted(variables.values(), key=lambda one: one.said == AUTO):
-            best = self.with_one_more(variable, kept, best)
+        names = list(self.lengths.variables)
+        best = self.tried([[name] for name in names])
+        if best is not None:
+            return best
+        best = self.attempt(dict(self.hints))
+        names.sort(key=lambda name: self.lengths.variables[name].said == AUTO)
+        alike = [[name for name in names if self.hints[name] == hint] for hint in dict.fromkeys(self.hints.values())]
+        groups: list[list[str]] = []
+        for group in alike:
+            for choice in ([group], *([[[name]] for name in group] if len(group) > 1 else [])):
+                found = self.tried([*groups, *choice])
+                if found is not None:
+                    best, groups = found, [*groups, *choice]
+                    if len(choice[0]) == len(group):
+                        break
+        return self.split(groups, best)
+
+    def split(self, groups: list[list[str]], best: Solution) -> Solution:
+        """The program in which no more lengths are equal than have to be."""
+        for name in [name for group in groups if len(group) > 1 for name in group]:
+            apart = [[one for one in group if one != name] for group in groups]
+            candidate = [*(group for group in apart if group), [name]]
+            found = self.tried(candidate) if len(candidate) > len(groups) else None
+            if found is not None:
+                best, groups = found, candidate
         return best
 
-    def with_one_more(self, variable: Variable, kept: dict[str, Any], best: Solution) -> Solution:
-        """The program in which one more length may change; the one before if there is none."""
-        equal = [name for name, stands in kept.items() if stands == name and self.hints[name] == variable.hint]
-        for stand in (variable.name, *equal):
-            try:
-                best = self.attempt({**kept, variable.name: stand})
-            except Exception:  # noqa: BLE001, S112, PERF203
-                continue
-            kept[variable.name] = stand
-            break
-        return best
+    def tried(self, groups: list[list[str]]) -> Solution | None:
+        """The program in which the lengths of each group are equal, and all others fixed; None if there is none."""
+        ordered = [sorted(group, key=list(self.hints).index) for group in groups]
+        try:
+            return self.attempt({**self.hints, **{name: group[0] for group in ordered for name in group}})
+        except Exception:  # noqa: BLE001 - whatever a function says that isn't told a length
+            if not groups:
+                raise
+            return None
 
     def attempt(self, stands: dict[str, Any], given: Sequence[Constraint] = ()) -> Solution:
         """A program with these suppositions, and the constraints that it needs."""
@@ -178,13 +189,11 @@ def refuse_violations(lengths: Lengths, solution: Solution) -> None:
     for variable in lengths.variables.values():
         problem, fix = violated(variable, lengths, solution)
         if problem:
-            problems.append(f"  - {problem}")
+            problems.append(problem)
             names.append(variable.name if variable.said == NAMED else variable.source)
-            fixes += [f"  {fix}"] if variable.said == NAMED else []
+            fixes += [fix] if variable.said == NAMED else []
     if problems:
-        text = f'Constraints violated ({", ".join(names)})! For more information, run with TORCH_LOGS="+dynamic".\n'
-        text += "\n".join(problems) + ("\nSuggested fixes:\n" + "\n".join(fixes) if fixes else "") + "\n"
-        raise UserError(UserErrorType.CONSTRAINT_VIOLATION, text.removesuffix("\n"))
+        raise violation(names, problems, fixes)
 
 
 def violated(variable: Variable, lengths: Lengths, solution: Solution) -> tuple[str, str]:
@@ -195,9 +204,7 @@ def violated(variable: Variable, lengths: Lengths, solution: Solution) -> tuple[
         return "", ""
     if isinstance(stand, int):
         return (
-            f"You marked {shown} as dynamic but your code specialized it to be a constant ({stand}). If you're using "
-            "mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with "
-            "either Dim.STATIC or Dim.AUTO.",
+            f"You marked {shown} as dynamic but your code specialized it to be a constant ({stand}). {WAYS}",
             f"{name} = {stand}",
         )
     if stand != name:

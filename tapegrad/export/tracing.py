@@ -28,9 +28,16 @@ from tapegrad.export.lifting import Exchanged, Owned
 from tapegrad.functions.construction import tensor as make_tensor
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.nn import Module
+from tapegrad.tape.mechanisms import without
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.tensor.trees import TreeSpec, flatten
+
+REMEMBERED = (
+    "shape classes", "plan templates", "symbolic kernels", "dynamic settings", "shipped classes", "call cache",
+    "view cache",
+)  # fmt: skip
+"""What is remembered of calls for other lengths: lengths that are not known have no part in it."""
 
 CONSTANTS = (int, float, bool, str, complex, type(None))
 KEY = jax.ShapeDtypeStruct(KEY_SHAPE, "uint32")
@@ -104,6 +111,7 @@ class Traced:
         results: the leaves of what is returned; ``out_spec``: their structure.
         written: for each argument that was written to its number, and the tensor that it is now.
         inputs: the tensors of the arguments.
+        sources: for each output what it is computed from: some of ``arguments``.
     """
 
     def __init__(self, module: Module, owned: list[Owned], literals: list[Tensor] | None, draws: bool,
@@ -113,14 +121,21 @@ class Traced:
         self.places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
         self.used = False
         self.made: list[Tensor] = []
+        self.sources: list[set[Any]] = []
+
+    @property
+    def arguments(self) -> list[Any]:
+        """What each argument is: where the module has it, its place among what the user gives, or None."""
+        literals = [None] * len(self.literals or ())
+        return [*(one.target for one in self.owned), *literals, *([None] if self.draws else []), *self.places]
 
     def __call__(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        token = exporting.set(True)
+        before, exporting.on = exporting.on, True
         try:
-            with jax.enable_x64(True):
+            with without(*REMEMBERED), jax.enable_x64(True):
                 return self._run(list(tensors))
         finally:
-            exporting.reset(token)
+            exporting.on = before
 
     def _run(self, tensors: list[Tensor]) -> tuple[Tensor, ...]:
         given = iter(tensors)
@@ -132,6 +147,8 @@ class Traced:
         for index, tensor in zip(self.places, users, strict=True):
             leaves[index] = tensor
         args, kwargs = self.spec.unflatten(leaves)
+        first: dict[int, Tensor] = {}
+        owned = [first.setdefault(id(one.tensor), given) for one, given in zip(self.owned, owned, strict=True)]
         self.inputs = [*owned, *([] if literals is None else literals), *users]
         values = list(map(value_of, self.inputs))
         stream, lits = TracedStream(key), Literals(literals)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
-from tapegrad.absent import REASONS, RefusedClass, refusing
+from tapegrad.absent import EXPORTS, RefusedClass, refusing
 from tapegrad.nn import Module
 
 __all__ = [
@@ -22,7 +22,7 @@ __getattr__ = refusing(__name__)
 
 
 class _Absent(RefusedClass):
-    refusal = "torch.fx.", REASONS["torch.export"]
+    refusal = "torch.fx.", EXPORTS
 
 
 def _refuse(name: str) -> NoReturn:

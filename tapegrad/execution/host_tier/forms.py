@@ -68,7 +68,7 @@ def on_host(
 
         def call(*arrays: Any, **settings: Any) -> Any:
             symbolic = any(not isinstance(size, int) for array in arrays for size in array.shape)
-            if symbolic and exporting.get():
+            if symbolic and exporting.on:
                 return function(*(arrays if smooth else lax.stop_gradient(arrays)), **settings)
             if gives is not None and symbolic:
                 shape, dtype = gives(*arrays, **settings)
