@@ -107,7 +107,7 @@ class Guards:
     Args:
         ranges: for each variable its least and largest length.
 
-    >>> guards = Guards({"batch": ValueRanges(2, 8)})
+    >>> guards = Guards({"batch": ValueRanges(2, 8, 2, 8)})
     >>> guards.check(torch.ones(9, 3), ExpectedTensor("x", (("batch", 1, 0), 3), torch.float32))
     Traceback (most recent call last):
     AssertionError: Guard failed: x.size()[0] <= 8
@@ -144,8 +144,7 @@ class Guards:
             return
         name, factor, offset = wanted
         bounds = self.ranges[name]
-        least, most = max(bounds.lower, bounds.least), min(bounds.upper, bounds.most)
-        for bound, sign, outside in ((least, ">=", length.__lt__), (most, "<=", length.__gt__)):
+        for bound, sign, outside in ((bounds.least, ">=", length.__lt__), (bounds.most, "<=", length.__gt__)):
             if bound != int_oo and outside(factor * bound + offset):
                 raise AssertionError(f"Guard failed: {place} {sign} {factor * bound + offset}")
         value, rest = divmod(length - offset, factor)

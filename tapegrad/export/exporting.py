@@ -291,9 +291,10 @@ def ranges_of(lengths: Lengths, solution: Solution, name: str) -> ValueRanges:
     """The bounds of a variable."""
     variable = lengths.variables[name]
     least, most = bounds_of(variable, solution.constraints)
-    if variable.said == NAMED:
-        return ValueRanges(variable.least, variable.most, max(least, 1), most)
-    return ValueRanges(max(least, variable.least), min(most, variable.most))
+    named = variable.said == NAMED
+    taken = max(least, 1 if variable.least <= 2 and not named else variable.least), min(most, variable.most)
+    shown = (variable.least, variable.most) if named else (max(least, variable.least), taken[1])
+    return ValueRanges(*shown, max(taken[0], 1), taken[1])
 
 
 def expected_of(flat: list, lengths: Lengths, solution: Solution, paths: list[Path]) -> list[Expected]:

@@ -16,6 +16,7 @@ from tapegrad.export.lifting import attribute
 from tapegrad.functions.construction import from_numpy
 from tapegrad.interop.from_jax import from_jax
 from tapegrad.nn import Module, Parameter
+from tapegrad.tape.modes import switched
 from tapegrad.tensor.tensor import Tensor
 
 MUTATIONS = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKind.USER_INPUT_MUTATION)
@@ -49,7 +50,8 @@ class ExportedModule(Module):
                 given[spec.arg.name] = from_numpy(fresh_key())
             else:
                 given[spec.arg.name] = next(users) if spec.target is None else attribute(self, spec.target)
-        outputs = program.run(*given.values())
+        with switched(surviving=True):  # what is saved of a tensor that is written to below is what was given
+            outputs = program.run(*given.values())
         return self._results([
             out if any(given[name].requires_grad for name in names) else out.detach()
             for out, names in zip(outputs, program.sources, strict=True)
