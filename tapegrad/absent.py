@@ -17,8 +17,8 @@ MEMORY = "XLA keeps its own pool of memory; jax.local_devices()[0].memory_stats(
 NO_SUCH_DEVICE = "jax has no such device; torch.accelerator tells what there is"
 SYSTEM = "what it does for PyTorch's own machinery has no counterpart here"
 EXPORTS = (
-    "torch.export.export gives a module's program as StableHLO; jax.export and jax.make_jaxpr do the like for functions "
-    "on arrays: see tapegrad.interop.to_jax"
+    "torch.export.export gives a module's program as StableHLO; jax.export and jax.make_jaxpr do the like for "
+    "functions on arrays: see tapegrad.interop.to_jax"
 )
 MARKS = "jax.profiler.trace marks what XLA runs; torch.profiler tells of operators"
 REMOVED = "PyTorch has removed it, too; use torch.linalg"

@@ -30,7 +30,7 @@ MEMORY_ERRORS = (MemoryError, jax.errors.JaxRuntimeError)
 """The errors that NumPy and XLA raise where there is no memory, and, the latter, for other reasons."""
 
 
-SYMBOL: type = type(export.symbolic_shape("n")[0])
+SYMBOL: Any = type(export.symbolic_shape("n")[0])
 """The class of jax's lengths that are not known, and of what is computed from them."""
 
 class _Exporting(threading.local):

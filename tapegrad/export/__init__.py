@@ -35,4 +35,4 @@ __all__ = [
     "draft_export", "export", "load", "register_dataclass", "save", "unflatten",
 ]  # fmt: skip
 
-unflatten = refused("torch.export.unflatten", "a program is flat; ep.module() runs it, with its weights in their places")
+unflatten = refused("torch.export.unflatten", "a program is flat; ep.module() runs it, with weights in their places")

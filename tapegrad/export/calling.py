@@ -32,7 +32,7 @@ class ExpectedTensor:
 
 @dataclass(frozen=True)
 class ExpectedValue:
-    """What is no tensor, and the same in each call; nothing is expected of what is None in the example."""
+    """An argument that is no tensor, and the same in each call; nothing is expected of what is None in the example."""
 
     name: str
     value: Any
@@ -101,13 +101,13 @@ def same_structure(one: TreeSpec, other: TreeSpec) -> bool:
     return all(map(same_structure, one.children(), other.children()))
 
 
-class Guards:
-    """What is checked of the arguments of a call.
+class ArgumentChecks:
+    """The checks of the arguments of one call.
 
     Args:
         ranges: for each variable its least and largest length.
 
-    >>> guards = Guards({"batch": ValueRanges(2, 8, 2, 8)})
+    >>> guards = ArgumentChecks({"batch": ValueRanges(2, 8, 2, 8)})
     >>> guards.check(torch.ones(9, 3), ExpectedTensor("x", (("batch", 1, 0), 3), torch.float32))
     Traceback (most recent call last):
     AssertionError: Guard failed: x.size()[0] <= 8
@@ -159,7 +159,7 @@ class Guards:
 def checked(flat: Sequence, expected: Sequence[Expected], ranges: dict[Any, ValueRanges] | None) -> list[Tensor]:
     """The tensors among the arguments, which are as they must be; without ``ranges`` nothing is looked at."""
     if ranges is not None:
-        guards = Guards(ranges)
+        guards = ArgumentChecks(ranges)
         for given, wanted in zip(flat, expected, strict=True):
             guards.check(given, wanted)
     return [given for given, wanted in zip(flat, expected, strict=True) if isinstance(wanted, ExpectedTensor)]

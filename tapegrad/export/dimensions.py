@@ -28,7 +28,7 @@ int_oo = IntInfinity("inf")
 
 
 class _DimHintType(Enum):
-    """Who decides whether a length may be another one."""
+    """The kinds of lengths without a name: who decides whether one may be another one."""
 
     AUTO = auto()
     STATIC = auto()
@@ -154,22 +154,22 @@ class _DerivedDim(Dim):
     root = property(lambda self: self._root)
 
     def fn(self, length: Any) -> Any:
-        """What the length is for one of the other."""
+        """The length for one of the other."""
         return self.factor * length + self.offset
 
     @property
-    def min(self) -> Any:  # type: ignore[override]
+    def min(self) -> Any:
         """The least length. Raises AssertionError: it would be negative."""
         least = self.fn(self.root.min)
         if least < 0:
             raise AssertionError(
-                f"Expected derived min value of {self.__name__} to be >= 0. Please specify an appropriate min value for "
-                f"{self.root.__name__} (currently {self.root.min})."
+                f"Expected derived min value of {self.__name__} to be >= 0. Please specify an appropriate min value "
+                f"for {self.root.__name__} (currently {self.root.min})."
             )
         return least
 
     @property
-    def max(self) -> Any:  # type: ignore[override]
+    def max(self) -> Any:
         """The largest length. Raises AssertionError: it would need more than 63 bits."""
         if self.root.max is int_oo:
             return int_oo

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 CASE = "dynamic_shapes_validation"
 
 
-class Given:
+class GivenLeaf:
     """A leaf of the arguments: what it is, and which one of them."""
 
     def __init__(self, index: int, value: Any) -> None:
@@ -207,12 +207,12 @@ def wanted_lengths(module: Any, args: tuple, kwargs: Mapping, shapes: Any, flat:
         UserError: ``shapes`` has another structure than the arguments, or says what can't be said of a tensor.
     """
     if isinstance(shapes, (ShapesCollection, AdditionalInputs)):
-        shapes = shapes.dynamic_shapes(module, args, kwargs)
+        shapes = shapes.dynamic_shapes(module, args, dict(kwargs))
     if shapes is None or len(shapes) == 0:
         return {}
     if not isinstance(shapes, (dict, tuple, list)):
         raise AssertionError(f"expected dynamic_shapes to be dict, tuple, or list, got {type(shapes)}")
-    given_args, given_kwargs = spec.unflatten([Given(index, leaf) for index, leaf in enumerate(flat)])
+    given_args, given_kwargs = spec.unflatten([GivenLeaf(index, leaf) for index, leaf in enumerate(flat)])
     combined: Any = bound_arguments(module, given_args, given_kwargs)
     if isinstance(shapes, dict):
         check_names(shapes, combined)
@@ -258,7 +258,7 @@ def check_names(shapes: dict, combined: dict[str, Any]) -> None:
 
 
 def checked(path: Any, tensor: Tensor, said: Any, bounds: dict[str, tuple]) -> dict[int, Any]:
-    """What is said of the dimensions of a tensor, by their number. Raises UserError: that can't be said."""
+    """The lengths that are said of the dimensions of a tensor, by their number. Raises UserError: that can't be said."""
     where = f"specified at `dynamic_shapes{keystr(path)}`"
     if said is None:
         return {}
@@ -268,20 +268,19 @@ def checked(path: Any, tensor: Tensor, said: Any, bounds: dict[str, tuple]) -> d
             "mapping indices to dimensions, where each dimension is an int, a Dim, Dim.AUTO, Dim.STATIC, or "
             "Dim.DYNAMIC)"
         )
-    is_dict = isinstance(said, dict)
-    if not is_dict and len(said) != tensor.ndim:
+    if not isinstance(said, dict) and len(said) != tensor.ndim:
         raise invalid(
             f"Expected dynamic shape spec {said} {where} to have the same length as the actual tensor shape "
             f"{tensor.shape} (expected {tensor.ndim}, but got {len(said)} instead)"
         )
-    found = dict(said.items() if is_dict else enumerate(said))
+    found = dict(said) if isinstance(said, dict) else dict(enumerate(said))
     for index, dim in found.items():
         if isinstance(dim, Dim):
             check_bounds(dim, bounds)
         elif dim is None:
             log.warning("Using None as a dynamic shape dimension is deprecated. Please use Dim.STATIC instead")
         elif not isinstance(dim, (int, _DimHint)):
-            place, gap = (f"mapped to index {index}", "  ") if is_dict else (f"#{index}", " ")
+            place, gap = (f"mapped to index {index}", "  ") if isinstance(said, dict) else (f"#{index}", " ")
             raise invalid(
                 f"Unexpected dimension {place} in input tensor shape {said} {where} (expected None, an int, a Dim, "
                 f"Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC,{gap}but got {dim!r} instead)"

@@ -9,7 +9,7 @@ DRAFT = (
     "this error, and get a list of all other errors that may occur in your export call, you can replace your "
     "`export()` call with `draft_export()`."
 )
-"""What stands behind the errors that ``draft_export`` passes over."""
+"""The words behind the errors that ``draft_export`` passes over."""
 
 
 class TorchDynamoException(RuntimeError):
@@ -54,7 +54,7 @@ class UserError(Unsupported):
 
     @property
     def msg(self) -> str:
-        """What is wrong."""
+        """The message."""
         return self.args[0]
 
 

@@ -11,7 +11,7 @@ from tapegrad.errors import message
 from tapegrad.export.calling import Expected, Symbol, ValueRanges, check_structure
 from tapegrad.export.graph_signature import ExportGraphSignature, InputKind, InputSpec
 from tapegrad.export.module import ExportedModule, on_tape
-from tapegrad.nn import Module, Parameter
+from tapegrad.nn import Parameter
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import TreeSpec
 
@@ -156,10 +156,10 @@ class ExportedProgram:
             pair = isinstance(value, tuple) and len(value) == 2
             if not (pair and isinstance(value[0], tuple) and isinstance(value[1], dict)):
                 raise ValueError(
-                    "Example inputs should be a tuple containing example arguments (as a tuple), and example kwargs (as "
-                    "a dictionary)."
+                    "Example inputs should be a tuple containing example arguments (as a tuple), and example kwargs "
+                    "(as a dictionary)."
                 )
-            check_structure(*value, self._call_spec.in_spec)
+            check_structure(value[0], value[1], self._call_spec.in_spec)
         self._example_inputs = value
 
     def tensor_of(self, spec: InputSpec) -> Tensor:

@@ -27,11 +27,11 @@ from tapegrad.export.lifting import Owned, owned_by, snapshot
 from tapegrad.export.naming import Path, forward_names, paths_of, shown
 from tapegrad.export.signing import signature_of
 from tapegrad.export.solving import Solution, Solver, bounds_of, refuse_violations
-from tapegrad.export.tracing import CONSTANTS, KEY, Traced
+from tapegrad.export.tracing import CONSTANTS, KEY, TracedForward
 from tapegrad.interop.tape_rules import by_tape
 from tapegrad.interop.to_jax import to_jax
 from tapegrad.nn import Module
-from tapegrad.tensor.tensor import Tensor, value_of
+from tapegrad.tensor.tensor import Tensor
 from tapegrad.tensor.trees import TreeSpec, flatten
 
 log = logging.getLogger(__name__)
@@ -136,7 +136,7 @@ def exported(module: Module, args: tuple, kwargs: dict, shapes: Any, platforms: 
         refuse_input(leaf)
     paths = paths_of(module, flat, spec)
     lengths = read_lengths(wanted_lengths(module, args, kwargs, shapes, flat, spec), flat, paths)
-    tracer = Tracer(module, flat, spec, platforms)
+    tracer = ProgramTracer(module, flat, spec, platforms)
     solution = Solver(lengths, tracer.program).solved()
     refuse_violations(lengths, solution)
     return assembled(tracer, lengths, solution, paths, (args, kwargs))
@@ -160,13 +160,13 @@ def elements_refused() -> Iterator[None]:
         yield
     except ELEMENTS as error:
         raise GuardOnDataDependentSymNode(
-            "Could not guard on data-dependent expression Eq(u0, 1) (unhinted: Eq(u0, 1)).  (Size-like symbols: none)\n\n"
-            "Python asked for the elements of a tensor, which are not known while a program is exported; torch.cond and "
-            "torch.where choose by them inside the program"
+            "Could not guard on data-dependent expression Eq(u0, 1) (unhinted: Eq(u0, 1)).  (Size-like symbols: none)"
+            "\n\nPython asked for the elements of a tensor, which are not known while a program is exported; "
+            "torch.cond and torch.where choose by them inside the program"
         ) from error
 
 
-class Tracer:
+class ProgramTracer:
     """A maker of programs of one module for one example.
 
     Args:
@@ -181,13 +181,13 @@ class Tracer:
         self.owned = owned_by(module)
         self.copy = snapshot(module)
 
-    def program(self, lengths: dict[tuple[int, int], Any]) -> tuple[Traced, Any]:
+    def program(self, lengths: dict[tuple[int, int], Any]) -> tuple[TracedForward, Any]:
         """The program for these lengths, and what was seen when it was traced."""
         with elements_refused(), jax.enable_x64(True):
             owned, first = self.seen(lengths)
             for literals in (first.made, []) if first.made else ([],):
                 changed = numbers_in(first, owned, len(literals))
-                traced = Traced(self.copy, owned, literals, first.used, self.flat, self.spec, changed)
+                traced = TracedForward(self.copy, owned, literals, first.used, self.flat, self.spec, changed)
                 traced.sources = [{first.arguments[number] for number in one} for one in first.sources]
                 try:
                     return traced, self.lowered(traced, lengths)
@@ -196,9 +196,9 @@ class Tracer:
                         raise
         raise AssertionError
 
-    def seen(self, lengths: dict[tuple[int, int], Any]) -> tuple[list[Owned], Traced]:
+    def seen(self, lengths: dict[tuple[int, int], Any]) -> tuple[list[Owned], TracedForward]:
         """The tensors of the module that the program takes, and what it is found to do with them."""
-        traced = Traced(self.copy, self.owned, None, True, self.flat, self.spec)
+        traced = TracedForward(self.copy, self.owned, None, True, self.flat, self.spec)
         jaxpr = jax.make_jaxpr(to_jax(traced))(*self.arguments(traced, lengths)).jaxpr
         for number, _ in traced.written:
             if number < len(self.owned) and self.owned[number].kind == InputKind.CONSTANT_TENSOR:
@@ -210,7 +210,7 @@ class Tracer:
         is_taken = lambda one, variable: one.kind != InputKind.CONSTANT_TENSOR or id(variable) in read
         return [one for one, variable in zip(self.owned, jaxpr.invars, strict=False) if is_taken(one, variable)], traced
 
-    def arguments(self, traced: Traced, lengths: dict[tuple[int, int], Any]) -> list[jax.ShapeDtypeStruct]:
+    def arguments(self, traced: TracedForward, lengths: dict[tuple[int, int], Any]) -> list[jax.ShapeDtypeStruct]:
         """The shapes and dtypes of all that a program takes."""
         tensors = [*(one.tensor for one in traced.owned), *(traced.literals or ())]
         fixed = [jax.ShapeDtypeStruct(tuple(one.shape), one.dtype.numpy) for one in tensors]
@@ -223,7 +223,7 @@ class Tracer:
         ]
         return [*fixed, *([KEY] if traced.draws else []), *users]
 
-    def lowered(self, traced: Traced, lengths: dict[tuple[int, int], Any]) -> Any:
+    def lowered(self, traced: TracedForward, lengths: dict[tuple[int, int], Any]) -> Any:
         """The program, in StableHLO."""
         arguments, function = self.arguments(traced, lengths), jax.jit(by_tape(traced))
         try:
@@ -244,7 +244,7 @@ def sources_of(jaxpr: Any) -> list[set[int]]:
     return [known.get(id(one), none) for one in jaxpr.outvars]
 
 
-def numbers_in(first: Traced, owned: list[Owned], literals: int) -> list[int]:
+def numbers_in(first: TracedForward, owned: list[Owned], literals: int) -> list[int]:
     """The numbers of what is written to among the arguments of a program, by those where all constants were taken."""
     before = {id(one): number for number, one in enumerate(owned)}
     shift = len(owned) + literals - len(first.owned)
@@ -255,7 +255,7 @@ def numbers_in(first: Traced, owned: list[Owned], literals: int) -> list[int]:
 
 
 def assembled(
-    tracer: Tracer, lengths: Lengths, solution: Solution, paths: list[Path], example: tuple
+    tracer: ProgramTracer, lengths: Lengths, solution: Solution, paths: list[Path], example: tuple
 ) -> ExportedProgram:
     """All that is known of a program."""
     traced, program = solution.made
@@ -278,7 +278,7 @@ def assembled(
     )  # fmt: skip
 
 
-def named_sources(traced: Traced, signature: ExportGraphSignature) -> list[tuple[str, ...]]:
+def named_sources(traced: TracedForward, signature: ExportGraphSignature) -> list[tuple[str, ...]]:
     """For each output that is computed the names of the inputs from which it is."""
     specs = [spec for spec in signature.input_specs if not isinstance(spec.arg, ConstantArgument)]
     users = iter(spec.arg.name for spec in specs if spec.kind == InputKind.USER_INPUT)
@@ -298,7 +298,7 @@ def ranges_of(lengths: Lengths, solution: Solution, name: str) -> ValueRanges:
 
 
 def expected_of(flat: list, lengths: Lengths, solution: Solution, paths: list[Path]) -> list[Expected]:
-    """What is checked of each argument."""
+    """The checks of each argument."""
     found: list[Expected] = []
     for index, (leaf, path) in enumerate(zip(flat, paths, strict=True)):
         if not isinstance(leaf, Tensor):

@@ -79,7 +79,7 @@ ARGUMENTS = (*NAMED, ConstantArgument)
 
 
 class InputKind(Enum):
-    """What an input is."""
+    """The kinds of inputs."""
 
     USER_INPUT = auto()
     PARAMETER = auto()
@@ -90,7 +90,7 @@ class InputKind(Enum):
 
 
 class OutputKind(Enum):
-    """What an output is."""
+    """The kinds of outputs."""
 
     USER_OUTPUT = auto()
     LOSS_OUTPUT = auto()
@@ -198,9 +198,8 @@ class ExportGraphSignature:
     @property
     def non_persistent_buffers(self) -> Collection[str]:
         """The buffers that are in no state dict."""
-        return tuple(
-            spec.target for spec in self.input_specs if spec.kind == InputKind.BUFFER and not spec.persistent
-        )  # type: ignore[misc]
+        buffers = [spec for spec in self.input_specs if spec.kind == InputKind.BUFFER]
+        return tuple(str(spec.target) for spec in buffers if not spec.persistent)
 
     @property
     def lifted_tensor_constants(self) -> Collection[str]:
@@ -279,8 +278,8 @@ class ExportGraphSignature:
         return tuple(spec.arg.name for spec in self.output_specs if spec.kind == OutputKind.TOKEN)
 
     def _arguments(self) -> Iterator[Any]:
-        for spec in (*self.output_specs, *self.input_specs):
-            yield spec.arg
+        yield from (spec.arg for spec in self.output_specs)
+        yield from (spec.arg for spec in self.input_specs)
 
     def replace_all_uses(self, old: str, new: str) -> None:
         """Give what has one name another one.

@@ -30,7 +30,7 @@ NAMED, DYNAMIC, AUTO = "named", "DYNAMIC", "AUTO"
 
 
 @dataclass(eq=False)
-class Variable:
+class LengthVariable:
     """A length that may be another one in each call.
 
     Attributes:
@@ -52,12 +52,12 @@ class Variable:
 class Linear(NamedTuple):
     """A length that is ``factor * variable + offset``."""
 
-    variable: Variable
+    variable: LengthVariable
     factor: int = 1
     offset: int = 0
 
     def at(self, length: Any) -> Any:
-        """What it is for a length of the variable."""
+        """Its value for a length of the variable."""
         return self.factor * length + self.offset
 
     def text(self, of: str) -> str:
@@ -75,7 +75,7 @@ class Lengths:
         equal: pairs of places, as messages have them, that must have one length.
     """
 
-    variables: dict[str, Variable] = field(default_factory=dict)
+    variables: dict[str, LengthVariable] = field(default_factory=dict)
     places: dict[tuple[int, int], Linear] = field(default_factory=dict)
 
 
@@ -107,6 +107,11 @@ WAYS = (
     "If you're using mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it "
     "with either Dim.STATIC or Dim.AUTO."
 )
+
+
+def specialized(name: str, length: int) -> str:
+    """The complaint about a length that never changes."""
+    return f"You marked {name} as dynamic but your code specialized it to be a constant ({length}). {WAYS}"
 
 
 def violation(names: Sequence[str], problems: Sequence[str], fixes: Sequence[str]) -> UserError:
@@ -147,10 +152,9 @@ def _read_named(found: Lengths, tensor: Tensor, index: int, axis: int, dim: Dim,
             f"{root.__name__} is an integer",
         )
     if hint < 2:
-        fixed = f"You marked {root.__name__} as dynamic but your code specialized it to be a constant ({length}). {WAYS}"
-        raise violation([root.__name__], [fixed], [f"{root.__name__} = {length}"])
+        raise violation([root.__name__], [specialized(root.__name__, length)], [f"{root.__name__} = {length}"])
     known = found.variables.setdefault(
-        root.__name__, Variable(root.__name__, hint, NAMED, source, root.min, root.max)
+        root.__name__, LengthVariable(root.__name__, hint, NAMED, source, root.min, root.max)
     )  # fmt: skip
     if known.hint != hint:
         raise UserError(
@@ -180,7 +184,7 @@ def _read_hint(found: Lengths, tensor: Tensor, index: int, axis: int, dim: Any, 
     name = next(name for name in free if name not in found.variables)
     said = DYNAMIC if dim.type is _DimHintType.DYNAMIC else AUTO
     least, most = 2 if dim.min is None else max(dim.min, 2), int_oo if dim.max is None else dim.max
-    found.variables[name] = variable = Variable(name, length, said, source_of(path, axis), least, most)
+    found.variables[name] = variable = LengthVariable(name, length, said, source_of(path, axis), least, most)
     found.places[index, axis] = Linear(variable)
 
 

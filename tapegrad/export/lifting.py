@@ -1,4 +1,4 @@
-"""What a module has and its program takes: parameters, buffers, constants; and what ``forward`` changes of it."""
+"""The tensors of a module that its program takes: parameters, buffers, constants; and changes of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tapegrad.nn import Module
 from tapegrad.tensor.tensor import Tensor
 
 PREFIXES = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_"}
-"""What stands before the names of a module's tensors."""
+"""The prefixes of the names of a module's tensors."""
 
 
 class Owned(NamedTuple):
@@ -112,7 +112,7 @@ def assigned(module: Module, before: dict[str, Any]) -> set[str]:
 
 
 def attribute(module: Any, target: str) -> Any:
-    """What a module has at a place: ``"layer.weight"``."""
+    """The attribute of a module at a place: ``"layer.weight"``."""
     return getattr(owner_of(module, target), target.rpartition(".")[2])
 
 

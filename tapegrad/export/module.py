@@ -25,8 +25,8 @@ MUTATIONS = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKi
 class ExportedModule(Module):
     """A module that runs an exported program: parameters and buffers are where the module had them that was exported.
 
-    Arguments are checked as ``export`` has supposed them. What ``forward`` wrote to, buffers or arguments, is written to
-    here, too. Gradients flow as they did.
+    Arguments are checked as ``export`` has supposed them. What ``forward`` wrote to, buffers or arguments, is
+    written to here, too. Gradients flow as they did.
 
     Raises, when it is called:
         AssertionError: a tensor has another shape or dtype than it may have, or another number is given.
@@ -63,10 +63,10 @@ class ExportedModule(Module):
         return checked(flat, self.program.expected, self.program.range_constraints if self.validate_inputs else None)
 
     def _results(self, outputs: Sequence[Tensor], given: dict[str, Tensor]) -> Any:
-        """What the user gets of what the program gives, which is written where it belongs."""
+        """The user's part of what the program gives; the rest is written where it belongs."""
         computed = iter(outputs)
         written: dict[str, Tensor] = {}
-        leaves = []
+        leaves: list[Any] = []
         for spec in self.program.graph_signature.output_specs:
             if spec.kind in MUTATIONS:
                 written[spec.arg.name] = self._write(spec, next(computed), given)
@@ -85,11 +85,11 @@ class ExportedModule(Module):
         with no_grad():
             return attribute(self, spec.target).copy_(value)
 
-    def train(self, mode: bool = True) -> NoReturn:  # type: ignore[override]
+    def train(self, mode: bool = True) -> NoReturn:
         """Refused: the mode was decided when the module was exported."""
         raise NotImplementedError("Calling train() is not supported yet.")
 
-    def eval(self) -> NoReturn:  # type: ignore[override]
+    def eval(self) -> NoReturn:
         """Refused: the mode was decided when the module was exported."""
         raise NotImplementedError("Calling eval() is not supported yet.")
 
@@ -103,7 +103,7 @@ def place(module: Module, spec: Any, tensor: Tensor) -> None:
     for step in path:
         if step not in module._modules:
             module.add_module(step, Module())
-        module = module._modules[step]  # type: ignore[assignment]
+        module = module._modules[step]
     if isinstance(tensor, Parameter):
         module.register_parameter(name, tensor)
     else:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tapegrad.export.dynamic_shapes import Given
+from tapegrad.export.dynamic_shapes import GivenLeaf
 from tapegrad.nn import Module
 from tapegrad.tensor.trees import TreeSpec
 from tapegrad.utils._pytree import MappingKey, SequenceKey, keystr, tree_leaves_with_path
@@ -16,14 +16,14 @@ Path = tuple[Any, ...]
 
 
 def paths_of(module: Module, flat: Sequence, spec: TreeSpec) -> list[Path]:
-    """Where each leaf of ``(args, kwargs)`` is among the arguments: the first key is the name of one.
+    """The place of each leaf of ``(args, kwargs)`` among the arguments: the first key is the name of one.
 
     Raises:
         TypeError: ``forward`` doesn't take so many.
     """
-    args, kwargs = spec.unflatten([Given(index, leaf) for index, leaf in enumerate(flat)])
+    args, kwargs = spec.unflatten([GivenLeaf(index, leaf) for index, leaf in enumerate(flat)])
     named = {**inspect.signature(module.forward).bind_partial(*args).arguments, **kwargs}
-    found = {leaf.index: path for path, leaf in tree_leaves_with_path(named) if isinstance(leaf, Given)}
+    found = {leaf.index: path for path, leaf in tree_leaves_with_path(named) if isinstance(leaf, GivenLeaf)}
     return [found[index] for index in range(len(flat))]
 
 

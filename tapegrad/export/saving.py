@@ -5,8 +5,8 @@ A file is a ZIP archive. ``program.jax`` is what ``jax.export`` writes of the pr
 that was asked for. ``program.json`` lists the arguments of the program, in their order: each has a name, and either the
 name of a file in the archive, with its elements as they lie in memory (row by row, little-endian), or a place in what
 the user gives; shapes and dtypes the program knows itself. The same page says what else is known: results, structures,
-bounds of lengths. Nothing in a file is executed when it is read, but what XLA compiles. So a process that has jax, with the
-flatbuffers by which ``jax.export`` reads, runs it; ``docs/export.md`` has the lines.
+bounds of lengths. Nothing in a file is executed when it is read, but what XLA compiles. So a process that has jax, and
+the flatbuffers by which ``jax.export`` reads, runs it; ``docs/export.md`` has the lines.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def require_flatbuffers() -> None:
 
 
 def page_of(ep: ExportedProgram, files: dict[str, Any]) -> dict[str, Any]:
-    """What is known of a program, as JSON; elements of tensors go to ``files``."""
+    """All that is known of a program, as JSON; elements of tensors go to ``files``."""
     signature, first = ep.graph_signature, ep.module_call_graph[0].signature
     assert first is not None
     seen: dict[int, str] = {}
@@ -132,7 +132,7 @@ def written(spec: InputSpec | OutputSpec) -> dict[str, Any]:
 
 
 def expectation(one: Expected) -> dict[str, Any]:
-    """What is checked of an argument, as JSON."""
+    """The checks of an argument, as JSON."""
     if isinstance(one, ExpectedTensor):
         return {"name": one.name, "shape": one.shape, "dtype": one.dtype.name}
     return {"name": one.name, "value": plain(one.value)}
@@ -219,14 +219,19 @@ def read(page: dict[str, Any], program: Any, content: Callable[[str], bytes]) ->
     kept = {name: tensor for name, tensor in tensors.items() if name not in constants}
     in_spec = from_json(page["in_spec"])
     call = ModuleCallSignature([], [], in_spec, from_json(page["out_spec"]), page["names"])
-    ranges = {Symbol(name): ValueRanges(*(int_oo if bound is None else bound for bound in bounds))
-              for name, bounds in page["ranges"].items()}  # fmt: skip
+    ranges = {Symbol(name): bounds_in(said) for name, said in page["ranges"].items()}
     example = None if page["example"] is None else in_spec.unflatten([leaf(one, content) for one in page["example"]])
     return ExportedProgram(
         program, ExportGraphSignature(inputs, outputs), kept, ranges,
         [ModuleCallEntry("", call), *map(ModuleCallEntry, page["modules"])], list(map(expected, page["expected"])),
         example, constants, sources=page["sources"],
     )  # fmt: skip
+
+
+def bounds_in(said: list[int | None]) -> ValueRanges:
+    """The bounds of a length."""
+    bounds: list[Any] = [int_oo if bound is None else bound for bound in said]
+    return ValueRanges(*bounds)
 
 
 def argument(said: dict[str, Any]) -> Any:
@@ -236,7 +241,7 @@ def argument(said: dict[str, Any]) -> Any:
 
 
 def expected(said: dict[str, Any]) -> Expected:
-    """What is checked of an argument."""
+    """The checks of an argument."""
     if "value" in said:
         return ExpectedValue(said["name"], constant(said["value"]))
     shape = tuple(one if isinstance(one, int) else tuple(one) for one in said["shape"])

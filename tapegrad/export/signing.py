@@ -17,17 +17,17 @@ from tapegrad.export.graph_signature import (
 )
 from tapegrad.export.lifting import PREFIXES
 from tapegrad.export.naming import Names, Path
-from tapegrad.export.tracing import Traced
+from tapegrad.export.tracing import TracedForward
 from tapegrad.tensor.tensor import Tensor
 
 KINDS = {
     InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION, InputKind.BUFFER: OutputKind.BUFFER_MUTATION,
     InputKind.USER_INPUT: OutputKind.USER_INPUT_MUTATION,
 }  # fmt: skip
-"""What the new value of an input is."""
+"""The kind of the new value of an input."""
 
 
-def signature_of(traced: Traced, paths: list[Path]) -> tuple[list[InputSpec], list[OutputSpec]]:
+def signature_of(traced: TracedForward, paths: list[Path]) -> tuple[list[InputSpec], list[OutputSpec]]:
     """The inputs and the outputs of a program."""
     names = Names()
     users = users_of(traced, paths, names)  # these have the first choice of names
@@ -44,8 +44,8 @@ def signature_of(traced: Traced, paths: list[Path]) -> tuple[list[InputSpec], li
     return [*owned, *constants, *key, *users], outputs_of(traced, tensors, names)
 
 
-def users_of(traced: Traced, paths: list[Path], names: Names) -> list[InputSpec]:
-    """What the user gives."""
+def users_of(traced: TracedForward, paths: list[Path], names: Names) -> list[InputSpec]:
+    """The inputs that the user gives."""
     specs = []
     for leaf, path in zip(traced.leaves, paths, strict=True):
         name = names.of_input(path)
@@ -54,8 +54,8 @@ def users_of(traced: Traced, paths: list[Path], names: Names) -> list[InputSpec]
     return specs
 
 
-def outputs_of(traced: Traced, tensors: list[InputSpec], names: Names) -> list[OutputSpec]:
-    """What was written to, and what the user gets. One tensor has one name."""
+def outputs_of(traced: TracedForward, tensors: list[InputSpec], names: Names) -> list[OutputSpec]:
+    """The new values of what was written to, and what the user gets. One tensor has one name."""
     known: dict[int, str] = {id(tensor): spec.arg.name for tensor, spec in zip(traced.inputs, tensors, strict=True)}
     specs = []
     for number, after in traced.written:

@@ -10,7 +10,7 @@ import jax
 from jax import export
 
 from tapegrad.export.dimensions import Dim, int_oo
-from tapegrad.export.lengths import AUTO, NAMED, WAYS, Lengths, Variable, violation
+from tapegrad.export.lengths import AUTO, NAMED, Lengths, LengthVariable, specialized, violation
 
 MOST_CONSTRAINTS = 64
 """With how many constraints a program is tried."""
@@ -22,7 +22,7 @@ ASKED = re.compile(r"Symbolic dimension comparison '(.*?)' (>=|<=|>|<) '(.*?)' i
 HELPERS = {"floordiv": lambda x, y: x // y, "mod": lambda x, y: x % y, "max": max, "min": min, "__builtins__": {}}
 
 
-class Constraint(NamedTuple):
+class LengthConstraint(NamedTuple):
     """A fact that must hold: one expression of variables is at least another one."""
 
     more: str
@@ -33,28 +33,28 @@ class Constraint(NamedTuple):
 
     def holds(self, lengths: dict[str, int]) -> bool:
         """Whether it does for some lengths."""
-        return bool(eval(str(self).replace("^", "**"), HELPERS, lengths))  # noqa: S307 - jax wrote it
+        return bool(eval(str(self).replace("^", "**"), HELPERS, lengths))  # as jax wrote it
 
     def names(self) -> set[str]:
         """The variables in it."""
         return set(re.findall(r"[^\W\d]\w*", str(self))) - set(HELPERS)
 
 
-def answered(text: str, hints: dict[str, int]) -> Constraint | None:
-    """What Python is told that asked for more than is known of lengths: what is so in the example.
+def answered(text: str, hints: dict[str, int]) -> LengthConstraint | None:
+    """The answer to Python that asked for more than is known of lengths: as it is in the example.
 
     >>> answered("Symbolic dimension comparison 'b' > '4' is inconclusive", {"b": 3})
-    Constraint(more='4', less='b')
+    LengthConstraint(more='4', less='b')
     """
     asked = ASKED.search(text)
     if asked is None:
         return None
     left, sign, right = asked.groups()
     choices = {
-        ">": (Constraint(left, f"{right} + 1"), Constraint(right, left)),
-        ">=": (Constraint(left, right), Constraint(right, f"{left} + 1")),
-        "<": (Constraint(right, f"{left} + 1"), Constraint(left, right)),
-        "<=": (Constraint(right, left), Constraint(left, f"{right} + 1")),
+        ">": (LengthConstraint(left, f"{right} + 1"), LengthConstraint(right, left)),
+        ">=": (LengthConstraint(left, right), LengthConstraint(right, f"{left} + 1")),
+        "<": (LengthConstraint(right, f"{left} + 1"), LengthConstraint(left, right)),
+        "<=": (LengthConstraint(right, left), LengthConstraint(left, f"{right} + 1")),
     }
     return next(choice for choice in choices[sign] if choice.holds(hints))
 
@@ -70,7 +70,7 @@ class Solution(NamedTuple):
 
     made: Any
     stands: dict[str, Any]
-    constraints: tuple[Constraint, ...]
+    constraints: tuple[LengthConstraint, ...]
 
 
 Make = Callable[[dict[tuple[int, int], Any]], Any]
@@ -123,12 +123,12 @@ class Solver:
         ordered = [sorted(group, key=list(self.hints).index) for group in groups]
         try:
             return self.attempt({**self.hints, **{name: group[0] for group in ordered for name in group}})
-        except Exception:  # noqa: BLE001 - whatever a function says that isn't told a length
+        except Exception:  # whatever a function says that isn't told a length
             if not groups:
                 raise
             return None
 
-    def attempt(self, stands: dict[str, Any], given: Sequence[Constraint] = ()) -> Solution:
+    def attempt(self, stands: dict[str, Any], given: Sequence[LengthConstraint] = ()) -> Solution:
         """A program with these suppositions, and the constraints that it needs."""
         constraints = [*given, *self.declared(stands)]
         while True:
@@ -140,13 +140,13 @@ class Solver:
                     raise
                 constraints.append(answer)
 
-    def declared(self, stands: dict[str, Any]) -> list[Constraint]:
+    def declared(self, stands: dict[str, Any]) -> list[LengthConstraint]:
         """The bounds that users have named."""
         left = [self.lengths.variables[name] for name, stand in stands.items() if stand == name]
-        least = [Constraint(one.name, str(one.least)) for one in left if one.said == NAMED and one.least > 1]
-        return [*least, *(Constraint(str(one.most), one.name) for one in left if one.most is not int_oo)]
+        least = [LengthConstraint(one.name, str(one.least)) for one in left if one.said == NAMED and one.least > 1]
+        return [*least, *(LengthConstraint(str(one.most), one.name) for one in left if one.most is not int_oo)]
 
-    def dims(self, stands: dict[str, Any], constraints: Sequence[Constraint]) -> dict[tuple[int, int], Any]:
+    def dims(self, stands: dict[str, Any], constraints: Sequence[LengthConstraint]) -> dict[tuple[int, int], Any]:
         """The lengths that jax is to have in the places where they may change."""
         scope = export.SymbolicScope([str(one) for one in constraints])
         found = {}
@@ -163,7 +163,7 @@ class Solver:
 # -- what was found ----------------------------------------------------------------------------------------------------
 
 
-def bounds_of(variable: Variable, constraints: Sequence[Constraint]) -> tuple[Any, Any]:
+def bounds_of(variable: LengthVariable, constraints: Sequence[LengthConstraint]) -> tuple[Any, Any]:
     """The least and the largest length that constraints on this variable alone admit, from that of the example."""
     own = [one for one in constraints if one.names() == {variable.name}]
     holds = lambda length: all(one.holds({variable.name: length}) for one in own)
@@ -196,22 +196,22 @@ def refuse_violations(lengths: Lengths, solution: Solution) -> None:
         raise violation(names, problems, fixes)
 
 
-def violated(variable: Variable, lengths: Lengths, solution: Solution) -> tuple[str, str]:
-    """What was found out about a variable against what the user said, and what to say instead; else nothing."""
+def violated(variable: LengthVariable, lengths: Lengths, solution: Solution) -> tuple[str, str]:
+    """A complaint about a variable that isn't as the user said, and what to say instead; else nothing."""
     stand, name = solution.stands[variable.name], variable.name
     shown = name if variable.said == NAMED else variable.source
     if variable.said == AUTO:
         return "", ""
     if isinstance(stand, int):
         return (
-            f"You marked {shown} as dynamic but your code specialized it to be a constant ({stand}). {WAYS}",
-            f"{name} = {stand}",
+            specialized(shown, stand), f"{name} = {stand}"
         )
     if stand != name:
         other = lengths.variables[stand]
         both = variable.said == other.said == NAMED
-        ends = (f"{name} = {variable.source}", f"{stand} = {other.source}") if both else (variable.source, other.source)
-        return (f"The values of {ends[0]} and {ends[1]} must always be equal.", f"{name} = {stand}") if both else ("", "")
+        ends = f"{name} = {variable.source}", f"{stand} = {other.source}"
+        problem = f"The values of {ends[0]} and {ends[1]} must always be equal."
+        return (problem, f"{name} = {stand}") if both else ("", "")
     least, most = bounds_of(variable, solution.constraints)
     if variable.said != NAMED or (least <= max(variable.least, 2) and most >= variable.most):
         return "", ""

@@ -36,7 +36,7 @@ def name_of(spec: TreeSpec) -> tuple[str, Any]:
     if kind in PLAIN.values():
         names = spec.context if isinstance(spec.context, list) else []
         if not all(isinstance(name, KEYS) for name in names):
-            raise NotImplementedError(f"files can't have the keys {names} of a dict: they are no strings and no numbers")
+            raise NotImplementedError(f"files can't have the keys {names} of a dict: not all are strings or numbers")
         return kind.__name__, spec.context
     if kind in SERIALIZED:
         known = SERIALIZED[kind]

@@ -37,7 +37,7 @@ REMEMBERED = (
     "shape classes", "plan templates", "symbolic kernels", "dynamic settings", "shipped classes", "call cache",
     "view cache",
 )  # fmt: skip
-"""What is remembered of calls for other lengths: lengths that are not known have no part in it."""
+"""The mechanisms that remember calls for other lengths: lengths that are not known have no part in it."""
 
 CONSTANTS = (int, float, bool, str, complex, type(None))
 KEY = jax.ShapeDtypeStruct(KEY_SHAPE, "uint32")
@@ -94,7 +94,7 @@ def is_plain(tensor: Any) -> bool:
     return isinstance(tensor, Tensor) and not tensor.requires_grad and not isinstance(value_of(tensor), jax.core.Tracer)
 
 
-class Traced:
+class TracedForward:
     """A module's ``forward`` as a function of tensors: see Note [Programs of modules].
 
     Args:
@@ -125,7 +125,7 @@ class Traced:
 
     @property
     def arguments(self) -> list[Any]:
-        """What each argument is: where the module has it, its place among what the user gives, or None."""
+        """The origin of each argument: where the module has it, its place among what the user gives, or None."""
         literals = [None] * len(self.literals or ())
         return [*(one.target for one in self.owned), *literals, *([None] if self.draws else []), *self.places]
 
@@ -165,7 +165,8 @@ class Traced:
                 if after is not before or value_of(after) is not value
             ]  # fmt: skip
         self.written = [(number, current[number]) for number in self.changed]
-        return tuple([after for _, after in self.written] + [as_tensor(leaf) for leaf in self.results if is_value(leaf)])
+        returned = [as_tensor(leaf) for leaf in self.results if is_value(leaf)]
+        return (*(after for _, after in self.written), *returned)
 
 
 def moving(tensor: Tensor, owned: Owned) -> Tensor:

@@ -252,7 +252,8 @@ def _bounds(function: str, bounds: tuple, options: dict, signatures: tuple) -> l
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, complex, np.generic, SYMBOL)) or (isinstance(value, Tensor) and value.ndim == 0)
+    is_plain = isinstance(value, (int, float, complex, np.generic, SYMBOL))
+    return is_plain or (isinstance(value, Tensor) and value.ndim == 0)
 
 
 def _number(function: str, value: Any) -> Any:

@@ -26,7 +26,7 @@ class _Absent(RefusedClass):
 
 
 def _refuse(name: str) -> NoReturn:
-    raise NotImplementedError(f"torch.fx.{name} is not in tapegrad (yet): {REASONS['torch.export']}")
+    raise NotImplementedError(f"torch.fx.{name} is not in tapegrad (yet): {EXPORTS}")
 
 
 class CodeGen(_Absent):

@@ -21,7 +21,8 @@ from tapegrad.tensor.trees import BUILT_IN, LEAF, Registration, TreeSpec, flatte
 __all__ = [
     "SUPPORTED_NODES", "GetAttrKey", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec", "is_namedtuple",
     "is_namedtuple_class", "is_namedtuple_instance", "is_structseq", "is_structseq_class", "is_structseq_instance",
-    "key_get", "keystr", "register_dataclass", "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only",
+    "key_get", "keystr", "register_dataclass", "register_pytree_node", "tree_all", "tree_all_only", "tree_any",
+    "tree_any_only",
     "tree_flatten", "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path",
     "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure",
     "tree_unflatten", "treespec_pprint",
