@@ -233,6 +233,11 @@ def counted(start: int, count: Any, step: int, d: dtype) -> Any:
     return (jax.lax.iota(np.int64, count) * step + start).astype(d.numpy)
 
 
+def length_value(length: Any) -> Any:
+    """A value of int64 for a length that is a symbol."""
+    return jnp.asarray(length, np.int64)
+
+
 @remembered("constants")
 def ones(shape: tuple[int, ...], d: dtype, on: device) -> Any:
     """A value of ones, kept: the seeds of backward calls. Values are immutable, so that sharing it is safe."""

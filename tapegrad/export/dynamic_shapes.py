@@ -258,7 +258,7 @@ def check_names(shapes: dict, combined: dict[str, Any]) -> None:
 
 
 def checked(path: Any, tensor: Tensor, said: Any, bounds: dict[str, tuple]) -> dict[int, Any]:
-    """The lengths that are said of the dimensions of a tensor, by their number. Raises UserError: that can't be said."""
+    """The lengths said of the dimensions of a tensor, by their number. Raises UserError: that can't be said."""
     where = f"specified at `dynamic_shapes{keystr(path)}`"
     if said is None:
         return {}

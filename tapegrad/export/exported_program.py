@@ -91,6 +91,7 @@ class ExportedProgram:
         range_constraints: for each length that may change its bounds.
         module_call_graph: the modules inside, the whole first.
         expected: of each argument of the user, what is checked.
+        has_gradient: whether it can be differentiated; what comes from a file can if that was asked for.
         sources: for each result that is computed the names of the inputs from which it is.
 
     >>> ep = torch.export.export(torch.nn.Linear(3, 2), (torch.ones(4, 3),))
@@ -104,13 +105,14 @@ class ExportedProgram:
         self, exported: Any, graph_signature: ExportGraphSignature, state_dict: dict[str, Tensor],
         range_constraints: dict[Symbol, ValueRanges], module_call_graph: list[ModuleCallEntry],
         expected: Sequence[Expected], example_inputs: Any = None, constants: dict[str, Tensor] | None = None, *,
-        sources: Sequence[Sequence[str]] = (),
+        sources: Sequence[Sequence[str]] = (), has_gradient: bool = True,
     ) -> None:  # fmt: skip
         self.exported, self.expected, self.sources = exported, list(expected), list(map(tuple, sources))
         self._graph_signature, self._state_dict = graph_signature, state_dict
         self._range_constraints, self._module_call_graph = range_constraints, module_call_graph
         self._example_inputs, self._constants = example_inputs, constants or {}
-        self.run: Callable = on_tape(exported)
+        self.has_gradient = has_gradient
+        self.run: Callable = on_tape(exported, has_gradient)
 
     graph_signature = fixed("graph_signature")
     state_dict = fixed("state_dict")
@@ -236,6 +238,7 @@ class ExportedProgram:
         return ExportedProgram(
             self.exported, copied, self._state_dict, self._range_constraints, self._module_call_graph, self.expected,
             self._example_inputs, self._constants, sources=self.sources,
+            has_gradient=self.has_gradient,
         )  # fmt: skip
 
     def validate(self) -> None:

@@ -292,7 +292,7 @@ def ranges_of(lengths: Lengths, solution: Solution, name: str) -> ValueRanges:
     variable = lengths.variables[name]
     least, most = bounds_of(variable, solution.constraints)
     named = variable.said == NAMED
-    taken = max(least, 1 if variable.least <= 2 and not named else variable.least), min(most, variable.most)
+    taken = max(least, variable.least if variable.least > 2 else 1), min(most, variable.most)
     shown = (variable.least, variable.most) if named else (max(least, variable.least), taken[1])
     return ValueRanges(*shown, max(taken[0], 1), taken[1])
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.bindings.generator import default_generator
+from tapegrad.errors import message
 from tapegrad.export.calling import check_structure, checked
 from tapegrad.export.graph_signature import ConstantArgument, InputKind, OutputKind, SymIntArgument
 from tapegrad.export.lifting import attribute
@@ -50,8 +51,9 @@ class ExportedModule(Module):
                 given[spec.arg.name] = from_numpy(fresh_key())
             else:
                 given[spec.arg.name] = next(users) if spec.target is None else attribute(self, spec.target)
+        needed = {name for names in program.sources for name in names}
         with switched(surviving=True):  # what is saved of a tensor that is written to below is what was given
-            outputs = program.run(*given.values())
+            outputs = program.run(*(one if name in needed else one.detach() for name, one in given.items()))
         return self._results([
             out if any(given[name].requires_grad for name in names) else out.detach()
             for out, names in zip(outputs, program.sources, strict=True)
@@ -119,17 +121,34 @@ def fresh_key() -> np.ndarray:
     return np.array(default_generator.stream.next_key())
 
 
-def on_tape(exported: Any) -> Any:
+def on_tape(exported: Any, has_gradient: bool) -> Any:
     """An exported program of jax as a function on tensors, that gives a list of tensors."""
     if not exported.out_avals:
         return lambda *tensors: []
-    call = from_jax(exported.call, name="exported_program", node="ExportedProgramBackward0")
+    function = exported.call if has_gradient else without_gradient(exported)
+    call = from_jax(function, name="exported_program", node="ExportedProgramBackward0")
 
     def run(*tensors: Tensor) -> list[Tensor]:
         with jax.enable_x64(True):
             return list(flat_results(call(*tensors)))
 
     return run
+
+
+def without_gradient(exported: Any) -> Any:
+    """A program that says what to do where its gradient is wanted, which isn't in its file."""
+
+    @jax.custom_vjp
+    def call(*arrays: Any) -> Any:
+        return exported.call(*arrays)
+
+    def refuse(residuals: Any, cotangents: Any) -> NoReturn:
+        raise RuntimeError(message(
+            "the gradient of this exported program is not in its file", hint="torch.export.save(ep, f, vjp_order=1)"
+        ))  # fmt: skip
+
+    call.defvjp(lambda *arrays: (call(*arrays), None), refuse)
+    return call
 
 
 def flat_results(results: Any) -> Iterable[Tensor]:

@@ -73,5 +73,9 @@ class Names:
 
 
 def forward_names(module: Module, args: Sequence, kwargs: Mapping[str, Any]) -> list[str]:
-    """The names of the arguments of a call, in their order."""
-    return [*inspect.signature(module.forward).bind_partial(*args).arguments, *kwargs]
+    """The names of the arguments of a call, in their order: one for each of ``*args``."""
+    signature, names = inspect.signature(module.forward), []
+    for name, value in signature.bind_partial(*args).arguments.items():
+        several = signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+        names += [f"{name}_{number}" for number in range(len(value))] if several else [name]
+    return [*names, *kwargs]

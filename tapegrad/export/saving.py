@@ -82,7 +82,7 @@ def save(
         )
     require_flatbuffers()
     files: dict[str, Any] = {}
-    page = {**page_of(ep, files), **example_of(ep, files)}
+    page = {**page_of(ep, files), **example_of(ep, files), "vjp_order": vjp_order}
     with jax.enable_x64(True):
         files[PROGRAM] = bytes(ep.exported.serialize(vjp_order=vjp_order))
     files |= {f"extra/{name}": content for name, content in (extra_files or {}).items()}
@@ -224,7 +224,7 @@ def read(page: dict[str, Any], program: Any, content: Callable[[str], bytes]) ->
     return ExportedProgram(
         program, ExportGraphSignature(inputs, outputs), kept, ranges,
         [ModuleCallEntry("", call), *map(ModuleCallEntry, page["modules"])], list(map(expected, page["expected"])),
-        example, constants, sources=page["sources"],
+        example, constants, sources=page["sources"], has_gradient=page["vjp_order"] > 0,
     )  # fmt: skip
 
 

@@ -143,7 +143,7 @@ class Solver:
     def declared(self, stands: dict[str, Any]) -> list[LengthConstraint]:
         """The bounds that users have named."""
         left = [self.lengths.variables[name] for name, stand in stands.items() if stand == name]
-        least = [LengthConstraint(one.name, str(one.least)) for one in left if one.said == NAMED and one.least > 1]
+        least = [LengthConstraint(one.name, str(one.least)) for one in left if one.said == NAMED and one.least > 2]
         return [*least, *(LengthConstraint(str(one.most), one.name) for one in left if one.most is not int_oo)]
 
     def dims(self, stands: dict[str, Any], constraints: Sequence[LengthConstraint]) -> dict[tuple[int, int], Any]:
