@@ -327,6 +327,14 @@ def test_other_shapes_and_dtypes_are_refused():
         inside(torch.ones(7, 3))
 
 
+def test_a_draft_is_given_where_lengths_cannot_change():
+    module, shapes = Function(lambda x: x + torch.ones(4, 1)), (({0: Dim("batch"), 1: Dim.AUTO},),)
+    with pytest.raises(torch._dynamo.exc.UserError, match="batch = 4"):
+        export(module, (torch.ones(4, 3),), dynamic_shapes=shapes)
+    ep = torch.export.draft_export(module, (torch.ones(4, 3),), dynamic_shapes=shapes)
+    assert list(ep.range_constraints) == ["s1"] and ep.module()(torch.ones(4, 7)).shape == (4, 7)
+
+
 def test_it_is_shown_as_stablehlo():
     shown = str(export(nn.Linear(3, 2), (torch.ones(4, 3),)))
     assert shown.startswith("ExportedProgram:\n    module @") and "stablehlo.dot_general" in shown

@@ -368,15 +368,6 @@ def test_files():
     agree(program, rtol=1e-5)
 
 
-def test_a_draft_is_given_where_lengths_cannot_change():
-    def program(m):
-        function = Holder(m).Function(lambda x: x + m.ones(4, 1))
-        ep = m.export.draft_export(function, (x_of(m),), dynamic_shapes=({0: m.export.Dim("batch")},))
-        return len(ep.range_constraints), ep.module()(x_of(m))
-
-    agree(program)
-
-
 @pytest.mark.parametrize("home", ["export", "export.graph_signature", "export.dynamic_shapes", "export.exported_program"])
 def test_names(home):
     theirs, ours = (importlib.import_module(f"{m.__name__}.{home}") for m in (torch, tapegrad))
