@@ -48,8 +48,8 @@ class Decoder(nn.Module):
 
 MODELS = {
     "convolutions": (
-        lambda: nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-                              nn.Linear(64, 5)).eval(),
+        lambda: nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
+                              nn.Flatten(), nn.Linear(64, 5)).eval(),
         {0: Dim("batch")}, lambda n: torch.randn(n, 3, 8, 8),
     ),
     "images of any size": (
@@ -262,7 +262,8 @@ def test_files_keep_dtypes_structures_and_gradients():
             self.shift = torch.tensor(1 + 2j)
 
         def forward(self, x, *, scale=1, names=("a",)):
-            return {"half": self.small * x[0].bfloat16(), 3: [self.wide * scale, self.count + 1, x[1]["y"] + self.shift], "n": names}
+            wide = [self.wide * scale, self.count + 1, x[1]["y"] + self.shift]
+            return {"half": self.small * x[0].bfloat16(), 3: wide, "n": names}
 
     y = torch.ones(2)
     ep = export(Kinds(), ([y, {"y": y}],), {"scale": 2, "names": ("b", None)})
@@ -305,7 +306,7 @@ def test_files_of_others_are_refused(monkeypatch):
 def test_named_classes_come_back_from_files():
     from collections import namedtuple
 
-    Pair = namedtuple("Pair", "left right")  # noqa: PYI024 - as users make them
+    Pair = namedtuple("Pair", "left right")
     torch.utils._pytree._register_namedtuple(Pair, serialized_type_name="tests.Pair")
     ep = export(Function(lambda x: Pair(x, x * 2)), (torch.ones(1),))
     result = torch.export.load(saved(ep)).module()(torch.ones(1))

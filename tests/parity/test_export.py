@@ -123,7 +123,9 @@ EXAMPLES = {
     "running statistics": lambda h, x: (h.norm, (x,), {}),
     "dropout": lambda h, x: (h.nn.Dropout(), (x,), {}),
     "an input that comes out": lambda h, x: (h.Function(lambda x: (x, [x], None, {})), (x,), {}),
-    "attention": lambda h, x: (h.nn.MultiheadAttention(4, 2).eval(), (x_of(h.m, 2, 3, 4),) * 3, {"need_weights": False}),
+    "attention": lambda h, x: (
+        h.nn.MultiheadAttention(4, 2).eval(), (x_of(h.m, 2, 3, 4),) * 3, {"need_weights": False}
+    ),
 }  # fmt: skip
 
 
@@ -170,7 +172,8 @@ def test_the_module_shares_the_tensors_of_the_one_that_was_exported():
         inside = ep.module()
         shared = inside.first.weight is holder.owner.first.weight, inside.second.weight is inside.first.weight
         refused = [attempt(inside.train), attempt(inside.eval), attempt(lambda: ep(x_of(m)))]
-        names = "graph_signature state_dict range_constraints module_call_graph constants call_spec dialect".split()
+        names = ["graph_signature", "state_dict", "range_constraints", "module_call_graph", "constants", "call_spec",
+                 "dialect"]  # fmt: skip
         refused += [attempt(lambda name=name: setattr(ep, name, 1)) for name in names]
         refused.append(attempt(lambda: setattr(ep, "example_inputs", 1)))
         return shared, refused, ep.example_inputs
@@ -276,7 +279,9 @@ REFUSED = {
     "a keyword": lambda h, x: h.export(lambda x: x).module()(x=x),
     "a string": lambda h, x: h.export(lambda x: x).module()("x"),
     "another number": lambda h, x: h.export(h.constants, x, 3).module()(x, 4),
-    "another word": lambda h, x: h.export(h.constants, x, 3, 2.5, False, None, "b").module()(x, 3, 2.5, False, None, "c"),
+    "another word": lambda h, x: (
+        h.export(h.constants, x, 3, 2.5, False, None, "b").module()(x, 3, 2.5, False, None, "c")
+    ),
     "a leaf that is written to": lambda h, x: h.export(lambda x: x.mul_(2)).module()(x.clone().requires_grad_()),
 }  # fmt: skip
 
@@ -313,7 +318,8 @@ def test_dims():
         good = [D("a"), dim(), 2 * dim() + 1, dim() * 2 - 1, (dim() - 1) * 3, m.export.dims("a", "b", max=5), D.AUTO]
         bounds = [(2 * dim() + 1).min, (2 * dim() + 1).max, str(D("a").max), D.AUTO(min=3), D.DYNAMIC(max=4), D.STATIC]
         bad = [
-            lambda: D("1a"), lambda: D("a", min=4, max=2), lambda: dim() - dim(), lambda: dim() + 1.0, lambda: dim() * -1,
+            lambda: D("1a"), lambda: D("a", min=4, max=2), lambda: dim() - dim(), lambda: dim() + 1.0,
+            lambda: dim() * -1,
             lambda: 1 - dim(), lambda: (D("a") - 1).min, lambda: D.AUTO(min=-1), lambda: D.AUTO(min=4, max=2),
         ]  # fmt: skip
         return str(good), str(bounds), [attempt(one) for one in bad]
@@ -368,7 +374,10 @@ def test_files():
     agree(program, rtol=1e-5)
 
 
-@pytest.mark.parametrize("home", ["export", "export.graph_signature", "export.dynamic_shapes", "export.exported_program"])
+HOMES = "", ".graph_signature", ".dynamic_shapes", ".exported_program"
+
+
+@pytest.mark.parametrize("home", [f"export{part}" for part in HOMES])
 def test_names(home):
     theirs, ours = (importlib.import_module(f"{m.__name__}.{home}") for m in (torch, tapegrad))
     lacking = {
