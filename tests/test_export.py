@@ -103,6 +103,7 @@ FUNCTIONS = {
     "parts": lambda x: torch.stack(x.chunk(2, 2), 0).softmax(1).cumsum(1),
     "masks": lambda x: x.sum(2).masked_fill(torch.ones(x.size(0), x.shape[1]).triu(1) > 0, -1.0),
     "sorted": lambda x: (x.sort(0)[0], x.max(0)[0], x.argmax(0)),
+    "numbers": lambda x: (x * x.shape[0] + torch.mul(x, x.size(0))).sum() / x.numel() ** 2,
     "isinstance": lambda x: x * 2 if isinstance(x.shape[0], (int, torch.SymInt)) else x,
 }
 
