@@ -190,6 +190,42 @@ def test_what_is_detached_has_no_gradient_and_kinks_have_those_of_the_tape():
         assert x.grad.tolist() == [16, 54] and module.weight.grad.tolist() == [0, 0]
 
 
+def test_forces_that_a_module_computes_have_gradients():
+    class Forces(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+
+        def forward(self, x):
+            x = x.detach().requires_grad_()
+            return torch.autograd.grad((self.layer(x).tanh() ** 2).sum(), x, create_graph=True)[0]
+
+    module, x = Forces(), torch.randn(4, 3)
+    inside = export(module, (x,)).module()
+    found = []
+    for run in (module, inside):
+        module.zero_grad()
+        run(x).pow(2).sum().backward()
+        found.append(module.layer.weight.grad.clone())
+    assert torch.allclose(*found, atol=1e-5) and found[0].abs().sum() > 0
+
+
+def test_a_custom_function_needs_its_jvp():
+    class Triple(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 3
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 3
+
+    result = export(Function(Triple.apply), (torch.ones(2),)).module()(torch.ones(2, requires_grad=True))
+    assert result.tolist() == [3, 3]
+    with pytest.raises(NotImplementedError, match="You must implement the jvp function"):
+        result.sum().backward()
+
+
 def test_second_derivatives_and_results_that_nothing_flows_from():
     both = Function(lambda x, y: (x.sin() * x, y * 2, x.argmax()))
     inside = export(both, (torch.ones(2), torch.ones(3))).module()

@@ -29,6 +29,7 @@ from tapegrad.functions.construction import tensor as make_tensor
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.nn import Module
 from tapegrad.tape.mechanisms import without
+from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.tensor.trees import TreeSpec, flatten
@@ -119,6 +120,7 @@ class TracedForward:
         self.module, self.owned, self.literals, self.draws = module, owned, literals, draws
         self.leaves, self.spec, self.changed = leaves, spec, changed
         self.places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
+        self.grad = thread.modes.grad  # its gradient is traced inside a backward, which records nothing
         self.used = False
         self.made: list[Tensor] = []
         self.sources: list[set[Any]] = []
@@ -132,7 +134,7 @@ class TracedForward:
     def __call__(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         before, exporting.on = exporting.on, True
         try:
-            with without(*REMEMBERED), jax.enable_x64(True):
+            with switched(grad=self.grad), without(*REMEMBERED), jax.enable_x64(True):
                 return self._run(list(tensors))
         finally:
             exporting.on = before
