@@ -181,13 +181,41 @@ def test_what_is_detached_has_no_gradient_and_kinks_have_those_of_the_tape():
                 scale = self.weight * 2
             return (self.weight.detach() * scale * self.weight * x).sum() + x.norm()
 
-    module, x = Halves(), torch.zeros(2, requires_grad=True)
+    module, zeros = Halves(), torch.zeros(2, requires_grad=True)
     inside = export(module, (torch.ones(2),)).module()
     for run in (module, inside):
         module.zero_grad()
-        x.grad = None
-        run(x + 0).backward()
-        assert x.grad.tolist() == [16, 54] and module.weight.grad.tolist() == [0, 0]
+        zeros.grad = None
+        run(zeros + 0).backward()
+        assert zeros.grad.tolist() == [16, 54]
+        module.zero_grad()
+        run(torch.ones(2)).backward()
+        assert module.weight.grad.tolist() == [8, 18]
+
+
+def test_layers_that_are_frozen_inside_learn_nothing_and_the_program_is_trained_on():
+    class Frozen(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.norm, self.last = nn.Linear(3, 8), nn.BatchNorm1d(8), nn.Linear(8, 1)
+
+        def forward(self, x):
+            with torch.no_grad():
+                hidden = self.first(x)
+            return self.last(self.norm(hidden).relu())
+
+    torch.manual_seed(0)
+    module, x = Frozen(), torch.randn(32, 3)
+    inside = export(module, (x[:4],), dynamic_shapes=({0: Dim("batch")},)).module()
+    optimizer = torch.optim.Adam(inside.parameters(), 0.03)
+    losses = []
+    for _ in range(40):
+        optimizer.zero_grad()
+        losses.append(((inside(x) - x.sum(1, keepdim=True)) ** 2).mean())
+        losses[-1].backward()
+        assert not inside.first.weight.grad.any()
+        optimizer.step()
+    assert losses[-1] < losses[0] / 4 and module.norm.num_batches_tracked == 40
 
 
 def test_forces_that_a_module_computes_have_gradients():

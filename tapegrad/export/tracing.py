@@ -72,6 +72,8 @@ def drawing_from(stream: KeyStream) -> Iterator[None]:
 class Literals(TorchFunctionMode):
     """The tensors that ``torch.tensor`` makes: kept when they are seen first, later replaced by arguments.
 
+    What is computed without grad, where grad was on, has no tangents, through which gradients are found.
+
     Attributes:
         made: the tensors, in the order in which they are made.
         given: what to give in place of each.
@@ -79,15 +81,27 @@ class Literals(TorchFunctionMode):
 
     def __init__(self, given: Sequence[Tensor] | None = None) -> None:
         super().__init__()
+        self.grad = thread.modes.grad
         self.made: list[Tensor] = []
         self.given = given
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
+        result = self.call(func, args, kwargs or {})
         if func is not make_tensor or not is_plain(result):
             return result
         self.made.append(result.detach())
         return result if not self.given else self.given[len(self.made) - 1].clone()
+
+    def call(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Call a function, where grad was switched off without tangents."""
+        modes = thread.modes
+        if modes.grad or not (self.grad and modes.forward_grad):
+            return func(*args, **kwargs)
+        thread.modes = modes.replace(forward_grad=False)
+        try:
+            return func(*args, **kwargs)
+        finally:  # the function may be the one that switches grad on again
+            thread.modes = thread.modes.replace(forward_grad=True)
 
 
 def is_plain(tensor: Any) -> bool:
