@@ -85,6 +85,7 @@ from tapegrad import errors as errors
 from tapegrad import execution as execution
 from tapegrad.viz.explanations.costs import explain as explain
 from tapegrad.viz.explanations.nonfinite import explain_nan as explain_nan
+from tapegrad import export as export
 from tapegrad import fft as fft
 from tapegrad.execution.dtypes import finfo as finfo
 float: _dtype

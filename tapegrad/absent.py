@@ -16,7 +16,10 @@ STREAMS = "XLA orders what is computed, there are no streams; to read a value, a
 MEMORY = "XLA keeps its own pool of memory; jax.local_devices()[0].memory_stats() tells of it"
 NO_SUCH_DEVICE = "jax has no such device; torch.accelerator tells what there is"
 SYSTEM = "what it does for PyTorch's own machinery has no counterpart here"
-EXPORTS = "jax.export and jax.make_jaxpr do the like for functions on arrays: see tapegrad.interop.to_jax"
+EXPORTS = (
+    "torch.export.export gives a module's program as StableHLO; jax.export and jax.make_jaxpr do the like for "
+    "functions on arrays: see tapegrad.interop.to_jax"
+)
 MARKS = "jax.profiler.trace marks what XLA runs; torch.profiler tells of operators"
 REMOVED = "PyTorch has removed it, too; use torch.linalg"
 
@@ -27,7 +30,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             q_zero_point"""),
         (PACKAGES, "package"),
         ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
-        (EXPORTS, "export"),
         (QUANTIZED, "_scaled_mm"),
         (REMOVED, "symeig eig lstsq solve matrix_rank"),
         (SYSTEM, "classes windows monitor nuclear_norm"),

@@ -98,8 +98,9 @@ DEAR = frozenset(f"tests/{name}.py" for name in """
     parity/test_comparison parity/test_compile_programs parity/test_control_flow parity/test_convolution
     parity/test_ctc parity/test_decompositions
     parity/test_determinants parity/test_distances parity/test_distributions parity/test_dropout
-    parity/test_dtypes_of_two parity/test_eigen parity/test_einsum parity/test_embedding parity/test_extremes
-    parity/test_fft parity/test_forward_ad parity/test_forward_ad_programs parity/test_func_transforms
+    parity/test_dtypes_of_two parity/test_eigen parity/test_einsum parity/test_embedding parity/test_export
+    parity/test_extremes parity/test_fft parity/test_forward_ad parity/test_forward_ad_programs
+    parity/test_func_transforms
     parity/test_func_writes parity/test_gathering parity/test_gradcheck_orders parity/test_grid_sampling
     parity/test_indexing parity/test_inplace parity/test_inplace_database parity/test_ldl parity/test_losses
     parity/test_lu parity/test_margins parity/test_masked parity/test_masked_tensors parity/test_matmul
@@ -131,6 +132,7 @@ SECONDS = {
     "tests/test_demo.py": 1.0,
     "tests/test_docs.py": 2.0,
     "tests/test_every_op.py": 0.15,
+    "tests/test_export.py": 0.8,
     "tests/test_every_op_mapped.py": 0.1,
     "tests/test_interrupts.py": 1.0,
     "tests/test_threads.py": 0.7,
@@ -140,6 +142,7 @@ SECONDS = {
     "tests/parity/test_decompositions.py": 0.3,
     "tests/parity/test_dtypes_of_two.py": 0.7,
     "tests/parity/test_data.py": 0.3,
+    "tests/parity/test_export.py": 0.5,
     "tests/programs/test_programs.py": 0.8,
     "tests/parity/test_mutation_machine.py": 0.8,
 }

@@ -34,7 +34,7 @@ FLOORS = [
     ["amp", "func", "compiler", "interop", "multiprocessing"],
     ["_higher_order_ops", "utils"],
     ["distributions", "nn", "sparse", "testing"],
-    ["ao", "optim", "serialization"],
+    ["ao", "export", "optim", "serialization"],
     ["distributed", "viz"],
     [
         "_C", "_VF", "__config__", "_custom_ops", "_decomp", "_dynamo", "_functorch", "_guards", "_inductor", "_ops",
@@ -120,6 +120,10 @@ ORDERS = {
         "rebuild", "names", "locations", "archive", "unpickling", "trusting", "pickling", "records", "legacy",
         "saving", "safetensors", "loading",
     ],
+    "export": [
+        "errors", "graph_signature", "dimensions", "dynamic_shapes", "naming", "lengths", "lifting", "tracing",
+        "solving", "signing", "calling", "module", "exported_program", "exporting", "structures", "saving",
+    ],
     "distributed": [
         "device_mesh", "tensor", "_tensor", "store", "keeper", "peers", "groups", "collectives", "objects", "nn",
         "_functional_collectives", "distributed_c10d", "constants", "parts", "fsdp", "_composable", "data_parallel",
@@ -134,7 +138,7 @@ ORDERS = {
 """Inside some rooms there is an order too: a module, or a wing of several, imports only from those before it. A module
 of a wing may have a place of its own."""
 
-JAX_ROOMS = {"execution", "ops", "interop", "distributed", "demo"}
+JAX_ROOMS = {"execution", "ops", "interop", "export", "distributed", "demo"}
 """Where arrays are computed with. All others pass the seam (or compare us with jax on purpose)."""
 
 UNKNOWN = {

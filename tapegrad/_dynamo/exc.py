@@ -1,13 +1,13 @@
-"""``torch._dynamo.exc``: errors of PyTorch's tracer, which programs catch. None is ever raised here."""
+"""``torch._dynamo.exc``: errors of PyTorch's tracer, which programs catch. Those of exporting are raised here, too."""
 
 from tapegrad.absent import refusing
+from tapegrad.export.errors import TorchDynamoException, Unsupported, UserError, UserErrorType
 
 __getattr__ = refusing(__name__)
-__all__ = ["BackendCompilerFailed", "InternalTorchDynamoError", "TorchDynamoException", "Unsupported", "UserError"]
-
-
-class TorchDynamoException(RuntimeError):
-    """The base class of these errors."""
+__all__ = [
+    "BackendCompilerFailed", "InternalTorchDynamoError", "TorchDynamoException", "Unsupported", "UserError",
+    "UserErrorType",
+]  # fmt: skip
 
 
 class InternalTorchDynamoError(TorchDynamoException):
@@ -18,13 +18,5 @@ class BackendCompilerFailed(TorchDynamoException):
     """An error if the compiler fails."""
 
 
-class Unsupported(TorchDynamoException):
-    """An error of a call that can't be traced."""
-
-
 class TensorifyScalarRestartAnalysis(TorchDynamoException):
     """With what it begins anew."""
-
-
-class UserError(Unsupported):
-    """An error of a mistake of the program."""

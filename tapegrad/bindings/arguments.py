@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.execution.dtypes import dtype
+from tapegrad.execution.sizes import SYMBOL
 
 
 def wrap_dim(dim: Any, ndim: int) -> int:
@@ -58,7 +59,7 @@ def shape_of_arguments(sizes: tuple) -> tuple[int, ...]:
     """
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
-    return tuple([operator.index(size) for size in sizes])
+    return tuple([size if type(size) is SYMBOL else operator.index(size) for size in sizes])
 
 
 def is_scalar(value: Any) -> bool:

@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from tapegrad.bindings.handing import ASK_NOBODY, asked, overridden, overriding
 from tapegrad.bindings.registry import BY_CLASSES, NAMESPACES, shown_as
-from tapegrad.bindings.scalars import EXACT, is_number
+from tapegrad.bindings.scalars import EXACT, is_number, length_tensor
 from tapegrad.bindings.shortcuts import settled
 from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.sizes import SYMBOL
 from tapegrad.ops.operator import Operator
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
@@ -84,6 +85,8 @@ def operator(
 
     def plain(self: Tensor, other: Any) -> Any:
         try:
+            if type(other) is SYMBOL:
+                return function(self, length_tensor(other))
             return function(self, other) if isinstance(other, Tensor) or accepts(other) else foreign(self, other)
         except TypeError:
             return NotImplemented

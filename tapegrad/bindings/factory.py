@@ -14,6 +14,7 @@ from tapegrad.execution.devices import device, get_default_device
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, complex32, dtype, get_default_dtype, require_dtype
 from tapegrad.execution.host import committed, filled, from_host, may_look, resolve
 from tapegrad.execution.layouts import own_layout
+from tapegrad.execution.sizes import SYMBOL
 from tapegrad.execution.values import known_array
 from tapegrad.ops import assignment
 from tapegrad.tensor.geometry import is_dense
@@ -206,7 +207,7 @@ def checked_size(function: str, size: Any, position: int = 1) -> tuple[int, ...]
                 f"{function}(): argument 'size' failed to unpack the object at pos {place} with error "
                 f'"type must be tuple of ints,but got {type_name(length)}"'
             )
-        lengths.append(operator.index(length))
+        lengths.append(length if type(length) is SYMBOL else operator.index(length))
     for length in lengths:
         if length < 0 and function == "zeros":
             raise RuntimeError("zeros: Dimension size must be non-negative.")
@@ -221,7 +222,7 @@ def is_integer(value: Any) -> bool:
         return value.dtype.category == 1 and value._spec.numel == 1
     if isinstance(value, np.ndarray):
         return value.ndim == 0 and value.dtype.kind in "iu"
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return isinstance(value, (int, np.integer, SYMBOL)) and not isinstance(value, bool)
 
 
 def cast_array(array: np.ndarray, to: dtype) -> np.ndarray:

@@ -26,6 +26,7 @@ from tapegrad.bindings.parser_table import FUNCTIONS, INNER, METHODS, METHODS_IN
 from tapegrad.errors import warn_once
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
+from tapegrad.execution.sizes import SYMBOL
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.layout import layout, memory_format
 from tapegrad.tensor.tensor import Tensor
@@ -170,7 +171,7 @@ def type_name(value: Any) -> str:
 
 
 def _is_long(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return isinstance(value, (int, np.integer, SYMBOL)) and not isinstance(value, bool)
 
 
 def _is_index(value: Any) -> bool:
@@ -199,7 +200,7 @@ def _is_int(value: Any) -> bool:
 def _is_float(value: Any) -> bool:
     if isinstance(value, Tensor):
         return _is_plain(value)
-    return isinstance(value, (int, float, np.number, np.bool_))
+    return isinstance(value, (int, float, np.number, np.bool_, SYMBOL))
 
 
 def _is_number(value: Any) -> bool:
@@ -510,6 +511,11 @@ def _outdated(overload: Overload, overloads: Sequence[Overload]) -> str:
     )
 
 
+def is_too_long(value: Any) -> bool:
+    """Whether an integer has more than 64 bits with its sign; one that is not known has not."""
+    return type(value) is not SYMBOL and not -(2**63) <= value < 2**63
+
+
 def is_large(value: Any) -> bool:
     """Whether a value is an int of more than 64 bits with its sign."""
     return type(value) is int and not -(2**63) <= value < 2**63
@@ -571,7 +577,7 @@ def unpacked(overload: Overload, given: dict[SignatureParameter, Any]) -> dict[S
     for parameter, value in given.items():
         if parameter.type in SEQUENCES and isinstance(value, (tuple, list)):
             _unpack_sequence(overload.function, parameter, value)
-        elif parameter.type in ("int", "index", *SEQUENCES) and _is_long(value) and not -(2**63) <= value < 2**63:
+        elif parameter.type in ("int", "index", *SEQUENCES) and _is_long(value) and is_too_long(value):
             raise ValueError("Overflow when unpacking long long")
         elif parameter.type == "float" and isinstance(value, int):
             float(value)
@@ -593,7 +599,7 @@ def _unpack_sequence(function: str, parameter: SignatureParameter, values: Seque
             )
         if not (check(value) or _is_index(value)):
             reason = f"type must be {parameter.shown},but got {type_name(value)}"
-        elif _is_long(value) and not -(2**63) <= value < 2**63:
+        elif _is_long(value) and is_too_long(value):
             reason = "Overflow when unpacking long long"
         if reason:
             raise Refused(f"{function}(): argument '{parameter.name}' failed to unpack the object at pos {place} with "

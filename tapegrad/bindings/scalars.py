@@ -17,10 +17,12 @@ import numpy as np
 from tapegrad.bindings.bounds import numbers
 from tapegrad.bindings.parser_table import NUMBERS_AS_TENSORS
 from tapegrad.bindings.registry import public
-from tapegrad.execution.devices import get_default_device
-from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype, float32, float64
-from tapegrad.execution.host import filled
+from tapegrad.execution.devices import device, get_default_device
+from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype, float32, float64, int64
+from tapegrad.execution.host import filled, length_value
 from tapegrad.execution.promotion import inferred_dtype, result_dtype
+from tapegrad.execution.sizes import SYMBOL
+from tapegrad.tensor.lifted import fresh
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, wrap
 
@@ -42,7 +44,9 @@ KINDS: tuple[Any, ...] = (float, int, bool, complex)
 
 def is_number(value: Any) -> bool:
     """Whether a value is a Python or NumPy number (or truth value), which promotes as PyTorch's wrapped numbers do."""
-    return isinstance(value, (int, float, complex)) or (isinstance(value, np.generic) and value.dtype.kind in "biufc")
+    if isinstance(value, (int, float, complex, SYMBOL)):
+        return True
+    return isinstance(value, np.generic) and value.dtype.kind in "biufc"
 
 
 def python_number(value: Any) -> Any:
@@ -62,12 +66,20 @@ def python_number(value: Any) -> Any:
     raise TypeError(f"not a number: {value!r}")
 
 
+def length_tensor(length: Any) -> Tensor:
+    """A tensor of one number for a length that is a symbol."""
+    on = device("cpu")
+    return fresh(length_value(length), Spec.of((), int64, on))
+
+
 def operand(value: Any, beside: dtype) -> Any:
     """A number as an operator takes it beside a tensor of this dtype. See Note [Numbers beside tensors].
     Raises OverflowError: an int that 64 bits can't hold.
     """
     if type(value) is float:
         return value
+    if type(value) is SYMBOL:
+        return length_tensor(value)
     value = python_number(value)
     if type(value) is not int:
         return value

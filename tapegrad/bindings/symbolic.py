@@ -1,8 +1,21 @@
-"""``torch.SymInt`` and its like: sizes that PyTorch's compiler doesn't know. Here sizes are numbers."""
+"""``torch.SymInt`` and its like: sizes that PyTorch's compiler doesn't know. Here all are numbers, but in exports."""
+
+from typing import Any
+
+from tapegrad.execution.sizes import SYMBOL
 
 
-class SymInt:
-    """The class of unknown sizes in PyTorch; programs ask ``isinstance(x, (int, torch.SymInt))``."""
+class _Symbols(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type(instance) is SYMBOL
+
+
+class SymInt(metaclass=_Symbols):
+    """The class of unknown sizes, as ``torch.export`` has them; programs ask ``isinstance(x, (int, torch.SymInt))``.
+
+    >>> isinstance(torch.ones(3).shape[0], torch.SymInt)
+    False
+    """
 
 
 class SymFloat:

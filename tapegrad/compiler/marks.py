@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from tapegrad.caches import clear_caches
 from tapegrad.compiler.settings import BACKENDS
 from tapegrad.execution.capturing import capturing
+from tapegrad.execution.sizes import exporting
 
 F = TypeVar("F", bound=Callable)
 
@@ -41,8 +42,8 @@ def is_dynamo_compiling() -> bool:
 
 
 def is_exporting() -> bool:
-    """False: nothing is exported."""
-    return False
+    """Whether the calling thread runs a module that ``torch.export`` traces."""
+    return exporting.on
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:

@@ -45,7 +45,7 @@ from tapegrad.execution.calls import program_for, recording_lines, recording_nam
 from tapegrad.execution.host import transfer
 from tapegrad.execution.modes import computes_now
 from tapegrad.execution.shared import Shared
-from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
+from tapegrad.execution.sizes import MEMORY_ERRORS, is_symbolic, out_of_memory
 from tapegrad.execution.tiering import one_cpu
 from tapegrad.execution.values import is_ready, quiet_numbers
 from tapegrad.tape.mechanisms import DYNAMIC_SETTINGS, PLAN_TEMPLATES
@@ -179,6 +179,8 @@ def cast(op: Any, specs: tuple, settings: dict) -> Plan | None:
     """The plan of a call that is new in lengths alone, if there is a mould for such; nothing else is asked then."""
     numbers: list[Any] = []
     key = mould_key(specs, settings, thread.modes, numbers)
+    if is_symbolic(numbers):  # lengths that are not known are no lengths of others
+        return None
     for mould in op.families.recent.get(key) or op.families.get(key) or ():
         found = mould.structure.read(*numbers)
         if found is not None:

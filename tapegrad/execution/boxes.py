@@ -20,6 +20,7 @@ from jax import lax
 
 from tapegrad.caches import tabulated
 from tapegrad.execution.rows import Ints, fills, from_row, inverse, memory_lengths, memory_order, row
+from tapegrad.execution.sizes import is_symbolic
 
 OWN, FOLDED, NO_BOX = "own", "folded", ""
 """The kinds of windows: a box of the array itself, of its row folded in another way, or neither."""
@@ -94,6 +95,8 @@ def folding(size: int, shape: Ints, strides: Ints) -> Folding | None:
     >>> folding(6, (3, 3), (1, 1)) is None
     True
     """
+    if is_symbolic((size, *shape, *strides)):
+        return None
     lengths, steps, unit = [], [], size
     axes = moving_axes(shape, strides)
     for axis in axes:

@@ -29,7 +29,7 @@ from tapegrad.execution.late import expected, look
 from tapegrad.execution.layouts import is_apart, is_whole, made_on, spread
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.processes import processes, ranks_of, spans
-from tapegrad.execution.sizes import MEMORY_ERRORS, check_size, out_of_memory
+from tapegrad.execution.sizes import MEMORY_ERRORS, check_size, is_symbolic, out_of_memory
 from tapegrad.execution.tiering import as_jax, hosted
 from tapegrad.execution.values import materialized
 from tapegrad.tape.modes import switched, thread
@@ -221,9 +221,21 @@ def filled(shape: tuple[int, ...], number: Any, d: dtype, on: device) -> Any:
     check_size(shape, d.itemsize, on.type)
     if on is META:
         return Meta(shape, d.numpy)
+    if is_symbolic(shape):
+        return jnp.full(shape, number, d.numpy)
     if math.prod(shape) <= _FILLED_ON_HOST:
         return from_host(np.full(shape, number, d.numpy), on)
     return _fill(tuple(shape), d.is_64bit, made_on(on))(from_host(np.asarray(number, d.numpy), on.free))
+
+
+def counted(start: int, count: Any, step: int, d: dtype) -> Any:
+    """A value of ``count`` integers from ``start`` on, where that is a symbol."""
+    return (jax.lax.iota(np.int64, count) * step + start).astype(d.numpy)
+
+
+def length_value(length: Any) -> Any:
+    """A value of int64 for a length that is a symbol."""
+    return jnp.asarray(length, np.int64)
 
 
 @remembered("constants")

@@ -37,7 +37,7 @@ from tapegrad.execution.devices import jitted
 from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.modes import is_recording
 from tapegrad.execution.opaque import Meta, Opaque
-from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
+from tapegrad.execution.sizes import MEMORY_ERRORS, SYMBOL, out_of_memory
 from tapegrad.execution.tiering import (
     LARGE,
     WIDE,
@@ -373,10 +373,15 @@ def abstract(function: Callable, arguments: Sequence[Any]) -> Trace:
     >>> abstract(lambda x, y: x.sum() * y, [((3,), np.dtype("float64")), float]).results
     ([((), dtype('float64'))], True)
     """
-    stand_ins = [arg(1) if isinstance(arg, type) else jax.ShapeDtypeStruct(*arg) for arg in arguments]
+    stand_ins = [_example(arg) if isinstance(arg, type) else jax.ShapeDtypeStruct(*arg) for arg in arguments]
     with jax.core.eval_context(), jax.enable_x64(True):  # jax remembers a jaxpr as long as there is the function
         found = jax.jit(lambda *values: function(*values)).trace(*stand_ins)
     return Trace(found.jaxpr, found.out_info)
+
+
+def _example(kind: type) -> Any:
+    """A number of a type; a length that is not known is an integer."""
+    return 1 if kind is SYMBOL else kind(1)
 
 
 def is_here(value: Any) -> bool:

@@ -31,6 +31,7 @@ from tapegrad.execution.host import committed, from_host, may_look, to_host
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.layouts import made_on
 from tapegrad.execution.opaque import Meta
+from tapegrad.execution.sizes import exporting
 
 KEY_SHAPE = (2,)
 """The shape of a key's data, of dtype uint32."""
@@ -220,7 +221,7 @@ def draw(what: Callable, stream: KeyStream, shape: tuple[int, ...], d: dtype, on
     key = stream.next_key()
     wide = d.is_64bit or what in _WIDE
     count = math.prod(shape)
-    by_bucket = on.is_host and may_look()
+    by_bucket = on.is_host and may_look() and not exporting.on
     bucket = next((size for size in _BUCKETS if size >= count), None) if by_bucket else None
     if bucket is not None:
         flat = _take(_kernel(what, (bucket,), d.numpy, wide, made_on()), from_key(key, on), parameters)
@@ -233,7 +234,7 @@ def permutation(stream: KeyStream, shape: tuple[int, ...], d: dtype, on: device)
 
     They are put in the order of as many random words, on the host: sorting there needs no compilation.
     """
-    if not may_look() or on is META:
+    if not may_look() or exporting.on or on is META:
         return draw(_order, stream, shape, d, on)
     bits = draw(_bits, stream, shape, uint64, device("cpu"))
     return from_host(np.argsort(to_host(bits), kind="stable").astype(d.numpy), on)

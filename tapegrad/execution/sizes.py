@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
 import jax
 import numpy as np
-from jax import lax
+from jax import export, lax
 
 from tapegrad.errors import OutOfMemoryError
 
@@ -27,6 +29,16 @@ _NEVER_ASKED = 1 << 30  # bytes: what any machine has is not compared with what 
 MEMORY_ERRORS = (MemoryError, jax.errors.JaxRuntimeError)
 """The errors that NumPy and XLA raise where there is no memory, and, the latter, for other reasons."""
 
+
+SYMBOL: Any = type(export.symbolic_shape("n")[0])
+"""The class of jax's lengths that are not known, and of what is computed from them."""
+
+class _Exporting(threading.local):
+    on = False
+
+
+exporting = _Exporting()
+"""Whether what the calling thread traces with symbols for lengths is to be a program of its own, for any platform."""
 
 MOST_DIMENSIONS = 64
 """The most dimensions, which NumPy has, too. PyTorch has tensors of more, but no function that reduces one."""
@@ -46,6 +58,8 @@ def check_size(shape: Sequence[int], itemsize: int, place: str = "cpu", owned: b
     """
     if len(shape) > MOST_DIMENSIONS:
         raise RuntimeError(f"only tensors with up to {MOST_DIMENSIONS} dims are supported")
+    if is_symbolic(shape):
+        return  # what it will be is not known
     size = itemsize if owned else 1
     for length in shape:
         size *= length
@@ -117,13 +131,68 @@ def as_number(length: Any) -> Any:
     return float(length) if isinstance(length, (int, float)) else length
 
 
+def lies_further(one: Any, other: Any) -> bool:
+    """Whether one distance in memory is more than another one; of symbols the multiple counts as more.
+
+    >>> lies_further(12, 4)
+    True
+    """
+    try:
+        return one > other
+    except jax.errors.InconclusiveDimensionOperation:
+        return one % other == 0
+
+
+def is_symbolic(shape: Sequence[Any]) -> bool:
+    """Whether a length of a shape is not known.
+
+    >>> is_symbolic((2, 3))
+    False
+    """
+    return any(type(length) is SYMBOL for length in shape)
+
+
+def places_of(length: Any, start: Any, stop: Any, step: int) -> tuple[Any, Any]:
+    """The first item of a Python slice of a length, or of the symbol that it is, and how many there are.
+
+    >>> places_of(5, 1, None, 2)
+    (1, 2)
+    """
+    if not is_symbolic((length, start, stop)):
+        places = range(*slice(start, stop, step).indices(length))
+        return places.start, len(places)
+    first, end = (
+        default if bound is None else min(bound + length if bound < 0 else bound, length)
+        for bound, default in ((start, 0), (stop, length))
+    )
+    return first, max((end - first + step - 1) // step, 0)
+
+
+def scaled(length: Any, factor: float) -> Any:
+    """So many times a length, or the symbol that it is, rounded down.
+
+    Raises:
+        TypeError: the length is a symbol, and the factor no fraction of small numbers.
+
+    >>> scaled(5, 1.5)
+    7
+    """
+    if not is_symbolic((length,)):
+        return math.floor(length * factor)
+    fraction = Fraction(factor).limit_denominator(1000)
+    if float(fraction) != factor:
+        raise TypeError(f"a length that is not known can't be multiplied by {factor}")
+    return length * fraction.numerator // fraction.denominator
+
+
 def at_most(length: Any, limit: int) -> bool:
-    """Whether a length is at most so much; a symbol counts as a length for the host, where arrays are small.
+    """Whether a length is at most so much; a symbol counts as a length for the host, where arrays are small, and as a
+    large one in what is exported.
 
     >>> at_most(5, 4)
     False
     """
-    return length <= limit if isinstance(length, int) else True
+    return length <= limit if isinstance(length, int) else not exporting.on
 
 
 def exceeds(length: Any, number: float) -> bool:

@@ -79,6 +79,7 @@ from tapegrad.execution.costs import NOTHING, Cost, cost_of, jaxprs_in
 from tapegrad.execution.devices import only_device
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import numbers_in, written_jaxpr
+from tapegrad.execution.sizes import at_most
 from tapegrad.tape.mechanisms import BACKGROUND_COMPILING, NUMPY_BACKEND
 from tapegrad.tape.modes import help_only
 from tapegrad.tape.showing import shown_in_html
@@ -223,7 +224,7 @@ def is_wide(aval: Any) -> bool:
     """
     if getattr(aval, "dtype", None) not in WIDE:
         return False
-    few = aval.dtype.kind == "i" and math.prod(aval.shape) <= FEW
+    few = aval.dtype.kind == "i" and at_most(math.prod(aval.shape), FEW)
     return not (aval.weak_type or few or (aval.dtype.kind == "u" and aval.shape == ()))
 
 

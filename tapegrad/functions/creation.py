@@ -48,8 +48,9 @@ from tapegrad.execution.dtypes import (
     uint64,
 )
 from tapegrad.execution.equal_steps import equal_steps
+from tapegrad.execution.host import counted
 from tapegrad.execution.promotion import inferred_dtype
-from tapegrad.execution.sizes import check_size
+from tapegrad.execution.sizes import SYMBOL, check_size, is_symbolic
 from tapegrad.tensor.layout import contiguous_format, preserve_format
 from tapegrad.tensor.tensor import Tensor
 
@@ -204,7 +205,7 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
     (tensor([0, 1, 2, 3]), tensor([1.0000, 1.5000]))
     """
     start, end, step = _bounds("arange", bounds, options, _ARANGE)
-    exact = all(isinstance(number, int) for number in (start, end, step))
+    exact = all(isinstance(number, (int, SYMBOL)) for number in (start, end, step))
     made = target("arange", options, int64 if exact else get_default_dtype())
     if made.dtype.category not in (INTEGRAL, FLOATING):
         raise unsupported("arange_cpu", made.dtype)
@@ -251,7 +252,8 @@ def _bounds(function: str, bounds: tuple, options: dict, signatures: tuple) -> l
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, complex, np.generic)) or (isinstance(value, Tensor) and value.ndim == 0)
+    is_plain = isinstance(value, (int, float, complex, np.generic, SYMBOL))
+    return is_plain or (isinstance(value, Tensor) and value.ndim == 0)
 
 
 def _number(function: str, value: Any) -> Any:
@@ -266,6 +268,8 @@ def _number(function: str, value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    if type(value) is SYMBOL:
+        return value
     return value.item() if isinstance(value, Tensor) else python_number(value)
 
 
@@ -279,6 +283,8 @@ def _check_int64(number: int) -> None:
 def _progression(made: Target, start: Any, end: Any, step: Any, inclusive: bool) -> Tensor:
     """start, start + step, ...: in whole numbers for an integral dtype, else in float64 up to the last rounding."""
     whole = made.dtype.category == INTEGRAL
+    if is_symbolic((start, end)) and not inclusive and isinstance(step, int) and step > 0:
+        return made.wrap(counted(start, max((end - start + step - 1) // step, 0), step, made.dtype))
     if not (step > 0 or step < 0):
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):

@@ -6,6 +6,7 @@ from typing import Any
 
 from tapegrad.bindings.registry import public
 from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.sizes import at_most
 from tapegrad.ops import distances
 from tapegrad.ops.checks import expect_same_scalar_type
 from tapegrad.ops.kinds import broadcast_shapes, broadcast_to
@@ -59,7 +60,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = MODES[0]) 
     batch = broadcast_shapes([x1.shape[:-2], x2.shape[:-2]])
     expect_same_scalar_type(x1, x2)
     refuse_halves("cdist", x1)
-    many = max(x1.shape[-2], x2.shape[-2]) > _MANY_ROWS
+    many = not (at_most(x1.shape[-2], _MANY_ROWS) and at_most(x2.shape[-2], _MANY_ROWS))
     by_product = order == 2 and (compute_mode == MODES[1] or (compute_mode == MODES[0] and many))
     if not by_product or not x1._spec.numel or not x2._spec.numel:
         return distances.cdist(x1, x2, p=order)

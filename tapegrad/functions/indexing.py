@@ -36,6 +36,7 @@ from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.execution.host import from_host
 from tapegrad.execution.late import Finding
 from tapegrad.execution.promotion import warn_of_cast
+from tapegrad.execution.sizes import is_symbolic
 from tapegrad.functions.joining import tensor_list
 from tapegrad.functions.shape import expanded, viewed
 from tapegrad.functions.slicing import is_whole, selected, slice_bounds, sliced
@@ -248,10 +249,10 @@ def selection(x: Tensor, index: Any, writing: bool = False) -> Selection:
 
 def _bounds(item: slice, length: int) -> tuple[int, int, int]:
     """The first item of a slice of a dimension, how many there are, and how far apart."""
-    if item.step is None:
+    if item.step is None and not is_symbolic((length, item.start, item.stop)):
         first, stop, step = item.indices(length)
         return first, max(stop - first, 0), step
-    step = operator.index(item.step)
+    step = 1 if item.step is None else operator.index(item.step)
     if step <= 0:
         raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
     return *slice_bounds(length, item.start, item.stop, step), step

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.bindings.registry import public
-from tapegrad.execution.sizes import check_size
+from tapegrad.execution.sizes import check_size, scaled
 from tapegrad.functions.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from tapegrad.ops import resampling
 from tapegrad.ops.checks import refuse_dtypes
@@ -110,7 +109,7 @@ def _sizes(
         factors = tuple(map(float, scale_factor))
     else:
         factors = (float(scale_factor),) * dims
-    sizes = tuple(math.floor(length * factor) for length, factor in zip(input.shape[2:], factors, strict=True))
+    sizes = tuple(scaled(length, factor) for length, factor in zip(input.shape[2:], factors, strict=True))
     return sizes, (None,) * dims if recompute else factors
 
 

@@ -15,6 +15,7 @@ from tapegrad.bindings.scalars import no_overload
 from tapegrad.bindings.viewing import declare_view, view_of
 from tapegrad.execution.dtypes import INTEGRAL, dtype
 from tapegrad.execution.promotion import can_cast
+from tapegrad.execution.sizes import is_symbolic, places_of
 from tapegrad.functions.shape import ravel
 from tapegrad.ops import slicing
 from tapegrad.tensor import geometry
@@ -75,7 +76,8 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
-    axis, start = wrap_dim(dim, input.ndim), operator.index(start)
+    axis = wrap_dim(dim, input.ndim)
+    start = start if is_symbolic((start,)) else operator.index(start)
     available = input.shape[axis]
     if not -available <= start <= available:
         raise IndexError(
@@ -89,13 +91,14 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 def slice_bounds(length: int, start: Any, end: Any, step: int) -> tuple[int, int]:
     """The first item of a Python slice of a dimension, and how many there are."""
-    places = range(*slice(start, end, step).indices(length))
-    return places.start, len(places)
+    return places_of(length, start, end, step)
 
 
 def is_whole(item: slice, length: int) -> bool:
     """Whether a slice of step 1 reads as a whole dimension; one that counts from the end doesn't, whatever it gives."""
     start, stop = item.start, item.stop
+    if is_symbolic((length, start, stop)):
+        return start in (None, 0) and stop is None
     return (start is None or operator.index(start) == 0) and (stop is None or operator.index(stop) >= length)
 
 

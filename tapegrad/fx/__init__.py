@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
-from tapegrad.absent import REASONS, RefusedClass, refusing
+from tapegrad.absent import EXPORTS, RefusedClass, refusing
 from tapegrad.nn import Module
 
 __all__ = [
@@ -22,11 +22,11 @@ __getattr__ = refusing(__name__)
 
 
 class _Absent(RefusedClass):
-    refusal = "torch.fx.", REASONS["torch.export"]
+    refusal = "torch.fx.", EXPORTS
 
 
 def _refuse(name: str) -> NoReturn:
-    raise NotImplementedError(f"torch.fx.{name} is not in tapegrad (yet): {REASONS['torch.export']}")
+    raise NotImplementedError(f"torch.fx.{name} is not in tapegrad (yet): {EXPORTS}")
 
 
 class CodeGen(_Absent):

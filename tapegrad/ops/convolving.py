@@ -67,7 +67,7 @@ def _as_product(x: Any, weight: Any, sizes: Sequence[int], groups: int) -> bool:
     window = channels * math.prod(kernel)
     narrow = channels < _FEW_CHANNELS and window <= max(4 * out, _SMALL_WINDOW)
     few = narrow and at_most(x.shape[0] * math.prod(sizes) * window, _LAID_OUT)
-    return _multiplied(x, weight, groups) and min(sizes) > 0 and (few or math.prod(kernel) == 1)
+    return _multiplied(x, weight, groups) and all(size > 0 for size in sizes) and (few or math.prod(kernel) == 1)
 
 
 def _as_products(x: Any, y: Any, kernel: Sequence[int], groups: int) -> bool:

@@ -25,6 +25,8 @@ import numpy as np
 
 from tapegrad.execution import dtypes
 from tapegrad.execution.flat import scan
+from tapegrad.execution.sizes import is_symbolic
+from tapegrad.ops.foreign import Foreign
 from tapegrad.ops.joining import cat, split, stack
 from tapegrad.ops.kinds import General, cast, zeros_of
 from tapegrad.ops.matmul import matmul, mm
@@ -495,7 +497,9 @@ class Recurrent(General):
         return select(grad, 0, axis=0) if self.is_cell and name == "x" else grad
 
     def jvp(self, primals: Sequence, tangents: Sequence, out: Any, **settings: Any) -> Any:
-        """The tangents of the outputs, on arrays or tensors."""
+        """The tangents of the outputs, on arrays or tensors: of as many steps as nobody knows by jax."""
+        if isinstance(primals[0], Tensor) and is_symbolic(primals[0].shape):
+            return self._jvp_by_jax(primals, tangents, out, settings)
         n = self._inputs(dict(zip(self.inputs, primals, strict=False)))
         t = dict(zip(self.inputs, tangents, strict=False)) | {"active": None}
         moved = self._inputs({name: t.get(name) for name in Inputs._fields})
@@ -507,6 +511,16 @@ class Recurrent(General):
         found = self.layer.tangent(n, moved, outputs, reverse)
         found = found[1:] if self.is_cell else found
         return tuple(one if one is None else _as(one, given) for one, given in zip(found, out, strict=True))
+
+    def _jvp_by_jax(self, primals: Sequence, tangents: Sequence, out: Any, settings: dict) -> Any:
+        there = [primal is not None for primal in primals]
+
+        def layer(*arrays: Any) -> Any:
+            given = iter(arrays)
+            return self.function(*(next(given) if is_there else None for is_there in there), **settings)
+
+        present = [(p, t) for p, t in zip(primals, tangents, strict=True) if p is not None]
+        return Foreign(layer, self.name).jvp([p for p, _ in present], [t for _, t in present], out)
 
 
 def _wide(x: Any) -> Any:

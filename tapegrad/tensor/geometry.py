@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tapegrad.caches import tabulated
+from tapegrad.execution.sizes import lies_further
 
 Ints = tuple[int, ...]
 
@@ -53,17 +54,18 @@ def is_dense(shape: Ints, strides: Ints) -> bool:
     """Whether the elements fill a block of memory without gaps or overlap, in some order of the dimensions."""
     if 0 in shape:
         return True
-    step = 1
-    for stride, length in sorted((s, n) for s, n in zip(strides, shape, strict=True) if n != 1):
-        if stride != step:
+    step, left = 1, [(s, n) for s, n in zip(strides, shape, strict=True) if n != 1]
+    while left:  # by what is equal, for of lengths that are not known it is all that is
+        found = next((place for place, (stride, _) in enumerate(left) if stride == step), None)
+        if found is None:
             return False
-        step *= length
+        step *= left.pop(found)[1]
     return True
 
 
 def overlaps_itself(shape: Ints, strides: Ints) -> bool:
     """Whether two places of a tensor are surely one element: a dimension that was expanded."""
-    return all(shape) and any(stride == 0 and length > 1 for length, stride in zip(shape, strides, strict=True))
+    return all(shape) and any(stride == 0 and length != 1 for length, stride in zip(shape, strides, strict=True))
 
 
 def extent(geometry: Geometry) -> int:
@@ -187,7 +189,7 @@ def viewed(geometry: Geometry, target: Ints) -> Geometry | None:
     lengths = list(target)
     for count, step in reversed(_blocks(shape, strides)):  # from the innermost: use up the target's dimensions
         taken = 1
-        while lengths and (taken < count or lengths[-1] == 1):
+        while lengths and (lies_further(count, taken) or lengths[-1] == 1):
             length = lengths.pop()
             result.append(taken * step)
             taken *= length
@@ -305,8 +307,8 @@ def _lies_outside(shape: Ints, operands: Sequence[Ints], axis: int, other: int) 
         if not (one and two):
             continue
         if one != two:
-            return 1 if one > two else -1
-        if shape[axis] > shape[other]:
+            return 1 if lies_further(one, two) else -1
+        if lies_further(shape[axis], shape[other]):
             return 1
     return 0
 
@@ -371,6 +373,8 @@ def may_overlap(shape: Ints, strides: Ints) -> bool:
     >>> may_overlap((2, 3), (1, 2)), may_overlap((3, 3), (1, 1))
     (False, True)
     """
+    if is_dense(shape, strides):
+        return False
     reach = 0
     for stride, length in sorted((s, n) for s, n in zip(strides, shape, strict=True) if n > 1):
         if stride <= reach:

@@ -21,14 +21,16 @@ from typing import Any, SupportsIndex, overload
 
 from tapegrad.caches import Cache, Interned
 from tapegrad.execution import devices, dtypes
-from tapegrad.execution.sizes import check_size
+from tapegrad.execution.sizes import SYMBOL, check_size
 from tapegrad.tensor.geometry import contiguous_strides, is_dense
 
 _item, _tuple = tuple.__getitem__, tuple.__new__
 
 
 def _length(item: Any, position: int) -> int:
-    """An integer, whatever its type is, as a Python one."""
+    """An integer, whatever its type is, as a Python one; a length that is not known as it is."""
+    if type(item) is SYMBOL:
+        return item
     try:
         length = index(item)
     except TypeError:

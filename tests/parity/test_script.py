@@ -182,7 +182,7 @@ assert tapegrad.mine == 3
 del torch.mine
 assert not hasattr(tapegrad, "mine") and "ones" in dir(torch)
 assert tuple(map(int, torch.__version__.split("+")[0].split("."))) >= (2, 0)
-for name in ("torch.export", "torch.no_such_module"):
+for name in ("torch.package", "torch.no_such_module"):
     try:
         __import__(name)
     except ModuleNotFoundError as error:
@@ -202,7 +202,7 @@ def test_the_name_torch_is_tapegrad_inside_and_not_afterwards():
     )
     got, _ = said("-c", program)
     first, second, again, late = got.splitlines()
-    assert first.startswith("No module named 'torch.export': tapegrad, which stands in for torch here, has none")
+    assert first.startswith("No module named 'torch.package': tapegrad, which stands in for torch here, has none")
     assert second.startswith("No module named 'torch.no_such_module'")
     assert again.startswith("tapegrad stands in for torch already")
     assert late.startswith("torch was imported before tapegrad.install()")

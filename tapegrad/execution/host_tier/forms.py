@@ -13,7 +13,8 @@ nothing, if it is declared not to be ``smooth``, as a place in an order.
 
 Where lengths are symbols (Note [Structures] in ``dispatch/structures.py``) jax could often not trace what is inside: a
 scan has as many steps as its length says. If it is declared which array comes out (``gives``), nothing inside is traced
-there, for such a jaxpr is never XLA's; and what that would cost is told by figures.
+there, for such a jaxpr is never XLA's; and what that would cost is told by figures. What is exported is XLA's, and
+what is inside stands in its program.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from jax.custom_batching import custom_vmap
 from jax.extend.core import Primitive
 
 from tapegrad.execution.host_tier.rules import rule
+from tapegrad.execution.sizes import exporting
 
 
 class Form(NamedTuple):
@@ -65,7 +67,10 @@ def on_host(
         composite = lax.composite(function, name)
 
         def call(*arrays: Any, **settings: Any) -> Any:
-            if gives is not None and any(not isinstance(size, int) for array in arrays for size in array.shape):
+            symbolic = any(not isinstance(size, int) for array in arrays for size in array.shape)
+            if symbolic and exporting.on:
+                return function(*(arrays if smooth else lax.stop_gradient(arrays)), **settings)
+            if gives is not None and symbolic:
                 shape, dtype = gives(*arrays, **settings)
                 return unseen.bind(*arrays, name=name, shape=tuple(shape), dtype=dtype, settings=(*settings.items(),))
 
