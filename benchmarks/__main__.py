@@ -52,6 +52,7 @@ from benchmarks.report import (
     worst,
 )
 from benchmarks.timing import take_turns
+from benchmarks.whole import command as whole
 from benchmarks.workloads import HESSIAN, MODEL_ALONE, workloads
 
 BUDGET = 6.0
@@ -97,6 +98,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--first-step", action="store_true", help="a cold start on one core, and nothing else")
     parser.add_argument("--first-calls", action="store_true", help="operators met for the first time, and nothing else")
     parser.add_argument("--ablate", action="store_true", help="what each mechanism buys, and nothing else")
+    parser.add_argument("--models", action="store_true", help="whole models with optimizers, and nothing else")
+    parser.add_argument("--growth", action="store_true", help="nets doubled four times each way, and nothing else")
+    parser.add_argument("--cores", choices=("all", "1"), default="all", help="of these two: all cores, or one of them")
+    parser.add_argument("--torch-compile", action="store_true", help="PyTorch's compiler among the models, too")
+    parser.add_argument("--before", type=Path, help="numbers of --models to be no worse than, on one core")
     parser.add_argument("--page", type=Path, help="a page whose table is replaced by that of --ablate")
     parser.add_argument("--limit", type=float, help="seconds after which what changes is not waited for")
     parser.add_argument("--no-torch-compile", action="store_true", help="leave torch.compile out: minutes of compiling")
@@ -165,6 +171,10 @@ def chosen(options: argparse.Namespace, found: Modules, rounds: int) -> dict[str
         return of_programs(modes, min(rounds, 3), options.quick, options.only or "")
     if options.scale:
         return {"scale": scale.scale(options.quick, options.only or "")}
+    if options.models:
+        return whole.of_models(options, rounds)
+    if options.growth:
+        return whole.of_growth(options, min(rounds, 5))
     if options.memory:
         return of_memory(found, options.quick)
     if options.cold_start:

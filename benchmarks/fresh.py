@@ -174,3 +174,16 @@ def resident() -> float:
     """The memory that this process has now, in MiB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def highest() -> float:
+    """The most memory that this process has had so far, in MiB.
+
+    Where the system says it of this program alone: ``getrusage`` counts what was there before it, in the process that
+    has started it.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(status.read_text().partition("VmHWM:")[2].split()[0]) / 2**10
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)

@@ -8,7 +8,6 @@ there yet when the libraries had been imported. Steps are taken twice: the secon
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 from functools import partial
@@ -19,6 +18,7 @@ import jax
 
 from benchmarks import targets
 from benchmarks.contest import COMPILED, DEFERRED, EAGER, IMMEDIATE, JAX_JIT, MODES, Program, Pure, Workload
+from benchmarks.fresh import highest
 from benchmarks.models import Model, arrays, mlp, tensors
 from benchmarks.workloads import jax_training, training
 
@@ -63,12 +63,6 @@ def workload(kind: str, layers: int, width: int, batch: int) -> Workload:
     return Workload(kind, "MiB", 1.0, partial(programs[0], model), partial(programs[1], model))
 
 
-def resident() -> float:
-    """The most memory that this process has had so far, in MiB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)
-
-
 def peak(kind: str, mode: str, *sizes: int) -> dict[str, float]:
     """Run the perceptron twice in this process, and say what it took: for fresh processes."""
     if mode == EAGER:
@@ -76,11 +70,11 @@ def peak(kind: str, mode: str, *sizes: int) -> dict[str, float]:
 
         torch.ones(2).sum()
     jax.block_until_ready(jax.numpy.ones(2).sum())
-    before = resident()
+    before = highest()
     running = MODES[mode](workload(kind, *sizes), mode)
     running.run()
     running.run()
-    process = resident()
+    process = highest()
     return {"process": process, "step": process - before, "loss": float(running.numbers()[0])}
 
 

@@ -136,6 +136,7 @@ SECONDS = {
     "tests/test_every_op_mapped.py": 0.1,
     "tests/test_interrupts.py": 1.0,
     "tests/test_threads.py": 0.7,
+    "tests/test_whole_models.py": 0.4,
     "tests/compiled/test_compiled.py": 0.8,
     "tests/drawn/test_drawn.py": 0.6,
     "tests/parity/test_compile_checks.py": 0.5,
