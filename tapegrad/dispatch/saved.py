@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.errors import INFERENCE_SAVED, SECOND_BACKWARD
+from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.tape.modes import Modes, switched, thread
 from tapegrad.tape.node import Edge, Node, function_of, name_of
@@ -305,6 +306,10 @@ def output_handle(
     Raises:
         RuntimeError: it has been written to since.
     """
+    if isinstance(value, Opaque) and value.as_tensor is not None:
+        output = value.as_tensor()
+        output._spec, output._edge = output._spec.replace(requires_grad=True), (node, output_nr)
+        return output
     output = wrap(value, spec.fresh, (node, output_nr))
     if not survives:
         if was_written(node, output_nr):
