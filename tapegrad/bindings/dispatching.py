@@ -16,7 +16,7 @@ attributes. Graphs with such tensors in them run backward on tensors (``Shown`` 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -127,23 +127,34 @@ def hidden() -> Iterator[None]:
         thread.modes = thread.modes.replace(intercepted=modes.intercepted)
 
 
-def show(func: OpOverload, args: tuple, kwargs: dict[str, Any], run: Callable[..., Any]) -> Any:
+def show(
+    func: OpOverload, args: tuple, kwargs: dict[str, Any], run: Callable[..., Any],
+    answers: Mapping[type, Callable] | None = None,
+) -> Any:  # fmt: skip
     """Give a call to the innermost mode, or to the classes of its tensors, or else run it.
 
     Args:
         func, args, kwargs: the call, in PyTorch's words.
         run: computes it, recorded as whoever makes the call has it.
+        answers: what answers in the place of a mode or a class, which it is given first.
     """
+    answers = answers or {}
     outside = thread.modes
 
     def meant(args: tuple, kwargs: dict[str, Any]) -> Any:
         with switched(grad=outside.grad_enabled, torch_function=outside.torch_function):
-            return show(func, args, kwargs, run)
+            return show(func, args, kwargs, run, answers)
 
     classes = dispatching_classes((*args, *kwargs.values())) if overriding.dispatches else []
     if sees_functions():
         with without_innermost() as mode, switched(grad=False), shown(ShownCall(func, args, kwargs, meant)):
+            if type(mode) in answers:
+                return answers[type(mode)](mode, func, tuple(classes), args, kwargs)
             return mode.__torch_dispatch__(func, tuple(classes), args, kwargs)
+    for cls in classes:
+        if cls in answers:
+            with switched(grad=False, torch_function=False):
+                return answers[cls](cls, func, tuple(classes), args, kwargs)
     if classes:
         return asked_classes(func, classes, args, kwargs, lambda args, kwargs: run(*args, **kwargs))
     return run(*args, **kwargs)

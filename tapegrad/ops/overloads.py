@@ -20,6 +20,9 @@ from typing import Any, NamedTuple
 from tapegrad.doors import Door
 from tapegrad.ops.schemas import schema_of, schemas_of
 
+REGISTERED: dict[str, dict[str, Any]] = {}
+"""The operators that programs have registered, by ``namespace::name`` and overload: callables with a ``_schema``."""
+
 homes: Door[list[tuple[str, dict[str, Callable]]]] = Door("homes", filled_by="functions/identities.py")
 """The functions behind identities: a prefix of their names in ``aten``, and functions by name."""
 
@@ -42,7 +45,15 @@ class OpOverload:
     @property
     def _schema(self) -> Any:
         """What it takes and gives, as a ``Schema``; None if that is not known here."""
-        return schema_of(self._opname, self._overloadname) if self.namespace == "aten" else None
+        if self.namespace == "aten":
+            return schema_of(self._opname, self._overloadname)
+        registered = self._registered()
+        return None if registered is None else registered._schema
+
+    def _registered(self) -> Any:
+        """The operator that a program has registered under this name; None if it is one of ours."""
+        found = REGISTERED.get(self.overloadpacket._qualified_op_name)
+        return None if found is None else found.get(self._overloadname)
 
     def name(self) -> str:
         """The name in schemas: ``aten::sin``, ``aten::add.Tensor``."""
@@ -52,6 +63,9 @@ class OpOverload:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if _shown.calls and _shown.calls[-1].is_meant(self, args, kwargs):
             return _shown.calls[-1].run(args, kwargs)
+        registered = self._registered()
+        if registered is not None:
+            return registered(*args, **kwargs)
         return self.overloadpacket(*args, **kwargs)
 
     def __str__(self) -> str:
@@ -86,6 +100,8 @@ class OpOverloadPacket:
     def overloads(self) -> list[str]:
         """The names of the overloads: what writes has those of its counterpart that give a new tensor."""
         name = self._opname
+        if self._qualified_op_name in REGISTERED:
+            return list(REGISTERED[self._qualified_op_name])
         if name in OVERLOADS or not _writes(name):
             return list(OVERLOADS.get(name, ("default", "out")))
         return [one for one in OVERLOADS.get(name[:-1], ("default",)) if "out" not in one and one != "Scalar_Tensor"]
@@ -103,10 +119,21 @@ class OpOverloadPacket:
         return self.namespace == "aten" and schema_of(self._opname, overload) is not None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        overloads = REGISTERED.get(self._qualified_op_name)
+        if overloads is not None:
+            return self._first_fitting(list(overloads.values()), args, kwargs)
         function = None if self.namespace == "tapegrad" else _function(self._opname)
         if function is None:
             raise NotImplementedError(f"{self} names an operator, for policies and logs; no function here computes it")
         return function(*args, **kwargs)
+
+    @staticmethod
+    def _first_fitting(overloads: list[Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call the first overload that takes these arguments; the last one says why it does not."""
+        for one in overloads[:-1]:
+            if one._schema.bind(args, kwargs, lambda argument, given: True) is not None:
+                return one(*args, **kwargs)
+        return overloads[-1](*args, **kwargs)
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self._opname}"
@@ -191,6 +218,13 @@ def shown(call: ShownCall) -> Iterator[None]:
         yield
     finally:
         _shown.calls.pop()
+
+
+def namespace(name: str) -> OpNamespace:
+    """The namespace of this name, in which programs may register operators."""
+    if name not in NAMESPACES:
+        NAMESPACES[name] = OpNamespace(name, lambda one: f"{name}::{one}" in REGISTERED)
+    return NAMESPACES[name]
 
 
 def identity(namespace: str, name: str, overload: str) -> OpOverload:
