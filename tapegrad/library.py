@@ -4,7 +4,7 @@ from tapegrad.absent import refusing
 from tapegrad.autograd.custom_ops import CustomOpDef, custom_op, infer_schema
 from tapegrad.autograd.libraries import (
     Library,
-    _scoped_library,
+    _scoped_library,  # noqa: F401 - as PyTorch has it
     define,
     fallthrough_kernel,
     impl,

@@ -7,6 +7,7 @@ import re
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from tapegrad.autograd.custom_ops import CustomOpDef
@@ -21,7 +22,7 @@ from tapegrad.autograd.registered_ops import (
     register_shown,
 )
 from tapegrad.execution.dtypes import dtype
-from tapegrad.ops.overloads import REGISTERED, OpOverload, OpOverloadPacket, namespace
+from tapegrad.ops.overloads import REGISTERED, OpOverload, namespace
 from tapegrad.ops.schemas import Argument, Schema
 
 DEFINED: dict[str, str] = {}
@@ -86,7 +87,7 @@ class Library:
         self._undo: list[Callable[[], None]] = []
         if kind == "DEF":
             DEFINED[ns] = place()
-            self._undo.append(lambda: DEFINED.pop(ns, None) and None)
+            self._undo.append(partial(withdraw, ns))
         namespace(ns)
         self._finalizer = weakref.finalize(self, undo, self._undo)
 
@@ -177,6 +178,11 @@ class Library:
         self._finalizer()
 
 
+def withdraw(ns: str) -> None:
+    """Let a namespace have no library for all of it any more."""
+    DEFINED.pop(ns, None)
+
+
 def undo(actions: list[Callable[[], None]]) -> None:
     """Take back what a library has registered, the last first."""
     while actions:
@@ -209,7 +215,7 @@ def parsed_schema(text: str, ns: str) -> Schema:
             raise ValueError(f"unknown type specifier {unknown!r}")
     except ValueError as error:
         raise RuntimeError(
-            f"\nunknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar; for "
+            "\nunknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar; for "
             "a full list, please see https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/README.md#func "
             f":\n{text}\n({error})"
         ) from None
@@ -244,7 +250,7 @@ def found_operator(op: Any, missing: bool = False) -> RegisteredOperator | None:
     """
     if isinstance(op, RegisteredOperator):
         return op
-    name = op.name() if isinstance(op, OpOverload) else op._qualified_op_name if isinstance(op, OpOverloadPacket) else op
+    name = op.name() if isinstance(op, OpOverload) else getattr(op, "_qualified_op_name", op)
     if not isinstance(name, str):
         raise ValueError(f"register(op, ...): got unexpected type for op: {type(op)}")
     base, _, overload = name.partition(".")
@@ -291,7 +297,8 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
         raise ValueError(f"Expected `qualname` to be of the form `namespace::name`, got {qualname!r}")
     if not re.fullmatch(r"\(.*\) -> .*", schema, re.DOTALL):
         raise ValueError(
-            f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "{schema}"'
+            f'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got '
+            f'"{schema}"'
         )
     library_of(qualname, lib).define(qualname.partition("::")[2] + schema, tags=tags)
 
@@ -313,7 +320,7 @@ def impl(qualname: str, types: str | Sequence[str], func: Callable | None = None
 
 
 def register_fake(op: Any, func: Callable | None = None, /, *, lib: Library | None = None, **unused: Any) -> Callable:
-    """Register what gives the results' shapes and dtypes for tensors on ``meta``; a decorator if no function is given."""
+    """Register what gives the results' shapes and dtypes for tensors on ``meta``; a decorator without ``func``."""
 
     def register(func: Callable) -> Callable:
         operator(op)._fake = in_fake(func)

@@ -39,11 +39,11 @@ KEYS = frozenset((*BACKENDS.values(), EXPLICIT, IMPLICIT, *RECORDING, "ADInplace
 """The dispatch keys whose kernels may be registered. Those that nothing here asks for are kept, and never called."""
 
 
-class _Below(threading.local):
+class _BelowRecording(threading.local):
     recording = False
 
 
-_below = _Below()
+_below = _BelowRecording()
 """Whether operators are called below what records: by a kernel for ``Autograd``."""
 
 
@@ -130,13 +130,23 @@ class RegisteredOperator:
         """The output, below what records, as modes and classes are shown it."""
         given = (*args, *kwargs.values())
         if is_shown(given):
-            return show(self.identity, args, kwargs, self._run, self._shown)
+            return show(self.identity, *self._in_words(args, kwargs), self._run_whole, self._shown)
+        return self._run(*args, **kwargs)
+
+    def _in_words(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """The arguments of a call without those that are as by default, as modes and kernels get them."""
+        names = [one.name for one in self._schema.arguments if not one.kwarg_only]
+        return self._schema.shown(dict(zip(names, args, strict=True)) | kwargs)
+
+    def _run_whole(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = bound(self._schema, args, kwargs)
         return self._run(*args, **kwargs)
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         """The output of the kernel for these arguments; what it writes to counts a write more."""
         function = self._function_for(tensors_of([*args, *kwargs.values()]))
-        output = function(*args, **kwargs)
+        given, named = self._in_words(args, kwargs)
+        output = function(*given, **named)
         for place in self.written:
             one = kwargs.get(place) if isinstance(place, str) else args[place] if place < len(args) else None
             for tensor in tensors_of([one]):
@@ -151,7 +161,8 @@ class RegisteredOperator:
         """
         where = inputs[0].device if inputs else None
         if where is META and "Meta" not in self._kernels:
-            if self._fake is None and IMPLICIT not in self._kernels and EXPLICIT not in self._kernels:
+            computes = IMPLICIT in self._kernels or (EXPLICIT in self._kernels and self.records_kernel)
+            if self._fake is None and not computes:
                 raise self.without_fake()
             if self._fake is not None:
                 return self._fake
@@ -209,11 +220,11 @@ class FakeImplCtx:
         return self.new_dynamic_size(min=min, max=max)
 
 
-class _Fake(threading.local):
+class _FakeRunning(threading.local):
     context: FakeImplCtx | None = None
 
 
-_fake = _Fake()
+_fake = _FakeRunning()
 
 
 def get_ctx() -> FakeImplCtx | None:
@@ -314,7 +325,8 @@ def too_many(schema: Schema, taken: int, given: int, by_name: bool) -> str:
     if by_name:
         return (f"{schema.name}() takes {taken} positional argument(s) but {given} was/were given.  Declaration: "
                 f"{schema}")  # fmt: skip
-    return f"{schema.name}() expected at most {taken} argument(s) but received {given} argument(s). Declaration: {schema}"
+    return (f"{schema.name}() expected at most {taken} argument(s) but received {given} argument(s). Declaration: "
+            f"{schema}")  # fmt: skip
 
 
 TYPES: dict[str, Any] = {
@@ -334,7 +346,8 @@ def checked(schema: Schema, place: int, argument: Argument, given: Any) -> Any:
     )  # fmt: skip
     raise RuntimeError(
         f"{schema.name}() Expected a value of type '{told}' for argument '{argument.name}' but instead found type "
-        f"'{type(given).__name__}'.\nPosition: {place}\nValue: {given}\nDeclaration: {schema}\nCast error details: {why}"
+        f"'{type(given).__name__}'.\nPosition: {place}\nValue: {given}\nDeclaration: {schema}\nCast error details: "
+        f"{why}"
     )
 
 
@@ -344,7 +357,7 @@ def is_of_type(kind: str, given: Any) -> bool:
         return given is None or is_of_type(kind[:-1], given)
     if "[" in kind:
         inner = kind.partition("[")[0]
-        return isinstance(given, (list, tuple)) and all(is_of_type(inner, one) for one in given) or (
+        return (isinstance(given, (list, tuple)) and all(is_of_type(inner, one) for one in given)) or (
             kind[-2].isdigit() and is_of_type(inner, given)
         )
     wanted = TYPES.get(kind)

@@ -7,14 +7,18 @@ operator in PyTorch (``NAMED``) is shown as a call of that. See Note [Dispatch] 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from tapegrad.autograd.currencies import Tensors
 from tapegrad.bindings.dispatching import hidden, is_shown, show, show_detached, sum_to
 from tapegrad.bindings.handing import DISPATCH, overriding
+from tapegrad.dispatch.accumulation import AccumulateGrad
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.ops.overloads import identity
+from tapegrad.ops.wording import REDUCTIONS
 from tapegrad.tape.node import Node
+from tapegrad.tensor.layout import strided
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
 
@@ -24,6 +28,10 @@ class Shown(Tensors):
 
     @staticmethod
     def run(node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        if isinstance(node, AccumulateGrad) and grads[0] is not None and node.variable._grad is None:
+            made = laid_out(grads[0], node.variable)
+            with nullcontext() if made is grads[0] else hidden():
+                return node.apply([made], needed)
         if not isinstance(node, OperatorNode):
             return node.apply(grads, needed)
         plan = node.plan
@@ -35,6 +43,22 @@ class Shown(Tensors):
         return node.apply(grads, needed) if named is None else named(node, grads, needed)
 
     seed = staticmethod(lambda grad: grad)
+
+
+def laid_out(grad: Any, leaf: Tensor) -> Any:
+    """A gradient that lies in memory as the one of a leaf has to: a copy, if it lies otherwise."""
+    wanted = leaf._spec.gradient
+    if grad._spec.strides == wanted.strides or not is_shown((grad,)):
+        return grad
+    options = {"dtype": grad.dtype, "layout": strided, "device": grad.device}
+    args = grad, list(grad.shape), list(wanted.layout)
+    with_data: Any = show(identity("aten", "new_empty_strided", "default"), args, options, empty_strided)
+    return with_data.copy_(grad)
+
+
+def empty_strided(grad: Any, size: list[int], strides: list[int], **options: Any) -> Any:
+    """A tensor without elements of its own yet, that lies as the strides say."""
+    return grad.new_empty_strided(size, strides, dtype=options["dtype"], device=options["device"])
 
 
 def holds_dispatching(roots: Sequence[Any]) -> bool:
@@ -58,9 +82,12 @@ def holds_dispatching(roots: Sequence[Any]) -> bool:
 
 
 Derivative = Callable[[OperatorNode, list, tuple[bool, ...] | None], Sequence]
+Words = Callable[[Tensor, dict, dict], tuple]
+NAMED: dict[str, Derivative] = {}
+"""Derivatives that are one operator in PyTorch, or others than the formula's, by operator."""
 
 
-def as_one(name: str, words: Callable[[Tensor, dict, dict], tuple], several: bool = False) -> Derivative:
+def as_one(name: str, words: Words, several: bool = False) -> Derivative:
     """The derivative of an operator as a call of PyTorch's operator for it.
 
     Args:
@@ -103,6 +130,81 @@ def saved_of(node: OperatorNode, items: list | None = None) -> dict[str, Any]:
     return {**specs, **dict(zip(names, items, strict=True))}
 
 
+def named(name: str, *operators: str, several: bool = False) -> Callable[[Words], Words]:
+    """Declare that the derivatives of operators are called ``name``: see ``as_one``."""
+
+    def declare(words: Words) -> Words:
+        NAMED.update(dict.fromkeys(operators, as_one(name, words, several)))
+        return words
+
+    return declare
+
+
+@named("tanh_backward", "tanh")
+@named("sigmoid_backward", "sigmoid")
+def _of_output(g: Tensor, saved: dict, given: dict) -> tuple:
+    return g, saved["out"]
+
+
+@named("silu_backward", "silu")
+@named("mish_backward", "mish")
+@named("hardsigmoid_backward", "hardsigmoid")
+@named("hardswish_backward", "hardswish")
+@named("gelu_backward", "gelu")
+def _of_input(g: Tensor, saved: dict, given: dict) -> tuple:
+    return g, saved["x"]
+
+
+@named("threshold_backward", "relu")
+def _relu(g: Tensor, saved: dict, given: dict) -> tuple:
+    return g, saved["out"], 0
+
+
+@named("threshold_backward", "threshold")
+def _threshold(g: Tensor, saved: dict, given: dict) -> tuple:
+    return g, saved["x"], given["threshold"]
+
+
+@named("leaky_relu_backward", "leaky_relu")
+def _leaky_relu(g: Tensor, saved: dict, given: dict) -> tuple:
+    return g, saved["x"], given["negative_slope"], False
+
+
+@named("softplus_backward", "softplus")
+def _softplus(g: Tensor, saved: dict, given: dict) -> tuple:
+    return g, saved["x"], given["beta"], given["threshold"]
+
+
+@named("elu_backward", "elu")
+def _elu(g: Tensor, saved: dict, given: dict) -> tuple:
+    return g, given["alpha"], given["scale"], given["input_scale"], False, saved["x"]
+
+
+@named("_softmax_backward_data", "softmax")
+@named("_log_softmax_backward_data", "log_softmax")
+def _softmax(g: Tensor, saved: dict, given: dict) -> tuple:
+    return g, saved["out"], given["axis"], saved["out"].dtype
+
+
+@named("nll_loss_backward", "nll_loss")
+@named("nll_loss2d_backward", "nll_loss2d")
+def _nll_loss(g: Tensor, saved: dict, given: dict) -> tuple:
+    target, weight = saved["target"], saved.get("weight")
+    with hidden():
+        counted = target != given["ignore_index"]
+        total = (counted.to(g.dtype) if weight is None else weight[target * counted] * counted).sum()
+    x = saved.get("x")
+    shape = saved["x_spec"].shape
+    x = g.new_empty(tuple(shape)) if x is None else x  # type: ignore[attr-defined]
+    return g, x, target, weight, REDUCTIONS[given["reduction"]], given["ignore_index"], total
+
+
+@named("select_backward", "select")
+def _select(g: Tensor, saved: dict, given: dict) -> tuple:
+    return g, list(saved["x_spec"].shape), given["axis"], saved.get("index", 0)
+
+
+@named("native_layer_norm_backward", "layer_norm", several=True)
 def _layer_norm(g: Tensor, saved: dict, settings: dict) -> tuple:
     x, axes = saved.get("x"), settings["axes"]
     mean = None
@@ -113,47 +215,13 @@ def _layer_norm(g: Tensor, saved: dict, settings: dict) -> tuple:
     return g, x, shape, mean, mean, saved.get("weight"), None
 
 
+@named("convolution_backward", "convolution", "conv_transpose", several=True)
 def _convolution(g: Tensor, saved: dict, settings: dict) -> tuple:
     transposed = "output_size" in settings
     bias = saved.get("bias_spec")
     padding = [one[0] if isinstance(one, (tuple, list)) else one for one in settings["padding"]]
     return (g, saved.get("x"), saved.get("weight"), [] if bias is None else list(bias.shape), list(settings["stride"]),
             padding, list(settings["dilation"]), transposed, [0] * len(padding), settings["groups"])  # fmt: skip
-
-
-NAMED: dict[str, Derivative] = {
-    "relu": as_one("threshold_backward", lambda g, saved, given: (g, saved["out"], 0)),
-    "tanh": as_one("tanh_backward", lambda g, saved, given: (g, saved["out"])),
-    "sigmoid": as_one("sigmoid_backward", lambda g, saved, given: (g, saved["out"])),
-    "silu": as_one("silu_backward", lambda g, saved, given: (g, saved["x"])),
-    "mish": as_one("mish_backward", lambda g, saved, given: (g, saved["x"])),
-    "hardsigmoid": as_one("hardsigmoid_backward", lambda g, saved, given: (g, saved["x"])),
-    "hardswish": as_one("hardswish_backward", lambda g, saved, given: (g, saved["x"])),
-    "leaky_relu": as_one(
-        "leaky_relu_backward", lambda g, saved, given: (g, saved["x"], given["negative_slope"], False)
-    ),
-    "softplus": as_one(
-        "softplus_backward", lambda g, saved, given: (g, saved["x"], given["beta"], given["threshold"])
-    ),
-    "threshold": as_one("threshold_backward", lambda g, saved, given: (g, saved["x"], given["threshold"])),
-    "elu": as_one("elu_backward", lambda g, saved, given: (
-        g, given["alpha"], given["scale"], given["input_scale"], False, saved["x"],
-    )),
-    "gelu": as_one("gelu_backward", lambda g, saved, given: (g, saved["x"])),
-    "softmax": as_one("_softmax_backward_data", lambda g, saved, given: (
-        g, saved["out"], given["axis"], saved["out"].dtype,
-    )),
-    "log_softmax": as_one("_log_softmax_backward_data", lambda g, saved, given: (
-        g, saved["out"], given["axis"], saved["out"].dtype,
-    )),
-    "select": as_one("select_backward", lambda g, saved, given: (
-        g, list(saved["x_spec"].shape), given["axis"], saved.get("index", 0),
-    )),
-    "layer_norm": as_one("native_layer_norm_backward", _layer_norm, several=True),
-    "convolution": as_one("convolution_backward", _convolution, several=True),
-    "conv_transpose": as_one("convolution_backward", _convolution, several=True),
-}  # fmt: skip
-"""Operators whose derivative is one operator in PyTorch, or others than the formula's."""
 
 
 def composed(*names: str) -> Callable[[Callable], Callable]:
@@ -178,9 +246,22 @@ def composed(*names: str) -> Callable[[Callable], Callable]:
     return declare
 
 
+@composed("mul")
+def _mul(g: Any, saved: dict, given: dict) -> dict | None:
+    if not {*given["wanted"]} <= {"x", "y"} or any(not isinstance(saved[f"{name}_spec"], Spec) for name in "xy"):
+        return None
+    factors = {name: g * saved[other] for name, other in (("y", "x"), ("x", "y")) if name in given["wanted"]}
+    return {name: sum_to(one, tuple(saved[f"{name}_spec"].shape)) for name, one in reversed(factors.items())}
+
+
 @composed("t")
 def _t(g: Any, saved: dict, given: dict) -> dict:
     return {"x": g.t()}
+
+
+@composed("sum_all")
+def _sum(g: Any, saved: dict, given: dict) -> dict:
+    return {"x": g.expand(tuple(saved["x_spec"].shape))}
 
 
 @composed("transpose")

@@ -9,18 +9,19 @@ such a tensor has ``overrides=DISPATCH``: no plan is kept for it, so that each c
 What the program answers with is the result; what is recorded is the operator: its node gets the edges, and what it
 saves. While a mode has a call it is off the stack, and nothing is recorded but by the call that it was shown.
 
-A tensor of ``Tensor._make_wrapper_subclass`` has no data: its value is a ``WrapperValue``, which knows its class and its
-attributes. Graphs with such tensors in them run backward on tensors (``Shown`` in ``autograd/currencies.py``).
+A tensor of ``Tensor._make_wrapper_subclass`` has no data: its value is a ``WrapperValue``, which knows its class and
+its attributes. Graphs with such tensors in them run backward on tensors (``autograd/shown_backward.py``).
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tapegrad.bindings.handing import DISPATCH, dispatches, flat, overriding
+from tapegrad.bindings.handing import DISPATCH, flat, overriding
 from tapegrad.bindings.schema_calls import bound_by
 from tapegrad.bindings.viewing import MOVES
 from tapegrad.dispatch.forward_code import class_dispatcher, replay
@@ -201,17 +202,32 @@ def say(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
     _said.call = name, args, kwargs
 
 
+BESIDES: dict[str, dict[str, Any]] = dict.fromkeys(("_softmax", "_log_softmax"), {"half_to_float": False})
+"""Arguments of operators that their public functions have not got."""
+
+
 def in_words(op: Any, func: OpOverload, args: tuple, settings: dict[str, Any]) -> Worded:
     """A call of an operator in PyTorch's words: those of the public function that was called, if it is named alike."""
     said, _said.call = _said.call, None
     if said is not None and said[0] == func._opname.removesuffix("_with_indices").removeprefix("_"):
         schema = func._schema
-        bound = None if schema is None else bound_by(schema, said[0], *said[1:])
+        bound = None if schema is None else bound_by(schema, said[0], said[1], {**said[2], **BESIDES.get(func._opname, {})})
         if schema is not None and bound is not None:
-            found = Worded(*schema.shown(bound), args)
+            words = schema.shown(bound)
+            found = Worded(words[0], words[1], args)
             if found.is_whole:
                 return found
+    if said is not None and said[0] in ("getitem", "setitem"):
+        _said.call = said  # several views may follow from it
+        if func._opname == "slice" and is_open(said[1][1:2]):
+            return worded(op, func, args, settings).with_argument(3, sys.maxsize, args[0].shape[settings["axis"]])
     return worded(op, func, args, settings)
+
+
+def is_open(index: Any) -> bool:
+    """Whether all slices of an index go on to the end."""
+    items = index[0] if index and isinstance(index[0], tuple) else index
+    return all(one.stop is None for one in items if isinstance(one, slice))
 
 
 # -- operators ---------------------------------------------------------------------------------------------------------
@@ -257,7 +273,7 @@ def run_operator(
     """Run an operator for a call in PyTorch's words; a view is made by the function of that name, which knows where it
     lies.
     """
-    if op in MOVES and call.is_in_schema:
+    if op in MOVES and call.is_in_schema and op.name != "as_strided":  # that is told of memory
         return func.overloadpacket(*args, **kwargs)
     return op(*call.back(args, kwargs), **settings)
 
@@ -304,7 +320,7 @@ def show_saved(out: Any) -> None:
     """Show that results were detached which their own node saves, as PyTorch does."""
     outs = out if isinstance(out, tuple) else (out,)
     node = next((one._edge[0] for one in outs if isinstance(one, Tensor) and one._edge is not None), None)
-    plan = getattr(node, "plan", None)
+    plan: Any = getattr(node, "plan", None)
     for position in () if plan is None or not is_shown(outs) else plan.saved_outputs:
         if plan.out_specs[position].requires_grad and isinstance(outs[position], Tensor):
             show_detached(outs[position])

@@ -71,9 +71,9 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
 def wrapper_text(tensor: Tensor, name: str) -> str:
     """The text of a tensor without data: of the elements that its class gives for it, if they are of another."""
     with switched(grad=False):
-        shown: Any = tensor.reshape(-1)  # type: ignore[attr-defined]
+        shown: Any = tensor.reshape(-1)
         if type(shown) is not Tensor:
-            size = f", size={tuple(tensor.shape)}" if tensor.numel() else ""  # type: ignore[attr-defined]
+            size = f", size={tuple(tensor.shape)}" if tensor.numel() else ""
             return f"{name}(..., dtype={tensor.dtype}, device={tensor.device}{size})"
     array = to_host(value_of(shown)).reshape(tuple(tensor.shape))
     return tensor_str(array, dtype=shown.dtype, device_suffix=None, requires_grad=tensor._spec.requires_grad,
@@ -163,7 +163,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if id(self) in memo:
         return memo[id(self)]
     if self._spec.overrides == DISPATCH:
-        result = self.detach().clone()  # type: ignore[attr-defined]
+        result = self.detach().clone()
         result._spec = result._spec.replace(requires_grad=self._spec.requires_grad)
         memo[id(self)] = result
         return result

@@ -1,4 +1,4 @@
-"""Calls of public functions as calls of PyTorch's overloads: which schema they fit, and what stands for its arguments."""
+"""Calls of public functions as calls of PyTorch's overloads: which schema they fit, and what its arguments are."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from tapegrad.ops.schemas import Argument, Schema, schemas_of
 from tapegrad.tensor.layout import layout, memory_format
 from tapegrad.tensor.tensor import Tensor
 
-SIZED = frozenset(("zeros", "ones", "empty", "rand", "randn", "new_zeros", "new_ones", "new_empty"))
-"""Those that take lengths one by one."""
-
 RENAMED = {"input": "self", "axis": "dim", "fill_value": "fill_value"}
 
 def overload_for(
@@ -24,9 +21,6 @@ def overload_for(
     """The schema that a call fits, and what stands for its arguments; None if there is none."""
     if name == "randint" and len(args) == 3:
         kwargs, args = {"size": args[2], **kwargs}, args[:2]
-    lengths = args[name.startswith("new_") :]
-    if name in SIZED and lengths and all(isinstance(one, int) for one in lengths):
-        args = (*args[: len(args) - len(lengths)], list(lengths))
     for schema in schemas_of(name).values():
         positional = [one for one in schema.arguments if not one.kwarg_only]
         bound = bound_by(schema, name, args, kwargs)
@@ -39,6 +33,25 @@ def overload_for(
             bound.setdefault("pin_memory", False)
         return schema, bound
     return None
+
+
+def with_size(name: str, args: tuple) -> tuple:
+    """Arguments with a size in place of lengths that stand one by one, as of ``torch.zeros(2, 3)``."""
+    schema = next(iter(schemas_of(name).values()), None)
+    names = [] if schema is None else [one.name for one in schema.arguments if not one.kwarg_only]
+    if names[-1:] not in (["size"], ["dims"], ["repeats"]) or len(names) > 2:
+        return args
+    lengths = args[len(names) - 1 :]
+    whole = bool(lengths) and all(isinstance(one, int) for one in lengths)
+    return (*args[: len(names) - 1], list(lengths)) if whole else args
+
+
+def makes(name: str) -> str:
+    """What a factory makes tensors of: ``"options"``, or another tensor (``"like"``); empty for what is none."""
+    for schema in schemas_of(name).values():
+        if any(one.name == "pin_memory" for one in schema.arguments) and not name.startswith("_"):
+            return "like" if schema.arguments[0].name == "self" else "options"
+    return ""
 
 
 def accepts(name: str, argument: Argument, given: Any) -> bool:
@@ -70,4 +83,4 @@ TYPES: dict[str, Any] = {
 def bound_by(schema: Schema, name: str, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
     """What stands for each argument of a schema in a call of a public function; None if the call does not fit."""
     spelled = {RENAMED.get(key, key): one for key, one in kwargs.items() if one is not None}
-    return schema.bind(args, spelled, lambda argument, one: accepts(name, argument, one))
+    return schema.bind(with_size(name, args), spelled, lambda argument, one: accepts(name, argument, one))

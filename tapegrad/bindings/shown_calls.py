@@ -12,17 +12,12 @@ from typing import Any
 
 from tapegrad.bindings.dispatching import is_shown, say, sees_functions, show
 from tapegrad.bindings.dunders import AUGMENTED
-from tapegrad.bindings.schema_calls import overload_for
 from tapegrad.bindings.registry import function_shower
+from tapegrad.bindings.schema_calls import makes, overload_for
 from tapegrad.ops.overloads import identity
 from tapegrad.ops.schemas import out_of
 from tapegrad.tensor.tensor import Tensor
 
-FACTORIES = frozenset("""zeros ones full empty arange randn rand randint randperm eye linspace logspace empty_strided
-    scalar_tensor tril_indices triu_indices normal hann_window hamming_window bartlett_window blackman_window
-    kaiser_window""".split())  # noqa: SIM905 - shorter
-LIKE = frozenset("""zeros_like ones_like full_like empty_like rand_like randn_like randint_like new_zeros new_ones
-    new_full new_empty new_empty_strided""".split())  # noqa: SIM905 - shorter
 OTHERS = frozenset("detach bernoulli multinomial poisson nonzero equal histc".split())  # noqa: SIM905 - as above
 """Functions that are no operators here, and are in PyTorch."""
 
@@ -35,13 +30,13 @@ DETACHED_FIRST = frozenset(("numpy",))
 LIFTED = frozenset(("tensor", "as_tensor", "new_tensor", "from_numpy"))
 """Functions that make tensors of what is no tensor."""
 
-NOT_SHOWN = frozenset(("requires_grad_", "retain_grad_", "share_memory_", "apply_", "map_", "map2_", "rename_", "detach_"))
+NOT_SHOWN = frozenset((
+    "requires_grad_", "retain_grad_", "share_memory_", "apply_", "map_", "map2_", "rename_", "detach_",
+))  # fmt: skip
 """Methods with a name as if they wrote, and that PyTorch's dispatcher does not see, or that change no elements."""
 
-ALL = FACTORIES | LIKE | OTHERS | READ | DETACHED_FIRST | LIFTED
-
 COMPOSED: dict[str, Callable[..., Any]] = {}
-"""Functions that PyTorch's dispatcher sees as others, as compositions of these; NotImplemented leaves a call to the function."""
+"""Functions that PyTorch's dispatcher sees as others, as compositions of these; NotImplemented: as they are."""
 
 
 def composed(*names: str) -> Callable[[Callable], Callable]:
@@ -78,7 +73,7 @@ def shown_function(called: str, whole: Callable, raw: Callable, args: tuple, kwa
         return raw(args[0].detach(), *args[1:], **kwargs)
     if name in LIFTED:
         return lifted(raw, args, kwargs)
-    if not (writes or name in ALL or name.endswith("_copy") or "out" in kwargs):
+    if not (writes or name in OTHERS or name.endswith("_copy") or "out" in kwargs or makes(name)):
         return NotImplemented
     return _shown(name, whole, args, dict(kwargs))
 
@@ -95,10 +90,12 @@ def lifted(raw: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 def _shown(name: str, whole: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     into, wants = kwargs.pop("out", None), kwargs.pop("requires_grad", False)
-    found = overload_for(name, args, kwargs, made=name in FACTORIES and into is None)
+    found = overload_for(name, args, kwargs, made=makes(name) == "options" and into is None)
     if found is None:
         return NotImplemented
     schema, bound = found
+    if into is not None:
+        bound.pop("pin_memory", None)
     given, named = schema.shown(bound)
     overload = schema.overload_name or "default"
     if into is None:

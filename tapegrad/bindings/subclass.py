@@ -24,8 +24,8 @@ from tapegrad.bindings.handing import (
 )
 from tapegrad.bindings.parser import type_name
 from tapegrad.bindings.registry import NAMESPACES, PROPERTIES
-from tapegrad.bindings.wrapper_subclass import make_wrapper_subclass
 from tapegrad.bindings.viewing import view_of
+from tapegrad.bindings.wrapper_subclass import make_wrapper_subclass
 from tapegrad.ops.shape import alias
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent

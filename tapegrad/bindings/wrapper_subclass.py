@@ -10,7 +10,8 @@ from tapegrad.bindings.handing import DISPATCH, dispatches
 from tapegrad.bindings.parser import type_name
 from tapegrad.execution.devices import device as device_of
 from tapegrad.execution.devices import get_default_device
-from tapegrad.execution.dtypes import FLOATING, dtype as dtype_of, get_default_dtype
+from tapegrad.execution.dtypes import FLOATING, get_default_dtype
+from tapegrad.execution.dtypes import dtype as dtype_of
 from tapegrad.execution.host import resolve
 from tapegrad.tensor.geometry import contiguous_strides
 from tapegrad.tensor.spec import Spec, named_strides

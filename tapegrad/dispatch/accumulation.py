@@ -250,7 +250,7 @@ def separate(grad: Any, of: Tensor) -> Tensor:
 
 
 def shown_kept(grad: Any, of: Tensor) -> Tensor:
-    """``separate`` of a gradient where somebody is shown what is done: it is detached, or copied if it lies otherwise."""
+    """``separate`` of a gradient where somebody is shown what is done: detached, or a copy if it lies otherwise."""
     if grad._spec.strides == of._spec.gradient.strides:
         return grad.detach()
     return grad.clone()

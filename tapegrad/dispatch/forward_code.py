@@ -57,7 +57,7 @@ from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, edge_of, materialize, new_tensor, version_of, window_operand
 
-class_dispatcher: Door[Callable[[Any, tuple, dict], Any]] = Door("class_dispatcher", filled_by="bindings/dispatching.py")
+class_dispatcher: Door[Callable[..., Any]] = Door("class_dispatcher", filled_by="bindings/dispatching.py")
 """Runs an operator on tensors whose class has a ``__torch_dispatch__``."""
 
 Argument = Any

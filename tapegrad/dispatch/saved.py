@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.errors import INFERENCE_SAVED, SECOND_BACKWARD
-from tapegrad.execution.opaque import Opaque
 from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.opaque import Opaque
 from tapegrad.tape.modes import Modes, switched, thread
 from tapegrad.tape.node import Edge, Node, function_of, name_of
 from tapegrad.tape.positions import RECORD_LINES, Position, at, explain

@@ -75,7 +75,7 @@ def is_folded(input: Tensor, other: Tensor) -> bool:
         return True
     if input.ndim == 2:
         return False
-    shape, strides = wide.shape[:-1], wide.stride()[:-1]
+    shape, strides = tuple(wide.shape[:-1]), wide.stride()[:-1]
     if input.ndim < other.ndim:  # a vector, and a batch that is transposed
         shape, strides = (*wide.shape[:-2], wide.shape[-1]), (*wide.stride()[:-2], wide.stride()[-1])
     return all(strides[i] == strides[i + 1] * shape[i + 1] for i in range(len(shape) - 1))
@@ -139,7 +139,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None, **options: An
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         return NotImplemented
     like = input if isinstance(input, Tensor) else other
-    return FUNCTIONS["where"](condition, *[one if isinstance(one, Tensor) else number(one, like) for one in (input, other)])
+    choices = [one if isinstance(one, Tensor) else number(one, like) for one in (input, other)]
+    return FUNCTIONS["where"](condition, *choices)
 
 
 def number(one: Any, like: Tensor) -> Tensor:
@@ -175,7 +176,9 @@ def square(input: Tensor) -> Any:
 
 
 @composed("dropout", "dropout_")
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, train: bool | None = None, inplace: bool = False) -> Any:
+def dropout(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False, *, train: bool | None = None
+) -> Any:
     """Elements that are zeros at random, and larger for that else."""
     training = training if train is None else train
     if not training or not 0 < p < 1 or not input.numel():

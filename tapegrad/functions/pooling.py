@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tapegrad.bindings.dispatching import hidden
 from tapegrad.bindings.declarations import EXPECTED, Out
+from tapegrad.bindings.dispatching import hidden
 from tapegrad.bindings.layouts import format_strides, laid_out, suggested_format
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import unsupported

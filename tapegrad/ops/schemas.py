@@ -297,7 +297,8 @@ def schema_of(name: str, overload: str) -> Schema | None:
 
 def written_out(name: str, overload: str) -> Schema | None:
     """The schema of an overload that writes into tensors; None if there is none."""
-    for base, schema in schemas_of(name).items():
+    schemas = {} if name.endswith("_") else schemas_of(name)
+    for base, schema in schemas.items():
         writer, names = out_of(name, base)
         if writer == overload and len(names) == len(schema.returns):
             return writing_into(schema, names)

@@ -22,9 +22,11 @@ NAMES |= {"axis": "dim", "axes": "dims", "shape": "size"}
 """PyTorch's names of the settings of operators, as messages and logs have them."""
 
 OTHER_NAMES: dict[str, tuple[str, ...]] = {
-    "axis": ("dim", "axis", "dims"), "axes": ("dim", "dims"), "shape": ("size", "shape"), "size": ("split_size", "size"),
-    "sizes": ("split_sizes",), "ord": ("ord", "p"), "probability": ("p",), "axis0": ("dim0",), "axis1": ("dim1",),
-    "axis2": ("dim2",), "keepdims": ("keepdim",), "strides": ("stride",), "alpha": ("alpha", "value"), "value": ("value", "other"),
+    "axis": ("dim", "axis", "dims"), "axes": ("dim", "dims"), "shape": ("size", "shape"),
+    "size": ("split_size", "size"), "sizes": ("split_sizes",), "ord": ("ord", "p"), "probability": ("p",),
+    "axis0": ("dim0",), "axis1": ("dim1",), "axis2": ("dim2",), "keepdims": ("keepdim",),
+    "strides": ("stride",), "alpha": ("alpha", "value"),
+    "value": ("value", "other"),
     "rank": ("k",), "to": ("dtype",),
 }  # fmt: skip
 """The names that a setting may have in schemas, the likeliest first."""
@@ -34,11 +36,21 @@ REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 Filled = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def _pool(given: dict[str, Any]) -> dict[str, Any]:
-    samplings = given["samplings"]
-    return {"kernel_size": [one[1] for one in samplings], "stride": [one[3] for one in samplings]}
+FILLED: dict[str, Filled] = {}
+"""What the arguments of a schema are for which no setting or array stands, by operator and by PyTorch's names."""
 
 
+def fills(*names: str) -> Callable[[Filled], Filled]:
+    """Declare what stands for arguments of PyTorch's operators of these names."""
+
+    def declare(function: Filled) -> Filled:
+        FILLED.update(dict.fromkeys(names, function))
+        return function
+
+    return declare
+
+
+@fills("convolution")
 def _convolution(given: dict[str, Any]) -> dict[str, Any]:
     transposed, sides = "output_size" in given, given["padding"]
     return {
@@ -47,26 +59,46 @@ def _convolution(given: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-FILLED: dict[str, Filled] = {
-    "_softmax": lambda given: {"half_to_float": False},
-    "_log_softmax": lambda given: {"half_to_float": False},
-    "native_layer_norm": lambda given: {"normalized_shape": [given["x"].shape[axis] for axis in given["axes"]]},
-    "slice": lambda given: {"end": given["start"] + given["length"] * given["step"]},
-    "native_batch_norm": lambda given: {"training": True},
-    "convolution": _convolution,
-    "_to_copy": lambda given: {"dtype": given["dtype"]},
-    "to": lambda given: {"dtype": given["dtype"]},
-    "view": lambda given: {"size": given["shape"]} if "shape" in given else {},
-    "repeat": lambda given: {"repeats": given["repeats"]},
-    "_cdist_forward": lambda given: {"compute_mode": None, "p": float(given["p"])},
-    "linalg_vector_norm": lambda given: {"dim": _some(given["axes"], given["x"])},
-    "std": lambda given: {"dim": _some(given["axes"], given["x"])},
-    "var": lambda given: {"dim": _some(given["axes"], given["x"])},
-    "pow": lambda given: {"exponent": given["exponent"]} if "exponent" in given else {},
-    "masked_fill": lambda given: {"mask": given["mask"]},
-    "constant_pad_nd": lambda given: {"pad": [n for pair in reversed(_padded(given["widths"])) for n in pair]},
-}  # fmt: skip
-"""What the arguments of a schema are, of those for which no setting or array stands, by PyTorch's names."""
+@fills("_softmax", "_log_softmax")
+def _softmax(given: dict[str, Any]) -> dict[str, Any]:
+    return {"half_to_float": False}
+
+
+@fills("native_layer_norm")
+def _layer_norm(given: dict[str, Any]) -> dict[str, Any]:
+    return {"normalized_shape": [given["x"].shape[axis] for axis in given["axes"]]}
+
+
+@fills("slice")
+def _slice(given: dict[str, Any]) -> dict[str, Any]:
+    return {"end": given["start"] + given["length"] * given["step"]}
+
+
+@fills("native_batch_norm")
+def _batch_norm(given: dict[str, Any]) -> dict[str, Any]:
+    return {"training": True}
+
+
+@fills("_cdist_forward")
+def _cdist(given: dict[str, Any]) -> dict[str, Any]:
+    return {"compute_mode": None, "p": float(given["p"])}
+
+
+@fills("linalg_vector_norm", "std", "var", "std_mean", "var_mean")
+def _reduced(given: dict[str, Any]) -> dict[str, Any]:
+    return {"dim": _some(given["axes"], given["x"])}
+
+
+@fills("nll_loss_backward", "nll_loss2d_backward")
+def _nll(given: dict[str, Any]) -> dict[str, Any]:
+    raise KeyError("it takes the input, which is not needed here")
+
+
+@fills("constant_pad_nd", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "replication_pad1d",
+       "replication_pad2d")  # fmt: skip
+def _pad(given: dict[str, Any]) -> dict[str, Any]:
+    widths = [n for pair in reversed(_padded(given["widths"])) for n in pair]
+    return {"pad": widths, "padding": widths}
 
 
 def _some(axes: Sequence[int], x: Any) -> list[int] | None:
@@ -111,6 +143,12 @@ class Worded:
                 found.append(((key,), one))
         return found
 
+    def with_argument(self, place: int, value: Any, instead_of: Any) -> Worded:
+        """This call with another argument in a place, if there is just what it stands for."""
+        if len(self.args) > place and self.args[place] == instead_of:
+            self.args = (*self.args[:place], value, *self.args[place + 1 :])
+        return self
+
     def back(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
         """The operator's own arguments, with the tensors of a call that is like this one."""
         given = []
@@ -131,7 +169,8 @@ def worded(op: Any, func: OpOverload, args: tuple, settings: Mapping[str, Any]) 
         except (KeyError, IndexError, TypeError):
             bound = None
         if bound is not None:
-            found = Worded(*schema.shown(bound), args)
+            shown = schema.shown(bound)
+            found = Worded(shown[0], shown[1], args)
             if found.is_whole:
                 return found
     named = {NAMES.get(name, name): list(one) if isinstance(one, tuple) else one for name, one in settings.items()}

@@ -58,7 +58,8 @@ def opcheck(
             results[name] = "SUCCESS"
         except Exception as error:  # whatever an operator raises is what is found
             if raise_exception:
-                raise OpCheckError(f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)") from error
+                told = f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)"
+                raise OpCheckError(told) from error
             results[name] = error
     return results
 
@@ -74,7 +75,7 @@ def copied(given: Any) -> Any:
     def copy(one: Any) -> Any:
         if not isinstance(one, Tensor):
             return one
-        return one.detach().clone().requires_grad_(one.requires_grad)  # type: ignore[attr-defined]
+        return one.detach().clone().requires_grad_(one.requires_grad)
 
     return tree_map(copy, given)
 
@@ -90,7 +91,7 @@ def _schema(op: RegisteredOperator, args: tuple, kwargs: dict[str, Any], close: 
         if isinstance(key, int) and key >= len(given):
             continue
         for one, other in zip(tensors_of([given[key]]), tensors_of([was[key]]), strict=True):
-            changed = not bool(((one == other) | ((one != one) & (other != other))).all())  # type: ignore[attr-defined]
+            changed = not bool(((one == other) | ((one != one) & (other != other))).all())
             writes = argument.alias_info is not None and argument.alias_info.is_write
             if changed and not writes:
                 raise RuntimeError(f"Argument {argument.name} is not defined as mutable but was mutated")
@@ -103,7 +104,7 @@ def _autograd(op: RegisteredOperator, args: tuple, kwargs: dict[str, Any], close
     mine, named = copied((args, kwargs))
     wanted = any(one.requires_grad for one in tensors_of([*mine, *named.values()]))
     outputs = tensors_of([op(*mine, **named)])
-    floating = [one for one in outputs if one.is_floating_point()]  # type: ignore[attr-defined]
+    floating = [one for one in outputs if one.is_floating_point()]
     if wanted and op._backward is not None and floating and not any(one.requires_grad for one in floating):
         raise AssertionError("the operator has a backward, and no result requires grad")
 
@@ -111,7 +112,7 @@ def _autograd(op: RegisteredOperator, args: tuple, kwargs: dict[str, Any], close
 def _fake(op: RegisteredOperator, args: tuple, kwargs: dict[str, Any], close: dict[str, Any]) -> None:
     """Check that the results on ``meta`` have the shapes and dtypes of those with data."""
     def on_meta(one: Any) -> Any:
-        return one.detach().to("meta") if isinstance(one, Tensor) else one  # type: ignore[attr-defined]
+        return one.detach().to("meta") if isinstance(one, Tensor) else one
 
     mine, named = copied((args, kwargs))
     theirs, theirs_named = tree_map(on_meta, (args, kwargs))
@@ -126,11 +127,11 @@ def _compiled(op: RegisteredOperator, args: tuple, kwargs: dict[str, Any], close
     def run(*args: Any, **kwargs: Any) -> tuple[list, list]:
         outputs = tensors_of([op(*args, **kwargs)])
         leaves = [one for one in tensors_of([*args, *kwargs.values()]) if one.requires_grad]
-        sums = [one.sum() for one in outputs if one.requires_grad]  # type: ignore[attr-defined]
+        sums = [one.sum() for one in outputs if one.requires_grad]
         if not (sums and leaves and op._backward is not None):
-            return [one.detach() for one in outputs], []  # type: ignore[attr-defined]
+            return [one.detach() for one in outputs], []
         found = grad(sums, leaves, allow_unused=True)
-        return [one.detach() for one in outputs], [one for one in found if one is not None]  # type: ignore[attr-defined]
+        return [one.detach() for one in outputs], [one for one in found if one is not None]
 
     step = compile(run)
     for _ in range(2):

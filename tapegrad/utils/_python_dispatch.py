@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from tapegrad.bindings.dispatching import RECOMPOSED, adopted, dispatching_classes, hidden, in_words, run_operator, show_saved, values_of
+from tapegrad.bindings.dispatching import (
+    RECOMPOSED,
+    adopted,
+    dispatching_classes,
+    hidden,
+    in_words,
+    run_operator,
+    show_saved,
+    values_of,
+)
 from tapegrad.bindings.handing import overriding
 from tapegrad.dispatch.forward_code import replay
 from tapegrad.ops.overloads import OpOverload, ShownCall, shown
@@ -94,13 +103,13 @@ def _get_current_dispatch_mode_stack() -> list[OperatorMode]:
 
 @contextmanager
 def _disable_current_modes() -> Iterator[list[OperatorMode]]:
-    """Run a block without modes.
+    """Run a block without modes, and give them, the innermost first.
 
     >>> with _disable_current_modes() as modes:
     ...     modes
     []
     """
-    stack = _get_current_dispatch_mode_stack()
+    stack = _get_current_dispatch_mode_stack()[::-1]
     with hidden():
         yield stack
 
@@ -115,7 +124,9 @@ def is_traceable_wrapper_subclass(t: object) -> bool:
     return isinstance(t, Tensor) and type(t) is not Tensor and all(hasattr(t, part) for part in parts)
 
 
-def transform_subclass(t: Any, callback: Callable[[str, Tensor], Tensor], outer_size: Any = None, outer_stride: Any = None) -> Any:
+def transform_subclass(
+    t: Any, callback: Callable[[str, Tensor], Tensor], outer_size: Any = None, outer_stride: Any = None
+) -> Any:
     """A tensor that wraps others, with what ``callback(name, inner)`` makes of each.
 
     >>> transform_subclass(wrapper, lambda name, inner: inner.double())  # doctest: +SKIP

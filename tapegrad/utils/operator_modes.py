@@ -10,6 +10,7 @@ from tapegrad.ops.overloads import OpOverload, identity_of
 from tapegrad.ops.wording import NAMES
 from tapegrad.tape.modes import thread, watching
 
+
 class OperatorMode:
     """A context in which every call of an operator is given to ``handle``; it may be entered again once it is left.
 
