@@ -202,7 +202,7 @@ def say(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
     _said.call = name, args, kwargs
 
 
-BESIDES: dict[str, dict[str, Any]] = dict.fromkeys(("_softmax", "_log_softmax"), {"half_to_float": False})
+BESIDES: dict[str, dict[str, Any]] = {name: {"half_to_float": False} for name in ("_softmax", "_log_softmax")}
 """Arguments of operators that their public functions have not got."""
 
 
@@ -211,7 +211,8 @@ def in_words(op: Any, func: OpOverload, args: tuple, settings: dict[str, Any]) -
     said, _said.call = _said.call, None
     if said is not None and said[0] == func._opname.removesuffix("_with_indices").removeprefix("_"):
         schema = func._schema
-        bound = None if schema is None else bound_by(schema, said[0], said[1], {**said[2], **BESIDES.get(func._opname, {})})
+        named = {**said[2], **BESIDES.get(func._opname, {})}
+        bound = None if schema is None else bound_by(schema, said[0], said[1], named)
         if schema is not None and bound is not None:
             words = schema.shown(bound)
             found = Worded(words[0], words[1], args)

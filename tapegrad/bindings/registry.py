@@ -522,7 +522,8 @@ class Signature:
         if self.method:
             names: tuple[str, ...] = (next(iter(given)), "other", "tensor")
         else:
-            tensors = [name for name, kind in function.__annotations__.items() if kind in TENSORS]
+            annotations = function.__annotations__.items()
+            tensors = [name for name, kind in annotations if kind in TENSORS or name == "input"]
             names = tuple(tensors) or tuple(given)
         variadic = parameters_of(function).variadic
         single = tuple(given[name] for name in names if name in given and name != variadic)

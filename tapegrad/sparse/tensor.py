@@ -31,8 +31,9 @@ class SparseValue(Opaque):
     Attributes:
         layout: ``torch.sparse_coo``, or one of the compressed ones.
         indices: of COO one tensor (sparse dimensions, count); of a compressed layout where each row's begin, and which
-            columns (of CSC: the other way about).
-        values: a tensor (count, *dense dimensions); of blocks (count, rows, columns, *dense dimensions).
+            columns (of CSC: the other way about), of a batch of matrices with its dimensions in front.
+        values: a tensor (count, *dense dimensions); of blocks (count, rows, columns, *dense dimensions); of a batch
+            with its dimensions in front.
         coalesced: of COO, whether indices are sorted, and no two the same.
     """
 
@@ -104,7 +105,8 @@ def name_of(function: Any) -> str:
     """The name under which an answer is looked for."""
     name = place_of(function)
     is_getter = isinstance(getattr(function, "__self__", None), property)
-    return ".".join(name.split(".")[-2:]) if is_getter else name.rpartition(".")[2]
+    of_masks = name.startswith("torch.masked.")
+    return ".".join(name.split(".")[-2:]) if is_getter or of_masks else name.rpartition(".")[2]
 
 
 class SparseTensor(Tensor):

@@ -243,9 +243,10 @@ def wrong_calls(lib):
         lambda: made.define("other::foo(Tensor x) -> Tensor"), lambda: lib.library.Library("x", "WHAT"),
         lambda: made.impl("foo", lambda x: x, "NOKEY"), lambda: made.impl("foo", 3),
     )  # fmt: skip
-    found = [[str(part).replace(f"_{lib.__name__}", "").partition("(Error occurred")[0] for part in attempt(call)] for call in calls]
+    tail, own = "(Error occurred", f"_{lib.__name__}"
+    found = [[str(part).replace(own, "").partition(tail)[0] for part in attempt(call)] for call in calls]
     again = attempt(lambda: made.define("foo(Tensor x) -> Tensor"))
-    return found, again[1], again[2].replace(f"_{lib.__name__}", "").partition(" Duplicate")[0], attempt(lambda: ops.kw(x))[1]
+    return found, again[1], again[2].replace(own, "").partition(" Duplicate")[0], attempt(lambda: ops.kw(x))[1]
 
 
 def kinds_of_kernels(lib):
@@ -333,8 +334,9 @@ def checked(lib):
         return x.clone()
 
     x = lib.tensor([1.0, 2.0], requires_grad=True)
-    return lib.library.opcheck(sound, (x, 3.0)), attempt(lambda: lib.library.opcheck(unsound, (x.detach(),)))[1:], attempt(
-        lambda: lib.library.opcheck(sound, (x,), test_utils="test_nothing"))[1]  # fmt: skip
+    check = lib.library.opcheck
+    unknown = attempt(lambda: check(sound, (x,), test_utils="test_nothing"))
+    return check(sound, (x, 3.0)), attempt(lambda: check(unsound, (x.detach(),)))[1:], unknown[1]
 
 
 def seen_by_modes(lib):

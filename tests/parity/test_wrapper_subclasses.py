@@ -1,4 +1,4 @@
-"""Tensors without data (``Tensor._make_wrapper_subclass``), and classes with a ``__torch_dispatch__``, beside PyTorch's."""
+"""Tensors without data (``_make_wrapper_subclass``) and classes with a ``__torch_dispatch__``, beside PyTorch's."""
 
 import copy
 import importlib
@@ -80,7 +80,8 @@ def values(lib):
         lambda x: lib.cat([x, x]), lambda x: x.split(1), lambda x: (x * 0).sum(-1), lambda x: x.max(0).values,
         lambda x: lib.where(x.a > 2, x, x * 0), lambda x: F.embedding(lib.tensor([0, 1]), x), lambda x: x.chunk(2, 1),
         lambda x: numbers(lib, 2, 3) + x, lambda x: F.layer_norm(x, (3,)).sum(), lambda x: lib.stack([x, x]).shape,
-        lambda x: [row.shape for row in x], lambda x: x.sum().item(), lambda x: bool(x.sum() > 0), lambda x: x.to(lib.float64),
+        lambda x: [row.shape for row in x], lambda x: x.sum().item(), lambda x: bool(x.sum() > 0),
+        lambda x: x.to(lib.float64),
     )  # fmt: skip
 
 
@@ -116,7 +117,8 @@ def gradients(lib):
     first = repr(w.grad), w.is_leaf
     y = lib.nn.functional.relu(w.exp() @ numbers(lib, 3, 2)).sum()
     (second,) = lib.autograd.grad(y, w)
-    return first, y.grad_fn.name(), [[round(n, 3) for row in part.tolist() for n in row] for part in (second.a, second.b)], log
+    rounded = [[round(n, 3) for row in part.tolist() for n in row] for part in (second.a, second.b)]
+    return first, y.grad_fn.name(), rounded, log
 
 
 def layers(lib):
