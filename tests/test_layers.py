@@ -115,7 +115,7 @@ ORDERS = {
     ],
     "sparse": [
         "tensor", "attributes", "coordinates", "arithmetic", "products", "reductions", "parts", "compressed",
-        "conversion", "legacy", "embedding", "saving",
+        "masked", "checking", "conversion", "legacy", "embedding", "saving",
     ],
     "optim": [
         "joined", "optimizer", "functional_forms", "sgd", "adam", "adamw", "adamax", "nadam", "radam", "sparse_adam",

@@ -121,7 +121,7 @@ def as_one(name: str, words: Words, several: bool = False) -> Derivative:
 
 
 def saved_of(node: OperatorNode, items: list | None = None) -> dict[str, Any]:
-    """What a node has saved, by our names of inputs and outputs, and the specs of its inputs, by ``x_spec``."""
+    """The items that a node has saved, by our names, and the specs of its inputs, by ``x_spec``."""
     plan, op = node.plan, node.plan.op
     items = node.saved_tensors() if items is None and plan.saved_specs else items or []
     outputs = op.outputs or ("out",)
@@ -195,7 +195,7 @@ def _nll_loss(g: Tensor, saved: dict, given: dict) -> tuple:
         total = (counted.to(g.dtype) if weight is None else weight[target * counted] * counted).sum()
     x = saved.get("x")
     shape = saved["x_spec"].shape
-    x = g.new_empty(tuple(shape)) if x is None else x  # type: ignore[attr-defined]
+    x = g.new_empty(tuple(shape)) if x is None else x
     return g, x, target, weight, REDUCTIONS[given["reduction"]], given["ignore_index"], total
 
 

@@ -66,7 +66,7 @@ class WrapperValue(Opaque):
         raise RuntimeError(NO_DATA)
 
     def unsafe_buffer_pointer(self) -> int:
-        """Where its data lies: nowhere."""
+        """The address of its data: there is none."""
         return 0
 
     def __repr__(self) -> str:
@@ -294,7 +294,7 @@ def values_of(results: Any) -> Any:
 
 
 def adopted(given: Any, out: Any) -> Any:
-    """What a program gave in place of an operator's results, with the places in the graph that those have."""
+    """The tensors that a program gave in place of results, with the places in the graph that those have."""
     if isinstance(out, tuple):
         return tuple([adopted(one, other) for one, other in zip(given, out, strict=True)])
     if type(given) is Tensor:

@@ -62,7 +62,7 @@ def as_plain(arg: Any) -> Any:
 
 
 DISPATCH: Any = "dispatch"
-"""What specs say of tensors whose class has a ``__torch_dispatch__``, in ``overrides``."""
+"""The word in specs for tensors whose class has a ``__torch_dispatch__``, in ``overrides``."""
 
 
 def dispatches(cls: type) -> bool:
@@ -72,7 +72,7 @@ def dispatches(cls: type) -> bool:
 
 
 def taking_part(cls: type) -> Any:
-    """What the spec of an instance of a subclass says of its class: ``Spec.overrides``."""
+    """The word in the spec of an instance of a subclass for its class: ``Spec.overrides``."""
     return DISPATCH if dispatches(cls) else overrides(cls)
 
 

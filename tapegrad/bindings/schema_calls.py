@@ -47,7 +47,7 @@ def with_size(name: str, args: tuple) -> tuple:
 
 
 def makes(name: str) -> str:
-    """What a factory makes tensors of: ``"options"``, or another tensor (``"like"``); empty for what is none."""
+    """The kind of a factory: it makes tensors of ``"options"``, or like another (``"like"``); empty for others."""
     for schema in schemas_of(name).values():
         if any(one.name == "pin_memory" for one in schema.arguments) and not name.startswith("_"):
             return "like" if schema.arguments[0].name == "self" else "options"
@@ -81,6 +81,6 @@ TYPES: dict[str, Any] = {
 
 
 def bound_by(schema: Schema, name: str, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What stands for each argument of a schema in a call of a public function; None if the call does not fit."""
+    """The argument for each name of a schema in a call of a public function; None if the call does not fit."""
     spelled = {RENAMED.get(key, key): one for key, one in kwargs.items() if one is not None}
     return schema.bind(with_size(name, args), spelled, lambda argument, one: accepts(name, argument, one))

@@ -79,7 +79,7 @@ def shown_function(called: str, whole: Callable, raw: Callable, args: tuple, kwa
 
 
 def lifted(raw: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """What a function makes of something that is no tensor, shown as it is made."""
+    """The tensor that a function makes of something that is none, shown as it is made."""
     wants = kwargs.get("requires_grad", False)
     made = raw(*args, **{key: one for key, one in kwargs.items() if key != "requires_grad"})
     if any(made is one for one in args) or made._edge is not None:

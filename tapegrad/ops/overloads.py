@@ -44,7 +44,7 @@ class OpOverload:
 
     @property
     def _schema(self) -> Any:
-        """What it takes and gives, as a ``Schema``; None if that is not known here."""
+        """The arguments and results that it has, as a ``Schema``; None if that is not known here."""
         if self.namespace == "aten":
             return schema_of(self._opname, self._overloadname)
         registered = self._registered()

@@ -37,7 +37,7 @@ Filled = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 FILLED: dict[str, Filled] = {}
-"""What the arguments of a schema are for which no setting or array stands, by operator and by PyTorch's names."""
+"""Functions that give arguments of schemas for which no setting or array stands, by PyTorch's operators."""
 
 
 def fills(*names: str) -> Callable[[Filled], Filled]:
@@ -178,7 +178,7 @@ def worded(op: Any, func: OpOverload, args: tuple, settings: Mapping[str, Any]) 
 
 
 def bound_to(schema: Schema, op: Any, name: str, args: tuple, settings: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What stands for each argument of a schema; None if there is nothing for one, or an array that is left."""
+    """The argument for each name of a schema; None if there is nothing for one, or an array that is left."""
     whole = {**op.defaults, **settings}
     named = dict(zip(op.inputs, args, strict=False))
     particular = FILLED.get(name)

@@ -292,6 +292,11 @@ def _zeros_like(
     kind, on = dtype or input.dtype, device or input.device
     if layout is None or layout is state.layout:
         found = _zero_(input.detach().to(kind).to(on))
+    elif layout is layouts.strided and not is_coo(input):
+        name = f"Sparse{repr(state.layout)[-3:].title()}"
+        raise RuntimeError(
+            f"empty_like with different sparse layout is not supported (self is {name} but you requested Strided)"
+        )
     elif layout is layouts.strided:
         found = zeros(tuple(input.shape), dtype=kind, device=on)
     else:

@@ -95,13 +95,12 @@ def _register_post_hook(self: Tensor, hook: Callable) -> Any:
 
 
 @answers("grad")
-def _autograd_grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+def _autograd_grad(outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwargs: Any) -> Any:
     from_one = isinstance(inputs, Tensor)
     wanted = (inputs,) if from_one else tuple(inputs)
     outs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
-    seeds = kwargs.pop("grad_outputs", None)
-    found = gradients(tuple(map(_differentiated, outs)), tuple(map(_differentiated, wanted)), *args,
-                      grad_outputs=None if seeds is None else _seeds(seeds), **kwargs)  # fmt: skip
+    seeds = None if grad_outputs is None else _seeds(grad_outputs)
+    found = gradients(tuple(map(_differentiated, outs)), tuple(map(_differentiated, wanted)), seeds, *args, **kwargs)
     return tuple(
         with_values(one, grad) if is_sparse(one) and grad is not None else grad
         for one, grad in zip(wanted, found, strict=True)

@@ -76,11 +76,12 @@ def dense_problem(func: Callable, inputs: tuple, masked: bool | None) -> tuple[C
         of = state_of(likes[i]).values if masked else likes[i].to_dense()
         given[i] = of.detach().clone().requires_grad_()
 
+    def remade(like: Tensor, arg: Tensor) -> Tensor:
+        return with_values(like, arg) if masked else refilled(like, arg, whole=True)
+
     def function(*args: Any) -> Any:
         if masked or len(places) != 1:
-            made = [with_values(likes[i], arg) if i in likes and masked else
-                    refilled(likes[i], arg, whole=True) if i in likes else arg for i, arg in enumerate(args)]  # fmt: skip
-            found = func(*made)
+            found = func(*[remade(likes[i], arg) if i in likes else arg for i, arg in enumerate(args)])
             return tuple(map(as_dense, found)) if isinstance(found, (tuple, list)) else as_dense(found)
         (place,) = places
         rest = list(args)

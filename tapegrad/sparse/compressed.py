@@ -188,10 +188,17 @@ sparse_bsc_tensor = _maker(layouts.sparse_bsc, "of blocks, column by column", "c
 # To coordinates and back ---------------------------------------------------------------------------------------------
 
 
+@answers("entries")
 def _entries(state: SparseValue) -> tuple[Tensor, Tensor]:
-    """The row and the column of each element, or block."""
+    """The row and the column of each element, or block; those of lines are kept as long as nobody writes to heads."""
     heads, plain = (part.to(int64) for part in state.indices)
+    written = state.indices[0]._version
+    if state.lines is not None and state.lines[0] == written:
+        lines = state.lines[1]
+        return (lines, plain) if state.layout in BY_ROWS else (plain, lines)
     lines = arange(heads.shape[0] - 1, device=heads.device).repeat_interleave(heads[1:] - heads[:-1])
+    if not lines._spec.level:
+        state.lines = written, lines
     return (lines, plain) if state.layout in BY_ROWS else (plain, lines)
 
 

@@ -12,16 +12,17 @@ from tapegrad.functions.construction import as_tensor
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.attributes import with_values
 from tapegrad.sparse.coordinates import coalesced, made, sparse_of
-from tapegrad.sparse.tensor import SparseValue, answers, is_coo, is_sparse, not_there, state_of
+from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, is_coo, is_sparse, not_there, state_of
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.tensor import Tensor, value_of
 
 
 def triplets(tensor: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The rows, the columns and the values of a sparse matrix."""
-    if not is_coo(tensor):
-        tensor = tensor.to_sparse_coo()
     state: SparseValue = state_of(tensor)
+    if state.layout in (layouts.sparse_csr, layouts.sparse_csc) and state.indices[0].ndim == 1:
+        return (*ANSWERS["entries"](state), state.values)
+    state = state_of(tensor if is_coo(tensor) else tensor.to_sparse_coo())
     return state.indices[0][0], state.indices[0][1], state.values
 
 
@@ -140,8 +141,8 @@ def reduced_product(left: Tensor, right: Tensor, reduce: str) -> Tensor:
         name = "Strided" if layout is layouts.strided else f"Sparse{repr(layout)[-3:].title()}"
         raise RuntimeError(f"sparse_mm_reduce: expect self to be SparseCsr, got {name}")
     if is_sparse(right):
-        raise RuntimeError("Expected tensor to have Strided Layout, but got tensor with SparseCsr Layout (while checking "
-                           "arguments for sparse_mm_reduce)")  # fmt: skip
+        raise RuntimeError("Expected tensor to have Strided Layout, but got tensor with SparseCsr Layout (while "
+                           "checking arguments for sparse_mm_reduce)")  # fmt: skip
     if right.ndim != 2 or right.shape[0] != left.shape[1]:
         raise RuntimeError(f"Expected a tensor of dimension 2 and tensor.size[0] == {left.shape[1]} but got: dimension "
                            f"{right.ndim} and tensor.size[0] = {right.shape[0]}")  # fmt: skip

@@ -56,7 +56,8 @@ def _sum_of_compressed(input: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Te
     if state_of(input).layout is not layouts.sparse_csr:
         name = repr(state_of(input).layout)[-3:].title()
         raise RuntimeError(
-            f"Currently the only compressed sparse format supported for sum.dim_IntList is CSR, but got layout Sparse{name}"
+            "Currently the only compressed sparse format supported for sum.dim_IntList is CSR, but got layout "
+            f"Sparse{name}"
         )
     if not keepdim:
         raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")

@@ -34,10 +34,12 @@ class SparseValue(Opaque):
             columns (of CSC: the other way about), of a batch of matrices with its dimensions in front.
         values: a tensor (count, *dense dimensions); of blocks (count, rows, columns, *dense dimensions); of a batch
             with its dimensions in front.
+        lines: of a compressed layout, the version of where rows begin, and the row of each element, once known.
         coalesced: of COO, whether indices are sorted, and no two the same.
     """
 
-    __slots__ = ("layout", "indices", "values", "shape", "dtype", "coalesced", "__weakref__")
+    lines: tuple[int, Tensor] | None
+    __slots__ = ("layout", "indices", "lines", "values", "shape", "dtype", "coalesced", "__weakref__")
 
     below = None
     nbytes = 0
@@ -46,7 +48,7 @@ class SparseValue(Opaque):
         self, indices: tuple[Tensor, ...], values: Tensor, shape: Sequence[int], *, coalesced: bool = False,
         layout: Any = layouts.sparse_coo,
     ) -> None:  # fmt: skip
-        self.layout, self.indices, self.values = layout, indices, values
+        self.layout, self.indices, self.values, self.lines = layout, indices, values, None
         self.shape, self.coalesced = tuple(shape), coalesced
         self.dtype = values._spec.dtype.numpy
 

@@ -139,7 +139,7 @@ def transform_subclass(
 
 
 def return_and_correct_aliasing(func: OpOverload, args: tuple, kwargs: dict, out: Any) -> Any:
-    """What a ``__torch_dispatch__`` returns for an operator: the argument that it wrote to, if it writes.
+    """Give the result of a ``__torch_dispatch__`` for an operator: the argument that it wrote to, if it writes.
 
     >>> x = torch.ones(2)
     >>> return_and_correct_aliasing(torch.ops.aten.add_.Tensor, (x, 1), {}, torch.zeros(2)) is x

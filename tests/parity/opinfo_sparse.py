@@ -67,7 +67,7 @@ def errors(entry, layout):
         warnings.simplefilter("ignore")
         try:
             return list(entry.error_inputs_sparse("cpu", LAYOUTS[layout]))
-        except (NotImplementedError, TypeError, unittest.SkipTest):  # a TypeError: of entries that say nothing of errors
+        except (NotImplementedError, TypeError, unittest.SkipTest):  # the second: an entry that says nothing of errors
             return []
 
 

@@ -23,7 +23,8 @@ NAMES = ("masked.amax", "masked.amin", "masked.mean", "masked.prod", "masked.sum
 RANDOM = {"randn_like": "random numbers, of which only layout, shape and indices are compared"}
 
 DENSE_GRADIENT = "PyTorch's gradient of a sum of all elements is dense, ours has the places of the sparse leaf"
-NO_GRADIENT = "PyTorch has no gradient of a sum over some dimensions, or of products of such layouts; here they have one"
+NO_GRADIENT = "PyTorch has no gradient of sums over dimensions, or of products of such layouts; here they have one"
+EMPTY_LINES = "PyTorch's reduction of CSR along rows fails where a row is empty"
 
 EXPECTED = {
     "layouts[0]: ('torch.sparse": DENSE_GRADIENT,
@@ -31,6 +32,7 @@ EXPECTED = {
     "expected RuntimeError('expand is unsupported": NO_GRADIENT,
     "PyTorch raises RuntimeError('Expected result Tensor to be of format CSR": NO_GRADIENT,
     "PyTorch raises RuntimeError('sparse_coo_to_sparse: conversion from Sparse to": NO_GRADIENT,
+    "PyTorch raises RuntimeError('The size of tensor a": EMPTY_LINES,
     "PyTorch raises RuntimeError('empty_sparse_compressed expected sparse compressed (non-block)": NO_GRADIENT,
 }
 """Ways to differ that are known, by a part of what is said of them, and why."""
