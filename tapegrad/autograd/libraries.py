@@ -64,7 +64,7 @@ class Library:
     >>> library = torch.library.Library("docs_library", "DEF")
     >>> library.define("scaled(Tensor x, float factor=2.0) -> Tensor")
     'scaled'
-    >>> library.impl("scaled", lambda x, factor: x * factor, "CompositeImplicitAutograd")
+    >>> library.impl("scaled", lambda x, factor=2.0: x * factor, "CompositeImplicitAutograd")
     >>> torch.ops.docs_library.scaled(torch.ones(2))
     tensor([2., 2.])
     """
@@ -287,7 +287,7 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
         RuntimeError: as of ``Library.define``.
 
     >>> define("docs::tripled", "(Tensor x) -> Tensor")
-    >>> impl("docs::tripled", "default", lambda x: x * 3)
+    >>> kernel = impl("docs::tripled", "default", lambda x: x * 3)
     >>> torch.ops.docs.tripled(torch.ones(1))
     tensor([3.])
     """

@@ -4,19 +4,18 @@ To users it is ``torch.ops``, where ``aten`` names operators as PyTorch does; se
 register are there, too.
 """
 
-from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from tapegrad.absent import no_attribute
-from tapegrad.ops.overloads import NAMESPACES, aten, namespace, prim
+from tapegrad.ops.overloads import NAMESPACES, aten, prim
 
 __all__ = ["aten", "load_library", "prim"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in NAMESPACES and (name.startswith("__") or find_spec(f"{__name__}.{name}") is not None):
+    if name not in NAMESPACES:
         raise no_attribute(__name__, name)
-    return namespace(name)
+    return NAMESPACES[name]
 
 
 def load_library(path: str) -> NoReturn:

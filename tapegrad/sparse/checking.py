@@ -20,8 +20,21 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def as_dense(x: Any) -> Any:
-    """A result as a dense tensor."""
+    """A gradient as a dense tensor."""
     return x.to_dense() if is_sparse(x) else x
+
+
+def refused_if_sparse(x: Any) -> Any:
+    """A result, which has to be dense. Raises ValueError: it is sparse. PyTorch's message."""
+    if is_sparse(x):
+        raise ValueError("Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on "
+                         "the output of fn for gradcheck.")  # fmt: skip
+    return x
+
+
+def results_of(found: Any) -> Any:
+    """The results of a function, which have to be dense."""
+    return tuple(map(refused_if_sparse, found)) if isinstance(found, (tuple, list)) else refused_if_sparse(found)
 
 
 def refilled(like: Tensor, dense: Tensor, whole: bool) -> Tensor:
@@ -51,7 +64,7 @@ class _OfElements(Function):
         ctx.func, ctx.like = func, like
         ctx.save_for_backward(dense)
         found = func(refilled(like, dense, whole=True))
-        return tuple(map(as_dense, found)) if isinstance(found, (tuple, list)) else as_dense(found)
+        return results_of(found)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -59,7 +72,8 @@ class _OfElements(Function):
         with enable_grad():
             leaf = refilled(ctx.like, dense.detach(), whole=False).detach().requires_grad_()
             found = ctx.func(leaf)
-            outs = tuple(map(as_dense, found)) if isinstance(found, (tuple, list)) else (as_dense(found),)
+            outs = results_of(found)
+            outs = outs if isinstance(outs, tuple) else (outs,)
         given = [(out, g) for out, g in zip(outs, grads, strict=True) if out.requires_grad and g is not None]
         if not given:
             return None, None, zeros_like(dense)
@@ -82,7 +96,7 @@ def dense_problem(func: Callable, inputs: tuple, masked: bool | None) -> tuple[C
     def function(*args: Any) -> Any:
         if masked or len(places) != 1:
             found = func(*[remade(likes[i], arg) if i in likes else arg for i, arg in enumerate(args)])
-            return tuple(map(as_dense, found)) if isinstance(found, (tuple, list)) else as_dense(found)
+            return results_of(found)
         (place,) = places
         rest = list(args)
 

@@ -64,7 +64,7 @@ def sparse_compressed_tensor(
         lengths = lengths if layout in BY_ROWS else lengths[::-1]
         size = (*heads.shape[:-1], lengths[0] * blocks[0], lengths[1] * blocks[1], *dense)
     if looks(check_invariants):
-        refuse_batches(heads, plain, values)
+        refuse_batches(heads, plain, values, layout)
     if looks(check_invariants) and not batch:
         _check(heads, plain, values, tuple(size), blocks, layout)
     values = values.detach() if requires_grad else values
@@ -73,10 +73,14 @@ def sparse_compressed_tensor(
     return result.requires_grad_() if requires_grad else result
 
 
-def refuse_batches(heads: Tensor, plain: Tensor, values: Tensor) -> None:
+def refuse_batches(heads: Tensor, plain: Tensor, values: Tensor, layout: Any) -> None:
     """Refuse indices and values of which not each matrix of a batch has some. Raises RuntimeError."""
     batch = heads.ndim - 1
-    if plain.ndim - 1 != batch or heads.shape[:-1] != plain.shape[:-1] or values.shape[:batch] != heads.shape[:-1]:
+    names = ("crow_indices", "col_indices") if layout in BY_ROWS else ("ccol_indices", "row_indices")
+    if plain.ndim - 1 != batch:
+        raise RuntimeError(f"{names[0]} and {names[1]} dimensionalities must be equal but got {heads.ndim} and "
+                           f"{plain.ndim}, respectively")  # fmt: skip
+    if heads.shape[:-1] != plain.shape[:-1] or values.shape[:batch] != heads.shape[:-1]:
         raise RuntimeError(
             f"all batch dimensions of compressed indices ({list(heads.shape[:-1])}), plain indices "
             f"({list(plain.shape[:-1])}), and values ({list(values.shape[:batch])}) must be equal"

@@ -133,9 +133,10 @@ REDUCTIONS = ("sum", "mean", "amax", "amin")
 
 def reduced_product(left: Tensor, right: Tensor, reduce: str) -> Tensor:
     """The product of a matrix in rows with a dense one, whose sums may be means or extremes of what is there."""
-    if is_coo(left):
-        raise NotImplementedError("Could not run 'aten::_sparse_mm_reduce_impl' with arguments from the 'SparseCPU' "
-                                  "backend: x.to_sparse_csr() has one")  # fmt: skip
+    if is_coo(left) or not (is_sparse(left) or is_sparse(right)):
+        where = "SparseCPU" if is_coo(left) else "CPU"
+        raise NotImplementedError(f"Could not run 'aten::_sparse_mm_reduce_impl' with arguments from the '{where}' "
+                                  "backend. This could be because it has no such matrix: x.to_sparse_csr() is one")
     layout = state_of(left).layout if is_sparse(left) else layouts.strided
     if layout is not layouts.sparse_csr:
         name = "Strided" if layout is layouts.strided else f"Sparse{repr(layout)[-3:].title()}"
