@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad.bindings.dispatching import show_detached
 from tapegrad.bindings.factory import named_device
-from tapegrad.bindings.handing import taking_part
+from tapegrad.bindings.handing import overriding, taking_part
 from tapegrad.bindings.registry import NAMESPACES, PROPERTIES, public
 from tapegrad.bindings.viewing import data_version_of, sharing
 from tapegrad.dispatch.accumulation import refit
@@ -128,7 +128,7 @@ def _get_data(self: Tensor) -> Tensor:
     if is_example_here(self):
         raise RuntimeError("accessing `data` under vmap transform is not allowed")
     result = without_history(self, "data")
-    if thread.modes.intercepted:
+    if overriding.shows:
         show_detached(self)
     if not (self._spec.inference and thread.modes.inference):
         result._counter = Counter()

@@ -21,20 +21,25 @@ class Overriding:
         classes: whether a class with a ``__torch_function__`` of its own exists.
         contexts: how many contexts are on, in all threads, in which something else does: modes, captured calls.
         dispatches: whether a class with a ``__torch_dispatch__`` of its own exists. See Note [Dispatch].
+        modes: how many dispatch modes are on, in all threads.
+        shows: whether there is such a class or mode.
         active: whether there is any of them.
     """
 
     def __init__(self) -> None:
-        self.classes, self.contexts, self.dispatches, self.active = False, 0, False, False
+        self.classes, self.contexts, self.dispatches, self.modes = False, 0, False, 0
+        self.active = self.shows = False
         self._lock = threading.Lock()
 
-    def admit(self, *, classes: bool = False, contexts: int = 0, dispatches: bool = False) -> None:
+    def admit(self, *, classes: bool = False, contexts: int = 0, dispatches: bool = False, modes: int = 0) -> None:
         """Note that there are such classes, or that contexts were entered or left."""
         with self._lock:
             self.classes |= classes
             self.dispatches |= dispatches
             self.contexts += contexts
-            self.active = self.classes or self.dispatches or self.contexts > 0
+            self.modes += modes
+            self.shows = self.dispatches or self.modes > 0
+            self.active = self.classes or self.shows or self.contexts > 0
 
 
 overriding = Overriding()

@@ -274,7 +274,7 @@ def wrapped(
                 if cast is not None:
                     with switched(autocast=()):
                         return wrapper(*cast[0], **cast[1])
-            if overriding.active and (thread.modes.intercepted or overriding.dispatches):
+            if overriding.shows:
                 found = function_shower.content(called, shown, function, args, kwargs)
                 if found is not NotImplemented:
                     return found

@@ -54,13 +54,13 @@ class TorchDispatchMode(OperatorMode):
         raise NotImplementedError
 
     def __enter__(self) -> Self:
-        overriding.admit(contexts=1)
+        overriding.admit(modes=1)
         super().__enter__()
         return self
 
     def __exit__(self, *exception: Any) -> None:
         super().__exit__(*exception)
-        overriding.admit(contexts=-1)
+        overriding.admit(modes=-1)
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Self:
