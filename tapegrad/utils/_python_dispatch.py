@@ -15,6 +15,7 @@ from tapegrad.bindings.dispatching import (
     run_operator,
     show_saved,
     values_of,
+    without_innermost,
 )
 from tapegrad.bindings.handing import overriding
 from tapegrad.dispatch.forward_code import replay
@@ -24,8 +25,10 @@ from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.operator_modes import OperatorMode
 
 __all__ = [
-    "TorchDispatchMode", "_disable_current_modes", "_get_current_dispatch_mode", "_get_current_dispatch_mode_stack",
-    "is_traceable_wrapper_subclass", "return_and_correct_aliasing", "transform_subclass",
+    "BaseTorchDispatchMode", "TorchDispatchMode", "_disable_current_modes", "_get_current_dispatch_mode",
+    "_get_current_dispatch_mode_stack", "_pop_mode_temporarily", "is_in_torch_dispatch_mode",
+    "is_traceable_wrapper_subclass", "is_traceable_wrapper_subclass_type", "return_and_correct_aliasing",
+    "transform_subclass",
 ]  # fmt: skip
 
 
@@ -89,6 +92,34 @@ class TorchDispatchMode(OperatorMode):
         return result
 
 
+class BaseTorchDispatchMode(TorchDispatchMode):
+    """A mode that calls the operator and does nothing else.
+
+    >>> with BaseTorchDispatchMode():
+    ...     torch.ones(2).sum()
+    tensor(2.)
+    """
+
+    def __torch_dispatch__(self, func: OpOverload, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
+    """Whether a mode is on in this thread.
+
+    >>> is_in_torch_dispatch_mode()
+    False
+    """
+    return bool(_get_current_dispatch_mode_stack())
+
+
+@contextmanager
+def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
+    """Run a block without the innermost mode, and give that."""
+    with without_innermost() as mode:
+        yield mode
+
+
 def _get_current_dispatch_mode() -> OperatorMode | None:
     """The innermost mode, or None."""
     modes = (getattr(interceptor, "__self__", None) for interceptor in reversed(thread.interceptors))
@@ -122,6 +153,16 @@ def is_traceable_wrapper_subclass(t: object) -> bool:
     """
     parts = "__tensor_flatten__", "__tensor_unflatten__"
     return isinstance(t, Tensor) and type(t) is not Tensor and all(hasattr(t, part) for part in parts)
+
+
+def is_traceable_wrapper_subclass_type(t: type) -> bool:
+    """Whether a class of tensors says how one is taken apart into tensors, and made of them again.
+
+    >>> is_traceable_wrapper_subclass_type(torch.Tensor)
+    False
+    """
+    parts = "__tensor_flatten__", "__tensor_unflatten__"
+    return issubclass(t, Tensor) and t is not Tensor and all(hasattr(t, part) for part in parts)
 
 
 def transform_subclass(
