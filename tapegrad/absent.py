@@ -52,8 +52,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
     ],
     "torch.library": [
         ("there is no dispatcher; custom_op registers a function, and tapegrad.interop.from_jax makes one of a "
-         "function of arrays", """Library impl define fallthrough_kernel register_autocast
-            register_torch_dispatch get_ctx get_kernel triton_op wrap_triton impl_abstract"""),
+         "function of arrays", "get_kernel triton_op wrap_triton"),
     ],
     "torch.onnx": [
         (EXPORTS, "ONNXProgram register_custom_op_symbolic"),

@@ -107,6 +107,7 @@ DEAR = frozenset(f"tests/{name}.py" for name in """
     parity/test_matrix_functions
     parity/test_modules_database parity/test_modules_parametrize parity/test_moved_views parity/test_multihead
     parity/test_native parity/test_normalization parity/test_norms parity/test_opinfo parity/test_opinfo_errors
+    parity/test_opinfo_sparse parity/test_dispatch_modes
     parity/test_optimizers parity/test_out parity/test_patches parity/test_polynomials parity/test_pooling
     parity/test_powers parity/test_promotion parity/test_pseudoinverse parity/test_qr parity/test_quantization
     parity/test_random parity/test_reductions parity/test_resampling parity/test_retyping parity/test_sampled

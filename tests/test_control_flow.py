@@ -183,6 +183,30 @@ def test_a_compiled_step_chooses_at_run_time():
         torch.testing.assert_close(grad, torch.autograd.grad(expected.sum(), x)[0])
 
 
+def looped(x):
+    """``x`` doubled until its sum is over 100: how often that is depends on the numbers."""
+    count = torch.zeros((), dtype=torch.int64)
+    return torch.while_loop(lambda n, x: x.sum() < 100, lambda n, x: (n + 1, x * 2), (count, x))
+
+
+def test_a_loop_of_a_compiled_step_is_one_that_ends_at_run_time():
+    step = torch.compile(looped)
+    for start in (1.0, 2.0, 3.0, 1.0):
+        step(torch.full((3,), start))
+    torch.execution.wait_for_compiler()
+    for start in (40.0, 0.25, 1.0, 5.0):
+        x = torch.full((3,), start)
+        for ours, expected in zip(step(x), looped(x), strict=True):
+            torch.testing.assert_close(ours, expected)
+    assert "replayed" in str(step.report()).partition("kind 1:")[2]
+
+
+def test_a_loop_of_a_compiled_step_with_gradients_is_run_by_python():
+    x = torch.full((3,), 2.0, requires_grad=True)
+    torch.compile(looped)(x)[1].sum().backward()
+    assert x.grad.tolist() == [32.0] * 3
+
+
 def test_branches_that_differ_are_refused():
     x = torch.ones(2)
     with pytest.raises(RuntimeError, match="expected same dim but got 1 and 0"):

@@ -18,7 +18,7 @@ PACKAGE = TESTS.parent / "tapegrad"
 
 HOW_OPERATORS_ARE_DECLARED = {
     "checks", "conventions", "facts", "fallbacks", "foreign", "formulas", "levels", "memory_formats", "operator",
-    "overloads", "page", "saved_fields", "signatures",
+    "overloads", "page", "saved_fields", "schema_table", "schemas", "signatures", "wording",
 }  # fmt: skip
 """Files of ``ops/`` in which no operators of a family are."""
 
@@ -31,6 +31,7 @@ WITHOUT_FUNCTIONS = {
 }
 
 WITHOUT_OPERATORS = {
+    "composed": "compositions of functions of other families, as PyTorch's dispatcher sees them",
     "construction": "made from data on the host",
     "core_losses": "``losses`` as ``torch`` has them",
     "creation": "computed on the host",

@@ -51,7 +51,8 @@ FLOORS = [
 """From the ground up. A module may import from floors below its own, and from its own room."""
 
 OPS = [
-    "facts", "memory_formats", "overloads", "signatures", "saved_fields", "fallbacks", "operator", "kinds", "foreign",
+    "facts", "memory_formats", "schema_table", "schemas", "overloads", "signatures", "saved_fields", "wording",
+    "fallbacks", "operator", "kinds", "foreign",
     "conventions", "assignment", "checks", "comparison", "conversion", "random", "dropout", "formulas", "selection",
     "unary", "arithmetic", "special", "retyping", "shape", "slicing", "arrangement", "strided", "reductions", "norms",
     "softmax", "indexing", "gathering", "joining", "sorting", "scans", "matmul", "einsum", "activations", "losses",
@@ -76,20 +77,25 @@ ORDERS = {
     "ops": OPS,
     "bindings": [
         "arguments", "bounds", "matrix_checks", "casting", "layouts", "naming", "return_types", "viewing",  # checks
-        "handing", "parser_table", "parser", "declarations", "shortcuts", "registry",  # how a function is declared
-        "scalars", "dunders", "factory", "capsules", "windows", "together",  # what families are declared with
+        "handing", "parser_table", "schema_calls", "dispatching",  # who is shown a call, and in which words
+        "parser", "declarations", "shortcuts", "registry",  # how a function is declared
+        "scalars", "dunders", "shown_calls", "factory", "capsules", "windows",  # what families are declared with
+        "together",
         "attributes", "memory", "storages", "storage_methods", "generator", "settings",  # state that users see and set
         "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "part_fast_path", "inplace_out",
-        "outside", "placement", "inplace_views", "function_modes", "overriding", "subclass", "protocols", "kinds",
+        "outside", "placement", "inplace_views", "function_modes", "overriding", "wrapper_subclass", "subclass",
+        "protocols", "kinds",
         "scripting", "accelerator", "cpu", "cuda",
         "streams", "gpus", "other_devices", "symbolic", "checking", "asked", "attach",
     ],
     "autograd": [
-        "running", "currencies", "function_node", "laid_out", "backward_cache", "graph_log", "source_lines",
+        "running", "currencies", "shown_backward", "function_node", "laid_out", "backward_cache", "graph_log",
+        "source_lines",
         "grad_mode", "forward_ad", "edges", "differentiate", "graph_task", "variable", "convolution_backward",
         "function_forward", "function_mapped", "function_call", "function_levels", "function", "saved_tensors",
         "mutation", "multi_grad_hooks", "subgradient", "graph",
-        "backward_hook", "custom_op_node", "custom_ops",  # from here on: what backward does not share
+        "backward_hook",  # from here on: what backward does not share
+        "custom_op_node", "registered_ops", "custom_ops", "libraries",
         "nonfinite", "anomaly_mode", "tensor_methods", "functional", "gradcheck", "profiling", "profiler",
         "profiler_util",
     ],
@@ -109,7 +115,7 @@ ORDERS = {
     ],
     "sparse": [
         "tensor", "attributes", "coordinates", "arithmetic", "products", "reductions", "parts", "compressed",
-        "conversion", "legacy", "embedding", "saving",
+        "masked", "checking", "conversion", "legacy", "embedding", "saving",
     ],
     "optim": [
         "joined", "optimizer", "functional_forms", "sgd", "adam", "adamw", "adamax", "nadam", "radam", "sparse_adam",

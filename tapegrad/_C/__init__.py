@@ -25,6 +25,8 @@ from tapegrad.autograd.graph_task import (
     _get_current_graph_task_keep_graph,
     _will_engine_execute_node,
 )
+from tapegrad.autograd.libraries import _dispatch_has_kernel
+from tapegrad.autograd.registered_ops import below_autograd as _AutoDispatchBelowAutograd
 from tapegrad.autograd.variable import ImperativeEngine as _ImperativeEngine
 from tapegrad.bindings.asked import (
     _are_functorch_transforms_active,
@@ -36,6 +38,7 @@ from tapegrad.bindings.asked import (
     _WeakTensorRef,
 )
 from tapegrad.bindings.generator import Generator
+from tapegrad.bindings.handing import _disabled_torch_dispatch_impl
 from tapegrad.bindings.subclass import DisableTorchFunction, DisableTorchFunctionSubclass, _disabled_torch_function_impl
 from tapegrad.dispatch import AccumulateGrad, DelayedError, Error, SavedTensor, UndefinedGrad
 from tapegrad.errors import LinAlgError as _LinAlgError
@@ -68,6 +71,7 @@ __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
     "Generator",
+    "_AutoDispatchBelowAutograd",
     "_FunctionBase",
     "_ImperativeEngine",
     "_InferenceMode",
@@ -80,7 +84,9 @@ __all__ = [
     "_current_autograd_node",
     "_current_graph_task_execution_order",
     "_current_graph_task_id",
+    "_disabled_torch_dispatch_impl",
     "_disabled_torch_function_impl",
+    "_dispatch_has_kernel",
     "_functions",
     "_get_default_device",
     "_get_tracing_state",

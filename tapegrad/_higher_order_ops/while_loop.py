@@ -8,6 +8,7 @@ from typing import Any
 from tapegrad._higher_order_ops.checks import INCOMPLETE, check_alike
 from tapegrad._higher_order_ops.cond import is_batched
 from tapegrad.dispatch.levels import lower
+from tapegrad.execution.capturing import capturing
 from tapegrad.execution.dtypes import bool as bool_dtype
 from tapegrad.execution.host import is_traced
 from tapegrad.functions.selection import where
@@ -21,7 +22,8 @@ from tapegrad.tensor.trees import flatten, unflatten
 def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: Any) -> Any:
     """``carried_inputs = body_fn(*carried_inputs)`` while ``cond_fn(*carried_inputs)``.
 
-    It is Python's loop, with gradients. In what jax traces it is ``lax.while_loop``, which has none. Under a ``vmap``
+    It is Python's loop, with gradients. In what jax traces it is ``lax.while_loop``, which has none, and in a compiled
+    step, where it carries tensors of which none requires grad. Under a ``vmap``
     whose examples end their loops at different times all are computed until the last one ends.
 
     Args:
@@ -43,9 +45,17 @@ def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: Any) -> Any
     check_leaves(leaves)
     test = lambda *given: checked_condition(cond_fn(*unflatten(given, structure)))
     body = lambda *given: step_of(body_fn(*unflatten(given, structure)), given)
-    if any(isinstance(leaf, Tensor) and is_traced(value_of(leaf)) for leaf in leaves) and is_plain(leaves):
+    if is_plain([leaf for leaf in leaves if isinstance(leaf, Tensor)]) and runs_later(leaves):
         return unflatten(in_one(test, body, leaves), structure)
     return unflatten(one_by_one(test, body, leaves), structure)
+
+
+def runs_later(leaves: Sequence[Any]) -> bool:
+    """Whether the loop is one operator: where jax traces, and in a captured call where no gradient is wanted of it."""
+    if any(isinstance(leaf, Tensor) and is_traced(value_of(leaf)) for leaf in leaves):
+        return True
+    recorded = thread.modes.grad and any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves)
+    return capturing.by is not None and not recorded and all(isinstance(leaf, Tensor) for leaf in leaves)
 
 
 def check_leaves(leaves: Sequence[Any]) -> None:

@@ -12,25 +12,29 @@ import typing
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tapegrad.autograd.custom_op_node import CustomOpNode, OperatorCall
-from tapegrad.autograd.grad_mode import is_grad_enabled, no_grad
-from tapegrad.execution.devices import META, device
+from tapegrad.autograd.grad_mode import no_grad
+from tapegrad.autograd.registered_ops import (
+    BACKENDS,
+    EXPLICIT,
+    RegisteredOperator,
+    checked_device,
+    in_fake,
+    register_shown,
+    tensors_of,
+)
+from tapegrad.bindings.dispatching import is_wrapper
+from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
-from tapegrad.ops.overloads import NAMESPACES
+from tapegrad.ops.schemas import Schema
 from tapegrad.tensor.tensor import Tensor, storage_of
-from tapegrad.tensor.trees import flatten
 
-__all__ = [
-    "CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel",
-    "register_vmap",
-]  # fmt: skip
+__all__ = ["CustomOpDef", "custom_op", "infer_schema"]
 
 _BASES: dict[Any, str] = {
     Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", dtype: "ScalarType", device: "Device",
     int | float | bool: "Scalar",
 }  # fmt: skip
 _RETURNED = {"Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"}
-_BOUND: dict[str, CustomOpDef] = {}
 
 
 # -- schemas ----------------------------------------------------------------------------------------------------------
@@ -124,7 +128,7 @@ def _returned(annotation: Any, refuse: Callable[[str], typing.NoReturn]) -> str:
 # -- operators --------------------------------------------------------------------------------------------------------
 
 
-class CustomOpDef:
+class CustomOpDef(RegisteredOperator):
     """An operator that a program has registered: ``custom_op`` makes it. It is called as its function is.
 
     Args:
@@ -134,19 +138,15 @@ class CustomOpDef:
         mutates: the names of arguments that it writes to.
     """
 
+    records_kernel = False
+
     def __init__(self, qualname: str, function: Callable, schema: str, mutates: str | Iterable[str]) -> None:
-        self._qualname, self._schema = qualname, f"{qualname}{schema}"
-        self._namespace, self._name = qualname.split("::")
-        self._init_fn, self._signature = function, inspect.signature(function)
-        self._mutates = mutates
-        self._kernels: dict[str | None, Callable] = {}
-        self._fake: Callable | None = None
-        self._backward: Callable | None = None
-        self._setup_context: Callable | None = None
-        self._vmap: Callable | None = None
-        node = f"GeneratedBackwardFor_{self._namespace}_{self._name}_default"
-        self._node: type[CustomOpNode] = type(node, (CustomOpNode,), {"op": self})
-        self.default = self._opoverload = self
+        super().__init__(Schema.parse(f"{qualname}{schema}"))
+        self._qualname, self._init_fn, self._mutates = qualname, function, mutates
+
+    @property
+    def _opoverload(self) -> Any:
+        return self.identity
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
@@ -156,14 +156,14 @@ class CustomOpDef:
 
         def register(fn: Callable) -> Callable:
             for kind in [device_types] if device_types is None or isinstance(device_types, str) else device_types:
-                self._kernels[kind] = fn
+                self._kernels[EXPLICIT if kind is None else BACKENDS.get(kind, kind.upper())] = fn
             return fn
 
         return register if fn is None else register(fn)
 
     def register_fake(self, fn: Callable, /) -> Callable:
         """Register what gives the results' shapes and dtypes, for tensors on ``meta``; a decorator."""
-        self._fake = fn
+        self._fake = in_fake(fn)
         return fn
 
     def register_autograd(self, backward: Callable, /, *, setup_context: Callable | None = None) -> None:
@@ -200,27 +200,21 @@ class CustomOpDef:
 
         return register if func is None else register(func)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            bound = self._signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise RuntimeError(f"{self._qualname}() {error}. Declaration: {self._schema}") from None
-        bound.apply_defaults()
-        given = [*bound.args, *bound.kwargs.values()]
-        tensors = _tensors(given)
-        if (is_grad_enabled() and any(one.requires_grad for one in tensors)) or any(one._spec.level for one in tensors):
-            leaves, spec = flatten(bound.args)
-            call = OperatorCall(bound.kwargs, spec)
-            return call.output_of(self._node.apply(call, *leaves))
-        return self._computed(bound.args, bound.kwargs)
+    def register_autocast(self, device_type: str, cast_inputs: dtype) -> None:
+        """Cast floating tensors that it is given under autocast of a type of devices, whatever dtype that has."""
+        self._autocast[checked_device(device_type)] = cast_inputs
 
-    def _computed(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        inputs = _tensors([*args, *kwargs.values()])
+    def register_torch_dispatch(self, torch_dispatch_class: type, fn: Callable | None = None, /) -> Callable:
+        """Register what is done for a dispatch mode, or a class of tensors, in place of its ``__torch_dispatch__``."""
+        return register_shown(self, torch_dispatch_class, fn)
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
         with no_grad():
-            output = self._function_for(inputs)(*args, **kwargs)
-        memories = [id(storage_of(one)) for one in (*_tensors([output]), *inputs) if not one.device.spread]
-        results = len(_tensors([output]))
-        if any(memory in memories[:at] or memory in memories[results:] for at, memory in enumerate(memories[:results])):
+            output = super()._run(*args, **kwargs)
+        inputs, results = tensors_of([*args, *kwargs.values()]), tensors_of([output])
+        memories = [id(storage_of(one)) for one in (*results, *inputs) if not one.device.spread and not is_wrapper(one)]
+        own = len(results)
+        if any(memory in memories[:at] or memory in memories[own:] for at, memory in enumerate(memories[:own])):
             raise RuntimeError(
                 f"{self._name} (with implementation in {inspect.getmodule(self._init_fn)}): The output of this custom "
                 "operator (1) must not also be an input to this custom operator and (2) may not alias any inputs to "
@@ -230,28 +224,11 @@ class CustomOpDef:
             )
         return output
 
-    def _function_for(self, inputs: list[Tensor]) -> Callable:
-        where = inputs[0].device if inputs else None
-        if where is META:
-            if self._fake is None:
-                raise RuntimeError(
-                    f"There was no fake impl registered for {self!r}. This is necessary for torch.compile/export/fx "
-                    f"tracing to work. Please use `{self._init_fn.__name__}.register_fake` to add an fake impl."
-                )
-            return self._fake
-        kind = where.type if where else None
-        return self._kernels.get(kind) or self._kernels.get(None) or self._init_fn
-
-
-def _tensors(given: Any) -> list[Tensor]:
-    """The tensors among arguments or results, those in lists, too."""
-    found = []
-    for one in given:
-        if isinstance(one, Tensor):
-            found.append(one)
-        elif isinstance(one, (list, tuple)):
-            found += _tensors(one)
-    return found
+    def without_fake(self) -> Exception:
+        return RuntimeError(
+            f"There was no fake impl registered for {self!r}. This is necessary for torch.compile/export/fx "
+            f"tracing to work. Please use `{self._init_fn.__name__}.register_fake` to add an fake impl."
+        )
 
 
 def custom_op(
@@ -293,41 +270,10 @@ def custom_op(
 
     def register(fn: Callable) -> CustomOpDef:
         found = CustomOpDef(name, fn, infer_schema(fn, mutates_args=mutates) if schema is None else schema, mutates)
-        if device_types is not None:
-            found.register_kernel(device_types, fn)
-        _BOUND[name] = found
-        namespace: Any = NAMESPACES.setdefault(found._namespace, types.SimpleNamespace())
-        namespace.__dict__[found._name] = found
+        found.register_kernel(device_types, fn)
+        found.register()
         return found
 
     if name.count("::") != 1:
         raise ValueError(f"Expected `name` to be of the form `namespace::name`, got {name!r}")
     return register if fn is None else register(fn)
-
-
-def _operator(op: Any) -> CustomOpDef:
-    if isinstance(op, CustomOpDef):
-        return op
-    if op not in _BOUND:
-        raise RuntimeError(f"operator {op} does not exist")
-    return _BOUND[op]
-
-
-def register_fake(op: Any, func: Callable | None = None, /, **unused: Any) -> Callable:
-    """``CustomOpDef.register_fake`` of an operator or its name; a decorator if no function is given."""
-    return _operator(op).register_fake if func is None else _operator(op).register_fake(func)
-
-
-def register_autograd(op: Any, backward: Callable, /, *, setup_context: Callable | None = None, **unused: Any) -> None:
-    """``CustomOpDef.register_autograd`` of an operator or its name."""
-    _operator(op).register_autograd(backward, setup_context=setup_context)
-
-
-def register_kernel(op: Any, device_types: Any, func: Callable | None = None, /, **unused: Any) -> Callable:
-    """``CustomOpDef.register_kernel`` of an operator or its name."""
-    return _operator(op).register_kernel(device_types, func)
-
-
-def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Any = None) -> Callable:
-    """``CustomOpDef.register_vmap`` of an operator or its name; a decorator if no function is given."""
-    return _operator(op).register_vmap(func)

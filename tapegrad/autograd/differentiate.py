@@ -16,7 +16,10 @@ from tapegrad.autograd.function_node import FunctionBase, broadcasts_to, reduced
 from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.laid_out import Laid, LaidOut, LaidOutTensors
 from tapegrad.autograd.running import engine
+from tapegrad.autograd.shown_backward import Shown, holds_dispatching
+from tapegrad.bindings.dispatching import is_shown, sees_functions
 from tapegrad.bindings.handing import asked, overridden, overriding
+from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.caches import memory, remembered
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
 from tapegrad.dispatch.levels import lift
@@ -32,6 +35,7 @@ from tapegrad.tape.modes import everywhere, thread, up_to_date
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import here
 from tapegrad.tensor.geometry import preserved_strides
+from tapegrad.tensor.layout import preserve_format
 from tapegrad.tensor.lifted import TOGETHER, Level
 from tapegrad.tensor.refusals import refuse_in_transforms
 from tapegrad.tensor.spec import Size, Spec, named_strides
@@ -242,6 +246,8 @@ def make_seeds(roots: Sequence[Root], given: Sequence[Any] | None, batched: bool
                 check_seed(seed, spec, len(seeds), batched)
         elif spec.requires_grad or isinstance(root, GradientEdge):
             seed = wrap(*unit_gradient(spec))
+            if is_shown((root,)) and isinstance(root, Tensor):
+                seed = NAMESPACES["torch"]["ones_like"](root, memory_format=preserve_format)
         seeds.append(seed)
     return seeds
 
@@ -331,6 +337,8 @@ def run_backward(
     target_edges = [target_edge(target, accumulate_grad) for target in targets] if targets else []
     if level:
         currency: Any = Tensors
+    elif not create_graph and (sees_functions() or holds_dispatching(root_edges)):
+        currency = Shown
     else:
         currency = currency_for(create_graph)
         if NodeHooks.made or FunctionBase.made or (targets and not accumulate_grad):  # seen by somebody

@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tapegrad.bindings.dispatching import show_detached
 from tapegrad.bindings.factory import named_device
-from tapegrad.bindings.handing import overrides
+from tapegrad.bindings.handing import overriding, taking_part
 from tapegrad.bindings.registry import NAMESPACES, PROPERTIES, public
 from tapegrad.bindings.viewing import data_version_of, sharing
 from tapegrad.dispatch.accumulation import refit
@@ -74,7 +75,7 @@ def sever(tensor: Tensor) -> None:
 def as_instance(cls: type, tensor: Tensor) -> Tensor:
     """``tensor`` as an instance of a subclass: a new object, with the same value and the same place in the graph."""
     result: Any = new_tensor(cls)
-    spec = tensor._spec.replace(plain=True, window=False, overrides=overrides(cls))
+    spec = tensor._spec.replace(plain=True, window=False, overrides=taking_part(cls))
     result._value, result._spec, result._edge = value_of(tensor), spec, edge_of(tensor)
     result._view = tensor._view
     return result if tensor._storage is None else share(result, tensor)
@@ -127,6 +128,8 @@ def _get_data(self: Tensor) -> Tensor:
     if is_example_here(self):
         raise RuntimeError("accessing `data` under vmap transform is not allowed")
     result = without_history(self, "data")
+    if overriding.shows:
+        show_detached(self)
     if not (self._spec.inference and thread.modes.inference):
         result._counter = Counter()
     return result

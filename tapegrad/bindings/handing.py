@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from tapegrad.tape.modes import switched, thread
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.tensor.tensor import Tensor, sharing_handle
 
 NOT_WRAPPED: set[Any] = set()
 """Functions whose result a subclass gets as it is, by default."""
@@ -20,19 +20,26 @@ class Overriding:
     Attributes:
         classes: whether a class with a ``__torch_function__`` of its own exists.
         contexts: how many contexts are on, in all threads, in which something else does: modes, captured calls.
+        dispatches: whether a class with a ``__torch_dispatch__`` of its own exists. See Note [Dispatch].
+        modes: how many dispatch modes are on, in all threads.
+        shows: whether there is such a class or mode.
         active: whether there is any of them.
     """
 
     def __init__(self) -> None:
-        self.classes, self.contexts, self.active = False, 0, False
+        self.classes, self.contexts, self.dispatches, self.modes = False, 0, False, 0
+        self.active = self.shows = False
         self._lock = threading.Lock()
 
-    def admit(self, *, classes: bool = False, contexts: int = 0) -> None:
+    def admit(self, *, classes: bool = False, contexts: int = 0, dispatches: bool = False, modes: int = 0) -> None:
         """Note that there are such classes, or that contexts were entered or left."""
         with self._lock:
             self.classes |= classes
+            self.dispatches |= dispatches
             self.contexts += contexts
-            self.active = self.classes or self.contexts > 0
+            self.modes += modes
+            self.shows = self.dispatches or self.modes > 0
+            self.active = self.classes or self.shows or self.contexts > 0
 
 
 overriding = Overriding()
@@ -45,6 +52,33 @@ def overrides(cls: type) -> bool:
     if issubclass(cls, Tensor):
         return not getattr(cls, "_torch_function_disabled", False)
     return not any(base.__module__.partition(".")[0] == "torch" for base in cls.__mro__)
+
+
+def _disabled_torch_dispatch_impl(func: Any, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
+    """As a class's ``__torch_dispatch__``: the class takes no part, its tensors count as plain ones."""
+    return func(*map(as_plain, args), **{name: as_plain(arg) for name, arg in (kwargs or {}).items()})
+
+
+def as_plain(arg: Any) -> Any:
+    """A tensor of a class with a ``__torch_dispatch__`` as one without; other arguments as they are."""
+    if isinstance(arg, (list, tuple)):
+        return type(arg)(map(as_plain, arg))
+    return sharing_handle(arg, None) if isinstance(arg, Tensor) and arg._spec.overrides == DISPATCH else arg
+
+
+DISPATCH: Any = "dispatch"
+"""The word in specs for tensors whose class has a ``__torch_dispatch__``, in ``overrides``."""
+
+
+def dispatches(cls: type) -> bool:
+    """Whether the class of a tensor has a ``__torch_dispatch__`` of its own."""
+    own = getattr(cls, "__torch_dispatch__", None)
+    return own is not None and getattr(own, "__func__", own) is not _disabled_torch_dispatch_impl
+
+
+def taking_part(cls: type) -> Any:
+    """The word in the spec of an instance of a subclass for its class: ``Spec.overrides``."""
+    return DISPATCH if dispatches(cls) else overrides(cls)
 
 
 def overriders(args: tuple, kwargs: dict, plain: bool = False) -> list[Any]:

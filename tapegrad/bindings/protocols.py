@@ -10,6 +10,8 @@ from textwrap import indent
 from typing import Any
 
 from tapegrad.bindings.attributes import as_instance, sharing
+from tapegrad.bindings.dispatching import WrapperValue
+from tapegrad.bindings.handing import DISPATCH
 from tapegrad.bindings.registry import public
 from tapegrad.dispatch.accumulation import AccumulateGrad
 from tapegrad.doors import Door
@@ -18,7 +20,7 @@ from tapegrad.execution.dtypes import dtype, from_numpy
 from tapegrad.execution.host import from_host, is_traced, to_host
 from tapegrad.execution.opaque import Meta
 from tapegrad.execution.windows import read_window
-from tapegrad.tape.modes import thread
+from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.geometry import Geometry
 from tapegrad.tensor.lifted import Lifted, fresh
@@ -46,6 +48,8 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
         value = value_of(value.tensor)
     name = getattr(type(self), "_repr_name", "tensor" if type(self) is Tensor else type(self).__name__)
     on_meta = type(value) is Meta
+    if isinstance(value, WrapperValue):
+        return wrapper_text(self, name)
     if not (on_meta or hasattr(value, "__array__")):  # what jax put in place of an array: a shape, a placement
         return f"{name}({value!r})"
     if is_traced(value):
@@ -62,6 +66,18 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
         tangent=None if tangent is None else format(tangent),
         class_prefix=f"{name}(",
     )
+
+
+def wrapper_text(tensor: Tensor, name: str) -> str:
+    """The text of a tensor without data: of the elements that its class gives for it, if they are of another."""
+    with switched(grad=False):
+        shown: Any = tensor.reshape(-1)
+        if type(shown) is not Tensor:
+            size = f", size={tuple(tensor.shape)}" if tensor.numel() else ""
+            return f"{name}(..., dtype={tensor.dtype}, device={tensor.device}{size})"
+    array = to_host(value_of(shown)).reshape(tuple(tensor.shape))
+    return tensor_str(array, dtype=shown.dtype, device_suffix=None, requires_grad=tensor._spec.requires_grad,
+                      grad_fn_name=_shown_node(tensor), class_prefix=f"{name}(")  # fmt: skip
 
 
 def _tensor_str(self: Tensor, indent: int) -> str:
@@ -146,6 +162,11 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     refuse_memory(self)
     if id(self) in memo:
         return memo[id(self)]
+    if self._spec.overrides == DISPATCH:
+        result = self.detach().clone()
+        result._spec = result._spec.replace(requires_grad=self._spec.requires_grad)
+        memo[id(self)] = result
+        return result
     result = _copied_leaf(self, memo)
     memo[id(self)] = result
     if self._grad is not None:

@@ -116,6 +116,9 @@ TENSORS = (*TENSOR, "Tensor | None")
 out_writer: Door[Callable[..., Any]] = Door("out_writer", filled_by="bindings/inplace_out.py")
 """Calls a function and writes its result into the tensor given as ``out=``."""
 
+function_shower: Door[Callable[..., Any]] = Door("function_shower", filled_by="bindings/shown_calls.py")
+"""Shows calls of functions that are no operators to dispatch modes and classes; NotImplemented if they don't see it."""
+
 caster: Door[Callable[..., Any]] = Door("caster", filled_by="amp/casting.py")
 """Casts the arguments of a call where ``modes.autocast`` says so."""
 
@@ -271,6 +274,10 @@ def wrapped(
                 if cast is not None:
                     with switched(autocast=()):
                         return wrapper(*cast[0], **cast[1])
+            if overriding.shows:
+                found = function_shower.content(called, shown, function, args, kwargs)
+                if found is not NotImplemented:
+                    return found
         try:
             if not kwargs:
                 return function(*args)
@@ -515,7 +522,8 @@ class Signature:
         if self.method:
             names: tuple[str, ...] = (next(iter(given)), "other", "tensor")
         else:
-            tensors = [name for name, kind in function.__annotations__.items() if kind in TENSORS]
+            annotations = function.__annotations__.items()
+            tensors = [name for name, kind in annotations if kind in TENSORS or name == "input"]
             names = tuple(tensors) or tuple(given)
         variadic = parameters_of(function).variadic
         single = tuple(given[name] for name in names if name in given and name != variadic)

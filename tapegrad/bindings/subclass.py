@@ -15,10 +15,17 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.bindings.attributes import as_instance, set_flag, sharing
-from tapegrad.bindings.handing import default_torch_function, overrides, overriding
+from tapegrad.bindings.handing import (
+    _disabled_torch_dispatch_impl,
+    default_torch_function,
+    dispatches,
+    overrides,
+    overriding,
+)
 from tapegrad.bindings.parser import type_name
 from tapegrad.bindings.registry import NAMESPACES, PROPERTIES
 from tapegrad.bindings.viewing import view_of
+from tapegrad.bindings.wrapper_subclass import make_wrapper_subclass
 from tapegrad.ops.shape import alias
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import set_tangent
@@ -62,6 +69,7 @@ def make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Tensor
 
 
 PROPERTIES["_make_subclass"] = staticmethod(make_subclass)
+PROPERTIES["_make_wrapper_subclass"] = staticmethod(make_wrapper_subclass)
 
 
 def check_subclass(cls: Any) -> None:
@@ -88,12 +96,18 @@ def _init_subclass(cls: type, **options: Any) -> None:
     own = cls.__dict__.get("__torch_function__")
     if own is not None:
         cls._torch_function_disabled = own is _disabled_torch_function_impl  # type: ignore[attr-defined]
+    elif dispatches(cls) and getattr(cls.__torch_function__, "__func__", None) is default_torch_function:  # type: ignore[attr-defined]
+        cls.__torch_function__ = staticmethod(_disabled_torch_function_impl)  # type: ignore[attr-defined]
+        cls._torch_function_disabled = True  # type: ignore[attr-defined]
     if overrides(cls):
         overriding.admit(classes=True)
+    if dispatches(cls):
+        overriding.admit(dispatches=True)
 
 
 PROPERTIES["__init_subclass__"] = classmethod(_init_subclass)
 PROPERTIES["__torch_function__"] = classmethod(default_torch_function)
+PROPERTIES["__torch_dispatch__"] = staticmethod(_disabled_torch_dispatch_impl)
 
 
 class _Switched:

@@ -99,6 +99,8 @@ def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
         result = replay(op, (input, *numbers), settings, _unread)
     else:
         result = op.with_numbers(input, numbers, settings)
+    if spec.overrides == "dispatch" or result._spec.overrides == "dispatch":  # its class says where it lies
+        return result
     if data_version:
         result._seen = data_version
     strides, start, step = move_of(op, spec, numbers, settings)

@@ -88,7 +88,10 @@ class AccumulateGrad(Node):
                 if sparse_accumulator.is_filled and sparse_accumulator.content(variable, grad):
                     present = None
                 elif present is None:
-                    variable._grad = separate(grad, variable)
+                    is_shown = not thread.modes.grad and (thread.modes.intercepted or grad._spec.overrides)
+                    variable._grad = shown_kept(grad, variable) if is_shown else separate(grad, variable)
+                elif not thread.modes.grad and (thread.modes.intercepted or grad._spec.overrides):
+                    present.add_(grad)
                 elif thread.modes.grad or thread.modes.forward_level < 0:
                     variable._grad = present + grad
                 else:  # not recorded: these are tensors for the sake of their tangents
@@ -244,6 +247,13 @@ def separate(grad: Any, of: Tensor) -> Tensor:
     if grad._spec.requires_grad or grad._spec.dual:
         return grad.clone()
     return wrap(value_of(grad), grad._spec.bare.replace(strides=strides, inference=thread.modes.inference))
+
+
+def shown_kept(grad: Any, of: Tensor) -> Tensor:
+    """``separate`` of a gradient where somebody is shown what is done: detached, or a copy if it lies otherwise."""
+    if grad._spec.strides == of._spec.gradient.strides:
+        return grad.detach()
+    return grad.clone()
 
 
 def leaf_edge(tensor: Tensor) -> Edge | None:

@@ -40,6 +40,7 @@ from tapegrad.dispatch.pieces import MANY
 from tapegrad.dispatch.plan import Plan, check_devices
 from tapegrad.dispatch.saved import held, snapshot
 from tapegrad.dispatch.structures import Fit, Sought, without_numbers
+from tapegrad.doors import Door
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.calls import program_for, recording_lines, recording_names
 from tapegrad.execution.host import transfer
@@ -55,6 +56,9 @@ from tapegrad.tape.sources import code_of
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, edge_of, materialize, new_tensor, version_of, window_operand
+
+class_dispatcher: Door[Callable[..., Any]] = Door("class_dispatcher", filled_by="bindings/dispatching.py")
+"""Runs an operator on tensors whose class has a ``__torch_dispatch__``."""
 
 Argument = Any
 """An argument of an operator in the place of an array: a Tensor, a Python scalar, or None for an absent optional."""
@@ -73,6 +77,10 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     key = (thread.modes, *specs, *settings.items())
     run = op.plans.get(key) or op.plan_cache.get(key)
     if run is None:
+        if any(isinstance(spec, Spec) and spec.overrides == "dispatch" for spec in specs):
+            if thread.modes.intercepted:
+                return intercepted(op, settings)(*args)
+            return class_dispatcher.content(op, args, settings)
         if thread.modes.deferred and computes_now():
             return waiting_call(op, args, settings, key)
         run = moving(op, specs, settings) if op.has_moved else None

@@ -18,6 +18,7 @@ from typing import Any
 
 from tapegrad.errors import INFERENCE_SAVED, SECOND_BACKWARD
 from tapegrad.execution.dtypes import FLOATING
+from tapegrad.execution.opaque import Opaque
 from tapegrad.tape.modes import Modes, switched, thread
 from tapegrad.tape.node import Edge, Node, function_of, name_of
 from tapegrad.tape.positions import RECORD_LINES, Position, at, explain
@@ -305,6 +306,10 @@ def output_handle(
     Raises:
         RuntimeError: it has been written to since.
     """
+    if isinstance(value, Opaque) and value.as_tensor is not None:
+        output = value.as_tensor()
+        output._spec, output._edge = output._spec.replace(requires_grad=True), (node, output_nr)
+        return output
     output = wrap(value, spec.fresh, (node, output_nr))
     if not survives:
         if was_written(node, output_nr):

@@ -13,6 +13,7 @@ from tapegrad.functions import (
     bessel,
     cholesky,
     comparison,
+    composed,
     construction,
     conversion,
     convolution,

@@ -9,6 +9,7 @@ import numpy as np
 
 from tapegrad.bindings.attributes import legacy_dtype
 from tapegrad.bindings.factory import named_device, named_dtype, no_overload
+from tapegrad.bindings.handing import DISPATCH
 from tapegrad.bindings.layouts import checked_format, copy_strides, laid_out, suggested_format
 from tapegrad.bindings.registry import public
 from tapegrad.dispatch.accumulation import gradient_edge
@@ -253,6 +254,8 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         RuntimeError: the tensor requires grad, in grad mode.
         TypeError: it is on another device, or NumPy has no such dtype.
     """
+    if self._spec.overrides == DISPATCH:
+        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
     if not force:
         if self._spec.requires_grad and thread.modes.grad and self.device is not META:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")

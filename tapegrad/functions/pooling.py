@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tapegrad.bindings.declarations import EXPECTED, Out
+from tapegrad.bindings.dispatching import hidden
 from tapegrad.bindings.layouts import format_strides, laid_out, suggested_format
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import unsupported
@@ -88,7 +89,10 @@ def _greatest(operators: Mapping, input: Tensor, samplings: tuple[Any, ...], ret
         planes = (LINE, *samplings)
         return in_planes(lambda input: _greatest(operators, input, planes, return_indices), -2, input)
     out, indices = operators[len(samplings)](input, samplings=samplings)
-    return (out, cast(indices, dtype=int64)) if return_indices else out
+    if not return_indices:
+        return out
+    with hidden():
+        return out, cast(indices, dtype=int64)
 
 
 @public("nn.functional", "torch")

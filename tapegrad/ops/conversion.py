@@ -6,7 +6,7 @@ from tapegrad.ops.kinds import general, retyped
 from tapegrad.ops.memory_formats import as_input
 
 
-@general(aten=None, lies=as_input)
+@general(aten="_to_copy", lies=as_input)
 def truncate(x, *, dtype):
     """A floating or complex ``x`` in an integral dtype: see ``retyped``. It has no derivative."""
     return retyped(x, dtype.numpy)

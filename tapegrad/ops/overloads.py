@@ -18,6 +18,10 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tapegrad.doors import Door
+from tapegrad.ops.schemas import schema_of, schemas_of
+
+REGISTERED: dict[str, dict[str, Any]] = {}
+"""The operators that programs have registered, by ``namespace::name`` and overload: callables with a ``_schema``."""
 
 homes: Door[list[tuple[str, dict[str, Callable]]]] = Door("homes", filled_by="functions/identities.py")
 """The functions behind identities: a prefix of their names in ``aten``, and functions by name."""
@@ -38,16 +42,30 @@ class OpOverload:
         self.__name__ = f"{packet._opname}.{overload}"
         self.__module__ = packet.__module__
 
+    @property
+    def _schema(self) -> Any:
+        """The arguments and results that it has, as a ``Schema``; None if that is not known here."""
+        if self.namespace == "aten":
+            return schema_of(self._opname, self._overloadname)
+        registered = self._registered()
+        return None if registered is None else registered._schema
+
+    def _registered(self) -> Any:
+        """The operator that a program has registered under this name; None if it is one of ours."""
+        found = REGISTERED.get(self.overloadpacket._qualified_op_name)
+        return None if found is None else found.get(self._overloadname)
+
     def name(self) -> str:
         """The name in schemas: ``aten::sin``, ``aten::add.Tensor``."""
         suffix = "" if self._overloadname == "default" else f".{self._overloadname}"
         return f"{self.namespace}::{self._opname}{suffix}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if _shown.calls:
-            call = _shown.calls[-1]
-            if call.func is self and call.kwargs == kwargs and call.arity == len(args):
-                return call.op(*args, **call.settings)
+        if _shown.calls and _shown.calls[-1].is_meant(self, args, kwargs):
+            return _shown.calls[-1].run(args, kwargs)
+        registered = self._registered()
+        if registered is not None:
+            return registered(*args, **kwargs)
         return self.overloadpacket(*args, **kwargs)
 
     def __str__(self) -> str:
@@ -82,6 +100,8 @@ class OpOverloadPacket:
     def overloads(self) -> list[str]:
         """The names of the overloads: what writes has those of its counterpart that give a new tensor."""
         name = self._opname
+        if self._qualified_op_name in REGISTERED:
+            return list(REGISTERED[self._qualified_op_name])
         if name in OVERLOADS or not _writes(name):
             return list(OVERLOADS.get(name, ("default", "out")))
         return [one for one in OVERLOADS.get(name[:-1], ("default",)) if "out" not in one and one != "Scalar_Tensor"]
@@ -90,16 +110,30 @@ class OpOverloadPacket:
         return iter(self.overloads())
 
     def __getattr__(self, overload: str) -> OpOverload:
-        if overload.startswith("__") or overload not in self.overloads():
+        if overload.startswith("__") or not (overload in self.overloads() or self._has_schema(overload)):
             raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
         found = OpOverload(self, overload)
         return self.__dict__.setdefault(overload, found)
 
+    def _has_schema(self, overload: str) -> bool:
+        return self.namespace == "aten" and schema_of(self._opname, overload) is not None
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        overloads = REGISTERED.get(self._qualified_op_name)
+        if overloads is not None:
+            return self._first_fitting(list(overloads.values()), args, kwargs)
         function = None if self.namespace == "tapegrad" else _function(self._opname)
         if function is None:
             raise NotImplementedError(f"{self} names an operator, for policies and logs; no function here computes it")
         return function(*args, **kwargs)
+
+    @staticmethod
+    def _first_fitting(overloads: list[Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call the first overload that takes these arguments; the last one says why it does not."""
+        for one in overloads[:-1]:
+            if one._schema.bind(args, kwargs, lambda argument, given: True) is not None:
+                return one(*args, **kwargs)
+        return overloads[-1](*args, **kwargs)
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self._opname}"
@@ -139,13 +173,33 @@ class OpNamespace:
 
 
 class ShownCall(NamedTuple):
-    """A call that is being shown to a program under the name ``func``, with ``arity`` arguments and ``kwargs``."""
+    """A call that is being shown to a program under the name ``func``: calling that so runs what it stands for.
 
-    op: Any
-    settings: dict
+    Attributes:
+        func, args, kwargs: the call, in PyTorch's words.
+        run: computes it for such arguments, of which the tensors may be others.
+    """
+
     func: OpOverload
-    arity: int
+    args: tuple
     kwargs: dict
+    run: Callable[[tuple, dict], Any]
+
+    def is_meant(self, func: OpOverload, args: tuple, kwargs: dict) -> bool:
+        """Whether a call is this one, but for its tensors."""
+        if func is not self.func or len(args) != len(self.args) or kwargs.keys() != self.kwargs.keys():
+            return False
+        given, shown = (*args, *kwargs.values()), (*self.args, *[self.kwargs[name] for name in kwargs])
+        return all(map(_alike, given, shown))
+
+
+def _alike(given: Any, shown: Any) -> bool:
+    """Whether two arguments are the same but for their tensors."""
+    if hasattr(given, "_spec") or hasattr(shown, "_spec"):
+        return hasattr(given, "_spec") and hasattr(shown, "_spec")
+    if isinstance(given, (list, tuple)) and isinstance(shown, (list, tuple)):
+        return len(given) == len(shown) and all(map(_alike, given, shown))
+    return given is shown or (type(given) is type(shown) and bool(given == shown))
 
 
 class _Shown(threading.local):
@@ -158,12 +212,19 @@ _shown = _Shown()
 
 @contextmanager
 def shown(call: ShownCall) -> Iterator[None]:
-    """A block in which calling ``call.func`` with as many arguments and the same keywords runs the operator itself."""
+    """A block in which to make the call runs what it stands for."""
     _shown.calls.append(call)
     try:
         yield
     finally:
         _shown.calls.pop()
+
+
+def namespace(name: str) -> OpNamespace:
+    """The namespace of this name, in which programs may register operators."""
+    if name not in NAMESPACES:
+        NAMESPACES[name] = OpNamespace(name, lambda one: f"{name}::{one}" in REGISTERED)
+    return NAMESPACES[name]
 
 
 def identity(namespace: str, name: str, overload: str) -> OpOverload:
@@ -190,7 +251,7 @@ def _writes(name: str) -> bool:
 
 
 def _known(name: str) -> bool:
-    return name in OVERLOADS or name in NAMED or _function(name) is not None
+    return name in OVERLOADS or name in NAMED or _function(name) is not None or bool(schemas_of(name))
 
 
 def _function(name: str) -> Callable | None:

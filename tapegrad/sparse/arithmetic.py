@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.execution.host import to_host
 from tapegrad.functions.construction import as_tensor
+from tapegrad.functions.creation import zeros
 from tapegrad.functions.dropout import dropout
 from tapegrad.functions.joining import cat
 from tapegrad.functions.shape import broadcast_to
@@ -22,6 +24,7 @@ from tapegrad.sparse.coordinates import (
     sparse_dim_of,
 )
 from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, become, is_coo, is_sparse, not_there, state_of
+from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.tensor import Tensor, value_of
 
 
@@ -274,14 +277,46 @@ def _zero_(self: Tensor) -> Tensor:
     state = state_of(self)
     if not is_coo(self):
         heads, plain = state.indices
-        none = SparseValue((heads * 0, plain[:0]), state.values.detach()[:0], state.shape, layout=state.layout)
+        batch = heads.ndim - 1
+        left = state.values.detach().narrow(batch, 0, 0)
+        none = SparseValue((heads * 0, plain.narrow(batch, 0, 0)), left, state.shape, layout=state.layout)
         return become(self, none)
     return become(self, made(state.indices[0][:, :0], state.values.detach()[:0], state.shape)._value)
 
 
 @answers("zeros_like", "empty_like")
-def _zeros_like(input: Tensor, *, dtype: Any = None, **_: Any) -> Tensor:
-    return _zero_(input.detach() if dtype is None else input.detach().to(dtype))
+def _zeros_like(
+    input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
+) -> Tensor:
+    state = state_of(input)
+    kind, on = dtype or input.dtype, device or input.device
+    if layout is None or layout is state.layout:
+        found = _zero_(input.detach().to(kind).to(on))
+    elif layout is layouts.strided and not is_coo(input):
+        name = f"Sparse{repr(state.layout)[-3:].title()}"
+        raise RuntimeError(
+            f"empty_like with different sparse layout is not supported (self is {name} but you requested Strided)"
+        )
+    elif layout is layouts.strided:
+        found = zeros(tuple(input.shape), dtype=kind, device=on)
+    else:
+        found = ANSWERS["empty as"](state, kind, on, layout)
+    return found.requires_grad_() if requires_grad else found
+
+
+def _declare_random(name: str) -> None:
+    def function(input: Tensor, *, dtype: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
+        if is_coo(input):
+            raise not_there(name, (input,))
+        values = state_of(input).values.detach()
+        found = with_values(input, NAMESPACES["torch"][name](values, dtype=dtype))
+        return found.requires_grad_() if requires_grad else found
+
+    answers(name)(function)
+
+
+_declare_random("randn_like")
+_declare_random("rand_like")
 
 
 @answers("dropout")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
+from tapegrad.autograd.differentiate import grad as gradients
 from tapegrad.execution.host import to_host
 from tapegrad.sparse.tensor import SparseTensor, SparseValue, answers, become, is_coo, is_sparse, state_of
 from tapegrad.tensor import layout as layouts
@@ -94,14 +95,12 @@ def _register_post_hook(self: Tensor, hook: Callable) -> Any:
 
 
 @answers("grad")
-def _autograd_grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+def _autograd_grad(outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwargs: Any) -> Any:
     from_one = isinstance(inputs, Tensor)
     wanted = (inputs,) if from_one else tuple(inputs)
     outs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
-    seeds = kwargs.pop("grad_outputs", None)
-    function = SparseTensor.autograd_grad  # type: ignore[attr-defined]
-    found = function(tuple(map(_differentiated, outs)), tuple(map(_differentiated, wanted)), *args,
-                     grad_outputs=None if seeds is None else _seeds(seeds), **kwargs)  # fmt: skip
+    seeds = None if grad_outputs is None else _seeds(grad_outputs)
+    found = gradients(tuple(map(_differentiated, outs)), tuple(map(_differentiated, wanted)), seeds, *args, **kwargs)
     return tuple(
         with_values(one, grad) if is_sparse(one) and grad is not None else grad
         for one, grad in zip(wanted, found, strict=True)
@@ -137,7 +136,7 @@ def _text(self: Tensor, *, tensor_contents: Any = None) -> str:
     parts = [_part(f"{name}=tensor(", part, indent) for name, part in zip(names, state.indices, strict=True)]
     parts.append(_part("values=tensor(", state.values, indent, of_indices=False))
     said = [] if self.device.type == "cpu" else [f"device='{self.device}'"]
-    said += [f"size={tuple(self.shape)}", f"nnz={state.values.shape[0]}"]
+    said += [f"size={tuple(self.shape)}", f"nnz={self._nnz()}"]
     said += [f"dtype={self.dtype}"] * (self.dtype is not get_default_dtype() and not _is_obvious(self))
     said.append(f"layout={state.layout}")
     node = self.grad_fn

@@ -1,22 +1,24 @@
 """Compressed layouts: a matrix row by row (CSR) or column by column (CSC), of elements or of blocks (BSR, BSC).
 
-There is one matrix, with dense dimensions behind it if need be: no batches of matrices.
+Dense dimensions may stand behind it, and those of a batch of matrices in front, each of which has as many elements.
+What is done with a batch is done with each of its matrices (``matrices_of``).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.execution.dtypes import int32, int64
 from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.creation import arange
+from tapegrad.functions.creation import arange, empty, zeros
 from tapegrad.functions.joining import cat, stack
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.arithmetic import merged
 from tapegrad.sparse.coordinates import coalesced, looks, made, places_of, sparse_of
 from tapegrad.sparse.parts import indexed, picked, taken_apart
-from tapegrad.sparse.tensor import ANSWERS, SparseTensor, SparseValue, answers, is_coo, is_sparse, state_of
+from tapegrad.sparse.tensor import ANSWERS, SparseTensor, SparseValue, answers, is_coo, is_sparse, not_there, state_of
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.tensor import Tensor
 
@@ -44,7 +46,6 @@ def sparse_compressed_tensor(
 
     Raises:
         RuntimeError: no compressed layout; indices do not fit.
-        NotImplementedError: batches of matrices.
 
     >>> torch.sparse_compressed_tensor([0, 1, 2], [1, 0], [3.0, 4.0], (2, 2), layout=torch.sparse_csr).to_dense()
     tensor([[0., 3.],
@@ -55,20 +56,87 @@ def sparse_compressed_tensor(
                            f"{'none' if layout is None else layout}")  # fmt: skip
     values = as_tensor(values, dtype=dtype, device=device)
     heads, plain = (_whole(part, values) for part in (compressed_indices, plain_indices))
-    if heads.ndim != 1 or plain.ndim != 1:
-        raise NotImplementedError("batches of compressed matrices are not in tapegrad (yet): make one of each")
-    blocks = tuple(values.shape[1:3]) if layout in BY_BLOCKS else (1, 1)
-    dense = tuple(values.shape[3 if layout in BY_BLOCKS else 1 :])
+    batch = heads.ndim - 1
+    blocks = tuple(values.shape[batch + 1 : batch + 3]) if layout in BY_BLOCKS else (1, 1)
+    dense = tuple(values.shape[batch + (3 if layout in BY_BLOCKS else 1) :])
     if size is None:
-        lengths = [heads.shape[0] - 1, int(plain.max()) + 1 if plain.shape[0] else 0]
+        lengths = [heads.shape[-1] - 1, int(plain.max()) + 1 if plain.numel() else 0]
         lengths = lengths if layout in BY_ROWS else lengths[::-1]
-        size = (lengths[0] * blocks[0], lengths[1] * blocks[1], *dense)
+        size = (*heads.shape[:-1], lengths[0] * blocks[0], lengths[1] * blocks[1], *dense)
     if looks(check_invariants):
+        refuse_batches(heads, plain, values, layout)
+    if looks(check_invariants) and not batch:
         _check(heads, plain, values, tuple(size), blocks, layout)
     values = values.detach() if requires_grad else values
     values = ops.sparse_compressed_constructor(values) if values._spec.requires_grad or values._spec.dual else values
     result = SparseValue((heads, plain), values, tuple(size), layout=layout).as_tensor()
     return result.requires_grad_() if requires_grad else result
+
+
+def refuse_batches(heads: Tensor, plain: Tensor, values: Tensor, layout: Any) -> None:
+    """Refuse indices and values of which not each matrix of a batch has some. Raises RuntimeError."""
+    batch = heads.ndim - 1
+    names = ("crow_indices", "col_indices") if layout in BY_ROWS else ("ccol_indices", "row_indices")
+    if plain.ndim - 1 != batch:
+        raise RuntimeError(f"{names[0]} and {names[1]} dimensionalities must be equal but got {heads.ndim} and "
+                           f"{plain.ndim}, respectively")  # fmt: skip
+    if heads.shape[:-1] != plain.shape[:-1] or values.shape[:batch] != heads.shape[:-1]:
+        raise RuntimeError(
+            f"all batch dimensions of compressed indices ({list(heads.shape[:-1])}), plain indices "
+            f"({list(plain.shape[:-1])}), and values ({list(values.shape[:batch])}) must be equal"
+        )
+
+
+def batch_of(state: SparseValue) -> int:
+    """The number of dimensions of a batch."""
+    return state.indices[0].ndim - 1
+
+
+def matrices_of(tensor: Tensor) -> list[Tensor]:
+    """The matrices of a batch, one by one."""
+    state, batch = state_of(tensor), batch_of(state_of(tensor))
+    count = math.prod(state.shape[:batch])
+    parts = [part.reshape(count, *part.shape[batch:]).unbind(0) for part in (*state.indices, state.values)]
+    shape = state.shape[batch:]
+    return [
+        SparseValue((heads, plain), values, shape, layout=state.layout).as_tensor()
+        for heads, plain, values in zip(*parts, strict=True)
+    ]
+
+
+def batched(matrices: Sequence[Tensor], batch: tuple[int, ...]) -> Tensor:
+    """Matrices of one layout and shape as a batch.
+
+    Raises:
+        RuntimeError: not each has as many elements. PyTorch's message.
+    """
+    states = [state_of(one) for one in matrices]
+    if len({state.values.shape[0] for state in states}) > 1:
+        raise RuntimeError("Expect the same number of specified elements per batch.")
+    parts = [[state.indices[0] for state in states], [state.indices[1] for state in states],
+             [state.values for state in states]]  # fmt: skip
+    heads, plain, values = (stack(part).reshape(*batch, *part[0].shape) for part in parts)
+    return SparseValue((heads, plain), values, (*batch, *states[0].shape), layout=states[0].layout).as_tensor()
+
+
+@answers("empty as")
+def _empty_as(state: SparseValue, kind: Any, on: Any, layout: Any) -> Tensor:
+    """A tensor without elements of the shape of another compressed one, in another layout."""
+    batch = batch_of(state)
+    if layout is layouts.sparse_coo:
+        dense = tuple(state.values.shape[batch + (3 if state.layout in BY_BLOCKS else 1) :])
+        count = len(state.shape) - len(dense)
+        none = empty((0, *dense), dtype=kind, device=on)
+        return made(empty((count, 0), dtype=int64, device=on), none, state.shape)
+    blocks = _blocksize(state) or (1, 1)
+    front, (rows, columns) = state.shape[:batch], state.shape[batch : batch + 2]
+    lines = (rows // blocks[0]) if layout in BY_ROWS else (columns // blocks[1])
+    within = blocks if layout in BY_BLOCKS else ()
+    dense = tuple(state.values.shape[batch + (3 if state.layout in BY_BLOCKS else 1) :])
+    values = empty((*front, 0, *within, *dense), dtype=kind, device=on)
+    heads = zeros((*front, lines + 1), dtype=state.indices[0].dtype, device=on)
+    plain = empty((*front, 0), dtype=heads.dtype, device=on)
+    return SparseValue((heads, plain), values, state.shape, layout=layout).as_tensor()
 
 
 def _whole(part: Any, values: Tensor) -> Tensor:
@@ -124,16 +192,26 @@ sparse_bsc_tensor = _maker(layouts.sparse_bsc, "of blocks, column by column", "c
 # To coordinates and back ---------------------------------------------------------------------------------------------
 
 
+@answers("entries")
 def _entries(state: SparseValue) -> tuple[Tensor, Tensor]:
-    """The row and the column of each element, or block."""
+    """The row and the column of each element, or block; those of lines are kept as long as nobody writes to heads."""
     heads, plain = (part.to(int64) for part in state.indices)
+    written = state.indices[0]._version
+    if state.lines is not None and state.lines[0] == written:
+        lines = state.lines[1]
+        return (lines, plain) if state.layout in BY_ROWS else (plain, lines)
     lines = arange(heads.shape[0] - 1, device=heads.device).repeat_interleave(heads[1:] - heads[:-1])
+    if not lines._spec.level:
+        state.lines = written, lines
     return (lines, plain) if state.layout in BY_ROWS else (plain, lines)
 
 
 def coordinates_of(tensor: Tensor) -> SparseTensor:
     """A compressed tensor as one with coordinates."""
     state = state_of(tensor)
+    if batch_of(state):
+        raise RuntimeError("to_sparse: a batch of compressed matrices can't be converted to coordinates: "
+                           f"x.to_dense().to_sparse() does it, for shape {list(state.shape)}")  # fmt: skip
     rows, columns = _entries(state)
     values = state.values
     if state.layout in BY_BLOCKS:
@@ -148,6 +226,11 @@ def coordinates_of(tensor: Tensor) -> SparseTensor:
 
 def dense_of_compressed(tensor: Tensor) -> Tensor:
     """The dense tensor with the elements of a compressed one."""
+    batch = batch_of(state_of(tensor))
+    if batch:
+        front = state_of(tensor).shape[:batch]
+        each = [dense_of_compressed(one) for one in matrices_of(tensor)]
+        return stack(each).reshape(*front, *each[0].shape) if each else zeros(state_of(tensor).shape)
     found = state_of(coordinates_of(tensor) if state_of(tensor).layout is not layouts.sparse_csc else _unsorted(tensor))
     places = places_of(found.indices[0], found.shape[:2])
     return ops.sparse_scatter(found.values, places, shape=tuple(found.shape))
@@ -173,6 +256,12 @@ def compressed_of(tensor: Tensor, layout: Any, blocksize: Any = None, dense_dim:
     if is_sparse(tensor) and state_of(tensor).layout is layout:
         return tensor
     name = repr(layout)[-3:]
+    batch = tensor.ndim - 2 - dense_dim if not is_coo(tensor) else 0
+    if batch > 0 and not (is_sparse(tensor) and not batch_of(state_of(tensor))):
+        whole = tensor.to_dense() if is_sparse(tensor) else tensor
+        front = tuple(whole.shape[:batch])
+        each = whole.reshape(math.prod(front), *whole.shape[batch:]).unbind(0)
+        return batched([compressed_of(one, layout, blocksize, dense_dim) for one in each], front)
     if layout in BY_BLOCKS:
         tensor = tensor.to_dense()
         return _blocks_of(tensor, tuple(blocksize), layout, name)
@@ -248,8 +337,25 @@ def _of_compressed(name: str, function: Callable) -> None:
 
 for _name in ("t", "T.__get__", "mT.__get__", "transpose", "swapaxes", "swapdims"):
     _of_compressed(_name, lambda self, dim0=0, dim1=1: self if (dim0 - dim1) % 2 == 0 else transposed(self))
+def _part(function: Callable, tensor: Tensor, *args: Any) -> Any:
+    """A part of a compressed tensor: of a batch a matrix, or a batch again."""
+    batch = batch_of(state_of(tensor))
+    if not batch:
+        return function(coordinates_of(tensor), *args)
+    dim, index = (args or (0,))[0], args[1] if len(args) > 1 else None
+    if function is taken_apart and dim == 0:
+        return tuple(_part(picked, tensor, 0, place) for place in range(tensor.shape[0]))
+    if function is indexed:
+        dim, index = 0, args[0]
+    if dim or not isinstance(index, int):
+        raise not_there("select", (tensor,))
+    state = state_of(tensor)
+    parts = [part[index] for part in (*state.indices, state.values)]
+    return SparseValue((parts[0], parts[1]), parts[2], state.shape[1:], layout=state.layout).as_tensor()
+
+
 for _name, _function in (("select", picked), ("__getitem__", indexed), ("unbind", taken_apart)):
-    _of_compressed(_name, lambda self, *args, _function=_function: _function(coordinates_of(self), *args))
+    _of_compressed(_name, lambda self, *args, _function=_function: _part(_function, self, *args))
 
 
 @answers("compressed add")
@@ -282,4 +388,5 @@ def _mask(self: Tensor, mask: Tensor) -> Tensor:
 
 
 def _blocksize(state: SparseValue) -> tuple[int, ...] | None:
-    return tuple(state.values.shape[1:3]) if state.layout in BY_BLOCKS else None
+    batch = batch_of(state)
+    return tuple(state.values.shape[batch + 1 : batch + 3]) if state.layout in BY_BLOCKS else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.sparse import checking, masked
 from tapegrad.sparse.compressed import compressed_of, coordinates_of, dense_of_compressed
 from tapegrad.sparse.coordinates import dense_of, mask_of, sparse_dim_of, sparse_of
 from tapegrad.sparse.tensor import answers, is_coo, is_sparse, state_of
@@ -50,7 +51,7 @@ for _name in BY_METHOD:
     answers(_name)(lambda self, *args, _name=_name, **kwargs: _to_layout(_name, self, *args, **kwargs))
 
 
-__all__ = ["from_dense", "mask_of"]
+__all__ = ["checking", "from_dense", "mask_of", "masked"]
 
 
 @answers("to_dense")

@@ -261,7 +261,8 @@ def _raw_values(self: Tensor) -> Tensor:
 
 @answers("_nnz")
 def _nnz(self: Tensor) -> int:
-    return state_of(self).values.shape[0]
+    state = state_of(self)
+    return state.values.shape[0 if is_coo(self) else state.indices[0].ndim - 1]
 
 
 @answers("sparse_dim", "_dimI")
@@ -271,7 +272,9 @@ def _sparse_dim(self: Tensor) -> int:
 
 @answers("dense_dim", "_dimV")
 def _dense_dim(self: Tensor) -> int:
-    return len(state_of(self).shape) - _sparse_dim(self)
+    state = state_of(self)
+    batch = 0 if is_coo(self) else state.indices[0].ndim - 1
+    return len(state.shape) - _sparse_dim(self) - batch
 
 
 # Dense tensors -------------------------------------------------------------------------------------------------------

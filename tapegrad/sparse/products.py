@@ -6,20 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.bindings.naming import renamed
 from tapegrad.execution.host import to_host
 from tapegrad.functions.construction import as_tensor
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.attributes import with_values
 from tapegrad.sparse.coordinates import coalesced, made, sparse_of
-from tapegrad.sparse.tensor import SparseValue, answers, is_coo, is_sparse, not_there, state_of
+from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, is_coo, is_sparse, not_there, state_of
+from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.tensor import Tensor, value_of
 
 
 def triplets(tensor: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The rows, the columns and the values of a sparse matrix."""
-    if not is_coo(tensor):
-        tensor = tensor.to_sparse_coo()
     state: SparseValue = state_of(tensor)
+    if state.layout in (layouts.sparse_csr, layouts.sparse_csc) and state.indices[0].ndim == 1:
+        return (*ANSWERS["entries"](state), state.values)
+    state = state_of(tensor if is_coo(tensor) else tensor.to_sparse_coo())
     return state.indices[0][0], state.indices[0][1], state.values
 
 
@@ -125,27 +128,55 @@ def _recorded(left: Tensor, right: Tensor) -> Tensor:
     return product(left, right)
 
 
-def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
+REDUCTIONS = ("sum", "mean", "amax", "amin")
+
+
+def reduced_product(left: Tensor, right: Tensor, reduce: str) -> Tensor:
+    """The product of a matrix in rows with a dense one, whose sums may be means or extremes of what is there."""
+    if is_coo(left) or not (is_sparse(left) or is_sparse(right)):
+        where = "SparseCPU" if is_coo(left) else "CPU"
+        raise NotImplementedError(f"Could not run 'aten::_sparse_mm_reduce_impl' with arguments from the '{where}' "
+                                  "backend. This could be because it has no such matrix: x.to_sparse_csr() is one")
+    layout = state_of(left).layout if is_sparse(left) else layouts.strided
+    if layout is not layouts.sparse_csr:
+        name = "Strided" if layout is layouts.strided else f"Sparse{repr(layout)[-3:].title()}"
+        raise RuntimeError(f"sparse_mm_reduce: expect self to be SparseCsr, got {name}")
+    if is_sparse(right):
+        raise RuntimeError("Expected tensor to have Strided Layout, but got tensor with SparseCsr Layout (while "
+                           "checking arguments for sparse_mm_reduce)")  # fmt: skip
+    if right.ndim != 2 or right.shape[0] != left.shape[1]:
+        raise RuntimeError(f"Expected a tensor of dimension 2 and tensor.size[0] == {left.shape[1]} but got: dimension "
+                           f"{right.ndim} and tensor.size[0] = {right.shape[0]}")  # fmt: skip
+    if reduce not in REDUCTIONS:
+        raise RuntimeError(f"sparse_mm_reduce: reduce type of {reduce} has not been enabled." if reduce == "prod" else
+                           f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")  # fmt: skip
+    rows, columns, values = triplets(left)
+    parts = values.unsqueeze(1) * ops.sparse_rows(right, columns)
+    none = parts.new_zeros((left.shape[0], right.shape[1]))
+    spread = rows.unsqueeze(1).expand(parts.shape)
+    found = none.scatter_reduce(0, spread, parts, reduce, include_self=False)
+    return renamed(found, "SparseMmReduceImplBackward0")
+
+
+def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     """The product of a sparse matrix with another matrix, dense or sparse; sparse if both are.
 
     Gradients reach the values of a sparse factor, and all of a dense one.
 
     Args:
         mat1, mat2: matrices.
-        reduce: ``"sum"``.
+        reduce: of a matrix in rows (CSR) and a dense one, what is made of the products of a row with a column, of those
+            that are there: ``"sum"``, ``"mean"``, ``"amax"`` or ``"amin"``.
 
     Raises:
-        RuntimeError: neither is sparse, or shapes do not fit.
-        NotImplementedError: another reduction.
+        RuntimeError: neither is sparse, shapes do not fit, or another layout or reduction.
 
     >>> x = torch.eye(2).to_sparse()
     >>> torch.sparse.mm(x, torch.ones(2, 1))
     tensor([[1.],
             [1.]])
     """
-    if reduce != "sum":
-        raise NotImplementedError(f"torch.sparse.mm reduces by sums only, not by {reduce!r}")
-    return _recorded(mat1, mat2)
+    return _recorded(mat1, mat2) if reduce is None else reduced_product(mat1, mat2, reduce)
 
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:

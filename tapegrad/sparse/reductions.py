@@ -16,7 +16,8 @@ from tapegrad.sparse.coordinates import (
     places_of,
     sparse_dim_of,
 )
-from tapegrad.sparse.tensor import answers, is_coo, state_of
+from tapegrad.sparse.tensor import ANSWERS, answers, is_coo, state_of
+from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.tensor import Tensor
 
 
@@ -48,13 +49,30 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     return coalesced(made(state.indices[0][left], values, shape))
 
 
+def _sum_of_compressed(input: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
+    """The sum of a compressed matrix: over dimensions as PyTorch has it, of CSR alone, which stay."""
+    if dim is None:
+        return state_of(input).values.sum(dtype=dtype)
+    if state_of(input).layout is not layouts.sparse_csr:
+        name = repr(state_of(input).layout)[-3:].title()
+        raise RuntimeError(
+            "Currently the only compressed sparse format supported for sum.dim_IntList is CSR, but got layout "
+            f"Sparse{name}"
+        )
+    if not keepdim:
+        raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
+    dims = sorted({wrap_dim(d, input.ndim) for d in ((dim,) if isinstance(dim, int) else dim)})
+    return ANSWERS["reduced lines"]("sum", input, dims, dtype or state_of(input).values.dtype)
+
+
 @answers("sum")
 def _sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     if not is_coo(input):
-        return state_of(input).values.sum(dtype=dtype) if dim is None else input.to_sparse_coo().sum(dim, dtype=dtype)
+        return _sum_of_compressed(input, dim, keepdim, dtype)
     result = sum(input, dim, dtype)
-    for d in sorted(() if not keepdim else (dim,) if isinstance(dim, int) else dim):
-        result = result.unsqueeze(wrap_dim(d, input.ndim))
+    given = () if not keepdim or dim is None else (dim,) if isinstance(dim, int) else dim
+    for d in sorted(wrap_dim(d, input.ndim) for d in given):
+        result = result.unsqueeze(d)
     return result
 
 

@@ -31,12 +31,15 @@ class SparseValue(Opaque):
     Attributes:
         layout: ``torch.sparse_coo``, or one of the compressed ones.
         indices: of COO one tensor (sparse dimensions, count); of a compressed layout where each row's begin, and which
-            columns (of CSC: the other way about).
-        values: a tensor (count, *dense dimensions); of blocks (count, rows, columns, *dense dimensions).
+            columns (of CSC: the other way about), of a batch of matrices with its dimensions in front.
+        values: a tensor (count, *dense dimensions); of blocks (count, rows, columns, *dense dimensions); of a batch
+            with its dimensions in front.
+        lines: of a compressed layout, the version of where rows begin, and the row of each element, once known.
         coalesced: of COO, whether indices are sorted, and no two the same.
     """
 
-    __slots__ = ("layout", "indices", "values", "shape", "dtype", "coalesced", "__weakref__")
+    lines: tuple[int, Tensor] | None
+    __slots__ = ("layout", "indices", "lines", "values", "shape", "dtype", "coalesced", "__weakref__")
 
     below = None
     nbytes = 0
@@ -45,7 +48,7 @@ class SparseValue(Opaque):
         self, indices: tuple[Tensor, ...], values: Tensor, shape: Sequence[int], *, coalesced: bool = False,
         layout: Any = layouts.sparse_coo,
     ) -> None:  # fmt: skip
-        self.layout, self.indices, self.values = layout, indices, values
+        self.layout, self.indices, self.values, self.lines = layout, indices, values, None
         self.shape, self.coalesced = tuple(shape), coalesced
         self.dtype = values._spec.dtype.numpy
 
@@ -104,7 +107,8 @@ def name_of(function: Any) -> str:
     """The name under which an answer is looked for."""
     name = place_of(function)
     is_getter = isinstance(getattr(function, "__self__", None), property)
-    return ".".join(name.split(".")[-2:]) if is_getter else name.rpartition(".")[2]
+    of_masks = name.startswith("torch.masked.")
+    return ".".join(name.split(".")[-2:]) if is_getter or of_masks else name.rpartition(".")[2]
 
 
 class SparseTensor(Tensor):

@@ -113,7 +113,8 @@ class Spec:
         device: a tapegrad device.
         requires_grad: whether operators on it are recorded.
         plain: whether its storage is its own and was never written.
-        overrides: whether its class has a ``__torch_function__`` of its own.
+        overrides: whether its class has a ``__torch_function__`` of its own; ``"dispatch"`` if it has a
+            ``__torch_dispatch__``.
         inference: whether it was made in inference mode.
         dual: whether it has a tangent at the present forward-mode level.
         strides: how many elements apart neighbours lie in memory; None for a contiguous tensor.
@@ -137,7 +138,7 @@ class Spec:
     device: devices.device
     requires_grad: bool
     plain: bool
-    overrides: bool
+    overrides: Any
     inference: bool
     dual: bool
     strides: tuple[int, ...] | None
@@ -151,7 +152,7 @@ class Spec:
     @classmethod
     def of(
         cls, shape: tuple[int, ...], dtype: dtypes.dtype, device: devices.device, requires_grad: bool = False,
-        plain: bool = True, overrides: bool = False, inference: bool = False, dual: bool = False,
+        plain: bool = True, overrides: Any = False, inference: bool = False, dual: bool = False,
         strides: tuple[int, ...] | None = None, window: bool = False, level: int = 0, misfit: bool = False,
     ) -> Spec:  # fmt: skip
         """The spec with these fields."""

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from tapegrad.ops.overloads import OpOverload, identity_of
-from tapegrad.ops.saved_fields import SAVED_NAMES
-from tapegrad.tape.modes import watching
-
-SETTING_NAMES = {ours: theirs for theirs, ours in SAVED_NAMES.items()}
-SETTING_NAMES |= {"axis": "dim", "axes": "dims", "shape": "size"}
-"""PyTorch's names of the settings of operators."""
+from tapegrad.ops.wording import NAMES
+from tapegrad.tape.modes import thread, watching
 
 
 class OperatorMode:
-    """A context in which every call of an operator is given to ``handle``; it may be entered again once it is left."""
+    """A context in which every call of an operator is given to ``handle``; it may be entered again once it is left.
+
+    Attributes:
+        sees_functions: whether it sees functions that are no operators, and the backward pass, too.
+    """
+
+    sees_functions = False
 
     def __init__(self) -> None:
         self._entered: list[AbstractContextManager[None]] = []
@@ -25,13 +27,24 @@ class OperatorMode:
         """Answer a call of ``op``, whose PyTorch name is ``func``, usually by ``op(*args, **settings)``."""
         raise NotImplementedError
 
-    def __enter__(self) -> OperatorMode:
+    def __enter__(self) -> Any:
         self._entered.append(watching(interceptor=self._intercept))
         self._entered[-1].__enter__()
         return self
 
     def __exit__(self, *exception: Any) -> None:
         self._entered.pop().__exit__(*exception)
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """A block in which it gets calls once more, while it has one."""
+        interceptors, modes = thread.interceptors, thread.modes
+        thread.interceptors = (*interceptors, self._intercept)
+        thread.modes = modes.replace(intercepted=True)
+        try:
+            yield
+        finally:
+            thread.interceptors, thread.modes = interceptors, modes
 
     def _intercept(self, op: Any, args: tuple, settings: dict) -> Any:
         return self.handle(op, identity_of(op, args), args, settings)
@@ -40,7 +53,7 @@ class OperatorMode:
 def in_pytorch_words(settings: dict) -> dict:
     """The settings of an operator by PyTorch's names, with lists for tuples."""
     return {
-        SETTING_NAMES.get(name, name): list(value) if isinstance(value, tuple) else value
+        NAMES.get(name, name): list(value) if isinstance(value, tuple) else value
         for name, value in settings.items()
     }
 

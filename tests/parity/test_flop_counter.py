@@ -26,6 +26,17 @@ def products(lib):
     lib.baddbmm(lib.zeros(2, 3, 5), a.requires_grad_(), b).sum().backward()
 
 
+def convolutions(lib):
+    nn, x = lib.nn, lib.ones(2, 4, 8, 8, requires_grad=True)
+    for layer in (nn.Conv2d(4, 8, 3, groups=2), nn.ConvTranspose2d(4, 8, 3, stride=2), nn.Conv2d(4, 4, 3, groups=4)):
+        layer(x).sum().backward()
+
+
+def attention(lib):
+    q, k, v = (lib.ones(2, 3, 5, 8, requires_grad=True) for _ in range(3))
+    lib.nn.functional.scaled_dot_product_attention(q, k, v).sum().backward()
+
+
 def encoder(lib):
     lib.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)(lib.ones(2, 5, 8)).sum().backward()
 
@@ -37,7 +48,7 @@ def counted(lib, counter, program):
     return mode.get_total_flops(), counts
 
 
-@pytest.mark.parametrize("program", [net, products])
+@pytest.mark.parametrize("program", [net, products, convolutions, attention])
 def test_counts(program):
     assert counted(tapegrad, ours, program) == counted(torch, theirs, program)
 

@@ -1,8 +1,10 @@
 """Operators that programs register, beside PyTorch's."""
 
+import numpy as np
 import pytest
 import torch
-from harness import attempt
+from dispatching import logging_mode
+from harness import agree, attempt
 
 import tapegrad
 
@@ -200,3 +202,164 @@ def test_a_compiled_step():
 
     for _ in range(3):
         assert step().item() == 9.0 and x.grad.tolist() == [3.0, 3.0]
+
+
+# -- libraries of operators --------------------------------------------------------------------------------------------
+
+
+def named(lib, name):
+    """The name of a namespace of this test's own: PyTorch keeps operators as long as the process runs."""
+    return f"{name}_{lib.__name__}"
+
+
+def library(lib, name):
+    ns = named(lib, name)
+    made = lib.library.Library(ns, "DEF")
+    return made, getattr(lib.ops, ns)
+
+
+def defined(lib):
+    made, ops = library(lib, "defined")
+    found = [made.define("foo(Tensor x, int n=2) -> Tensor"), made.impl("foo", lambda x, n=2: x * n, "CPU")]
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    y = ops.foo(x)
+    found += [y.tolist(), y.grad_fn.name(), ops.foo.default(x, n=5).tolist(), ops.foo.overloads()]
+    made.define("ov.a(Tensor x) -> Tensor"), made.define("ov.b(Tensor x, int n) -> Tensor")
+    made.impl("ov.a", lambda x: x + 1, "CPU"), made.impl("ov.b", lambda x, n: x + n, "CPU")
+    one = lib.ones(1)
+    found += [ops.ov(one).item(), ops.ov(one, 5).item(), ops.ov.b(one, 7).item(), ops.ov.overloads()]
+    made.define("kw(Tensor x, *, float s=1.0, int[]? dims=None, Scalar z=2, str m='a', bool f=False) -> Tensor")
+    return [*found, str(ops.kw.default._schema).partition("::")[2], lib._C._dispatch_has_kernel(ops.foo.default.name())]
+
+
+def wrong_calls(lib):
+    made, ops = library(lib, "wrong")
+    made.define("foo(Tensor x, int n=2) -> Tensor"), made.define("kw(Tensor x, *, float s=1.0) -> Tensor")
+    made.impl("foo", lambda x, n: x * n, "CPU")
+    x = lib.ones(1)
+    calls = (
+        lambda: ops.foo(1), ops.foo, lambda: ops.foo(x, q=2), lambda: ops.foo(x, 1, 2), lambda: ops.foo(x, 1.5),
+        lambda: ops.kw(x, 2.0), lambda: ops.foo(lib.ones(1, device="meta")), lambda: ops.bar, lambda: ops.foo.other,
+        lambda: made.define("other::foo(Tensor x) -> Tensor"), lambda: lib.library.Library("x", "WHAT"),
+        lambda: made.impl("foo", lambda x: x, "NOKEY"), lambda: made.impl("foo", 3),
+    )  # fmt: skip
+    tail, own = "(Error occurred", f"_{lib.__name__}"
+    found = [[str(part).replace(own, "").partition(tail)[0] for part in attempt(call)] for call in calls]
+    again = attempt(lambda: made.define("foo(Tensor x) -> Tensor"))
+    return found, again[1], again[2].replace(own, "").partition(" Duplicate")[0], attempt(lambda: ops.kw(x))[1]
+
+
+def kinds_of_kernels(lib):
+    made, ops = library(lib, "kinds")
+    made.define("comp(Tensor x) -> Tensor"), made.impl("comp", lambda x: x.sin() * 2, "CompositeImplicitAutograd")
+    made.define("all(Tensor x) -> Tensor"), made.impl("all", lambda x: x.sin() * 2, "CompositeExplicitAutograd")
+    made.define("ag(Tensor x) -> Tensor"), made.impl("ag", lambda x: x * 3, "CPU")
+
+    class Tripled(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            with lib._C._AutoDispatchBelowAutograd():
+                return ops.ag(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 30
+
+    made.impl("ag", Tripled.apply, "Autograd")
+    found = []
+    for op in (ops.comp, ops.ag):
+        x = lib.ones(2, requires_grad=True)
+        op(x).sum().backward()
+        found.append(x.grad)
+    return found, ops.comp(lib.ones(2, device="meta")).shape, ops.all(lib.ones(2, requires_grad=True)).requires_grad
+
+
+def functions_of_the_module(lib):
+    ns = named(lib, "functions")
+    lib.library.define(f"{ns}::two", "(Tensor x, Tensor y) -> (Tensor, Tensor)")
+    lib.library.impl(f"{ns}::two", "cpu")(lambda x, y: (x + y, x - y))
+    two = getattr(lib.ops, ns).two
+    lib.library.register_autograd(f"{ns}::two", lambda ctx, a, b: (a + 2 * b, a - b))
+    lib.library.register_fake(f"{ns}::two")(lambda x, y: (lib.empty_like(x), lib.empty_like(x)))
+    x = lib.ones(2, requires_grad=True)
+    sum(two(x, x * 1)).sum().backward()
+    meta = two(lib.ones(2, device="meta"), lib.ones(2, device="meta"))
+    return x.grad, [one.shape for one in meta], lib.library.get_ctx()
+
+
+def goes_away(lib):
+    ns = named(lib, "away")
+    with lib.library._scoped_library(ns, "FRAGMENT") as made:
+        made.define("b(Tensor x) -> Tensor"), made.impl("b", lambda x: x + 1, "CPU")
+        found = getattr(lib.ops, ns).b(lib.ones(1))
+    return found, hasattr(getattr(lib.ops, ns), "b")
+
+
+def autocasts(lib):
+    made, ops = library(lib, "autocasts")
+    made.define("ac(Tensor x, Tensor y) -> Tensor")
+    made.impl("ac", lambda x, y: (x.float() + y.float()).to(x.dtype), "CPU")
+    lib.library.register_autocast(ops.ac.default, "cpu", lib.bfloat16)
+    with lib.autocast("cpu"):
+        inside = str(ops.ac(lib.ones(2), lib.ones(2)).dtype)
+    return inside, str(ops.ac(lib.ones(2), lib.ones(2)).dtype), attempt(
+        lambda: lib.library.register_autocast(ops.ac.default, "tpu", lib.bfloat16))  # fmt: skip
+
+
+def counts_writes(lib):
+    @lib.library.custom_op("w::increased", mutates_args={"x"})
+    def increased(x: lib.Tensor, by: float) -> None:
+        x.numpy()[:] += by
+
+    x, y = lib.zeros(2), lib.ones(2, requires_grad=True).exp()
+    increased(x, 1.0)
+    increased(y.detach(), 1.0)
+    return x, x._version, attempt(y.sum().backward)[2].partition(" Hint")[0]
+
+
+def sees_arrays(lib):
+    @lib.library.custom_op("w::sine", mutates_args=())
+    def sine(x: lib.Tensor) -> lib.Tensor:
+        return lib.from_numpy(np.sin(x.numpy()))
+
+    return sine(lib.tensor([1.0, 2.0])), lib.vmap(sine)(lib.tensor([[1.0, 2.0], [3.0, 4.0]]))
+
+
+def checked(lib):
+    sound = registered(lib)
+
+    @lib.library.custom_op("w::unsound", mutates_args=())
+    def unsound(x: lib.Tensor) -> lib.Tensor:
+        x.add_(1)
+        return x.clone()
+
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    check = lib.library.opcheck
+    unknown = attempt(lambda: check(sound, (x,), test_utils="test_nothing"))
+    return check(sound, (x, 3.0)), attempt(lambda: check(unsound, (x.detach(),)))[1:], unknown[1]
+
+
+def seen_by_modes(lib):
+    sine = registered(lib)
+    with logging_mode(lib) as mode:
+        sine(lib.ones(2, requires_grad=True), 3.0).sum().backward()
+    return mode.seen
+
+
+@pytest.mark.parametrize("program", [
+    defined, wrong_calls, kinds_of_kernels, functions_of_the_module, goes_away, autocasts, counts_writes, sees_arrays,
+    checked, seen_by_modes,
+], ids=lambda program: program.__name__)  # fmt: skip
+@pytest.mark.once("PyTorch registers a name once")
+def test_libraries(program):
+    agree(program)
+
+
+def test_what_there_is_no_dispatcher_for():
+    made = tapegrad.library.Library("aten", "IMPL")
+    with pytest.raises(NotImplementedError, match="operators of aten are computed by kernels of JAX"):
+        made.impl("neg", lambda x: x, "CPU")
+    with pytest.raises(NotImplementedError, match="there is no dispatcher"):
+        made.fallback(lambda: 0)
+    with pytest.raises(NotImplementedError, match="no sets of dispatch keys"):
+        made.impl("neg", lambda x: x, "CPU", with_keyset=True)

@@ -51,11 +51,6 @@ def test_entry(name, dtype, record_property):
     assert not complaints, f"{len(complaints)} samples differ\n\n" + "\n\n".join(complaints[:3])
 
 
-def test_reduced_products_of_sparse_matrices_are_refused():
-    with pytest.raises(NotImplementedError, match="reduc"):
-        tapegrad.sparse.mm(tapegrad.eye(2).to_sparse_csr(), tapegrad.ones(2, 2), "amax")
-
-
 @pytest.mark.parametrize("name", sorted(LEFT_OUT.keys() - OF_SPARSE.keys()))
 def test_what_is_left_out_is_not_there(name):
     dtype = pytorch.float64 if pytorch.float64 in ENTRIES[name].dtypes else pytorch.float32

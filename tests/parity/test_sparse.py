@@ -307,6 +307,79 @@ k = torch.sparse_csr_tensor(r.crow_indices(), r.col_indices(), q, (4, 4))
     same(begin, *COMPRESSED)
 
 
+BATCHES = split("""
+b.shape, b.crow_indices(), b.col_indices(), b.values(), b._nnz(), b.sparse_dim(), b.dense_dim(), b.layout
+b, b.to_dense(), b[1], b[0].to_dense(), b.sum(), torch.zeros_like(b), torch.zeros_like(b, layout=torch.sparse_csc)
+torch.zeros_like(b, layout=torch.sparse_coo)._nnz(), b.clone(), b.double().dtype, torch.stack([d, d]).to_sparse_csr()
+torch.stack([d, d]).to_sparse_bsr((2, 2)).values().shape, torch.stack([d, d.t()]).to_sparse_csc().to_dense()
+torch.stack([d, d * 0]).to_sparse_csr()
+torch.zeros_like(r, layout=torch.strided)
+torch.zeros_like(d.to_sparse_bsr((2, 2)), layout=torch.sparse_bsc)
+torch.sparse_compressed_tensor([[0, 1], [0, 1]], [0], [1.0], (2, 1, 1), layout=torch.sparse_csr, check_invariants=True)
+""")
+
+
+@pytest.mark.ring("full")
+def test_batches_of_compressed_matrices():
+    begin = """
+heads, columns = torch.tensor([[0, 1, 2], [0, 0, 2]]), torch.tensor([[1, 0], [0, 2]])
+b = torch.sparse_csr_tensor(heads, columns, torch.arange(1.0, 5.0).view(2, 2), (2, 2, 3))
+"""
+    same(begin, *BATCHES)
+
+
+REDUCED = split("""
+[torch.sparse.mm(r, y, how) for how in ("sum", "mean", "amax", "amin")]
+[reduced(how) for how in ("sum", "mean", "amax", "amin")]
+torch.sparse.mm(r, y, "prod")
+torch.sparse.mm(r, y, "median")
+torch.sparse.mm(d.to_sparse_csc(), y, "amax")
+torch.sparse.mm(d, y, "amax")
+torch.sparse.mm(r, r, "amax")
+torch.sparse.mm(r, y[1:], "amax")
+torch.masked.sum(c, 0, mask=c.to_dense() > 3), torch.masked.amax(c, 1, mask=c.to_dense() > 0)
+torch.masked.mean(r, 0, keepdim=True, mask=r), torch.masked.prod(c, mask=c.to_dense() > 0)
+torch.masked.prod(c)
+r.sum(0, keepdim=True), r.sum(1, keepdim=True), r.sum((0, 1), keepdim=True)
+r.sum(0)
+""")
+
+
+@pytest.mark.ring("full")
+def test_reductions_of_what_is_there():
+    begin = """
+y = torch.arange(8.0).view(4, 2).sub(3.5)
+def reduced(how):
+    a, b = d.to_sparse_csr().requires_grad_(), y.clone().requires_grad_()
+    out = torch.sparse.mm(a, b, how)
+    (out * torch.arange(8.0).view(4, 2)).sum().backward()
+    return out.grad_fn.name(), a.grad, b.grad
+"""
+    same(begin, *REDUCED)
+
+
+CHECKS = split("""
+check(lambda x: torch.sparse.mm(x, y), d.to_sparse(), True), check(lambda x: torch.sparse.mm(x, y), r, True)
+check(lambda x: torch.sparse.sum(x), d.to_sparse(), True), check(lambda x: (x * x).to_dense(), d.to_sparse(), True)
+check(lambda x: x * x, d.to_sparse(), True)
+check(lambda x: torch.sparse.mm(x, y), d.to_sparse(), False)
+check(lambda x: torch.sparse.mm(x, y), r, False)
+check(lambda x: x.to_dense().sin(), d.to_sparse(), True), check(lambda x: x.to_dense(masked_grad=True), r, False)
+gradcheck(lambda z: torch.sparse.mm(r.double(), z), (y.requires_grad_(),))
+""")
+
+
+@pytest.mark.ring("full")
+def test_gradcheck():
+    begin = """
+from importlib import import_module
+gradcheck, y = torch.autograd.gradcheck, torch.arange(8.0, dtype=torch.float64).view(4, 2).sub(3.5)
+def check(function, x, masked):
+    return gradcheck(function, (x.double().requires_grad_(),), masked=masked, raise_exception=False)
+"""
+    same(begin.replace("from importlib import import_module\n", ""), *CHECKS)
+
+
 COPIES = split("""
 copy.deepcopy(s), copy.copy(c).is_coalesced(), pickle.loads(pickle.dumps(c)), pickle.loads(pickle.dumps(r))
 pickle.loads(pickle.dumps(c)).is_coalesced(), copy.deepcopy(s.clone().requires_grad_()), f"{s}"

@@ -8,7 +8,7 @@ real part, each as if the function returned nothing else. In forward mode it is 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.autograd.differentiate import grad
@@ -23,9 +23,14 @@ from tapegrad.autograd.gradcheck.extras import (
 from tapegrad.autograd.gradcheck.jacobian_comparison import Func, Problem, Rules, compare, random_directions
 from tapegrad.autograd.gradcheck.messages import GradcheckError
 from tapegrad.autograd.gradcheck.numerical_jacobian import as_tuple, jacobian, tensor_of
+from tapegrad.doors import Door
 from tapegrad.functions.random import rand
 from tapegrad.tape.modes import switched
+from tapegrad.tensor.layout import strided
 from tapegrad.tensor.tensor import Tensor
+
+sparse_problem: Door[Callable[..., tuple[Func, tuple]]] = Door("sparse_problem", filled_by="sparse/checking.py")
+"""Puts a function of dense tensors in the place of one of sparse tensors."""
 
 __all__ = [
     "GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian", "get_numerical_jacobian_wrt_specific_input",
@@ -59,7 +64,8 @@ def gradcheck(
         check_backward_ad: check reverse mode.
         fast_mode: compare projections of the Jacobians instead of the whole: two calls of the function for
             each input, not for each element; a failure is explained by the slow mode.
-        masked: inputs are dense here; gradients of zeros need only be close to zero if True.
+        masked: of sparse inputs, whether the elements that are there are varied, and not all; of dense ones gradients
+            of zeros need only be close to zero if True.
 
     Returns:
         True, or False if a check fails and ``raise_exception`` is off.
@@ -82,6 +88,9 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     rules = Rules(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
+    leaves = [one for one in as_tuple(inputs) if isinstance(one, Tensor) and one.requires_grad]
+    if any(one.layout is not strided for one in leaves):
+        func, inputs = sparse_problem.content(func, as_tuple(inputs), masked)
     try:
         with switched(deferred=False):  # runs are compared to the last bit, in which a compiled program may differ
             problem = first_problem(func, as_tuple(inputs))

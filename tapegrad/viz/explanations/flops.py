@@ -29,6 +29,8 @@ def _product(op: Any, kind: str, out: Any, args: tuple, settings: dict) -> tuple
         terms = settings["equation"].partition("->")[0].split(",")
         sizes = dict(pair for term, one in zip(terms, args, strict=True) for pair in zip(term, one.shape, strict=True))
         return math.prod(sizes.values()), args
+    if kind.endswith("_for_cpu"):  # PyTorch counts no attention that one kernel of a CPU computes
+        return None
     if "attention" in kind:
         q, k, v = (given[name] for name in "qkv")
         return math.prod(q.shape[:-1]) * k.shape[-2] * (q.shape[-1] + v.shape[-1]), (q, k)
@@ -78,7 +80,9 @@ class FlopCounterMode(OperatorMode):
             plain = name.removeprefix("b" * name.startswith("badd") + "add")
             backward = "convolution_backward" if name == "convolution" else plain
             self._add(within, getattr(aten, name), flops)
-            wanted = sum(one.requires_grad for one in counted[1])
+            grouped = settings.get("groups", 1) if "convolution" in kind else 1
+            x, *weights = counted[1]  # for gradients of weights PyTorch counts groups as if all channels met
+            wanted = x.requires_grad + grouped * sum(one.requires_grad for one in weights)
             if wanted and result.grad_fn is not None:
                 result.grad_fn.register_prehook(lambda _: self._add(within, getattr(aten, backward), wanted * flops))
         return out
