@@ -78,7 +78,7 @@ def overload(name: str) -> str:
 
 
 OVERLOADS = {
-    "norm": "norm.ScalarOpt_dim", "std": "std.correction", "var": "var.correction", "rsub": "rsub.Tensor",
+    "norm": "norm.ScalarOpt_dim", "std": "std.correction", "var": "var.correction", "rsub": "rsub.Tensor", "__rsub__": "rsub.Tensor",
     "lerp": "lerp.Tensor", "argsort": "sort.default", "vector_norm": "linalg_vector_norm.default",
     "logsigmoid": "log_sigmoid_forward.default", "prelu": "_prelu_kernel.default", "pad": "constant_pad_nd.default",
     "rrelu": "rrelu_with_noise.default", "normalize": "norm.ScalarOpt_dim", "count_nonzero": "count_nonzero.default",
@@ -131,7 +131,7 @@ def computed(func: Any, name: str, args: tuple, kwargs: dict, wrapped: bool = Tr
         bad = next(arg for arg in args if isinstance(arg, RaggedLength))
         raise RuntimeError(f"NestedTensor {overload(name)}: invalid argument {bad}")
     tensors = tensors_in((*args, *kwargs.values()))
-    if len(tensors) > 2:
+    if len(tensors) > 2 or (name == "__rsub__" and len(tensors) > 1):
         raise unsupported(name)
     state, values = matched(name, tensors)
     given = dict(zip(map(id, tensors), values, strict=True))

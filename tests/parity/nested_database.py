@@ -30,7 +30,10 @@ WITHOUT_GRADIENTS = {"split_with_sizes": "PyTorch's process dies in its backward
 """The entries of which results alone are compared, and why."""
 
 
-OTHERWISE = {"mean": "with gaps between entries PyTorch divides gradients by another number than the sum"}
+OTHERWISE = {
+    "chalf": "there is no complex32",
+    "mean": "with gaps between entries PyTorch divides gradients by another number than the sum",
+}
 """The entries of which something differs, and why."""
 
 
