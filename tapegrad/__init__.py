@@ -51,7 +51,7 @@ from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked
 __getattr__, __dir__ = on_demand(__name__, {
     __name__: """_VF __config__ __future__ _custom_ops _decomp _dynamo _functorch _guards _higher_order_ops
         _inductor _jit_internal _prims_common _refs _tensor _tensor_str _utils amp ao backends compiler cpu
-        distributed distributions export func futures fx hub jit library mps mtia multiprocessing onnx optim
+        distributed distributions export func futures fx hub jit library mps mtia multiprocessing nested onnx optim
         profiler quantization quasirandom serialization sparse storage testing torch_version types utils viz
         xpu""",
     "tapegrad.amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting
@@ -89,6 +89,7 @@ on_demand("tapegrad.nn.parallel.distributed", {"tapegrad.distributed.data_parall
 on_demand("tapegrad.nn", {"tapegrad.ao.nn": "qat"})
 on_demand("tapegrad.nn.functional", {"tapegrad.nn": "grad"})
 on_demand("tapegrad.bindings.kinds", {"tapegrad.sparse.conversion": "from_dense mask_of"})
+on_demand("tapegrad.nn.modules.attention", {"tapegrad.nested.multihead": "attention"})
 on_demand("tapegrad.functions.embedding", {"tapegrad.sparse.embedding": "sparse_bags sparse_rows"})
 on_demand("tapegrad.utils.model_zoo", {"tapegrad.hub": "load_url"})
 on_demand("tapegrad.utils.flop_counter", {"tapegrad.viz.explanations.flops": "FlopCounterMode"})
