@@ -136,7 +136,8 @@ def annotations_of(function: Any) -> dict[str, Any]:
     if not (function.__module__ or "").startswith(PACKAGE):
         return function.__annotations__
     try:
-        return typing.get_type_hints(function)
+        found = typing.get_type_hints(function)
+        return {name: kind for name, kind in found.items() if kind is not Any}
     except (NameError, TypeError):
         return {}
 
