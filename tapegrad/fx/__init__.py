@@ -2,8 +2,8 @@
 
 Note [Graphs of calls]
 A tracer calls a function with proxies (``proxy.py``). What is done with one becomes a node of a graph (``node.py``,
-``graph.py``): functions of ``torch`` come by ``__torch_function__``, operators and methods by the proxy, modules by what
-the tracer puts in the place of ``Module.__call__`` (Note [What a tracer puts in other functions' places]). A
+``graph.py``): functions of ``torch`` come by ``__torch_function__``, operators and methods by the proxy, modules by
+what the tracer puts in the place of ``Module.__call__`` (Note [What a tracer puts in other functions' places]). A
 ``GraphModule`` runs the code that is written for its graph (``_code_writer.py``). Nothing here knows of arrays or of
 the tape: a graph is a program in PyTorch's words, and its code runs as any other, compiled or not.
 """

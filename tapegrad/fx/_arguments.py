@@ -10,8 +10,8 @@ from types import FunctionType
 from typing import Any
 
 from tapegrad.bindings.checking import _assert
-from tapegrad.fx._naming import PACKAGE
 from tapegrad.fx._codegen import _PyTreeCodeGen, _PyTreeInfo
+from tapegrad.fx._naming import PACKAGE
 from tapegrad.fx.node import base_types
 from tapegrad.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
@@ -19,21 +19,21 @@ STARRED = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 class PHBase:
-    """What stands for a proxy in a concrete argument that is a tree."""
+    """A mark for a proxy in a concrete argument that is a tree."""
 
     def __repr__(self) -> str:
         return "PH"
 
 
 class PHWithMeta(PHBase):
-    """What stands for a proxy whose node has the notes of ``ph_key``."""
+    """A mark for a proxy whose node has the notes of ``ph_key``."""
 
     def __init__(self, ph_key: str | None = None) -> None:
         self.ph_key = ph_key
 
 
 PH = PHBase()
-"""What stands for a proxy in a concrete argument that is a tree."""
+"""A mark for a proxy in a concrete argument that is a tree."""
 
 
 def _assert_is_none(value: Any, msg: str) -> None:

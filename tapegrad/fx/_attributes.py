@@ -9,7 +9,7 @@ from tapegrad.tensor.tensor import Tensor
 
 
 def parent_of(module: Any, path: str) -> tuple[Any, str]:
-    """What has the last name of a path, or None if it is not there; and that name."""
+    """The object that has the last name of a path, or None if it is not there; and that name."""
     *way, name = path.split(".")
     for step in way:
         module = getattr(module, step, None)
@@ -51,14 +51,14 @@ def _assign_attr(from_obj: Any, to_module: Module, target: str) -> None:
 
 
 def _get_attr(model: Any, attr_name: str) -> Any:
-    """What a module has at a path."""
+    """Read an attribute at a path."""
     for step in attr_name.split("."):
         model = getattr(model, step)
     return model
 
 
 def _has_attr(model: Any, attr_name: str) -> bool:
-    """Whether a module has something at a path."""
+    """Tell whether a module has something at a path."""
     place, name = parent_of(model, attr_name)
     return place is not None and hasattr(place, name)
 

@@ -24,7 +24,7 @@ from tapegrad.tensor.tensor import Tensor
 PLACE = re.compile(r'File "(?P<file>.+)", line (?P<line>\d+), in (?P<name>.+)\n\s*(?P<code>.*)')
 
 TYPING = {list: typing.List, dict: typing.Dict, set: typing.Set, frozenset: typing.FrozenSet, tuple: typing.Tuple}  # noqa: UP006
-"""What is written for the types of ``typing`` that stand for these."""
+"""The names that are written for the types of ``typing`` that stand for these."""
 
 
 def _format_target(base: str, target: str) -> str:
@@ -98,7 +98,7 @@ class CodeWriter:
         if isinstance(arg, dict):
             return "{" + ", ".join(f"{key!r}: {self.text(item)}" for key, item in arg.items()) + "}"
         if isinstance(arg, OpOverload):
-            return self.refer(_get_qualified_name(arg), arg)  # type: ignore[arg-type]
+            return self.refer(_get_qualified_name(arg), arg)
         if isinstance(arg, enum.Enum):
             return f"{self.refer(type(arg).__name__, type(arg))}.{arg.name}"
         if isinstance(arg, Tensor):
@@ -163,7 +163,8 @@ class CodeWriter:
             if function.__name__ in magic_methods:
                 return left + magic_methods[function.__name__].format(*map(self.text, args))
             if function.__name__ in inplace_methods:
-                return f"{inplace_methods[function.__name__].format(*map(self.text, args))};  {left}{self.text(args[0])}"
+                written = inplace_methods[function.__name__].format(*map(self.text, args))
+                return f"{written};  {left}{self.text(args[0])}"
         name = self.refer(_get_qualified_name(function), function)
         if function is getattr and len(args) == 2 and isinstance(args[1], str) and args[1].isidentifier():
             return left + _format_target(self.text(args[0]), args[1])
@@ -185,8 +186,8 @@ class CodeWriter:
 
 
 def _parts(kind: Any, origin: Any) -> tuple[Any, ...]:
-    """What a generic type is given, in the form in which it is written."""
-    parts = getattr(kind, "__args__", ())
+    """The parts of a generic type, in the form in which it is written."""
+    parts: tuple[Any, ...] = getattr(kind, "__args__", ())
     return (list(parts[:-1]), parts[-1]) if origin is collections.abc.Callable and parts[:1] != (...,) else parts
 
 

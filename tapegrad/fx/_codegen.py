@@ -82,11 +82,11 @@ class CodeGen:
         return args
 
     def process_outputs(self, outputs: Any) -> Any:
-        """What the function gives, from the outputs of the graph."""
+        """The result of the function, from the outputs of the graph."""
         return outputs
 
     def additional_globals(self) -> list[tuple[str, Any]]:
-        """What the code refers to besides what nodes say, with names."""
+        """The things that the code refers to besides those that nodes say, with names."""
         return []
 
     def _gen_python_code(
@@ -121,7 +121,7 @@ class CodeGen:
 
 
 class _PyTreeInfo(NamedTuple):
-    """How the arguments of a function are trees.
+    """The trees that the arguments of a function are.
 
     Attributes:
         orig_args: their names.
@@ -173,7 +173,7 @@ class _PyTreeCodeGen(CodeGen):
 
 
 def _has_keywords(spec: TreeSpec) -> bool:
-    """Whether a structure is that of positional arguments and those by name."""
+    """Tell whether a structure is that of positional arguments and those by name."""
     kinds = [child.type for child in spec.children()]
     return spec.type is tuple and kinds == [tuple, dict]
 

@@ -11,8 +11,13 @@ from tapegrad.bindings.registry import NAMESPACES
 
 F = TypeVar("F", bound=Callable)
 
-RANDOM = "rand randn randint randperm rand_like randn_like randint_like bernoulli normal poisson multinomial".split()
-CHECKS = "_assert _assert_async".split()
+RANDOM = (
+    "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "normal", "poisson",
+    "multinomial",
+)  # fmt: skip
+"""The functions that draw random numbers, as PyTorch lists them for graphs."""
+
+CHECKS = ["_assert", "_assert_async"]
 
 _side_effectful_functions: set[Any] = {operator.setitem, _set_grad_enabled} | {
     NAMESPACES["torch"][name] for name in CHECKS if name in NAMESPACES["torch"]
@@ -37,7 +42,7 @@ def has_side_effect(fn: F) -> F:
 
 
 def is_impure_call(target: Any, impure_random: bool) -> bool:
-    """Whether calling a function does more than give a value.
+    """Tell whether calling a function does more than give a value.
 
     >>> is_impure_call(torch.add, True), is_impure_call(torch.ops.aten.add_.Tensor, True)
     (False, True)
@@ -48,7 +53,7 @@ def is_impure_call(target: Any, impure_random: bool) -> bool:
 
 
 def writes(name: str) -> bool:
-    """Whether an operator's identity of this name writes to its arguments.
+    """Tell whether an operator's identity of this name writes to its arguments.
 
     >>> writes("add_.Tensor"), writes("add.out"), writes("add.Tensor"), writes("__and__.Scalar")
     (True, True, False, False)

@@ -19,7 +19,7 @@ NUMBERED = re.compile(r"(.*)_(\d+)$")
 
 
 class _CustomBuiltin(NamedTuple):
-    """What generated code finds without a name of its own.
+    """A thing that all generated code finds.
 
     Attributes:
         import_str: the line that imports it.
@@ -43,7 +43,7 @@ _custom_builtins: dict[str, _CustomBuiltin] = {
     "fx_pytree": _CustomBuiltin(f"import {PACKAGE}.fx._pytree as fx_pytree", fx_pytree),
     "pytree": _CustomBuiltin(f"import {PACKAGE}.utils._pytree as pytree", pytree),
 }
-"""What is found in all generated code: things whose text is such a name."""
+"""The things that are found in all generated code, whose text is such a name."""
 
 
 def _register_custom_builtin(name: str, import_str: str, obj: Any) -> None:
@@ -100,7 +100,7 @@ class _Namespace:
         self._used_names.add(name)
 
     def _is_illegal_name(self, name: str, obj: Any) -> bool:
-        """Whether Python, or generated code, has this name for something else."""
+        """Tell whether Python, or generated code, has this name for something else."""
         if keyword.iskeyword(name):
             return True
         if name in vars(builtins):

@@ -12,6 +12,7 @@ import builtins
 import re
 import sys
 import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -24,19 +25,19 @@ IN_C = {
     "torch.nn": "torch._C._nn", "torch.fft": "torch._C._fft", "torch.linalg": "torch._C._linalg",
     "torch.special": "torch._C._special", "torch.sparse": "torch._C._sparse",
 }  # fmt: skip
-"""Where PyTorch has functions of C++ that messages name by the public namespace."""
+"""The namespaces of PyTorch's functions in C++, by those that messages name."""
 
-INTERNAL = tuple(
-    f"{PACKAGE}.{room}."
-    for room in "tensor execution bindings functions ops tape compiler interop sparse.products sparse.coordinates".split()
-)
+INTERNAL = tuple(f"{PACKAGE}.{room}." for room in (
+    "tensor", "execution", "bindings", "functions", "ops", "tape", "compiler", "interop", "sparse.products",
+    "sparse.coordinates",
+))  # fmt: skip
 """Modules that PyTorch has not; what is in them is found where the package has it."""
 
 ELSEWHERE = {
     "torch.functional._assert": "torch._assert", "torch.functional.spmm": "torch.spmm",
     "torch.functional.lobpcg": "torch.lobpcg", "torch.nn.logsigmoid": "torch._C._nn.log_sigmoid",
 }  # fmt: skip
-"""Where PyTorch has functions whose messages name another place."""
+"""The names of functions whose messages name another place."""
 
 
 def facade() -> Any:
@@ -45,7 +46,7 @@ def facade() -> Any:
 
 
 def is_method_of_tensor(function: Any) -> bool:
-    """Whether a function is a method of tensors.
+    """Tell whether a function is a method of tensors.
 
     >>> is_method_of_tensor(torch.Tensor.add), is_method_of_tensor(torch.add)
     (True, False)
@@ -105,7 +106,7 @@ def _find_module_of_method(orig_method: Callable) -> str:
 
 
 def _is_from_torch(obj: Any) -> bool:
-    """Whether something is of this package, so that generated code finds it under ``torch``."""
+    """Tell whether something is of this package, so that generated code finds it under ``torch``."""
     module = getattr(obj, "__module__", None)
     if is_method_of_tensor(obj):
         return False
@@ -121,7 +122,7 @@ def _type_repr(obj: Any) -> str:
     >>> _type_repr(int), _type_repr(torch.Tensor), _type_repr(list[torch.Tensor])
     ('int', 'torch.Tensor', 'list[torch.Tensor]')
     """
-    if isinstance(obj, type) and not isinstance(obj, types.GenericAlias):
+    if isinstance(obj, type) and not typing.get_args(obj):
         if obj.__module__ == "builtins":
             return obj.__qualname__
         return public_name(obj.__module__, obj.__qualname__, obj)
@@ -138,5 +139,5 @@ def _renamed(found: re.Match[str]) -> str:
 
 
 def typename(obj: Any) -> str:
-    """What ``torch.typename`` says, with PyTorch's names."""
+    """The text of ``torch.typename``, with PyTorch's names."""
     return facade().typename(obj).replace(PACKAGE, "torch", 1)

@@ -45,8 +45,8 @@ def key_between(before: Any, item: Any, after: Any) -> tuple[int, ...]:
     >>> class Item:
     ...     def __init__(self, *key):
     ...         self._sort_key, self._next = key, None
-    >>> key_between(Item(1), Item(), Item(2)), key_between(Item(1, 0), Item(), Item(1, 1)), key_between(Item(), Item(), Item())
-    ((1, 0), (1, 0, 0), (0,))
+    >>> key_between(Item(1), Item(), Item(2)), key_between(Item(1, 0), Item(), Item(1, 1))
+    ((1, 0), (1, 0, 0))
     """
     low, high = before._sort_key, after._sort_key
     if not low and not high:
@@ -62,7 +62,7 @@ def key_between(before: Any, item: Any, after: Any) -> tuple[int, ...]:
     return (*low, 0)
 
 
-class _node_list:  # noqa: N801 - PyTorch's name
+class _node_list:
     """The nodes of a graph in their order, each of which may be moved or erased while they are looped over.
 
     >>> graph = torch.fx.Graph()

@@ -11,10 +11,9 @@ magic_methods = {
 }  # fmt: skip
 """Functions of ``operator`` that are written as operators."""
 
-reflectable_magic_methods = {
-    name: magic_methods[name]
-    for name in "add sub mul floordiv truediv div mod pow lshift rshift and_ or_ xor getitem matmul".split()
-}
+ONE_SIDED = ("eq", "ne", "lt", "gt", "le", "ge", "pos", "neg", "invert")
+
+reflectable_magic_methods = {name: text for name, text in magic_methods.items() if name not in ONE_SIDED}
 """Those that Python asks the right operand for, too."""
 
 inplace_methods = {

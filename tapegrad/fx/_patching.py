@@ -25,7 +25,7 @@ _wrapped_methods_to_patch: list[tuple[type, str]] = []
 
 
 class _Patcher:
-    """What is in other functions' places now, in the order in which it was put there."""
+    """The functions that are in other functions' places now, in the order in which it was put there."""
 
     def __init__(self) -> None:
         self.done: list[Callable[[], None]] = []
@@ -45,7 +45,7 @@ class _Patcher:
         self.done.append(lambda: setattr(cls, name, old) if known else delattr(cls, name))
 
     def visit_once(self, thing: Any) -> bool:
-        """Whether this is the first time that something is looked at."""
+        """Tell whether this is the first time that something is looked at."""
         first = id(thing) not in self.visited
         self.visited.add(id(thing))
         return first

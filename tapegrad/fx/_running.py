@@ -61,7 +61,8 @@ class _WrappedCall:
     """A call of a module of a class, whose errors show the line of written code from which they come."""
 
     def __init__(self, cls: type, cls_call: Any) -> None:
-        self.cls, self.cls_call = cls, cls_call
+        self.cls: Any = cls
+        self.cls_call = cls_call
 
     def __call__(self, obj: Any, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -69,7 +70,9 @@ class _WrappedCall:
                 return self.cls_call(obj, *args, **kwargs)
             return super(self.cls, obj).__call__(*args, **kwargs)  # type: ignore[misc]
         except Exception as error:
-            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(HERE)]
+            frames = traceback.extract_tb(error.__traceback__)
+            while frames and frames[-1].filename.startswith(HERE):
+                frames.pop()
             if frames and frames[-1].filename.startswith("<eval_with_key>"):
                 print(_shown(frames[-1]), file=sys.stderr)
                 raise error.with_traceback(None)  # noqa: B904 - the written code is shown in its place
@@ -77,7 +80,7 @@ class _WrappedCall:
 
 
 def _shown(frame: traceback.FrameSummary) -> str:
-    """Where in written code an error comes from."""
+    """The lines of written code around the one that an error comes from."""
     line = frame.lineno or 1
     lines = linecache.getlines(frame.filename)
     before, after = "".join(lines[max(line - 3, 0) : line]), "".join(lines[line : line + 2])

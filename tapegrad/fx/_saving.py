@@ -46,7 +46,7 @@ def import_line(name: str, obj: Any) -> str:
 
 
 def state_of(module: Any) -> tuple[dict[str, Any], str]:
-    """What a pickle keeps of a module that runs a graph: its state with the code, and the lines that import."""
+    """Take what a pickle keeps of a module that runs a graph: its state with the code, and the lines that import."""
     body = dict(vars(module))
     written = module._graph.python_code(root_module="self")
     body["_code"] = written.src
@@ -83,9 +83,10 @@ def write_folder(module: Any, folder: Any, name: str) -> None:
     save(module.state_dict(), place / "state_dict.pt")
     lines = [f"        {line}" for line in _made(module, place)]
     code = module.code.replace("\n", "\n    ")
-    text = [imports_of(module.graph.python_code("self").globals), "from tapegrad.nn import *", "", f"class {name}(torch.nn.Module):",
-            "    def __init__(self):", "        super().__init__()", *lines,
-            "        self.load_state_dict(torch.load(__file__.rpartition('/')[0] + '/state_dict.pt'))", code]  # fmt: skip
+    loading = "        self.load_state_dict(torch.load(__file__.rpartition('/')[0] + '/state_dict.pt'))"
+    head = [f"class {name}(torch.nn.Module):", "    def __init__(self):", "        super().__init__()"]
+    imports = [imports_of(module.graph.python_code("self").globals), "from tapegrad.nn import *", ""]
+    text = [*imports, *head, *lines, loading, code]
     (place / "module.py").write_text("\n".join(text) + "\n")
     (place / "__init__.py").write_text("from .module import *\n")
 
@@ -113,5 +114,5 @@ def _tensor_line(method: str, name: str, value: Tensor) -> str:
 
 
 def _is_layer(child: Module) -> bool:
-    """Whether the text of a module makes one like it."""
+    """Tell whether the text of a module makes one like it."""
     return bool(LAYER.match(type(child).__module__)) and not list(child.children())

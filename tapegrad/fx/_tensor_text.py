@@ -19,7 +19,7 @@ def annotation_of(node: Any, stride: bool, device: bool) -> str | None:
     >>> annotation_of(node, False, True)
     'f32[2, 3]cpu'
     """
-    noted = next((node.meta[key] for key in ("val", "tensor_meta", "example_value") if key in node.meta), None)
+    noted: Any = next((node.meta[key] for key in ("val", "tensor_meta", "example_value") if key in node.meta), None)
     if not (hasattr(noted, "shape") and hasattr(noted, "dtype")):
         return None
     text = ABBREVIATIONS.get(str(noted.dtype).rpartition(".")[2], str(noted.dtype)) + str(list(noted.shape))

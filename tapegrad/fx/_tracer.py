@@ -13,7 +13,6 @@ from tapegrad.fx._arguments import annotations_of, arguments_for
 from tapegrad.fx._constants import attribute_path_of, constants_of, named
 from tapegrad.fx._patching import autowrap, patch_wrapped_functions, patching
 from tapegrad.fx.graph import Graph
-from tapegrad.fx.node import Node
 from tapegrad.fx.proxy import ParameterProxy, Scope, ScopeContextManager, TracerBase, proxies_in
 from tapegrad.nn import Module, Parameter, Sequential
 from tapegrad.tensor.tensor import Tensor
@@ -26,7 +25,7 @@ _tracing: list[Tracer] = []
 
 
 def is_fx_tracing() -> bool:
-    """Whether a program is being traced.
+    """Tell whether a program is being traced.
 
     >>> is_fx_tracing()
     False
@@ -101,7 +100,7 @@ class Tracer(TracerBase):
     # What is overridden -----------------------------------------------------------------------------------------------
 
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
-        """Whether a call of a module is one node, and what it does is not looked at.
+        """Tell whether a call of a module is one node, and what it does is not looked at.
 
         Args:
             m: the module.
@@ -126,7 +125,7 @@ class Tracer(TracerBase):
     def call_module(
         self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """What a call of a module gives: a proxy for a leaf, and what ``forward`` gives for another.
+        """The result of a call of a module: a proxy for a leaf, and what ``forward`` gives for another.
 
         Args:
             m: the module.
@@ -147,7 +146,7 @@ class Tracer(TracerBase):
                 self.module_stack.popitem()
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
-        """What reading an attribute of a module gives, while its ``forward`` is traced.
+        """The result of reading an attribute of a module, while its ``forward`` is traced.
 
         Args:
             attr: its name.
@@ -219,7 +218,7 @@ class Tracer(TracerBase):
             AssertionError: it is no module, and no function of Python.
         """
         is_module = isinstance(root, Module)
-        self.root = root if is_module else Module()
+        self.root = root if isinstance(root, Module) else Module()
         self.submodule_paths = {module: path for path, module in self.root.named_modules()} if is_module else None
         self.root_module_name = self.root._get_name() if is_module else ""
         self.graph = Graph(tracer_cls=type(self))
@@ -279,7 +278,7 @@ class Tracer(TracerBase):
 
 
 def _is_native(fn: Any) -> bool:
-    """Whether PyTorch has a function of this package in C++."""
+    """Tell whether PyTorch has a function of this package in C++."""
     place = getattr(fn, "place", None)
     return place is not None and not place.startswith(("torch.functional.", "torch.nn.functional."))
 

@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from tapegrad.fx._code_writer import _format_target
@@ -34,7 +35,8 @@ class _InsertPoint:
 
     def __init__(self, graph: Graph, new_insert: Callable[[Node], None]) -> None:
         self.graph = graph
-        self.orig_insert, graph._insert = graph._insert, new_insert
+        self.orig_insert = graph._insert
+        graph._insert = new_insert
 
     def __enter__(self) -> None:
         return
@@ -66,7 +68,7 @@ class Graph:
     def __init__(self, owning_module: Any = None, tracer_cls: Any = None, tracer_extras: Any = None) -> None:
         self._root = Node(self, "", "root", "", (), {})
         self._used_names: dict[str, int] = {}
-        self._insert = self._root.prepend
+        self._insert: Callable[[Node], None] = self._root.prepend
         self._len = 0
         self._graph_namespace = _Namespace()
         self._owning_module = owning_module
@@ -119,7 +121,7 @@ class Graph:
             ImportError: the package ``tabulate``, which does it, is not installed.
         """
         try:
-            from tabulate import tabulate
+            tabulate = import_module("tabulate").tabulate
         except ImportError:
             print(
                 "`print_tabular` relies on the library `tabulate`, which could not be found on this machine. Run `pip "
@@ -265,8 +267,8 @@ class Graph:
         return None
 
     def __deepcopy__(self, memo: Any = None) -> Graph:
-        made = Graph(tracer_cls=self._tracer_cls)
-        found = made.graph_copy(self, val_map=(nodes := {}), return_output_node=True)
+        made, nodes = Graph(tracer_cls=self._tracer_cls), dict[Node, Node]()
+        found = made.graph_copy(self, val_map=nodes, return_output_node=True)
         if memo is not None:
             memo.update({id(node): twin for node, twin in nodes.items()})
         made._codegen = copy.deepcopy(self._codegen)
@@ -388,7 +390,7 @@ class Graph:
         return self._codegen.process_inputs(*args)
 
     def process_outputs(self, out: Any) -> Any:
-        """What its function gives, from the outputs of this graph."""
+        """The result of its function, from the outputs of this graph."""
         return self._codegen.process_outputs(out)
 
     def set_codegen(self, codegen: CodeGen) -> None:
@@ -415,7 +417,7 @@ class Graph:
 
 
 def _has(owner: Any, path: str) -> bool:
-    """Whether a module has something by this path."""
+    """Tell whether a module has something by this path."""
     for name in path.split("."):
         if not hasattr(owner, name):
             return False

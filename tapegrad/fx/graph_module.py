@@ -189,7 +189,8 @@ class GraphModule(Module):
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         made = type(self).__new__(type(self))
         memo[id(self)] = made
-        state = {name: copy.deepcopy(value, memo) for name, value in vars(self).items() if name not in ("_graph", *HOOKS)}
+        own = {name: value for name, value in vars(self).items() if name not in ("_graph", *HOOKS)}
+        state = {name: copy.deepcopy(value, memo) for name, value in own.items()}
         holder = _Holder(state)
         GraphModule.__init__(made, holder, copy.deepcopy(self._graph, memo))
         for name in ("_state_dict_pre_hooks", "_state_dict_hooks", "_load_state_dict_pre_hooks",

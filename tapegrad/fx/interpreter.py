@@ -16,7 +16,10 @@ from tapegrad.nn import Module
 
 __all__ = ["Interpreter", "Transformer"]
 
-HINT = "Use tlparse to see full graph. (https://github.com/pytorch/tlparse?tab=readme-ov-file#tlparse-parse-structured-pt2-logs)"
+HINT = (
+    "Use tlparse to see full graph. "
+    "(https://github.com/pytorch/tlparse?tab=readme-ov-file#tlparse-parse-structured-pt2-logs)"
+)
 
 
 class Interpreter:
@@ -43,7 +46,7 @@ class Interpreter:
     def __init__(self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
         self.module = module
         self.submodules = dict(module.named_modules())
-        self.graph: Graph = module.graph if graph is None else graph  # type: ignore[assignment]
+        self.graph: Graph = module.graph if graph is None else graph
         self.env: dict[Node, Any] = {}
         self.name = "Interpreter"
         self.garbage_collect_values = garbage_collect_values
@@ -51,7 +54,7 @@ class Interpreter:
         self.user_to_last_uses = _last_uses(self.graph) if garbage_collect_values else {}
 
     def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
-        """What the graph gives for these arguments.
+        """Run the graph with these arguments, and give its result.
 
         Args:
             args: the arguments.
@@ -85,7 +88,7 @@ class Interpreter:
             raise
 
     def boxed_run(self, args_list: list[Any]) -> Any:
-        """What the graph gives for a list of arguments, which is emptied, so that they can be freed."""
+        """Run the graph with a list of arguments, which is emptied, so that they can be freed."""
         args = list(args_list)
         args_list.clear()
         placeholders = self.graph.find_nodes(op="placeholder")
@@ -119,29 +122,29 @@ class Interpreter:
         raise RuntimeError(f"Expected positional argument for parameter {target}, but one was not passed in!")
 
     def get_attr(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the module has at a path."""
+        """Read an attribute of the module, at a path."""
         return self.fetch_attr(target)
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a function gives."""
+        """Call a function."""
         return target(*args, **kwargs)
 
     def call_method(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a method of the first argument gives."""
+        """Call a method of the first argument."""
         return getattr(args[0], target)(*args[1:], **kwargs)
 
     def call_module(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a module below gives."""
+        """Call a module below."""
         return self.fetch_attr(target)(*args, **kwargs)
 
     def output(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the graph gives."""
+        """The result of the graph."""
         return args[0]
 
     # Helpers ----------------------------------------------------------------------------------------------------------
 
     def fetch_attr(self, target: str) -> Any:
-        """What the module has at a path.
+        """Read an attribute of the module, at a path.
 
         Raises:
             RuntimeError: it has nothing there.
@@ -170,7 +173,9 @@ class Interpreter:
 
         def value_of(node: Node) -> Any:
             if node not in self.env:
-                raise RuntimeError(f"Node {n} referenced nonexistent value {node}! Run Graph.lint() to diagnose such issues")
+                raise RuntimeError(
+                    f"Node {n} referenced nonexistent value {node}! Run Graph.lint() to diagnose such issues"
+                )
             return self.env[node]
 
         return map_arg(args, value_of)
@@ -217,12 +222,12 @@ class Transformer(Interpreter):
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
     def call_module(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the call of a module becomes."""
+        """The proxy, or other value, that the call of a module becomes."""
         module = self.fetch_attr(target)
         return self.tracer.call_module(module, module.forward, args, kwargs)
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the call of a function becomes."""
+        """The proxy, or other value, that the call of a function becomes."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def transform(self) -> GraphModule:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -231,7 +230,7 @@ class Node(Linked):
         self.meta["stack_trace"] = trace
 
     def is_impure(self, impure_random: bool = True) -> bool:
-        """Whether more comes of running this node than its value, so that it is kept if nobody takes that.
+        """Tell whether more comes of running this node than its value, so that it is kept if nobody takes that.
 
         Args:
             impure_random: whether functions that draw random numbers count.

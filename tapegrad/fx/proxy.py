@@ -77,7 +77,7 @@ class ScopeContextManager:
 
 
 class TracerBase:
-    """What notes calls in a graph. ``Tracer`` traces modules; subclasses say what a call, an argument, a branch is.
+    """A recorder of calls in a graph. ``Tracer`` traces modules; subclasses say what a call, an argument, a branch is.
 
     Attributes:
         graph: the graph.
@@ -171,7 +171,7 @@ class TracerBase:
         return found
 
     def to_bool(self, obj: Proxy) -> bool:
-        """Whether a proxy is true, where a program branches; override it to say.
+        """Tell whether a proxy is true, where a program branches; override it to say.
 
         Raises:
             TraceError: always.
@@ -187,7 +187,7 @@ class TracerBase:
         raise TraceError(ITERATED)
 
     def keys(self, obj: Proxy) -> Any:
-        """What ``**proxy`` takes the keys from."""
+        """The mapping's keys that ``**proxy`` takes."""
         return Attribute(obj, "keys")()
 
 
@@ -203,7 +203,7 @@ class GraphAppendingTracer(TracerBase):
 
 
 class Proxy:
-    """What a traced function computes with: each call with it, method and operator of it is a node of the graph.
+    """The stand-in that a traced function computes with: each call with it, method and operator of it is a node.
 
     Attributes:
         node: the node whose value it stands for.
@@ -244,7 +244,7 @@ class Proxy:
     def __iter__(self) -> Iterator[Any]:
         count = _unpacked_by(sys._getframe(1))
         if count is not None:
-            return (self[place] for place in range(count))
+            return (self[place] for place in range(count))  # type: ignore[index]
         return self.tracer.iter(self)
 
     def __abs__(self) -> Any:
@@ -254,7 +254,7 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def keys(self) -> Any:
-        """What the tracer takes for the keys of a mapping."""
+        """The keys of a mapping, as the tracer says."""
         return self.tracer.keys(self)
 
     def __len__(self) -> NoReturn:
@@ -268,7 +268,10 @@ class Proxy:
         args, kwargs = args or (), kwargs or {}
         tracers = {id(proxy.tracer): proxy.tracer for proxy in proxies_in((args, kwargs))}
         if len(tracers) > 1:
-            raise RuntimeError(f"Found multiple different tracers {list(tracers.values())} while trying to trace operations {orig_method}")
+            raise RuntimeError(
+                f"Found multiple different tracers {list(tracers.values())} while trying to trace operations "
+                f"{orig_method}"
+            )
         (tracer,) = tracers.values()
         if is_method_of_tensor(orig_method):
             return tracer.create_proxy("call_method", orig_method.__name__, args, kwargs)
@@ -356,7 +359,7 @@ def proxies_in(a: Any) -> Iterator[Proxy]:
 
 
 def _unpacked_by(frame: Any) -> int | None:
-    """How many items a frame is just unpacking, as in ``a, b = x``; None if it does something else."""
+    """Count the items that a frame is just unpacking, as in ``a, b = x``; None if it does something else."""
     instruction = next(found for found in dis.get_instructions(frame.f_code) if found.offset == frame.f_lasti)
     return instruction.argval if instruction.opname == "UNPACK_SEQUENCE" else None
 

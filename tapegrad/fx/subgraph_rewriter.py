@@ -107,7 +107,7 @@ def _replace(
         raise AssertionError("Must provide either a replacement GraphModule or a replacement callback")
     changed: dict[Any, Any] = {}
     done = [
-        _put(graph, sought, callback(match, graph, sought) if callback is not None else given, match, changed)
+        _put(graph, sought, callback(match, graph, sought) if callback is not None else given, match, changed)  # type: ignore[arg-type]
         for match in matches
     ]
     gm.recompile()
@@ -121,7 +121,8 @@ def _put(graph: Graph, pattern: Graph, new: Graph, match: InternalMatch, changed
     arguments = [node for node in new.nodes if node.op == "placeholder"]
     if len(match.placeholder_nodes) != len(arguments):
         raise AssertionError(f"Placeholder count mismatch: {len(match.placeholder_nodes)} vs {len(arguments)}")
-    found = {a: changed.get(b, b) if isinstance(b, Node) else b for a, b in zip(arguments, match.placeholder_nodes, strict=True)}
+    pairs = zip(arguments, match.placeholder_nodes, strict=True)
+    found = {a: changed.get(b, b) if isinstance(b, Node) else b for a, b in pairs}
     before = set(graph.nodes)
     with graph.inserting_before(_place(graph, match)):
         given = graph.graph_copy(new, found)

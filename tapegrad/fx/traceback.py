@@ -15,7 +15,7 @@ __all__ = [
 
 
 class _Current:
-    """What is noted now.
+    """The notes of now.
 
     Attributes:
         meta: the notes.
@@ -43,7 +43,7 @@ def preserve_node_meta(enable: bool = True) -> Iterator[None]:
 
 
 def has_preserved_node_meta() -> bool:
-    """Whether nodes that are made get notes."""
+    """Tell whether nodes that are made get notes."""
     return _Current.preserved
 
 

@@ -5,8 +5,8 @@ from tapegrad.bindings.scripting import *  # noqa: F403
 from tapegrad.declaring import on_demand
 from tapegrad.jit.modules import RecursiveScriptModule, ScriptModule, TopLevelTracedModule, script, trace, trace_module
 
-__all__ = [*_scripting.__all__, "RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "script", "trace",
-           "trace_module"]  # fmt: skip
+__all__ = ["RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "script", "trace", "trace_module"]
+__all__ += _scripting.__all__
 
 __getattr__, __dir__ = on_demand(__name__, {__name__: "annotations"})
 del on_demand

@@ -66,7 +66,7 @@ class RecursiveScriptModule(ScriptModule):
 
     def _unscripted(self) -> Module:
         """A module of the original's class that shares what this one has."""
-        made = object.__new__(self._original_class)
+        made: Any = object.__new__(self._original_class)
         made.__dict__.update(vars(self))
         return made
 
@@ -86,18 +86,18 @@ class TopLevelTracedModule(RecursiveScriptModule):
 
 
 def message_of(error: Exception) -> str:
-    """What TorchScript's interpreter says of an error."""
+    """The words of TorchScript's interpreter for an error."""
     lines = "".join(traceback.format_tb(error.__traceback__))
-    said = "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (most recent call last):\n"
-    return f"{said}{lines}RuntimeError: {type(error).__name__}: {error}"
+    said = "The following operation failed in the TorchScript interpreter."
+    return f"{said}\nTraceback of TorchScript (most recent call last):\n{lines}RuntimeError: {type(error).__name__}: {error}"
 
 
 @functools.cache
 def class_for(kind: type, original: type) -> type:
     """The class of modules that are made of one of a class."""
     own = {name: getattr(original, name) for name in ("graph", "code") if hasattr(original, name)}
-    body = {"original_name": original.__name__, "_original_class": original, "_kind": kind, "__module__": __name__, **own}
-    return type(kind.__name__, (kind, original), body, tree=False)  # type: ignore[call-overload]
+    known = {"original_name": original.__name__, "_original_class": original, "_kind": kind, "__module__": __name__}
+    return type(kind.__name__, (kind, original), {**known, **own}, tree=False)
 
 
 def made_of(module: Module, kind: type, known: dict[int, Module]) -> Module:
@@ -105,11 +105,11 @@ def made_of(module: Module, kind: type, known: dict[int, Module]) -> Module:
     if isinstance(module, ScriptModule):
         return module
     if id(module) not in known:
-        made = object.__new__(class_for(kind, type(module)))
+        made: Any = object.__new__(class_for(kind, type(module)))  # type: ignore[arg-type]
         known[id(module)] = made
         made.__dict__.update(vars(module))
-        below = {name: child and made_of(child, RecursiveScriptModule, known) for name, child in module._modules.items()}
-        made.__dict__["_modules"] = below
+        below = module._modules.items()
+        made.__dict__["_modules"] = {name: child and made_of(child, RecursiveScriptModule, known) for name, child in below}
     return known[id(module)]
 
 

@@ -15,7 +15,7 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 
 
 class TensorMetadata(NamedTuple):
-    """What is noted of a tensor.
+    """The notes on a tensor.
 
     Attributes:
         shape, dtype, requires_grad, stride: its own.
@@ -36,7 +36,7 @@ FORMATS = [memory_format(name) for name in ("contiguous_format", "channels_last"
 
 
 def _extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) -> TensorMetadata:
-    """What is noted of a tensor.
+    """The notes on a tensor.
 
     >>> _extract_tensor_metadata(torch.ones(2, 3)).shape
     torch.Size([2, 3])
@@ -48,7 +48,7 @@ def _extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) ->
 
 
 class ShapeProp(Interpreter):
-    """The runner of a graph that notes in ``node.meta["tensor_meta"]`` what each node gives, and in ``"type"`` its class.
+    """The runner of a graph that notes in ``node.meta`` what each node gives: ``"tensor_meta"``, and ``"type"``, its class.
 
     Args:
         gm: the module.

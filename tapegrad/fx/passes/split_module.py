@@ -12,12 +12,12 @@ from tapegrad.fx.graph_module import GraphModule
 from tapegrad.fx.node import Node, map_arg
 from tapegrad.nn import Module
 
-__all__ = ["Partition", "split_module"]
+__all__ = ["split_module"]
 
 OUTSIDE = ("placeholder", "get_attr", "output")
 
 
-class Partition:
+class Part:
     """A part of a graph.
 
     Attributes:
@@ -85,13 +85,13 @@ def split_module(
     return _joined(m, root_m, [parts[name] for name in order], tuple_return)
 
 
-def _parts(graph: Graph, split_callback: Callable[[Node], Any], affix: str | None) -> dict[str, Partition]:
+def _parts(graph: Graph, split_callback: Callable[[Node], Any], affix: str | None) -> dict[str, Part]:
     """The parts, with what they take of one another."""
-    parts: dict[str, Partition] = {}
-    home: dict[Node, Partition | None] = {}
+    parts: dict[str, Part] = {}
+    home: dict[Node, Part | None] = {}
     for node in graph.nodes:
         name = None if node.op in OUTSIDE else str(split_callback(node))
-        part = None if name is None else parts.setdefault(name, Partition(name, affix))
+        part = None if name is None else parts.setdefault(name, Part(name, affix))
         home[node] = part
         if part is not None:
             part.nodes.append(node)
@@ -101,7 +101,7 @@ def _parts(graph: Graph, split_callback: Callable[[Node], Any], affix: str | Non
     return parts
 
 
-def _note(source: Partition | None, taker: Partition | None, taken: Node) -> None:
+def _note(source: Part | None, taker: Part | None, taken: Node) -> None:
     if source is not None:
         source.outputs.setdefault(taken)
     if taker is not None:
@@ -110,7 +110,7 @@ def _note(source: Partition | None, taker: Partition | None, taken: Node) -> Non
             taker.partitions_dependent_on.setdefault(source.name)
 
 
-def _sorted(parts: dict[str, Partition]) -> list[str]:
+def _sorted(parts: dict[str, Part]) -> list[str]:
     """The names of the parts in an order in which each comes after what it needs."""
     found: list[str] = []
     waiting = {name: set(part.partitions_dependent_on) for name, part in parts.items()}
@@ -128,7 +128,7 @@ def _sorted(parts: dict[str, Partition]) -> list[str]:
     return found
 
 
-def _fill(part: Partition, root: Module, paths: dict[str, str] | None, tuple_return: bool) -> None:
+def _fill(part: Part, root: Module, paths: dict[str, str] | None, tuple_return: bool) -> None:
     """Copy the nodes of a part into its graph."""
     for taken in part.inputs:
         made = part.graph.placeholder(taken.name, type_expr=taken.type)
@@ -136,12 +136,12 @@ def _fill(part: Partition, root: Module, paths: dict[str, str] | None, tuple_ret
         part.environment[taken] = made
     for node in part.nodes:
         args, kwargs = map_arg((node.args, node.kwargs), part.environment.__getitem__)
-        target = node.target
+        target: Any = node.target
         if node.op == "call_module":
             target = target.replace(".", "_")
-            part.targets[target] = _get_attr(root, node.target)
+            part.targets[target] = _get_attr(root, str(node.target))
             if paths is not None:
-                paths[f"{part.submod_name}.{target}"] = node.target
+                paths[f"{part.submod_name}.{target}"] = str(node.target)
         made = part.graph.create_node(node.op, target, args, kwargs, type_expr=node.type)
         made.meta = dict(node.meta)
         part.environment[node] = made
@@ -150,7 +150,7 @@ def _fill(part: Partition, root: Module, paths: dict[str, str] | None, tuple_ret
         part.graph.output(given[0] if len(given) == 1 and not tuple_return else given)
 
 
-def _joined(m: GraphModule, root: Module, parts: list[Partition], tuple_return: bool) -> GraphModule:
+def _joined(m: GraphModule, root: Module, parts: list[Part], tuple_return: bool) -> GraphModule:
     """The module that calls the parts."""
     graph = Graph()
     found: dict[Node, Node] = {}
@@ -159,7 +159,7 @@ def _joined(m: GraphModule, root: Module, parts: list[Partition], tuple_return: 
         if node.op in ("placeholder", "get_attr"):
             found[node] = graph.node_copy(node)
             if node.op == "get_attr":
-                modules[node.target] = _get_attr(root, node.target)
+                modules[str(node.target)] = _get_attr(root, str(node.target))
     for part in parts:
         modules[part.submod_name] = GraphModule(part.targets, part.graph)
         called = graph.call_module(part.submod_name, tuple(found[node] for node in part.inputs))

@@ -1,1 +1,1 @@
-"""What passes are made with."""
+"""Parts of which passes are made."""

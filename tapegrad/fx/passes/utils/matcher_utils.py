@@ -41,7 +41,7 @@ class InternalMatch:
 
 
 class SubgraphMatcher:
-    """What looks for a pattern.
+    """A search for a pattern.
 
     Args:
         pattern: a graph.
@@ -92,13 +92,15 @@ class SubgraphMatcher:
         return self._apart(found) if self.remove_overlapping_matches else found
 
     def _completed(self, match: InternalMatch) -> InternalMatch:
-        match.placeholder_nodes = [match.nodes_map[node] for node in self.pattern_placeholder_nodes if node in match.nodes_map]
+        found = match.nodes_map
+        match.placeholder_nodes = [found[node] for node in self.pattern_placeholder_nodes if node in found]
         match.returning_nodes = [match.nodes_map[node] for node in self.pattern_returning_nodes]
         return match
 
     def _apart(self, found: list[InternalMatch]) -> list[InternalMatch]:
         """The places that share no nodes with one before."""
-        kept, taken = [], set()
+        kept: list[InternalMatch] = []
+        taken: set[Any] = set()
         for match in found:
             own = {node for pattern, node in match.nodes_map.items() if pattern.op not in ("placeholder", "output")}
             if not own & taken:
@@ -107,7 +109,7 @@ class SubgraphMatcher:
         return kept
 
     def _is_contained(self, match: InternalMatch) -> bool:
-        """Whether nothing else takes what the pattern only takes itself."""
+        """Tell whether nothing else takes what the pattern only takes itself."""
         found = {node: pattern for pattern, node in match.nodes_map.items() if isinstance(node, Node)}
         for node, pattern in found.items():
             inner = pattern.op != "placeholder" and pattern not in self.pattern_returning_nodes
@@ -116,7 +118,7 @@ class SubgraphMatcher:
         return True
 
     def _alike(self, pattern: Node, node: Node) -> bool:
-        """Whether a node does what one of the pattern does, whatever it takes."""
+        """Tell whether a node does what one of the pattern does, whatever it takes."""
         if not self.match_placeholder and pattern.op == "placeholder":
             return True
         if pattern.op != node.op:
@@ -126,7 +128,7 @@ class SubgraphMatcher:
         return pattern.op in ("placeholder", "output") or pattern.target == node.target
 
     def _same_attribute(self, pattern: Node, node: Node) -> bool:
-        ours, theirs = (_get_attr(each.graph.owning_module, each.target) for each in (pattern, node))
+        ours, theirs = (_get_attr(each.graph.owning_module, str(each.target)) for each in (pattern, node))
         return type(ours) is type(theirs) and (isinstance(ours, Tensor) or ours == theirs or ours is theirs)
 
     def _match_nodes(self, pattern: Node, node: Any, match: InternalMatch) -> bool:
