@@ -242,6 +242,7 @@ CHAPTERS = {
     "Which way of running": "ways.md",
     "Coming from PyTorch": "from_pytorch.md",
     "Coming from JAX": "from_jax.md",
+    "Programs as graphs": "graphs.md",
     "Many devices and processes": "scale.md",
     "Errors": "errors.md",
     "How it works": "notes.md",

@@ -394,7 +394,7 @@ def doors_listed():
 
 
 TWICE_IN_PYTORCH = {
-    "Conv2d", "Conv3d", "Event", "GradScaler", "Identity", "Linear", "Node", "Stream", "Transformer", "autocast",
+    "Attribute", "Conv2d", "Conv3d", "Event", "GradScaler", "Identity", "Linear", "Node", "Stream", "Transformer", "autocast",
     "profile",
 }  # fmt: skip
 """Classes that PyTorch has two of: layers, whose weights may be fake-quantized; nodes, of which only

@@ -89,7 +89,8 @@ def message_of(error: Exception) -> str:
     """The words of TorchScript's interpreter for an error."""
     lines = "".join(traceback.format_tb(error.__traceback__))
     said = "The following operation failed in the TorchScript interpreter."
-    return f"{said}\nTraceback of TorchScript (most recent call last):\n{lines}RuntimeError: {type(error).__name__}: {error}"
+    place = f"Traceback of TorchScript (most recent call last):\n{lines}"
+    return f"{said}\n{place}RuntimeError: {type(error).__name__}: {error}"
 
 
 @functools.cache
@@ -100,6 +101,11 @@ def class_for(kind: type, original: type) -> type:
     return type(kind.__name__, (kind, original), {**known, **own}, tree=False)
 
 
+def children(module: Module) -> list[tuple[str, Any]]:
+    """The modules right below one, with their names; None where there is none."""
+    return list(module._modules.items())
+
+
 def made_of(module: Module, kind: type, known: dict[int, Module]) -> Module:
     """A scripted module that shares what another one has; one module is made of each."""
     if isinstance(module, ScriptModule):
@@ -108,8 +114,8 @@ def made_of(module: Module, kind: type, known: dict[int, Module]) -> Module:
         made: Any = object.__new__(class_for(kind, type(module)))  # type: ignore[arg-type]
         known[id(module)] = made
         made.__dict__.update(vars(module))
-        below = module._modules.items()
-        made.__dict__["_modules"] = {name: child and made_of(child, RecursiveScriptModule, known) for name, child in below}
+        below = {name: child and made_of(child, RecursiveScriptModule, known) for name, child in children(module)}
+        made.__dict__["_modules"] = below
     return known[id(module)]
 
 

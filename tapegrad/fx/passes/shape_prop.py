@@ -48,7 +48,7 @@ def _extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) ->
 
 
 class ShapeProp(Interpreter):
-    """The runner of a graph that notes in ``node.meta`` what each node gives: ``"tensor_meta"``, and ``"type"``, its class.
+    """The runner of a graph that notes of what each node gives ``meta["tensor_meta"]``, and its class ``meta["type"]``.
 
     Args:
         gm: the module.

@@ -17,7 +17,7 @@ __all__ = ["split_module"]
 OUTSIDE = ("placeholder", "get_attr", "output")
 
 
-class Part:
+class Piece:
     """A part of a graph.
 
     Attributes:
@@ -85,13 +85,13 @@ def split_module(
     return _joined(m, root_m, [parts[name] for name in order], tuple_return)
 
 
-def _parts(graph: Graph, split_callback: Callable[[Node], Any], affix: str | None) -> dict[str, Part]:
+def _parts(graph: Graph, split_callback: Callable[[Node], Any], affix: str | None) -> dict[str, Piece]:
     """The parts, with what they take of one another."""
-    parts: dict[str, Part] = {}
-    home: dict[Node, Part | None] = {}
+    parts: dict[str, Piece] = {}
+    home: dict[Node, Piece | None] = {}
     for node in graph.nodes:
         name = None if node.op in OUTSIDE else str(split_callback(node))
-        part = None if name is None else parts.setdefault(name, Part(name, affix))
+        part = None if name is None else parts.setdefault(name, Piece(name, affix))
         home[node] = part
         if part is not None:
             part.nodes.append(node)
@@ -101,7 +101,7 @@ def _parts(graph: Graph, split_callback: Callable[[Node], Any], affix: str | Non
     return parts
 
 
-def _note(source: Part | None, taker: Part | None, taken: Node) -> None:
+def _note(source: Piece | None, taker: Piece | None, taken: Node) -> None:
     if source is not None:
         source.outputs.setdefault(taken)
     if taker is not None:
@@ -110,7 +110,7 @@ def _note(source: Part | None, taker: Part | None, taken: Node) -> None:
             taker.partitions_dependent_on.setdefault(source.name)
 
 
-def _sorted(parts: dict[str, Part]) -> list[str]:
+def _sorted(parts: dict[str, Piece]) -> list[str]:
     """The names of the parts in an order in which each comes after what it needs."""
     found: list[str] = []
     waiting = {name: set(part.partitions_dependent_on) for name, part in parts.items()}
@@ -128,7 +128,7 @@ def _sorted(parts: dict[str, Part]) -> list[str]:
     return found
 
 
-def _fill(part: Part, root: Module, paths: dict[str, str] | None, tuple_return: bool) -> None:
+def _fill(part: Piece, root: Module, paths: dict[str, str] | None, tuple_return: bool) -> None:
     """Copy the nodes of a part into its graph."""
     for taken in part.inputs:
         made = part.graph.placeholder(taken.name, type_expr=taken.type)
@@ -150,7 +150,7 @@ def _fill(part: Part, root: Module, paths: dict[str, str] | None, tuple_return: 
         part.graph.output(given[0] if len(given) == 1 and not tuple_return else given)
 
 
-def _joined(m: GraphModule, root: Module, parts: list[Part], tuple_return: bool) -> GraphModule:
+def _joined(m: GraphModule, root: Module, parts: list[Piece], tuple_return: bool) -> GraphModule:
     """The module that calls the parts."""
     graph = Graph()
     found: dict[Node, Node] = {}
