@@ -300,7 +300,8 @@ def wrapped(
                 return out_writer.content(takes.name, takes.out, function, target, args, named)
             return function(*args, **named)
         except Exception as error:
-            asked_of = takes.asked_first(args, kwargs, classes) if late and overridable else None
+            unasked = overridable and (late or not overriding.active)  # a list may have others than the last one
+            asked_of = takes.asked_first(args, kwargs, classes) if unasked else None
             again = takes.explain(error, args, kwargs) if asked_of is None else (args, kwargs)
             if again is None:
                 raise

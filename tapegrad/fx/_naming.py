@@ -36,6 +36,7 @@ INTERNAL = tuple(f"{PACKAGE}.{room}." for room in (
 ELSEWHERE = {
     "torch.functional._assert": "torch._assert", "torch.functional.spmm": "torch.spmm",
     "torch.functional.lobpcg": "torch.lobpcg", "torch.nn.logsigmoid": "torch._C._nn.log_sigmoid",
+    "torch.nn.functional.threshold": "torch.nn.functional._threshold",
 }  # fmt: skip
 """The names of functions whose messages name another place."""
 
@@ -96,6 +97,16 @@ def _get_qualified_name(func: Callable) -> str:
     if module.partition(".")[0] == PACKAGE:
         return (not isinstance(func, type) and resolve_name(func)) or public_name(module, name, func)
     return f"{module.replace('torch._ops', 'torch.ops')}.{name}"
+
+
+def own_name(function: Callable) -> str:
+    """The name that PyTorch has for a function, without its module.
+
+    >>> own_name(torch.nn.functional.logsigmoid), own_name(len)
+    ('log_sigmoid', 'len')
+    """
+    place = getattr(function, "place", None)
+    return function.__name__ if place is None else named_by_place(place).rpartition(".")[2]
 
 
 def _find_module_of_method(orig_method: Callable) -> str:

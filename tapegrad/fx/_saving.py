@@ -96,11 +96,11 @@ def _made(module: Any, place: Path) -> list[str]:
     lines = []
     for name, child in module.named_children():
         if _is_layer(child):
-            lines.append(f"self.{name} = {child!r}")
+            lines.append(f"self.add_module({name!r}, {child!r})")
             continue
         file = place / f"{name}.pt"
         save(child, file)
-        lines.append(f"self.{name} = torch.load(r'{file}', weights_only=False)  # {' '.join(str(child).split())}")
+        lines.append(f"self.add_module({name!r}, torch.load(r'{file}', weights_only=False))")
     tensors = [("register_buffer", *item) for item in module._buffers.items() if item[1] is not None]
     tensors += [("register_parameter", *item) for item in module._parameters.items() if item[1] is not None]
     return lines + [_tensor_line(*item) for item in tensors]

@@ -16,7 +16,7 @@ from tapegrad.fx._codegen import CodeGen, PythonCode, TransformCodeFunc, _PyTree
 from tapegrad.fx._lint import check
 from tapegrad.fx._lookup import _FindNodesLookupTable
 from tapegrad.fx._namespace import _custom_builtins, _CustomBuiltin, _Namespace, _register_custom_builtin
-from tapegrad.fx._naming import _is_from_torch
+from tapegrad.fx._naming import _is_from_torch, own_name
 from tapegrad.fx._node_list import _node_list
 from tapegrad.fx._operators import inplace_methods, magic_methods, reflectable_magic_methods
 from tapegrad.fx.node import Node, Target, _legal_ops, map_arg
@@ -358,7 +358,7 @@ class Graph:
 
     def _target_to_str(self, target: Any) -> str:
         """The name that a node gets from what it calls."""
-        name = target.__name__ if callable(target) else target
+        name = own_name(target) if callable(target) else target
         if name.startswith("__") and name.endswith("__") and len(name) > 4:
             name = name[2:-2]
         return LOWER_BEFORE_UPPER.sub(r"_\1", name).lower()
