@@ -49,7 +49,7 @@ def test_layers_are_traced_to_the_same_code(layers):
     same_account(LOOKING.replace("LAYERS", repr(names)))
 
 
-NAMED_OTHERWISE = {"lobpcg", "__div__", "__ipow__", "__long__", "__nonzero__", "__pow__"}
+NAMED_OTHERWISE = {"lobpcg", "__itruediv__", "__ipow__", "__pow__"}
 """Aliases of methods, and what PyTorch has in a module of its own."""
 
 
