@@ -10,17 +10,20 @@ from typing import Any
 from tapegrad.fx._attributes import _assign_attr, _copy_attr, _del_attr, _get_attr, _has_attr, parent_of
 from tapegrad.fx._readable import print_readable
 from tapegrad.fx._running import _EvalCacheLoader, _forward_from_src, _WrappedCall
-from tapegrad.fx._saving import retraced, state_of, write_folder
+from tapegrad.fx._saving import _CodeOnlyModule, retraced, state_of, write_folder
 from tapegrad.fx.graph import Graph, PythonCode, _PyTreeCodeGen
 from tapegrad.nn import Module
 
 __all__ = [
-    "GraphModule", "_EvalCacheLoader", "_WrappedCall", "_assign_attr", "_copy_attr", "_del_attr", "_forward_from_src",
+    "_USER_PRESERVED_ATTRIBUTES_KEY", "GraphModule", "_CodeOnlyModule", "_EvalCacheLoader", "_WrappedCall", "_assign_attr", "_copy_attr", "_del_attr", "_forward_from_src",
     "_get_attr", "_has_attr", "reduce_graph_module",
 ]  # fmt: skip
 
 REMINDER = "# To see more debug info, please use `graph_module.print_readable()`"
 HOOKS = ("_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcopy_hooks")
+STATE_HOOKS = ("_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
+"""The key in ``meta`` of attributes that copies are to have."""
 
 
 class GraphModule(Module):
@@ -186,20 +189,21 @@ class GraphModule(Module):
     def __reduce__(self) -> tuple[Any, ...]:
         return reduce_graph_module, state_of(self)
 
+    def _deepcopy_init(self) -> Callable[..., None]:
+        """The ``__init__`` that a copy is made by."""
+        return GraphModule.__init__
+
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
         made = type(self).__new__(type(self))
         memo[id(self)] = made
-        own = {name: value for name, value in vars(self).items() if name not in ("_graph", *HOOKS)}
-        state = {name: copy.deepcopy(value, memo) for name, value in own.items()}
-        holder = _Holder(state)
-        GraphModule.__init__(made, holder, copy.deepcopy(self._graph, memo))
-        for name in ("_state_dict_pre_hooks", "_state_dict_hooks", "_load_state_dict_pre_hooks",
-                     "_load_state_dict_post_hooks", "_non_persistent_buffers_set"):  # fmt: skip
-            if name in state:
-                setattr(made, name, state[name])
-        made.meta = dict(getattr(self, "meta", {}))
-        for name in HOOKS:
-            made.__dict__[name] = list(getattr(self, name, ()))
+        holder = _CodeOnlyModule(copy.deepcopy(vars(self), memo))
+        self._deepcopy_init()(made, holder, vars(holder)["_graph"])
+        for name in (*STATE_HOOKS, *HOOKS):
+            if name in vars(self):
+                setattr(made, name, copy.deepcopy(vars(self)[name], memo))
+        made.meta = copy.deepcopy(getattr(self, "meta", {}), memo)
+        for name, value in made.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
+            setattr(made, name, value)
         for hook in made._deepcopy_hooks:
             hook(made)
         return made
@@ -291,14 +295,6 @@ def reduce_graph_module(body: dict[Any, Any], import_block: str) -> GraphModule:
         if not hasattr(made, name):
             setattr(made, name, value)
     return made
-
-
-class _Holder(Module):
-    """A module that has the state of another one."""
-
-    def __init__(self, state: dict[str, Any]) -> None:
-        super().__init__()
-        self.__dict__.update(state)
 
 
 def _reading(graph: Graph) -> Iterator[Any]:

@@ -121,6 +121,75 @@ g.call_function(math.sqrt, (x,))
 g.call_function(torch.utils.checkpoint.checkpoint, (x,))
 print(g)
 print(g.python_code("self").src)
+
+gm = fx.symbolic_trace(lambda x: x + 1)
+gm.register_forward_hook(lambda m, i, o: print("called"))
+gm.foo = 5
+gm.meta["a"] = [1]
+gm.train(False)
+twin = copy.deepcopy(gm)
+print(twin(1), hasattr(twin, "foo"), twin.meta, twin.meta["a"] is gm.meta["a"], twin.training, len(twin._forward_hooks))
+other = copy.copy(gm)
+print(other.training, other.meta, other.meta is gm.meta, len(other._forward_hooks))
+gm._forward_hooks.clear()
+read = pickle.loads(pickle.dumps(gm))
+read.training, read.meta, read.foo, type(read).__name__, read(2), read.code
+
+m = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+gm = fx.symbolic_trace(m)
+print(gm[0].weight is m[0].weight if hasattr(type(gm), "__getitem__") else getattr(gm, "0").weight is m[0].weight)
+print(list(gm.state_dict()), gm.load_state_dict(m.state_dict()))
+gm.half().training, [str(p.dtype) for p in gm.parameters()]
+
+gm = fx.symbolic_trace(nn.Sequential(nn.Linear(2, 2)))
+seen = []
+gm._register_create_node_hook(lambda n: seen.append(("made", n.name)))
+gm._register_erase_node_hook(lambda n: seen.append(("erased", n.name)))
+with gm._set_replace_hook(lambda old, new, user: seen.append((old.name, new, user.name))):
+    node = gm.graph.find_nodes(op="call_module")[0]
+    with gm.graph.inserting_after(node):
+        new = gm.graph.call_function(torch.relu, (node.args[0],))
+    node.replace_all_uses_with(new)
+    gm.graph.erase_node(node)
+seen
+
+gm = fx.symbolic_trace(lambda x: torch.relu(x))
+print(len(fx.GraphModule.__new__(fx.GraphModule).__class__.__mro__))
+again = fx.symbolic_trace(gm)
+again.code == gm.code, again.graph is gm.graph, type(again).__name__
+
+class Doubling(fx.Transformer):
+    def call_module(self, target, args, kwargs):
+        return super().call_module(target, args, kwargs) * 2
+    def get_attr(self, target, args, kwargs):
+        return super().get_attr(target, args, kwargs) + 1
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.r, self.p = nn.ReLU(), nn.Parameter(torch.ones(2))
+    def forward(self, x):
+        return self.r(x) * self.p
+new = Doubling(fx.symbolic_trace(M())).transform()
+print(new.code)
+new(torch.ones(2))
+
+gm = fx.symbolic_trace(lambda x, *, y=2: {"a": [x, (y, x)]})
+print(fx.Interpreter(gm).run(1), fx.Interpreter(gm).run(1, 3))
+args = [1, 2]
+fx.Interpreter(gm).boxed_run(args), args
+
+gm = fx.symbolic_trace(lambda x: x.foo + 1)
+fx.Interpreter(gm).run(torch.ones(1))
+
+class Body(fx.graph.CodeGen):
+    def gen_fn_def(self, free_vars, annotation, **options):
+        return super().gen_fn_def([*free_vars, "extra=3"], annotation, **options) + "\n    x = x + extra"
+    def additional_globals(self):
+        return [("thing", dict)]
+gm = fx.symbolic_trace(lambda x: x * 2)
+gm.graph.set_codegen(Body())
+print(gm.recompile().src, list(gm.graph.python_code("self").globals))
+gm(1), copy.deepcopy(gm)(1)
 '''
 
 
