@@ -100,7 +100,8 @@ DEAR = frozenset(f"tests/{name}.py" for name in """
     parity/test_determinants parity/test_distances parity/test_distributions parity/test_dropout
     parity/test_dtypes_of_two parity/test_eigen parity/test_einsum parity/test_embedding parity/test_extremes
     parity/test_fft parity/test_forward_ad parity/test_forward_ad_programs parity/test_func_transforms
-    parity/test_func_writes parity/test_gathering parity/test_gradcheck_orders parity/test_grid_sampling
+    parity/test_func_writes parity/test_fx_graph parity/test_fx_modules parity/test_fx_passes parity/test_fx_tracing
+    parity/test_gathering parity/test_gradcheck_orders parity/test_grid_sampling
     parity/test_indexing parity/test_inplace parity/test_inplace_database parity/test_ldl parity/test_losses
     parity/test_lu parity/test_margins parity/test_masked parity/test_masked_tensors parity/test_matmul
     parity/test_matrix_functions

@@ -15,8 +15,9 @@ from tapegrad.fx.graph import Graph, PythonCode, _PyTreeCodeGen
 from tapegrad.nn import Module
 
 __all__ = [
-    "_USER_PRESERVED_ATTRIBUTES_KEY", "GraphModule", "_CodeOnlyModule", "_EvalCacheLoader", "_WrappedCall", "_assign_attr", "_copy_attr", "_del_attr", "_forward_from_src",
-    "_get_attr", "_has_attr", "reduce_graph_module",
+    "_USER_PRESERVED_ATTRIBUTES_KEY", "GraphModule", "_CodeOnlyModule", "_EvalCacheLoader",
+    "_WrappedCall", "_assign_attr", "_copy_attr", "_del_attr",
+    "_forward_from_src", "_get_attr", "_has_attr", "reduce_graph_module",
 ]  # fmt: skip
 
 REMINDER = "# To see more debug info, please use `graph_module.print_readable()`"

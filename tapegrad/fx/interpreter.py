@@ -80,7 +80,7 @@ class Interpreter:
         try:
             return self.run_node(node)
         except Exception as error:
-            if self.extra_traceback and not getattr(error, "_fx_told", False):
+            if self.extra_traceback:
                 said = f"While executing {node.format_node()}\nOriginal traceback:\n{node.stack_trace}\n{HINT}"
                 error.args = (f"{error.args[0]}\n\n{said}" if error.args else said, *error.args[1:])
                 if isinstance(error, KeyError):

@@ -27,7 +27,8 @@ MSELoss(); CrossEntropyLoss(); BCEWithLogitsLoss(); NLLLoss(); KLDivLoss(); Smoo
 CosineSimilarity(); PairwiseDistance(); LocalResponseNorm(2); MaxPool1d(2); Fold((4, 4), 2); ChannelShuffle(2); RReLU()
 
 Softmin(1); Threshold(0.1, 20); Softsign(); Tanhshrink(); Hardshrink(); Softshrink(); LogSigmoid(); EmbeddingBag(3, 4)
-RNN(2, 2); LSTMCell(2, 2); GRUCell(2, 2); Sequential(Linear(2, 2), ReLU()); MarginRankingLoss(); BatchNorm1d(3, momentum=None)
+RNN(2, 2); LSTMCell(2, 2); GRUCell(2, 2); Sequential(Linear(2, 2), ReLU()); MarginRankingLoss()
+BatchNorm1d(3, momentum=None)
 """
 
 LOOKING = """

@@ -1,7 +1,10 @@
 """Tracing: what becomes of what a function does with proxies."""
 
+import re
+
 import pytest
 from fx_programs import programs, same_account
+from harness import agree
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("nothing is computed, or a few numbers")]
 
@@ -428,3 +431,34 @@ torch.zeros(2, dtype=x.dtype, device=x.device), torch.ones(2).to(x)
 @pytest.mark.parametrize("program", programs(PROGRAMS))
 def test_programs(program):
     same_account(program)
+
+
+def test_nodes_know_the_lines_that_made_them():
+    def program(torch):
+        class Model(torch.nn.Module):
+            def forward(self, x):
+                return doubled(x) + 1
+
+        def doubled(x):
+            return torch.sin(x) * 2
+
+        tracer = torch.fx.Tracer()
+        tracer.record_stack_traces = True
+        graph = tracer.trace(Model())
+        places = [re.findall(r"line \d+, in (?:forward|doubled)", node.stack_trace or "") for node in graph.nodes]
+        return list(zip([node.name for node in graph.nodes], places, strict=True))
+
+    agree(program)
+
+
+def test_verbose_code_says_which_line_it_is_of():
+    import tapegrad as torch
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    tracer = torch.fx.Tracer()
+    tracer.record_stack_traces = True
+    code = tracer.trace(Model()).python_code("self", verbose=True).src
+    assert re.search(r"# File: .*test_fx_tracing.py:\d+ in forward, code: return x \+ 1\n    add = x \+ 1", code)

@@ -6,7 +6,8 @@ __all__ = ["get_innermost_proxy_mode", "get_proxy_mode", "make_fx"]
 
 make_fx = refused(
     "torch.fx.experimental.proxy_tensor.make_fx",
-    "torch.fx.symbolic_trace traces a program's calls, and jax.make_jaxpr(torch.interop.to_jax(f)) shows what is computed",
+    "torch.fx.symbolic_trace traces a program's calls, and jax.make_jaxpr(torch.interop.to_jax(f)) shows what is "
+    "computed",
 )
 
 
