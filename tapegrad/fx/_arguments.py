@@ -72,9 +72,7 @@ def _by_name(concrete: Any, names: tuple[str, ...]) -> dict[str, Any] | None:
     if not isinstance(concrete, tuple):
         return concrete
     if len(names) != len(concrete):
-        raise RuntimeError(
-            f"Tracing expected {len(names)} arguments but got {len(concrete)} concrete arguments"
-        )
+        raise RuntimeError(f"Tracing expected {len(names)} arguments but got {len(concrete)} concrete arguments")
     return dict(zip(names, concrete, strict=True))
 
 

@@ -51,8 +51,7 @@ def _check_target(node: Any, owner: Any) -> None:
     for number, name in enumerate(path):
         if not hasattr(found, name):
             raise RuntimeError(
-                f"Node {node} target {node.target} references nonexistent attribute {name} of "
-                f"{'.'.join(path[:number])}"
+                f"Node {node} target {node.target} references nonexistent attribute {name} of {'.'.join(path[:number])}"
             )
         found = getattr(found, name)
     if node.op == "call_module" and not isinstance(found, Module):

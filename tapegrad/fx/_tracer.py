@@ -122,9 +122,7 @@ class Tracer(TracerBase):
             raise NameError("module is not installed as a submodule")
         return path
 
-    def call_module(
-        self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a call of a module: a proxy for a leaf, and what ``forward`` gives for another.
 
         Args:

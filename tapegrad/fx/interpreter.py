@@ -251,5 +251,3 @@ def _last_uses(graph: Graph) -> dict[Node, list[Node]]:
     for done, user in last.items():
         found.setdefault(user, []).append(done)
     return found
-
-

@@ -23,9 +23,7 @@ Argument = Any
 BaseArgumentTypes = Any
 N = TypeVar("N", bound="Node")
 
-_legal_ops = dict.fromkeys(
-    ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
-)
+_legal_ops = dict.fromkeys(("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root"))
 
 base_types = (str, int, float, bool, complex)
 """The types of Python's values that are arguments as they are; those of tensors are in ``proxy.py``."""

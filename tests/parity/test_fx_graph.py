@@ -5,15 +5,15 @@ from fx_programs import programs, same_account
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("nothing is computed, or a few numbers")]
 
-GRAPH = '''\
+GRAPH = """\
 g = fx.Graph()
 x = g.placeholder("x")
 y = g.call_function(torch.add, (x, 1))
 o = g.output(y)
-'''
+"""
 """A graph of one call, with which the programs begin."""
 
-PROGRAMS = r'''
+PROGRAMS = r"""
 fx.immutable_collections.immutable_dict(a=1).update(b=2)
 
 (
@@ -302,7 +302,7 @@ fx.symbolic_trace(torch.add)
 
 print(fx.GraphModule({}, g).print_readable(False, include_stride=True, include_device=True))
 g.python_code("self", verbose=True).src
-'''
+"""
 
 
 @pytest.mark.parametrize("program", programs(PROGRAMS))

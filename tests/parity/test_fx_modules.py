@@ -5,7 +5,7 @@ from fx_programs import programs, same_account
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("nothing is computed, or a few numbers")]
 
-PROGRAMS = r'''
+PROGRAMS = r"""
 def f(x):
     return x
 g = fx.symbolic_trace(f, concrete_args={"x": {"a": fx._symbolic_trace.PH, "b": [fx._symbolic_trace.PH]}})
@@ -190,7 +190,7 @@ gm = fx.symbolic_trace(lambda x: x * 2)
 gm.graph.set_codegen(Body())
 print(gm.recompile().src, list(gm.graph.python_code("self").globals))
 gm(1), copy.deepcopy(gm)(1)
-'''
+"""
 
 
 @pytest.mark.parametrize("program", programs(PROGRAMS))

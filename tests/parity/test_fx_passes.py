@@ -5,7 +5,7 @@ from fx_programs import programs, same_account
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("nothing is computed, or a few numbers")]
 
-PROGRAMS = r'''
+PROGRAMS = r"""
 def f(x, w1, w2):
     m1 = torch.cat([w1, w2]).sum()
     m2 = torch.cat([w1, w2]).sum()
@@ -66,7 +66,7 @@ def f(x):
     return x + 1
 gm = fx.symbolic_trace(f)
 fx.replace_pattern(gm, lambda a: a + 1, lambda a, b: a - b)
-'''
+"""
 
 
 @pytest.mark.parametrize("program", programs(PROGRAMS))

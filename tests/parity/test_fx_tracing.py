@@ -8,7 +8,7 @@ from harness import agree
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("nothing is computed, or a few numbers")]
 
-FUNCTIONS = r'''
+FUNCTIONS = r"""
 def f(x):
     if x:
         return 1
@@ -224,7 +224,7 @@ def f(x):
     with torch.no_grad():
         y = x + 1
     return y
-'''
+"""
 
 
 @pytest.mark.parametrize("program", programs(FUNCTIONS))
@@ -232,7 +232,7 @@ def test_functions(program):
     same_account(f"{program}\ngm = fx.symbolic_trace(f)\ngm.code + str(gm.graph)")
 
 
-PROGRAMS = r'''
+PROGRAMS = r"""
 def f(x, y):
     return x * y if y else x
 fx.symbolic_trace(f, concrete_args={"y": True}).code
@@ -425,7 +425,7 @@ torch.randn(x)
 
 x = fx.Proxy(fx.Graph().placeholder("x"))
 torch.zeros(2, dtype=x.dtype, device=x.device), torch.ones(2).to(x)
-'''
+"""
 
 
 @pytest.mark.parametrize("program", programs(PROGRAMS))
