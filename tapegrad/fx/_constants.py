@@ -15,8 +15,8 @@ def named(pairs: Iterable[tuple[str, Any]], wanted: Any) -> str | None:
 
 
 def constants_of(root: Module, prefix: str = "") -> dict[Any, str]:
-    """The paths of tensors that modules have as plain attributes, by the tensors' ids."""
-    found = {id(value): prefix + name for name, value in vars(root).items() if isinstance(value, Tensor)}
+    """The paths of tensors that modules have as plain attributes, by the tensors."""
+    found = {value: prefix + name for name, value in vars(root).items() if isinstance(value, Tensor)}
     for name, child in root.named_children():
         found.update(constants_of(child, f"{prefix}{name}."))
     return found
@@ -39,8 +39,8 @@ def attribute_path_of(tracer: Any, value: Any) -> str:
         if found is None:
             raise NameError("module is not installed as a submodule")
         return found
-    found = named(root.named_buffers(), value) or tracer.tensor_attrs.get(id(value))
+    found = named(root.named_buffers(), value) or tracer.tensor_attrs.get(value)
     if found is None:
-        found = tracer.tensor_attrs[id(value)] = tracer.get_fresh_qualname("_tensor_constant")
+        found = tracer.tensor_attrs[value] = tracer.get_fresh_qualname("_tensor_constant")
         setattr(root, found, value)
     return found

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from tapegrad.fx.proxy import proxies_in
@@ -25,20 +24,26 @@ _wrapped_methods_to_patch: list[tuple[type, str]] = []
 
 
 class _Patcher:
-    """The functions that are in other functions' places now, in the order in which it was put there."""
+    """A context with functions in other functions' places, which are put back, the last first, when it is left."""
 
     def __init__(self) -> None:
         self.done: list[Callable[[], None]] = []
         self.visited: set[int] = set()
 
-    def patch(self, frame_dict: dict[str, Any], name: str, new_fn: Callable) -> None:
+    def __enter__(self) -> _Patcher:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.revert()
+
+    def patch(self, frame_dict: dict[str, Any], name: str, new_fn: Callable, deduplicate: bool = True) -> None:
         """Put a function into a dictionary of globals."""
         known = name in frame_dict
         old = frame_dict.get(name)
         frame_dict[name] = new_fn
         self.done.append(lambda: frame_dict.__setitem__(name, old) if known else frame_dict.__delitem__(name))
 
-    def patch_method(self, cls: type, name: str, new_fn: Callable) -> None:
+    def patch_method(self, cls: type, name: str, new_fn: Callable, deduplicate: bool = True) -> None:
         """Put a function into a class."""
         known, old = name in vars(cls), getattr(cls, name)
         setattr(cls, name, new_fn)
@@ -54,16 +59,6 @@ class _Patcher:
         """Put all back, what came last first."""
         while self.done:
             self.done.pop()()
-
-
-@contextmanager
-def patching() -> Iterator[_Patcher]:
-    """A context with a patcher, which puts all back when it is left."""
-    patcher = _Patcher()
-    try:
-        yield patcher
-    finally:
-        patcher.revert()
 
 
 def create_wrapped_func(orig_fn: Callable) -> Callable:
@@ -95,7 +90,7 @@ def create_wrapped_method(cls: type, name: str) -> Callable:
     return wrapped
 
 
-def patch_wrapped_functions(patcher: _Patcher) -> None:
+def _patch_wrapped_functions(patcher: _Patcher) -> None:
     """Put what ``wrap`` named into its places."""
     for (_, name), frame_dict in list(_wrapped_fns_to_patch.items()):
         found = frame_dict[name] if name in frame_dict else getattr(builtins, name)
@@ -104,7 +99,7 @@ def patch_wrapped_functions(patcher: _Patcher) -> None:
         patcher.patch_method(cls, name, create_wrapped_method(cls, name))
 
 
-def autowrap(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: set[int]) -> None:
+def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: set[int]) -> None:
     """Put functions with these ids into a dictionary of globals, wherever they are in it."""
     if not patcher.visit_once(frame_dict):
         return

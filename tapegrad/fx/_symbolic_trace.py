@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from tapegrad.fx._arguments import PH, PHBase, PHWithMeta, _assert_is_none
-from tapegrad.fx._patching import _wrapped_fns_to_patch, _wrapped_methods_to_patch
+from tapegrad.fx._compatibility import compatibility as compatibility
+from tapegrad.fx._patching import (
+    _autowrap_check,
+    _patch_wrapped_functions,
+    _Patcher,
+    _wrapped_fns_to_patch,
+    _wrapped_methods_to_patch,
+)
 from tapegrad.fx._tracer import ProxyableClassMeta, Tracer, is_fx_tracing
 from tapegrad.fx.graph_module import GraphModule
+from tapegrad.fx.proxy import Proxy, ScriptObject
 from tapegrad.nn import Module
 
 __all__ = [
-    "PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "Tracer", "_assert_is_none", "_wrapped_fns_to_patch",
-    "_wrapped_methods_to_patch", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace", "wrap",
+    "PH", "FunctionType", "PHBase", "PHWithMeta", "Proxy", "ProxyableClassMeta", "ScriptObject", "Tracer", "_Patcher",
+    "_assert_is_none", "_autowrap_check", "_orig_module_call", "_orig_module_getattr", "_patch_wrapped_functions",
+    "_wrapped_fns_to_patch", "_wrapped_methods_to_patch", "functools",
+    "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace", "wrap",
 ]  # fmt: skip
 
 is_fx_symbolic_tracing = is_fx_tracing
+_orig_module_call, _orig_module_getattr = Module.__call__, Module.__getattr__
 
 
 def wrap(fn_or_name: str | Callable) -> Any:

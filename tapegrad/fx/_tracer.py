@@ -11,7 +11,7 @@ from typing import Any
 
 from tapegrad.fx._arguments import annotations_of, arguments_for
 from tapegrad.fx._constants import attribute_path_of, constants_of, named
-from tapegrad.fx._patching import autowrap, patch_wrapped_functions, patching
+from tapegrad.fx._patching import _autowrap_check, _patch_wrapped_functions, _Patcher
 from tapegrad.fx.graph import Graph
 from tapegrad.fx.proxy import ParameterProxy, Scope, ScopeContextManager, TracerBase, proxies_in
 from tapegrad.nn import Module, Parameter, Sequential
@@ -236,12 +236,12 @@ class Tracer(TracerBase):
         scope, given = fn.__globals__, fn
         fn, args = self.create_args_for_root(fn, is_module, concrete_args)
         annotation = annotations_of(fn).get("return") if fn is given else None
-        with patching() as patcher:
+        with _Patcher() as patcher:
             self._patch_modules(patcher)
-            patch_wrapped_functions(patcher)
-            autowrap(patcher, scope, self._autowrap_function_ids)
+            _patch_wrapped_functions(patcher)
+            _autowrap_check(patcher, scope, self._autowrap_function_ids)
             for module in self._autowrap_search:
-                autowrap(patcher, vars(module), self._autowrap_function_ids)
+                _autowrap_check(patcher, vars(module), self._autowrap_function_ids)
             self.create_node("output", "output", (self.create_arg(fn(*args)),), {}, type_expr=annotation)
 
     def _patch_modules(self, patcher: Any) -> None:
@@ -254,7 +254,7 @@ class Tracer(TracerBase):
 
         def call_of(mod: Module, *args: Any, **kwargs: Any) -> Any:
             scope = getattr(getattr(mod, "forward", mod), "__globals__", {})
-            autowrap(patcher, scope, self._autowrap_function_ids)
+            _autowrap_check(patcher, scope, self._autowrap_function_ids)
             return self.call_module(mod, lambda *a, **k: called(mod, *a, **k), args, kwargs)
 
         def two_of(mod: Module, table: str, first: str, second: str) -> tuple[Any, Any]:

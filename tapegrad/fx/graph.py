@@ -13,6 +13,7 @@ from typing import Any
 
 from tapegrad.fx._code_writer import _format_target
 from tapegrad.fx._codegen import CodeGen, PythonCode, TransformCodeFunc, _PyTreeCodeGen, _PyTreeInfo, named_by
+from tapegrad.fx._compatibility import compatibility as compatibility
 from tapegrad.fx._lint import check
 from tapegrad.fx._lookup import _FindNodesLookupTable
 from tapegrad.fx._namespace import _custom_builtins, _CustomBuiltin, _Namespace, _register_custom_builtin

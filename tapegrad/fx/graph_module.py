@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tapegrad.fx._attributes import _assign_attr, _copy_attr, _del_attr, _get_attr, _has_attr, parent_of
+from tapegrad.fx._compatibility import compatibility as compatibility
 from tapegrad.fx._readable import print_readable
 from tapegrad.fx._running import _EvalCacheLoader, _forward_from_src, _WrappedCall
 from tapegrad.fx._saving import _CodeOnlyModule, retraced, state_of, write_folder

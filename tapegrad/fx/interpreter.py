@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tapegrad.fx import traceback as fx_traceback
+from tapegrad.fx._compatibility import compatibility as compatibility
 from tapegrad.fx._tracer import Tracer
 from tapegrad.fx.graph import Graph
 from tapegrad.fx.graph_module import GraphModule

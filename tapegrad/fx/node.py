@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from tapegrad.fx._aggregates import map_aggregate, map_arg, nodes_in
+from tapegrad.fx._compatibility import compatibility as compatibility
 from tapegrad.fx._effects import _side_effectful_functions, has_side_effect, is_impure_call
 from tapegrad.fx._naming import _find_module_of_method, _get_qualified_name, _type_repr, typename
 from tapegrad.fx._node_list import Linked

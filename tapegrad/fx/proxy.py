@@ -17,6 +17,7 @@ from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype
 from tapegrad.fx import traceback as fx_traceback
 from tapegrad.fx._aggregates import nodes_in
+from tapegrad.fx._compatibility import compatibility as compatibility
 from tapegrad.fx._naming import is_method_of_tensor
 from tapegrad.fx._operators import magic_methods, reflectable_magic_methods
 from tapegrad.fx._places import stack_of_forward
@@ -44,6 +45,10 @@ ITERATED = (
     "function argument. See the torch.fx docs on pytorch.org for a more detailed explanation of what types of control "
     "flow can be traced, and check out the Proxy docstring for help troubleshooting Proxy iteration errors"
 )
+
+
+class ScriptObject:
+    """The class of objects of TorchScript in PyTorch, which tracers ask for; here nothing is one."""
 
 
 class TraceError(ValueError):
