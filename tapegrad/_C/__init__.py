@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+from tapegrad._C import _fft, _linalg, _nn, _special
 from tapegrad.autograd import saved_tensors as _saved
 from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from tapegrad.autograd.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
@@ -42,7 +43,6 @@ from tapegrad.bindings.handing import _disabled_torch_dispatch_impl
 from tapegrad.bindings.subclass import DisableTorchFunction, DisableTorchFunctionSubclass, _disabled_torch_function_impl
 from tapegrad.dispatch import AccumulateGrad, DelayedError, Error, SavedTensor, UndefinedGrad
 from tapegrad.errors import LinAlgError as _LinAlgError
-from tapegrad.functions.conversion import _parse_to
 from tapegrad.tape.node import Node as _Node
 from tapegrad.tensor.tensor import Tensor as _Tensor
 
@@ -51,8 +51,6 @@ _TensorMeta = type(_Tensor)
 _functions = SimpleNamespace(
     AccumulateGrad=AccumulateGrad, DelayedError=DelayedError, Error=Error, UndefinedGrad=UndefinedGrad
 )
-
-_nn = SimpleNamespace(_parse_to=_parse_to)
 
 _autograd = SimpleNamespace(
     SavedTensor=SavedTensor,

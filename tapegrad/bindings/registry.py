@@ -57,6 +57,24 @@ NATIVE_IN_NN: set[str] = set()
 """Functions of ``nn.functional`` that PyTorch has in C++, with signatures; the others are written in Python."""
 
 
+def hands_over(handed: Callable[..., tuple]) -> Callable[[Callable], Callable]:
+    """A decorator of a function that PyTorch hands over with other arguments than it is given.
+
+    Args:
+        handed: gives them.
+    """
+
+    def decorate(function: Callable) -> Callable:
+        function.handed = handed  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+def _as_given(*args: Any) -> tuple:
+    return args
+
+
 def functions_of_torch(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a module that has the functions of ``torch``."""
     functions = NAMESPACES["torch"]
@@ -289,7 +307,8 @@ def wrapped(
                 return out_writer.content(takes.name, takes.out, function, target, args, named)
             return function(*args, **named)
         except Exception as error:
-            asked_of = takes.asked_first(args, kwargs, classes) if late and overridable else None
+            unasked = overridable and (late or not overriding.active)  # a list may have others than the last one
+            asked_of = takes.asked_first(args, kwargs, classes) if unasked else None
             again = takes.explain(error, args, kwargs) if asked_of is None else (args, kwargs)
             if again is None:
                 raise
@@ -565,6 +584,7 @@ class Signature:
     def as_declared(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """Arguments by position where the parameter has no default, and by name where it has one, given or not."""
         signature = signature_of(self.function)
+        args = getattr(self.function, "handed", _as_given)(*args)
         bound = signature.bind(*args, **self.without_out(kwargs))
         bound.apply_defaults()
         given: list[Any] = []

@@ -32,10 +32,6 @@ class ScriptFunction:
     """The class of functions made by ``torch.jit.script`` in PyTorch; here nothing is one."""
 
 
-class ScriptModule:
-    """The class of modules made by ``torch.jit.script`` in PyTorch; here nothing is one."""
-
-
 class TracerWarning(Warning):
     """The warning of PyTorch's tracer; never given here."""
 
@@ -56,30 +52,6 @@ class Attribute(NamedTuple):
 
     value: Any
     type: Any
-
-
-def script(
-    obj: T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None
-) -> T:  # fmt: skip
-    """The function, class or module itself: it runs as Python. To have it run as one program, ``torch.compile`` it.
-
-    >>> @torch.jit.script
-    ... def double(x):
-    ...     return x * 2
-    >>> double(torch.ones(2))
-    tensor([2., 2.])
-    """
-    return obj
-
-
-def trace(func: T, example_inputs: Any = None, *args: Any, **options: Any) -> T:
-    """The function or module itself. Nothing is traced: all branches stay, and other shapes are taken too."""
-    return func
-
-
-def trace_module(mod: T, inputs: dict[str, Any], *args: Any, **options: Any) -> T:
-    """The module itself, as ``trace``."""
-    return mod
 
 
 def export(fn: T) -> T:
@@ -223,9 +195,9 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_sh
 
 
 __all__ = [
-    "Attribute", "Error", "Final", "ScriptFunction", "ScriptModule", "ScriptWarning", "TracerWarning",
+    "Attribute", "Error", "Final", "ScriptFunction", "ScriptWarning", "TracerWarning",
     "_overload", "_overload_method", "_script_if_tracing",
     "annotate", "export", "fork", "freeze", "ignore", "interface", "is_scripting",
-    "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script", "script_if_tracing",
-    "script_method", "trace", "trace_module", "unused", "wait",
+    "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script_if_tracing",
+    "script_method", "unused", "wait",
 ]  # fmt: skip

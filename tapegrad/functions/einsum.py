@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.bindings.naming import renamed
-from tapegrad.bindings.registry import public
+from tapegrad.bindings.registry import hands_over, public
 from tapegrad.caches import tabulated
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.promotion import result_dtype
@@ -24,7 +24,18 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 Shapes = tuple[tuple[int, ...], ...]
 
 
+def _one_by_one(*args: Any) -> tuple[Any, ...]:
+    """The equation and the operands, as PyTorch hands them over."""
+    if args and isinstance(args[0], Tensor):
+        equation, operands = _from_sublists(args)
+        return equation, *operands
+    if len(args) == 2 and isinstance(args[1], (tuple, list)):
+        return args[0], *args[1]
+    return args
+
+
 @public("torch", "functional")
+@hands_over(_one_by_one)
 def einsum(*args: Any) -> Tensor:
     """Sums of products, by an equation such as ``"bij,bjk->bik"``, or by operands and lists of numbers in turn.
 

@@ -1,8 +1,12 @@
-"""``torch.jit``: what programs decorate for TorchScript runs as Python. Nothing is defined here."""
+"""``torch.jit``: what programs decorate for TorchScript runs as Python."""
 
+from tapegrad.bindings import scripting as _scripting
 from tapegrad.bindings.scripting import *  # noqa: F403
-from tapegrad.bindings.scripting import __all__
 from tapegrad.declaring import on_demand
+from tapegrad.jit.modules import RecursiveScriptModule, ScriptModule, TopLevelTracedModule, script, trace, trace_module
+
+__all__ = ["RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "script", "trace", "trace_module"]
+__all__ += _scripting.__all__
 
 __getattr__, __dir__ = on_demand(__name__, {__name__: "annotations"})
 del on_demand

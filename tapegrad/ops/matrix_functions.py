@@ -54,13 +54,14 @@ product = partial(jnp.dot, precision=lax.Precision.HIGHEST)
 
 
 def exponential(x):
-    """The exponential of one matrix, by scaling and squaring (Higham, 2005), as ``jax.scipy.linalg.expm`` has it.
+    """The exponential of one matrix, by scaling and squaring (Higham, 2005).
 
-    It is written again for it is traced several times as fast without jaxprs inside its own.
+    Unlike ``jax.scipy.linalg.expm`` it halves until the norm is small enough: once less costs two digits of float32.
+    It is also traced several times as fast, without jaxprs inside its own.
     """
     most, limits = limits_for(x.dtype)
     norm = jnp.linalg.norm(x, 1)
-    halvings = jnp.maximum(0, jnp.floor(jnp.log2(norm / most)))
+    halvings = jnp.maximum(0, jnp.ceil(jnp.log2(norm / most)))
     x = x / 2 ** halvings.astype(x.dtype)
     above = sum(jnp.where(norm < jnp.asarray(limit, norm.dtype), 0, 1) for limit in limits)
     odd, even = switch(above, [flat(partial(approximated, terms)) for terms in PADE[: len(limits) + 1]], x)

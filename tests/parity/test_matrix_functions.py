@@ -1,5 +1,7 @@
 """Powers and exponentials of matrices, Vandermonde matrices, cross products, beside PyTorch's."""
 
+import math
+
 import numpy as np
 import pytest
 from expressions import expression
@@ -43,6 +45,16 @@ def test_results_and_derivatives(text, inputs):
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])  # of half types, PyTorch's are nan
 def test_exponentials_of_narrow_types(dtype):
     same(lambda torch, x: torch.matrix_exp(x.to(getattr(torch, dtype))), A, second=False, rtol=1e-4)
+
+
+@pytest.mark.parametrize("angle", [3.9, 4.0, 6.0, 7.8, 15.0])  # norms above and below of what is halved
+def test_rotations_have_all_digits_of_float32(angle):
+    def program(torch):
+        x = torch.tensor([[0.0, -angle], [angle, 0.0]], dtype=torch.float32)
+        exact = torch.tensor([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+        return bool((torch.matrix_exp(x) - exact).abs().max() < 3e-6)
+
+    agree(program)
 
 
 def test_cross_products_along_no_dimension_are_warned_of_before_they_are_refused():

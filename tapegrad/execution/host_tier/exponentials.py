@@ -67,7 +67,7 @@ def exponentials(matrices: np.ndarray) -> np.ndarray:
 def _exponential(x: np.ndarray) -> np.ndarray:
     most, limits = limits_for(x.dtype)
     norm = float(np.abs(x).sum(0).max())
-    halvings = max(0.0, float(np.floor(np.log2(norm / most)))) if 0 < norm < np.inf else norm
+    halvings = max(0.0, float(np.ceil(np.log2(norm / most)))) if 0 < norm < np.inf else norm
     if not halvings <= SQUARINGS:  # or it is no number
         return np.full_like(x, np.nan)
     x = x / x.dtype.type(2**halvings)

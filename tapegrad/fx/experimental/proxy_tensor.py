@@ -1,12 +1,23 @@
-"""``torch.fx.experimental.proxy_tensor``: programs are not traced into graphs of Python calls here."""
+"""``torch.fx.experimental.proxy_tensor``: operators are not traced into graphs; a program's own calls are."""
 
-__all__ = ["get_proxy_mode"]
+from tapegrad.absent import refused
+
+__all__ = ["get_innermost_proxy_mode", "get_proxy_mode", "make_fx"]
+
+make_fx = refused(
+    "torch.fx.experimental.proxy_tensor.make_fx",
+    "torch.fx.symbolic_trace traces a program's calls, and jax.make_jaxpr(torch.interop.to_jax(f)) shows what is "
+    "computed",
+)
 
 
 def get_proxy_mode() -> None:
-    """None: nobody traces.
+    """None: nobody traces operators.
 
     >>> get_proxy_mode() is None
     True
     """
     return
+
+
+get_innermost_proxy_mode = get_proxy_mode

@@ -1,0 +1,1 @@
+"""Parts of which passes are made."""
