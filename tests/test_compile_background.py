@@ -9,7 +9,8 @@ import tapegrad as torch
 from tapegrad.execution import step_executable
 from tapegrad.execution.programs import counters
 from tapegrad.execution.step_executable import StepExecutable
-from tapegrad.execution.tiering import compiler, settings
+from tapegrad.execution.tiers.background_compiler import compiler
+from tapegrad.execution.tiers.settings import settings
 from tapegrad.tape.modes import alone
 
 pytestmark = pytest.mark.once("it looks at what is made at once, and says where not")

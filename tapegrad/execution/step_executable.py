@@ -11,8 +11,8 @@ On a CPU no call waits for XLA. The first calls of a step, whose instructions ar
 as at once. When it is known that the step will come back (``compile_later``), it is compiled on the compiler's thread,
 and calls go on at once, in Python, until these have cost what compiling is likely to take (``SECONDS_PER_STEP`` and so
 on), ``PATIENCE`` times (``waits``). So who computes a call depends on the calls before it, not on the time, as with
-tiers (Note [Tiers] in ``tiering.py``); a call waits only where the compiler takes longer than it was likely to.
-``wait_for_compiler`` has all of it compiled now.
+tiers (Note [Tiers] in ``tiers/tiered_kernel.py``); a call waits only where the compiler takes longer than it was likely
+to. ``wait_for_compiler`` has all of it compiled now.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ from tapegrad.execution.programs import (
     kernels_cost,
     shown,
 )
-from tapegrad.execution.tiering import Due, compiler, in_background
+from tapegrad.execution.tiers.background_compiler import Due, compiler
+from tapegrad.execution.tiers.settings import in_background
 from tapegrad.execution.values import NUMBERS, quiet_numbers
 from tapegrad.progress import waiting
 

@@ -15,7 +15,7 @@ from harness import agree
 from torch.testing._internal.common_optimizers import optim_db
 
 import tapegrad
-from tapegrad.execution.tiering import twin
+from tapegrad.execution.tiers.xla_copies import twin
 from tapegrad.tensor.tensor import value_of
 
 pytestmark = pytest.mark.parity
