@@ -304,7 +304,7 @@ _waiting: WeakSet[StepExecutable] = WeakSet()
 def wait_for_compiler() -> None:
     """Return when all compiled steps that have been captured are compiled, and use them from the next call on.
 
-    Without it they take over after a fixed number of calls: see Note [Compiled in the background].
+    Without it they take over after a number of calls that is the same in each run of a program.
 
     >>> wait_for_compiler()
     """
