@@ -48,7 +48,8 @@ TypeError dawn(): argument 'input' (position 1) must be Tensor, not li
 
 def snippets(text):
     """The declarations of the guide's operator."""
-    return [re.sub("(?m)^   ", "", block) for block in re.findall(r"```python\n(.*?)```", text, re.S) if "dawn" in block]
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    return [re.sub("(?m)^   ", "", block) for block in blocks if "dawn" in block]
 
 
 @pytest.fixture
@@ -57,8 +58,8 @@ def package(tmp_path):
     copy = tmp_path / "tapegrad"
     shutil.copytree(PACKAGE, copy)
     operator, function = snippets(GUIDE)
-    modules = {path.parent.name: path for path in copy.rglob("activations.py") if path.parent.name in ("ops", "functions")}
-    for path, more in ((modules["ops"], operator), (modules["functions"], function)):
+    rooms = {path.parent.name: path for path in copy.rglob("activations.py")}
+    for path, more in ((rooms["ops"], operator), (rooms["functions"], function)):
         path.write_text(f"{path.read_text()}\n\n{more}")
     return tmp_path
 
@@ -73,5 +74,6 @@ def test_a_method_of_our_own_says_which_forms_it_has(said, unsaid):
     def evening(input):
         return input
 
-    with pytest.raises(TypeError, match=f"public: evening has no signature.*without {unsaid}; in_place=True makes evening_"):
+    says = f"public: evening has no signature.*without {unsaid}; in_place=True makes evening_"
+    with pytest.raises(TypeError, match=says):
         public("torch", "Tensor", **said)(evening)
