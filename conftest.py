@@ -76,8 +76,8 @@ from tapegrad.execution import (  # noqa: E402
     deferred,
     host,
     programs,
-    tiering,
 )
+from tapegrad.execution.tiers import settings as tier_settings  # noqa: E402
 from tests import rings  # noqa: E402
 
 collect_ignore = [] if importlib.util.find_spec("tensorboardX") else ["tapegrad/utils/tensorboard.py"]
@@ -90,7 +90,7 @@ pytest.register_assert_rewrite("harness", "oracles")
 
 caches.memory.most = 1 << 20, 1 << 40
 programs.SEEN_ENOUGH = 3
-tiering.settings.background = False  # what is compiled, and when, is the same each time
+tier_settings.settings.background = False  # what is compiled, and when, is the same each time
 host.SEEN_ENOUGH = 256  # the tests make tensors of hundreds of shapes: a kernel for each is not worth its compilation
 gc.set_threshold(20_000, 20, 20)  # tracing makes many objects that live for long, which are looked at again and again
 

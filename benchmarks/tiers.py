@@ -68,13 +68,13 @@ def value(example: Any, rng: np.random.Generator) -> Any:
 
 def measured(tiered: Any) -> Measured:
     """Measure a kernel on both tiers."""
-    from tapegrad.execution.tiering import aligned
+    from tapegrad.execution.tiers.xla_copies import aligned
 
     rng = np.random.default_rng(0)
     values = [value(example, rng) for example in tiered.examples]
     given = [aligned(one) if isinstance(one, np.ndarray) else one for one in values]
     arrays = [one for one in given if one is not None]
-    host = least(lambda: tiered._quietly(tiered._body, *arrays))
+    host = least(lambda: tiered.quietly(tiered.body, *arrays))
     xla = least(lambda: jax.block_until_ready(tiered.kernel.xla(*given)))
     shapes = " ".join("x".join(map(str, np.shape(one))) or "-" for one in values)
     return Measured(tiered.kernel.name, shapes, host, xla, tiered.cost.host / 1e3, tiered.cost.xla / 1e3)
@@ -83,7 +83,8 @@ def measured(tiered: Any) -> Measured:
 def kernels(run: Callable[[], object]) -> Iterator[Any]:
     """The kernels that something has made, which the host can run."""
     import tapegrad as torch
-    from tapegrad.execution.tiering import Tiered, awaiting_decisions
+    from tapegrad.execution.tiers.settings import awaiting_decisions
+    from tapegrad.execution.tiers.tiered_kernel import Tiered
 
     torch.execution.clear_caches()
     before = set(map(id, awaiting_decisions))

@@ -10,7 +10,8 @@ from tapegrad.execution import compiled_before, step_executable
 from tapegrad.execution.persistent import persistent_cache
 from tapegrad.execution.programs import counters
 from tapegrad.execution.step_executable import StepExecutable
-from tapegrad.execution.tiering import compiler, settings
+from tapegrad.execution.tiers.background_compiler import compiler
+from tapegrad.execution.tiers.settings import settings
 from tapegrad.tape.modes import alone
 
 pytestmark = pytest.mark.once("it looks at what is made at once, and says where not")

@@ -10,8 +10,9 @@ from test_cold_start import printed
 import tapegrad as torch
 from benchmarks.first_operators import ARGUMENTS, CALLS, code_of
 from tapegrad.dispatch import keys
-from tapegrad.execution import keeping, symbolic, tiering
+from tapegrad.execution import keeping, symbolic
 from tapegrad.execution.persistent import persistent_cache
+from tapegrad.execution.tiers import host_trace, tiered_kernel
 from tapegrad.ops.foreign import foreign
 from tapegrad.ops.levels import Vmapped
 from tapegrad.ops.operator import TABLE, forget_plans
@@ -67,8 +68,8 @@ def traces(monkeypatch):
 
     watched(sys.modules["tapegrad.dispatch.kernels"], "abstract")
     watched(sys.modules["tapegrad.dispatch.structures"], "traced")
-    watched(tiering.Tiered, "_trace")
-    watched(tiering, "written_jaxpr")
+    watched(tiered_kernel.Tiered, "_trace")
+    watched(host_trace, "written_jaxpr")
     watched(symbolic, "written_jaxpr")
     return seen
 
@@ -239,10 +240,10 @@ def test_the_persistent_cache_has_it_all_in_one_place(tmp_path):
 PROGRAM = """
 import json
 import tapegrad as torch
-from tapegrad.execution import tiering
+from tapegrad.execution.tiers import tiered_kernel
 from tapegrad.tape import kept
-traced, trace = [], tiering.Tiered._trace
-tiering.Tiered._trace = lambda self: [traced.append(self.kernel.name), trace(self)][1]
+traced, trace = [], tiered_kernel.Tiered._trace
+tiered_kernel.Tiered._trace = lambda self: [traced.append(self.kernel.name), trace(self)][1]
 x = torch.linspace(-1, 1, 12).reshape(3, 4).requires_grad_()
 y = torch.einsum("ij,kj->ik", x.tanh(), x.softmax(1))
 (grad,) = torch.autograd.grad(y.sum(), x, create_graph=True)

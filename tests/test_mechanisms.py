@@ -12,9 +12,10 @@ import pytest
 import tapegrad as torch
 from tapegrad import nn
 from tapegrad.autograd import backward_cache
-from tapegrad.execution import prospects, tiering
+from tapegrad.execution import prospects
 from tapegrad.execution.deferred import recording
 from tapegrad.execution.flat import flat
+from tapegrad.execution.tiers import settings as tier_settings
 from tapegrad.tape import kept
 from tapegrad.tape.modes import thread
 
@@ -269,7 +270,7 @@ MARKS = {
 @pytest.fixture
 def background(monkeypatch):
     """XLA compiles on a thread of its own, as it does outside tests, and this thread has recorded nothing."""
-    monkeypatch.setattr(tiering.settings, "background", True)
+    monkeypatch.setattr(tier_settings.settings, "background", True)
     recording.__init__()
     yield
     recording.__init__()
@@ -364,7 +365,7 @@ def test_blocks_nest_and_restore_what_was():
 def test_an_error_in_a_block_restores_what_was(background):
     with pytest.raises(KeyError), torch.execution.without("background compiling", "numpy backend"):
         raise KeyError
-    assert torch.execution.tiers() == "auto" and tiering.settings.background
+    assert torch.execution.tiers() == "auto" and tier_settings.settings.background
 
 
 def test_a_function_can_be_decorated(background):

@@ -11,7 +11,7 @@ import pytest
 import tapegrad as torch
 from tapegrad.execution import deferred, prospects
 from tapegrad.execution.kernel import Kernel
-from tapegrad.execution.tiering import settings
+from tapegrad.execution.tiers.settings import settings
 from tapegrad.execution.values import DeferredValue
 from tapegrad.tensor.tensor import value_of
 

@@ -19,13 +19,14 @@ if disturbed:  # before anything has taken them: clocks that stand, or jump
 
 import tapegrad as torch
 import tapegrad.nn.functional as F
-from tapegrad.execution import costs, programs, tiering
+from tapegrad.execution import costs, programs
+from tapegrad.execution.tiers import background_compiler
 
 costs.COMPILE, costs.COMPILE_EQUATION, costs.XLA_CALL, costs.XLA_ARRAY = 1e6, 0.0, 0.0, 0.0  # it is compiled soon
 costs.PRODUCT = costs.Figures(0.5, 0.01)
 programs.SECONDS_PER_PIECE, programs.SECONDS_PER_INSTRUCTION, programs.PROGRAM_ON_XLA = 1e-3, 0.0, 0.0
 if disturbed:  # nothing is compiled before somebody waits for it
-    tiering.compiler.add = lambda due: None
+    background_compiler.compiler.add = lambda due: None
 
 
 def digest(*tensors):

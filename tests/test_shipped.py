@@ -147,10 +147,10 @@ def test_the_environment_says_which_file_is_read(monkeypatch, tmp_path):
 PROGRAM = """
 import json
 import tapegrad as torch
-from tapegrad.execution import tiering
+from tapegrad.execution.tiers import tiered_kernel
 from tapegrad.tape import kept
-traced, trace = [], tiering.Tiered._trace
-tiering.Tiered._trace = lambda self: [traced.append(self.kernel.name), trace(self)][1]
+traced, trace = [], tiered_kernel.Tiered._trace
+tiered_kernel.Tiered._trace = lambda self: [traced.append(self.kernel.name), trace(self)][1]
 x = torch.tensor([[0.5, 1.0, -2.0], [0.25, 4.0, 3.0]]).requires_grad_()
 y = x.tanh()
 (grad,) = torch.autograd.grad(y, x, torch.ones_like(y))

@@ -13,11 +13,12 @@ from tapegrad import ops
 from tapegrad.dispatch import kernels, moulds, plan, structures
 from tapegrad.dispatch.patterns import pattern_of
 from tapegrad.dispatch.structures import Structure
-from tapegrad.execution import dtypes, tiering
+from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import written
 from tapegrad.execution.kernel import Kernel
+from tapegrad.execution.tiers import settings as tier_settings
 from tapegrad.ops.operator import TABLE, forget_plans
 from tapegrad.tensor.spec import Spec
 
@@ -280,7 +281,7 @@ def test_other_lengths_and_numbers_are_not_traced(name, traced):
 
 
 def test_very_many_pieces_are_not_traced_when_deferred_either(monkeypatch):
-    monkeypatch.setattr(tiering.settings, "background", True)
+    monkeypatch.setattr(tier_settings.settings, "background", True)
     forget_plans()
     operator, prepared = type(TABLE["stack"]), []
     prepare, gradients = operator.prepare, plan.Plan.gradients

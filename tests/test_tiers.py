@@ -1,4 +1,4 @@
-"""Kernels run by NumPy or by XLA, and nobody can tell: Note [Tiers] in ``execution/tiering.py``."""
+"""Kernels run by NumPy or by XLA, and nobody can tell: Note [Tiers] in ``execution/tiers/tiered_kernel.py``."""
 
 import contextlib
 import gc
@@ -15,9 +15,15 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution import programs, tiering
+from tapegrad.execution import costs, programs
+from tapegrad.execution.allocating import ALIGNED
 from tapegrad.execution.kernel import Kernel
-from tapegrad.execution.tiering import ALIGNED, Tiered, aligned, compiler, readable, settings, twin
+from tapegrad.execution.tiers import entry, tiered_kernel
+from tapegrad.execution.tiers import settings as tier_settings
+from tapegrad.execution.tiers.background_compiler import compiler
+from tapegrad.execution.tiers.settings import Tier, settings
+from tapegrad.execution.tiers.tiered_kernel import Tiered
+from tapegrad.execution.tiers.xla_copies import aligned, readable, twin
 from tapegrad.execution.values import materialized
 from tapegrad.tensor.tensor import value_of
 
@@ -50,13 +56,13 @@ def test_small_calls_are_numpys():
     tried, tiered = kernel(lambda x, y: x * y, floats(3), floats(3))
     result = tried.run(np.ones(3, "float32"), np.full(3, 2, "float32"))
     assert type(result) is np.ndarray and result.tolist() == [2, 2, 2]
-    assert tiered.tier == "host"
+    assert tiered.tier is Tier.HOST
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_halves_are_xlas_sooner_for_numpy_converts_each(dtype):
     def cost(dtype):
-        return tiering.cost_of(jax.make_jaxpr(lambda x: x * x + x)(jax.ShapeDtypeStruct((12_000,), dtype)))
+        return costs.cost_of(jax.make_jaxpr(lambda x: x * x + x)(jax.ShapeDtypeStruct((12_000,), dtype)))
 
     half, single = cost(dtype), cost("float32")
     assert half.host > half.xla and half.host > single.host and single.host < single.xla + 2_000
@@ -68,10 +74,10 @@ def test_large_calls_are_numpys_until_xla_has_compiled():
     first, tiers = tried.run(x), []
     for _ in range(1000):
         tiers.append(tiered.tier)
-        if tiers[-1] == "xla":
+        if tiers[-1] is Tier.XLA:
             break
         tried.run(x)
-    assert tiers[0] == "cold" and tiers[-1] == "xla"
+    assert tiers[0] is Tier.COLD and tiers[-1] is Tier.XLA
     hot = tried.run(x)
     assert isinstance(hot, jax.Array)
     np.testing.assert_allclose(first, hot, rtol=1e-5, atol=1e-6)
@@ -81,14 +87,14 @@ def test_what_takes_longer_than_compiling_is_xlas_at_once():
     x = jnp.linspace(0.0, 1.0, 1000)
     tried, tiered = kernel(lambda x: jax.lax.fori_loop(0, 100_000, lambda i, x: jnp.tanh(x), x), floats(1000))
     assert isinstance(tried.run(x), jax.Array)
-    assert tiered.tier == "xla"
+    assert tiered.tier is Tier.XLA
 
 
 def test_what_xla_is_slow_at_stays_with_numpy():
     tried, tiered = kernel(lambda x: jnp.sort(x), floats(LARGE))
     x = np.linspace(1, 0, LARGE, dtype="float32")
     assert (tried.run(x) == x[::-1]).all()
-    assert tiered.tier == "host"
+    assert tiered.tier is Tier.HOST
 
 
 def test_what_cannot_be_written_for_numpy_is_xlas():
@@ -98,7 +104,7 @@ def test_what_cannot_be_written_for_numpy_is_xlas():
     tried, tiered = kernel(called_back, floats(2))
     assert np.asarray(tried.run(np.zeros(2, "float32"))).tolist() == [1, 1]
     tried.run(np.zeros(2, "float32"))
-    assert tiered.tier in ("xla", "host")
+    assert tiered.tier in (Tier.XLA, Tier.HOST)
 
 
 # -- the switch --------------------------------------------------------------------------------------------------------
@@ -187,8 +193,8 @@ def test_kernels_run_inside_of_kernels():
     tried.run(zeros)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = tiering.quietly(tried.run, zeros)
-    assert np.isnan(result).all() and tiered.tier == "host"
+        result = entry.quietly(tried.run, zeros)
+    assert np.isnan(result).all() and tiered.tier is Tier.HOST
 
 
 def test_no_array_of_the_users_is_a_value():
@@ -330,23 +336,23 @@ def test_a_compiled_step_takes_both_kinds_of_values(before):
 def hot(tried, tiered, x):
     """Call it until the next call is XLA's; which tier computes each is given, in one letter."""
     tiers = ""
-    while tiered.tier in ("new", "cold") or tiered.calls < tiered.swaps:
+    while tiered.tier in (Tier.NEW, Tier.COLD) or tiered.way.calls < tiered.way.swaps:
         assert type(tried.run(x)) is np.ndarray
-        tiers += tiered.tier[2]
+        tiers += tiered.tier.value[2]
     return tiers
 
 
 def test_what_is_compiled_in_the_background_is_swapped_in_at_a_fixed_call(background):
     tried, tiered = kernel(lambda x: jnp.tanh(x) + x * 2, floats(LARGE))
     x = np.ones(LARGE, "float32")
-    before = tiering.counters["compiled"]
-    host, xla, compiling = tiering.cost_of(jax.make_jaxpr(lambda x: jnp.tanh(x) + x * 2)(x))
+    before = tier_settings.counters["compiled"]
+    host, xla, compiling = costs.cost_of(jax.make_jaxpr(lambda x: jnp.tanh(x) + x * 2)(x))
     starts = math.ceil(compiling / (host - xla))
-    swaps = starts + math.ceil(tiering.PATIENCE * compiling / host)
+    swaps = starts + math.ceil(tiered_kernel.PATIENCE * compiling / host)
     assert hot(tried, tiered, x) == "l" * (starts - 1) + "m" * (swaps - starts + 1)
-    assert tiered.calls == swaps and tiered.tier == "compiling"
+    assert tiered.way.calls == swaps and tiered.tier is Tier.COMPILING
     assert isinstance(tried.run(x), jax.Array)
-    assert tiered.tier == "xla" and tiering.counters["compiled"] == before + 1
+    assert tiered.tier is Tier.XLA and tier_settings.counters["compiled"] == before + 1
 
 
 @pytest.mark.parametrize("compiler_is", ["quick", "slow", "as it is"])
@@ -358,9 +364,10 @@ def test_how_long_the_compiler_takes_changes_nothing(background, monkeypatch, co
     tried, tiered = kernel(lambda x, n, y: jnp.tanh(x) * y + jnp.exp(x), floats(LARGE), type(None), float)
     x, found = np.linspace(0, 1, LARGE, dtype="float32"), []
     tried.run(x, None, 2.0)
-    for _ in range(tiered.swaps + 3):
+    swaps = tiered.way.swaps
+    for _ in range(swaps + 3):
         found.append(type(tried.run(x, None, 2.0)) is np.ndarray)
-    assert found == [True] * (tiered.swaps - 1) + [False] * 4
+    assert found == [True] * (swaps - 1) + [False] * 4
 
 
 def test_a_call_waits_for_what_is_being_compiled_and_for_nothing_else(background, monkeypatch):
@@ -395,7 +402,7 @@ def test_an_interrupt_while_a_call_waits_leaves_it_to_the_next(monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Tiered, "_compile", interrupted)
         tried.run(x)
-    assert tiered.tier == "compiling" and isinstance(tried.run(x), jax.Array)
+    assert tiered.tier is Tier.COMPILING and isinstance(tried.run(x), jax.Array)
 
 
 @pytest.mark.parametrize("fails_in", ["the background", "the call"])
@@ -415,7 +422,7 @@ def test_a_failure_of_the_compiler_leaves_the_kernel_to_numpy(background, monkey
         hot(tried, tiered, x)
         with pytest.raises(RuntimeWarning, match="unlucky could not be compiled and is left to NumPy.*no room"):
             tried.run(x)
-        assert type(tried.run(x)) is np.ndarray and tiered.tier == "host"
+        assert type(tried.run(x)) is np.ndarray and tiered.tier is Tier.HOST
 
 
 def test_what_fails_in_the_background_ends_nothing(monkeypatch):
@@ -465,7 +472,7 @@ def test_no_room_for_a_result_is_said_in_pytorchs_words():
     tried.run.__globals__["body"] = failing
     with pytest.raises(RuntimeError, match="bad_alloc"):
         tried(np.ones(3, "float32"))
-    assert tiered.tier == "host"
+    assert tiered.tier is Tier.HOST
 
 
 def test_a_program_that_has_taken_long_enough_is_compiled_in_the_background(background, monkeypatch):
@@ -533,7 +540,7 @@ def test_many_threads_run_one_kernel(background):
         for thread in threads:
             thread.start()
             stack.callback(thread.join)
-    assert not wrong and tiered.tier == "host"
+    assert not wrong and tiered.tier is Tier.HOST
 
 
 def test_the_process_ends_while_something_is_compiled():

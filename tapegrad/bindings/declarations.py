@@ -5,6 +5,7 @@ All that stands about a function stands at its ``public`` (``registry.py``), and
 all. PyTorch's signatures (``parser_table.py``) are such a rule: a function takes ``out=`` if its signature has it, a
 method has an in-place variant if there is a signature of its name with an underscore, and the variant is a function of
 ``torch`` if there is one of that. ``Out`` and ``InPlace`` are what is particular about them, with PyTorch's messages.
+For a function that PyTorch has not got, ``in_place=True`` and ``out=True`` say that there are such forms.
 What is known of an operator stands at its own declaration: Note [Facts] in ``ops/facts.py``.
 In messages stand ``{R}`` for the dtype of the result and ``{O}`` for that of the target; in small letters C++'s names.
 """
@@ -106,6 +107,7 @@ class InPlace(NamedTuple):
         overloads: what PyTorch calls its overloads for a number and for a tensor, where that are no others; or what
             says of the arguments of a call which it is; see ``overload_of``.
         fast: what makes it need not go the long way, and with which operators: Note [The fast path].
+        unlisted: whether there is one though PyTorch has no signature of it.
     """
 
     node: str | None = None
@@ -119,6 +121,7 @@ class InPlace(NamedTuple):
     captured: str | Mapping[str, str] | None = None
     overloads: tuple[str, str] | Callable[..., str] = ("Scalar", "Tensor")
     fast: tuple[Any, ...] | None = None
+    unlisted: bool = False
 
 
 ORDINARY_OUT, ORDINARY_IN_PLACE = Out(), InPlace()

@@ -309,10 +309,13 @@ def declare_variants() -> None:
     """Declare the in-place variants that nobody wrote; called once, when every family has been imported."""
     methods, functions = NAMESPACES["Tensor"], NAMESPACES["torch"]
     for name, method in tuple(methods.items()):
-        if is_method(f"{name}_") and f"{name}_" not in methods:
+        variant = IN_PLACE.get(name, ORDINARY_IN_PLACE)
+        if (variant.unlisted or is_method(f"{name}_")) and f"{name}_" not in methods:
             unchecked = getattr(method, "unchecked", None)
             function = method if unchecked is None else wrapped(unchecked, name, kind="method")
-            methods[f"{name}_"] = in_place(f"{name}_", function, IN_PLACE.get(name, ORDINARY_IN_PLACE))
+            methods[f"{name}_"] = in_place(f"{name}_", function, variant)
+            if variant.unlisted and name in functions:
+                functions[f"{name}_"] = as_function(f"{name}_", methods[f"{name}_"])
     for name, called in AUGMENTED.items():
         own = called.endswith("__")
         method = in_place(name, methods[called], IN_PLACE[called]) if own else methods[called]

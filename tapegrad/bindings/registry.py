@@ -14,7 +14,7 @@ argument before.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.absent import no_attribute
@@ -37,6 +37,7 @@ from tapegrad.bindings.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON
 from tapegrad.bindings.shortcuts import settled
 from tapegrad.declaring import explained
 from tapegrad.doors import Door
+from tapegrad.errors import message
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.ops.signatures import parameters_of, signature_of
 from tapegrad.tape.modes import switched, thread
@@ -161,8 +162,8 @@ def unprefixed(name: str) -> str:
 
 
 def public(
-    *homes: str, name: str | None = None, aliases: tuple[str, ...] = (), out: bool | Out = False,
-    in_place: InPlace = ORDINARY_IN_PLACE, asks: str = "all", native: bool = False, is_settled: bool = False,
+    *homes: str, name: str | None = None, aliases: tuple[str, ...] = (), out: bool | Out | None = None,
+    in_place: bool | InPlace | None = None, asks: str = "all", native: bool = False, is_settled: bool = False,
 ) -> Callable:  # fmt: skip
     """Declare a function of PyTorch's vocabulary. See Note [Declared once] in ``declarations.py``.
 
@@ -170,17 +171,24 @@ def public(
         homes: the namespaces it appears in; in ``"Tensor"`` it is a method, with the tensor as first argument.
         name: its name there, if it is not the function's own (a trailing ``_`` of the function's name is kept).
         aliases: further names in the same namespaces.
-        out: what is particular about ``out=``, which it takes if PyTorch's signatures say so; True where there are none
-            and it does.
-        in_place: what is particular about the in-place variant, which it has if PyTorch's signatures say so.
+        out: what is particular about ``out=``, which it takes if PyTorch's signatures say so; where there are none,
+            whether it does.
+        in_place: what is particular about the in-place variant, which it has if PyTorch's signatures say so; where
+            there are none, whether it has one.
         asks: who may override it: ``"all"`` classes and modes, ``"modes"`` only, or ``"nobody"``.
         native: whether PyTorch has it in C++ though it is one of ``nn.functional``, most of which are not.
         is_settled: whether what it does depends on nothing but modes, the specs of tensors, and other arguments: no
             elements, no setting, no warning. See Note [Shortcuts] in ``shortcuts.py``.
+
+    Raises:
+        TypeError: a name is declared twice; or a method that is a function, too, and of which PyTorch has no
+            signature, does not say whether it has these forms.
     """
+    variant = in_place if isinstance(in_place, InPlace) else InPlace(unlisted=bool(in_place))
 
     def decorate(function: Callable) -> Callable:
         first = name or function.__name__
+        refuse_unsaid(first, homes, out=out, in_place=in_place)
         if "keepdim" in function.__code__.co_varnames and "with length 1" not in (function.__doc__ or ""):
             function.__doc__ = explained(function.__doc__, KEEPDIM)
         made: dict[tuple, Callable] = {}
@@ -194,16 +202,28 @@ def public(
                 if called not in FUNCTIONS and called not in METHODS:
                     called = PREFIXES.get(home, "") + first
                 if (called, kind) not in made:
-                    written = out_of(called, kind, out)
+                    written = out_of(called, kind, out or False)
                     made[called, kind] = wrapped(
                         function, PREFIXES.get(home, "") + first, kind, called, asks, written, is_settled, home
                     )
                 table[key] = made[called, kind]
-                if home == "Tensor" and in_place is not ORDINARY_IN_PLACE:
-                    IN_PLACE[key] = in_place
+                if home == "Tensor" and variant != ORDINARY_IN_PLACE:
+                    IN_PLACE[key] = variant
         return NAMESPACES[homes[0]][first]
 
     return decorate
+
+
+def refuse_unsaid(name: str, homes: Sequence[str], **said: Any) -> None:
+    """Refuse the declaration of a method of our own that leaves open which forms it has."""
+    ours = {"torch", "Tensor"}.issubset(homes) and not is_native(name) and not is_native(name, method=True)
+    unsaid = [f"{key}=" for key, value in said.items() if value is None]
+    if ours and unsaid:
+        raise TypeError(message(
+            f"public: {name} has no signature of PyTorch's, from which its other forms would follow",
+            expected="out= and in_place= to be True or False", got=f"a declaration without {' and '.join(unsaid)}",
+            hint=f"in_place=True makes {name}_, and out=True lets torch.{name} write into a tensor",
+        ))  # fmt: skip
 
 
 def is_native(called: str, method: bool = False) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tapegrad.bindings.parser import type_name
 from tapegrad.bindings.registry import public
-from tapegrad.execution.tiering import be_deterministic
+from tapegrad.execution.tiers.settings import be_deterministic
 
 _PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -20,7 +20,7 @@ from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.dtypes import get_default_dtype, uint8
 from tapegrad.execution.host import filled, from_host, resolve, to_host
 from tapegrad.execution.modes import is_recording
-from tapegrad.execution.tiering import stays
+from tapegrad.execution.tiers.xla_copies import stays
 from tapegrad.execution.windows import CONJUGATED, NEGATED, read_window
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.geometry import Geometry

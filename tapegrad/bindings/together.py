@@ -25,7 +25,8 @@ import numpy as np
 
 from tapegrad.execution.host import from_host, may_look, to_host
 from tapegrad.execution.modes import is_recording
-from tapegrad.execution.tiering import forget_twins, hosted
+from tapegrad.execution.tiers.settings import hosted
+from tapegrad.execution.tiers.xla_copies import forget_twins
 from tapegrad.tape.mechanisms import FUSED_UPDATES
 from tapegrad.tape.modes import alone, thread
 from tapegrad.tensor.spec import Spec

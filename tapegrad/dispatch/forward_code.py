@@ -47,7 +47,7 @@ from tapegrad.execution.host import transfer
 from tapegrad.execution.modes import computes_now
 from tapegrad.execution.shared import Shared
 from tapegrad.execution.sizes import MEMORY_ERRORS, is_symbolic, out_of_memory
-from tapegrad.execution.tiering import one_cpu
+from tapegrad.execution.tiers.settings import one_cpu
 from tapegrad.execution.values import is_ready, quiet_numbers
 from tapegrad.tape.mechanisms import DYNAMIC_SETTINGS, PLAN_TEMPLATES
 from tapegrad.tape.modes import alone, switched, thread

@@ -17,7 +17,7 @@ from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.kernel import Kernel, abstract
 from tapegrad.execution.opaque import Meta
-from tapegrad.execution.tiering import HostFunction
+from tapegrad.execution.tiers.host_trace import HostFunction
 from tapegrad.execution.values import aval
 from tapegrad.tape.mechanisms import SHAPE_CLASSES
 from tapegrad.tape.modes import thread

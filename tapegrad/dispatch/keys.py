@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.execution.keeping import KeptEntry, Unkept, circumstances, outlined, said
-from tapegrad.execution.tiering import HostFunction, hosted
+from tapegrad.execution.tiers.host_trace import HostFunction
+from tapegrad.execution.tiers.settings import hosted
 from tapegrad.tape import kept
 from tapegrad.tape.mechanisms import DISK_CACHE, SHIPPED_CLASSES
 from tapegrad.tensor.spec import Spec

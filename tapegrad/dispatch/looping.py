@@ -10,7 +10,8 @@ import numpy as np
 from tapegrad.dispatch.accumulation import leaf_edge
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.modes import computes_now, is_recording
-from tapegrad.execution.tiering import WORTH_KEEPING_APART, hosted
+from tapegrad.execution.tiers.host_trace import WORTH_KEEPING_APART
+from tapegrad.execution.tiers.settings import hosted
 from tapegrad.tape.modes import Modes
 from tapegrad.tape.node import next_sequence_nr
 from tapegrad.tensor.tensor import Tensor, edge_of, new_tensor, window_operand

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 from tapegrad.execution.costs import Cost
 from tapegrad.execution.devices import META
-from tapegrad.execution.tiering import HostFunction, hosted
+from tapegrad.execution.tiers.host_trace import HostFunction
+from tapegrad.execution.tiers.settings import hosted
 from tapegrad.tape.mechanisms import MANY_OPERANDS
 from tapegrad.tensor.spec import Spec
 

@@ -67,7 +67,7 @@ from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host_tier.writer import evaluated, symbolic
 from tapegrad.execution.keeping import KeptEntry, ShippedEntry
 from tapegrad.execution.symbolic import GeneralTrace, general, let_frames_go, shapes_for, symbols, traced
-from tapegrad.execution.tiering import HostFunction
+from tapegrad.execution.tiers.host_trace import HostFunction
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.spec import Size, Spec
 

@@ -2,11 +2,11 @@
 
 Note [Memory at a multiple]
 NumPy takes memory from C's ``malloc``, which gives multiples of 16 bytes: three of four arrays would be copied before
-XLA reads them (Note [Twins] in ``tiering.py``). Whose memory NumPy takes is a matter of the context, and may be chosen
-by C code (NEP 49): a *handler*, of four functions that take a pointer of its own first. Ours is NumPy's, but for
-``malloc``: that is C's ``aligned_alloc``, whose first argument is the multiple, in place of the pointer. What it gives
-is freed as all memory is, by the handler that each array remembers. So no Python runs, arrays of users are as they
-were, and who is given one of these can't tell.
+XLA reads them (Note [Twins] in ``tiers/xla_copies.py``). Whose memory NumPy takes is a matter of the context, and may
+be chosen by C code (NEP 49): a *handler*, of four functions that take a pointer of its own first. Ours is NumPy's, but
+for ``malloc``: that is C's ``aligned_alloc``, whose first argument is the multiple, in place of the pointer. What it
+gives is freed as all memory is, by the handler that each array remembers. So no Python runs, arrays of users are as
+they were, and who is given one of these can't tell.
 
 From ``HUGE`` bytes on NumPy asks for large pages, which are quicker than what copies cost.
 """

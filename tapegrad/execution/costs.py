@@ -4,8 +4,8 @@ Note [Costs]
 A call on the host costs something for each equation, and something for each element that it writes or reads. A call of
 XLA's costs ``XLA_CALL`` whatever it does, something for each array and each element of its results, and less than NumPy
 for each element on the way, where it fuses what NumPy writes to memory. The figures are nanoseconds on one core for
-elements of four bytes. They decide alone who runs a kernel (Note [Tiers] in ``tiering.py``), so what matters is not
-that they are right, but that the quicker tier is the one that they say is.
+elements of four bytes. They decide alone who runs a kernel (Note [Tiers] in ``tiers/tiered_kernel.py``), so what
+matters is not that they are right, but that the quicker tier is the one that they say is.
 
 They come from measurements: of the thousand kernels that the workloads and operators of ``benchmarks`` are made of, at
 up to a million elements, both tiers were measured on one core of a Xeon (AVX-512; jaxlib 0.10, NumPy 2, OpenBLAS), and

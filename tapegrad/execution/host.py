@@ -30,7 +30,8 @@ from tapegrad.execution.layouts import is_apart, is_whole, made_on, spread
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.processes import processes, ranks_of, spans
 from tapegrad.execution.sizes import MEMORY_ERRORS, check_size, is_symbolic, out_of_memory
-from tapegrad.execution.tiering import as_jax, hosted
+from tapegrad.execution.tiers.settings import hosted
+from tapegrad.execution.tiers.xla_copies import as_jax
 from tapegrad.execution.values import materialized
 from tapegrad.tape.modes import switched, thread
 

@@ -3,9 +3,9 @@
 Note [The seam]
 Above this room, *values* are opaque handles with ``.shape`` and ``.dtype``. A kernel takes values and gives values. How
 is nobody's business but the kernel's: at once, as one jitted XLA call, or as a NumPy function (Note [Tiers] in
-``tiering.py``); inlined, when its inputs are tracers; or, with ``modes.deferred``, by appending to a program that is
-run later, and giving deferred values (Note [Deferred programs] in ``deferred.py``). ``dispatcher()`` gives a function
-that does what is right at each call. Those who know more, plans, take ``run`` or ``record``.
+``tiers/tiered_kernel.py``); inlined, when its inputs are tracers; or, with ``modes.deferred``, by appending to a
+program that is run later, and giving deferred values (Note [Deferred programs] in ``deferred.py``). ``dispatcher()``
+gives a function that does what is right at each call. Those who know more, plans, take ``run`` or ``record``.
 
 Note [64-bit without configuration]
 tapegrad never changes the process's JAX configuration. A kernel which touches a 64-bit type is traced and run inside
@@ -38,18 +38,11 @@ from tapegrad.execution.forks import refuse_forked
 from tapegrad.execution.modes import is_recording
 from tapegrad.execution.opaque import Meta, Opaque
 from tapegrad.execution.sizes import MEMORY_ERRORS, SYMBOL, out_of_memory
-from tapegrad.execution.tiering import (
-    LARGE,
-    WIDE,
-    Tiered,
-    Trace,
-    by_shapes,
-    hosted,
-    is_concrete,
-    one_cpu,
-    quietly,
-    quietly_with,
-)
+from tapegrad.execution.tiers.entry import is_concrete, quietly, quietly_with
+from tapegrad.execution.tiers.host_trace import WIDE, Trace
+from tapegrad.execution.tiers.settings import Tier, hosted, one_cpu
+from tapegrad.execution.tiers.tiered_kernel import Tiered, by_shapes
+from tapegrad.execution.tiers.xla_copies import LARGE
 from tapegrad.execution.values import NUMBERS, DeferredValue, Traced, aval, materialized
 from tapegrad.tape.modes import thread
 
@@ -213,7 +206,7 @@ class Kernel:
     def cost_on_host(self) -> float | None:
         """The nanoseconds that a call takes which NumPy computes; None if it does not, or this is not known."""
         tiered = self._tiered
-        return tiered.cost.host if tiered is not None and tiered.tier == "host" else None
+        return tiered.cost.host if tiered is not None and tiered.tier is Tier.HOST else None
 
     def cost_by_xla(self) -> float | None:
         """The nanoseconds that a call of XLA's takes; None if this is not known."""
@@ -225,7 +218,7 @@ class Kernel:
         tiered = self._tiered
         if tiered is None or not tiered.cost.xla:
             return None
-        return tiered.cost.xla if tiered.tier == "xla" else tiered.cost.host
+        return tiered.cost.xla if tiered.tier is Tier.XLA else tiered.cost.host
 
     def overwrite(self, holder: Any, *values: Any) -> Any:
         """The result for arrays and numbers, put where the first one lies, which nobody may use afterwards.

@@ -18,7 +18,7 @@ from tapegrad.caches import remembered
 from tapegrad.execution.devices import MeshDevice, jitted, mesh_device_of
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.processes import is_split
-from tapegrad.execution.tiering import WIDE
+from tapegrad.execution.tiers.host_trace import WIDE
 from tapegrad.execution.values import known_array, materialized
 
 

@@ -9,11 +9,11 @@ XLA no more than its body.
 A piece is compiled when there is evidence that this will pay: it has come before, it comes several times in this
 program, or it has so many kernels that were never compiled that one compilation for all of them is the cheaper way.
 Otherwise its kernels run one by one, as if nothing had been deferred: most programs whose course depends on numbers
-never come back. Where kernels need not be compiled (Note [Tiers] in ``tiering.py``), all this is decided by what things
-are likely to cost: when a piece has come so often that its kernels cost what XLA takes for the piece, it is compiled in
-the background, and when they have cost ``PATIENCE`` times as much again it is put in their place. So it is at the same
-calls in each run, and nothing is measured. Programs are remembered as all else is (Note [One memory] in ``caches.py``),
-executables as long as a program is that has such a piece.
+never come back. Where kernels need not be compiled (Note [Tiers] in ``tiers/tiered_kernel.py``), all this is decided by
+what things are likely to cost: when a piece has come so often that its kernels cost what XLA takes for the piece, it is
+compiled in the background, and when they have cost ``PATIENCE`` times as much again it is put in their place. So it is
+at the same calls in each run, and nothing is measured. Programs are remembered as all else is (Note [One memory] in
+``caches.py``), executables as long as a program is that has such a piece.
 
 A long program that computes nothing but tiny things is not cut: when it comes back, it is batched (``batching.py``).
 """
@@ -40,17 +40,10 @@ from tapegrad.execution.kernel import scoped
 from tapegrad.execution.loop_carry import extra_outputs
 from tapegrad.execution.partition import SHORT, Subprogram, cut, run_through
 from tapegrad.execution.processes import processes
-from tapegrad.execution.tiering import (
-    PATIENCE,
-    Due,
-    TierStats,
-    as_jax,
-    compiler,
-    hosted,
-    in_background,
-    settings,
-    tier_stats,
-)
+from tapegrad.execution.tiers.background_compiler import Due, compiler
+from tapegrad.execution.tiers.settings import TierStats, hosted, in_background, settings, tier_stats
+from tapegrad.execution.tiers.tiered_kernel import PATIENCE
+from tapegrad.execution.tiers.xla_copies import as_jax
 from tapegrad.execution.values import NUMBERS, quiet_numbers
 from tapegrad.progress import waiting
 from tapegrad.tape.modes import thread
@@ -455,7 +448,7 @@ class Stats(NamedTuple):
         bytes: about how many bytes that takes, with what XLA has compiled.
         made, evictions: how many entries were made since the process started, each after a look-up that found none, and
             how many of them were forgotten since, as they were not used. See ``set_cache_limit``.
-        tiers: how kernels are run, also those of no program: see Note [Tiers] in ``tiering.py``.
+        tiers: how kernels are run, also those of no program: see Note [Tiers] in ``tiers/tiered_kernel.py``.
     """
 
     programs: int

@@ -21,12 +21,12 @@ of a long loop is not recorded, nor the second; in the third its beginning has c
 
 Nobody can tell but by the clock, or by the last digit where XLA has compiled programs. None of this is done where
 kernels wait for XLA, that is on other devices than one CPU, of several processes, where all is to be deterministic, and
-in captures (Note [Tiers] in ``tiering.py``).
+in captures (Note [Tiers] in ``tiers/tiered_kernel.py``).
 """
 
 from __future__ import annotations
 
-from tapegrad.execution.tiering import in_background
+from tapegrad.execution.tiers.settings import in_background
 from tapegrad.tape.mechanisms import RECORDING_POLICY
 
 VAIN = 512

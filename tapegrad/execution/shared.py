@@ -17,7 +17,7 @@ Where arrays are large, or XLA would be quicker, it is still the host's turn whi
 lengths that don't come back are never compiled.
 
 ``None`` says that this call is not for it (other values than NumPy's arrays, an error, another tier): whoever called
-has a kernel made, which knows what to do (Note [Tiers] in ``tiering.py``).
+has a kernel made, which knows what to do (Note [Tiers] in ``tiers/tiered_kernel.py``).
 """
 
 from __future__ import annotations
@@ -33,16 +33,9 @@ import numpy as np
 from tapegrad.caches import tabulated
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.symbolic import GeneralTrace
-from tapegrad.execution.tiering import (
-    Nothing,
-    awaiting_decisions,
-    hosted,
-    is_concrete,
-    quietly,
-    quietly_with,
-    separated,
-    settings,
-)
+from tapegrad.execution.tiers.entry import Nothing, is_concrete, quietly, quietly_with
+from tapegrad.execution.tiers.host_trace import separated
+from tapegrad.execution.tiers.settings import Tier, awaiting_decisions, hosted, settings
 from tapegrad.tape.sources import code_of, function_of
 
 asarray = np.asarray
@@ -85,7 +78,7 @@ class SharedKernel:
             **{example.__name__: example for example in examples if isinstance(example, type)},
         })  # fmt: skip
         self.key_names = ["left", *self.key_names] if self.counts else self.key_names
-        self.tier = "new"
+        self.tier = Tier.NEW
         self.reset()
         awaiting_decisions.add(self)
 
@@ -114,7 +107,7 @@ class SharedKernel:
 
     def reset(self) -> None:
         """See to it that the host runs nothing where all is XLA's."""
-        self.tier = "host" if self._is_host() else "xla"
+        self.tier = Tier.HOST if self._is_host() else Tier.XLA
         self.run.__globals__["ndarray"] = np.ndarray if self._is_host() else Nothing
 
     def _is_host(self) -> bool:

@@ -1,7 +1,7 @@
 """Statistics of several values at once.
 
-Where NumPy may compute (Note [Tiers] in ``tiering.py``) it does, which takes a fraction of what XLA's reductions take,
-and nothing to compile. Elsewhere one kernel does, which nobody waits for until they are read.
+Where NumPy may compute (Note [Tiers] in ``tiers/tiered_kernel.py``) it does, which takes a fraction of what XLA's
+reductions take, and nothing to compile. Elsewhere one kernel does, which nobody waits for until they are read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 from tapegrad.caches import Cache
 from tapegrad.execution.host import to_host
 from tapegrad.execution.kernel import Kernel
-from tapegrad.execution.tiering import WIDE, hosted
+from tapegrad.execution.tiers.host_trace import WIDE
+from tapegrad.execution.tiers.settings import hosted
 
 
 class Statistics(NamedTuple):

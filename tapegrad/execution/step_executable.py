@@ -11,9 +11,9 @@ On a CPU no call waits for XLA. The first calls of a step, whose instructions ar
 as at once. When it is known that the step will come back (``compile_later``), it is compiled on the compiler's thread,
 and calls go on at once, in Python, until these have cost what compiling is likely to take (``SECONDS_PER_STEP`` and so
 on), ``PATIENCE`` times (``waits``). So who computes a call depends on the calls before it, not on the time, as with
-tiers (Note [Tiers] in ``tiering.py``); a call waits only where the compiler takes longer than it was likely to. What
-another process has compiled takes its place sooner (Note [Compiled by another process] in ``compiled_before.py``).
-``wait_for_compiler`` has all of it compiled now.
+tiers (Note [Tiers] in ``tiers/tiered_kernel.py``); a call waits only where the compiler takes longer than it was likely
+to. What another process has compiled takes its place sooner (Note [Compiled by another process] in
+``compiled_before.py``). ``wait_for_compiler`` has all of it compiled now.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ from tapegrad.execution.programs import (
     kernels_cost,
     shown,
 )
-from tapegrad.execution.tiering import Due, compiler, in_background
+from tapegrad.execution.tiers.background_compiler import Due, compiler
+from tapegrad.execution.tiers.settings import in_background
 from tapegrad.execution.values import NUMBERS, quiet_numbers
 from tapegrad.progress import waiting
 
@@ -323,7 +324,7 @@ _waiting: WeakSet[StepExecutable] = WeakSet()
 def wait_for_compiler() -> None:
     """Return when all compiled steps that have been captured are compiled, and use them from the next call on.
 
-    Without it they take over after a fixed number of calls: see Note [Compiled in the background].
+    Without it they take over after a number of calls that is the same in each run of a program.
 
     >>> wait_for_compiler()
     """

@@ -19,7 +19,7 @@ import numpy as np
 
 from tapegrad.execution.kernel import Shaped, add_values, host_sum, is_here
 from tapegrad.execution.modes import is_recording
-from tapegrad.execution.tiering import forget_twin
+from tapegrad.execution.tiers.xla_copies import forget_twin
 from tapegrad.tape.modes import thread
 
 WORTH_DONATING = 1 << 18

@@ -15,7 +15,7 @@ from tapegrad.caches import remembered
 from tapegrad.execution.costs import Cost, cost_of
 from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import numbers_in, symbolic, written_jaxpr
-from tapegrad.execution.tiering import HostFunction, dtypes_of, results_in
+from tapegrad.execution.tiers.host_trace import HostFunction, dtypes_of, results_in
 from tapegrad.tape.sources import defined
 
 

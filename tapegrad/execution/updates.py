@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from tapegrad.caches import Cache
 from tapegrad.execution.kernel import Kernel
-from tapegrad.execution.tiering import WIDE
+from tapegrad.execution.tiers.host_trace import WIDE
 
 _updates = Cache("kernels")
 

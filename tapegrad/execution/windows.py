@@ -27,7 +27,7 @@ from tapegrad.execution.capturing import capturing
 from tapegrad.execution.kernel import WIDE, Kernel, dispatched, is_here
 from tapegrad.execution.opaque import Meta
 from tapegrad.execution.rows import Ints, from_row, memory_lengths, positions, row
-from tapegrad.execution.tiering import LARGE, forget_twin
+from tapegrad.execution.tiers.xla_copies import LARGE, forget_twin
 from tapegrad.tape.modes import thread
 
 CONJUGATED, NEGATED = 1, 2

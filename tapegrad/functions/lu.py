@@ -67,7 +67,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     return return_types.linalg_lu_factor_ex((lu, pivots, info))
 
 
-@public("torch", "functional", "Tensor", name="lu")
+@public("torch", "functional", "Tensor", name="lu", in_place=False, out=False)
 def packed_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """``linalg.lu_factor_ex`` as it was once called: (LU, pivots), and ``info`` with ``get_infos``.
 

@@ -484,7 +484,7 @@ def _runs(rows: np.ndarray, want_inverse: bool) -> Runs:
     return first, np.cumsum(new) - 1 if want_inverse else None, np.diff(first, append=len(rows))
 
 
-@public("torch", "functional", "Tensor")
+@public("torch", "functional", "Tensor", in_place=False, out=False)
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -528,7 +528,7 @@ def _unique2(
     return values, inverse, counts
 
 
-@public("torch", "functional", "Tensor")
+@public("torch", "functional", "Tensor", in_place=False, out=False)
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:

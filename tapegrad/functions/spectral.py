@@ -63,7 +63,7 @@ def _centred(window: Tensor, length: int) -> Tensor:
 # -- forward -----------------------------------------------------------------------------------------------------------
 
 
-@public("torch", "functional", "Tensor")
+@public("torch", "functional", "Tensor", in_place=False, out=False)
 def stft(
     input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,

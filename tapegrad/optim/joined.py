@@ -41,7 +41,8 @@ class Given(NamedTuple):
 
     def at(self, places: Sequence[int]) -> Given:
         """Those at some places."""
-        return Given(*([items[i] for i in places] for items in self))
+        params, grads, states = self
+        return Given([params[i] for i in places], [grads[i] for i in places], [states[i] for i in places])
 
 
 class Update(NamedTuple):

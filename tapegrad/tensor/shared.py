@@ -10,8 +10,8 @@ it, so that tensors on other memory pay nothing:
   keeps what was there when PyTorch's operator would have read it: a program that is deferred, a node, XLA. Two
   snapshots between which nothing has changed are the same object as long as somebody holds the first.
 - *An operator* that is run at once by NumPy reads the memory where it lies (``operand``), so that ``x[index]`` does not
-  cost what all of ``x`` does; results that would lie in it are copied (``Lent`` in ``execution/tiering.py``). Views are
-  not read before somebody asks.
+  cost what all of ``x`` does; results that would lie in it are copied (``Lent`` in ``execution/tiers/xla_copies.py``).
+  Views are not read before somebody asks.
 - *Its data_version* never is the same, so that whoever shows a part reads it again each time.
 - *Writing* puts elements into the buffer, at once, for whoever holds the array may look: what is deferred is computed
   first. Of a part of it only that part is written. What NumPy writes is not counted, as in PyTorch.
@@ -43,7 +43,8 @@ from tapegrad.execution.capturing import capturing
 from tapegrad.execution.devices import device
 from tapegrad.execution.host import is_given_away, is_traced, own_value, to_host
 from tapegrad.execution.modes import is_recording
-from tapegrad.execution.tiering import Lent, forget_twin, hosted
+from tapegrad.execution.tiers.settings import hosted
+from tapegrad.execution.tiers.xla_copies import Lent, forget_twin
 from tapegrad.execution.windows import CONJUGATED, NEGATED
 from tapegrad.tape.modes import alone
 from tapegrad.tensor.geometry import contiguous_strides

@@ -16,7 +16,7 @@ from tapegrad.execution import stats
 from tapegrad.execution.host import is_traced, to_host
 from tapegrad.execution.nonfinite import summarize
 from tapegrad.execution.opaque import Opaque
-from tapegrad.execution.tiering import TierStats
+from tapegrad.execution.tiers.settings import TierStats
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.optimized import OptimizedModule
 from tapegrad.nn.parameter import is_lazy

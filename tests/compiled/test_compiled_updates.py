@@ -14,7 +14,7 @@ from tapegrad.compiler.capture.stand_ins import can_tell, standing_in
 from tapegrad.compiler.guards.guards import Guards
 from tapegrad.compiler.replay import compiled_modules
 from tapegrad.execution import step_executable
-from tapegrad.execution.tiering import settings
+from tapegrad.execution.tiers.settings import settings
 
 pytestmark = pytest.mark.once("calls are compiled in one way")
 

@@ -11,7 +11,7 @@ import tapegrad as torch
 from tapegrad import nn
 from tapegrad.execution import step_executable
 from tapegrad.execution.programs import counters
-from tapegrad.execution.tiering import settings
+from tapegrad.execution.tiers.settings import settings
 from tapegrad.nn import functional as F
 
 pytestmark = pytest.mark.once("chooses when operators are computed")

@@ -7,6 +7,8 @@ import io
 import pickle
 import sys
 import warnings
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from harness import agree
 from torch.testing._internal.common_optimizers import optim_db
 
 import tapegrad
-from tapegrad.execution.tiering import twin
+from tapegrad.execution.tiers.xla_copies import twin
 from tapegrad.tensor.tensor import value_of
 
 pytestmark = pytest.mark.parity
@@ -27,6 +29,30 @@ CASES = [
     if info.optim_cls.__name__ != "SparseAdam"
 ]
 STEPS = 100
+
+BEYOND = {"Optax": "test_optax.py"}
+"""Optimizers that PyTorch has not got, and the file beside this folder that holds each against another oracle."""
+
+
+def without_oracle(namespace):
+    """The optimizers of a namespace that are neither run beside PyTorch's, nor held against something else."""
+    classes = [one for one in (getattr(namespace, name) for name in dir(namespace)) if isinstance(one, type)]
+    names = {one.__name__ for one in classes if issubclass(one, tapegrad.optim.Optimizer)} - {"Optimizer"}
+    tests = Path(__file__).parent.parent
+    others = {name for name, file in BEYOND.items() if f"optim.{name}(" in (tests / file).read_text()}
+    return sorted(names - {info.optim_cls.__name__ for info in optim_db} - others)
+
+
+def test_every_optimizer_has_an_oracle():
+    """If this is red, give the optimizer a test with another oracle, and its file here."""
+    assert without_oracle(tapegrad.optim) == []
+
+
+def test_an_optimizer_without_an_oracle_is_found():
+    class SignSGD(tapegrad.optim.SGD):
+        pass
+
+    assert without_oracle(SimpleNamespace(SignSGD=SignSGD, SGD=tapegrad.optim.SGD, Optax=int)) == ["SignSGD"]
 
 
 def ours(value):

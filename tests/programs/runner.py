@@ -22,7 +22,7 @@ def prepare(library):
         package.install()
         package.random.use("pytorch")
         importlib.import_module("tapegrad.execution.programs").SEEN_ENOUGH = 3
-        importlib.import_module("tapegrad.execution.tiering").settings.background = False
+        importlib.import_module("tapegrad.execution.tiers.settings").settings.background = False
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)
     return torch

@@ -24,7 +24,7 @@ from tapegrad.compiler.capture.side_effects import SideEffects
 from tapegrad.compiler.capture.sources import Input, TensorSource
 from tapegrad.execution.copies import copied
 from tapegrad.execution.step_executable import StepExecutable
-from tapegrad.execution.tiering import twin
+from tapegrad.execution.tiers.xla_copies import twin
 from tapegrad.execution.values import DeferredValue
 from tapegrad.tape.modes import alone
 from tapegrad.tensor.storage import Storage

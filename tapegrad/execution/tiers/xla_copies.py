@@ -1,0 +1,141 @@
+"""Copies of NumPy arrays that XLA reads.
+
+Note [Twins]
+XLA reads a NumPy array where it lies if that is at a multiple of ``ALIGNED`` bytes and its elements are in order; then
+jax holds it until that is over, so that its reference count tells those who would write to it. Of any other array XLA
+makes a copy at each call. So a copy is made that lies well, kept as long as the array lives, and given to XLA the next
+time; there are few of those, for what the host computes lies well (Note [Memory at a multiple] in ``allocating.py``).
+What is lent (``Lent``) is copied always: others write to that whenever they like, and XLA may not have begun.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from tapegrad.execution.allocating import ALIGNED
+from tapegrad.execution.tiers.settings import hosted
+
+COPYING = 0.4
+"""About how many nanoseconds it takes to copy a byte of a large array, for XLA."""
+
+
+class Lent(np.ndarray):
+    """Memory that others may write to, lent to one call: no result may lie in it, and XLA gets a copy."""
+
+    __slots__ = ()
+
+
+LARGE = 1 << 14
+"""From how many bytes on the copy that XLA gets is kept: smaller ones are copied while XLA looks at the arguments."""
+
+_copies: dict[int, tuple[Any, np.ndarray]] = {}
+_twins: dict[int, tuple[Any, jax.Array]] = {}
+_calls = threading.local()
+
+
+@contextmanager
+def lending() -> Iterator[None]:
+    """Calls in it are given memory that others may write to: XLA gets copies of all."""
+    before, _calls.lent = getattr(_calls, "lent", False), True
+    try:
+        yield
+    finally:
+        _calls.lent = before
+
+
+def readable(array: np.ndarray) -> np.ndarray:
+    """The array that XLA is given for one: itself, if it is read where it lies, or is small; else a copy. See Note
+    [Twins].
+
+    >>> array = np.ones((100, 100))
+    >>> readable(array.T) is readable(array.T), readable(readable(array.T)).shape
+    (False, (100, 100))
+    """
+    if array.nbytes < LARGE:
+        return array
+    if getattr(_calls, "lent", False):
+        return aligned(array)
+    if array.flags.c_contiguous and array.ctypes.data % ALIGNED == 0:
+        return array
+    return _kept(_copies, array, aligned)
+
+
+def stays(array: np.ndarray) -> bool:
+    """Whether an array, to which nobody writes any more, is a value as it is, that every kernel reads where it lies.
+
+    >>> stays(aligned(np.arange(5000))), stays(aligned(np.arange(5000))[1:])
+    (True, False)
+    """
+    lies_well = array.flags.c_contiguous and array.ctypes.data % ALIGNED == 0
+    return lies_well and hosted()
+
+
+def aligned(array: np.ndarray) -> np.ndarray:
+    """A copy of an array that XLA reads where it lies.
+
+    >>> copy = aligned(np.arange(5000)[1:])
+    >>> copy.ctypes.data % ALIGNED, copy[:2].tolist()
+    (0, [1, 2])
+    """
+    memory = np.empty(array.nbytes + ALIGNED, np.uint8)
+    copy: np.ndarray = np.ndarray(array.shape, array.dtype, memory, -memory.ctypes.data % ALIGNED)
+    copy[...] = array
+    return copy
+
+
+def twin(array: np.ndarray) -> Any:
+    """A jax array with the same elements, the same one as long as the array lives.
+
+    >>> array = np.ones(10_000)
+    >>> twin(array) is twin(array), twin(array).dtype
+    (True, dtype('float64'))
+    """
+    return _kept(_twins, array, _put)
+
+
+def _put(array: np.ndarray) -> jax.Array:
+    with jax.core.eval_context(), jax.enable_x64(True):
+        return jax.device_put(aligned(array))  # of the array itself jax would keep hold
+
+
+def _kept(kept: dict[int, tuple[Any, Any]], array: np.ndarray, make: Callable[[np.ndarray], Any]) -> Any:
+    """The thing that is made of an array, kept as long as that lives."""
+    found = kept.get(id(array))
+    if found is None or found[0]() is not array:
+        made, key = make(array), id(array)
+        found = kept[key] = weakref.ref(array, partial(_forget, kept, key)), made
+    return found[1]
+
+
+def forget_twin(array: np.ndarray) -> None:
+    """An array is going to be written to, which nobody else has, but perhaps a copy of it is kept for XLA."""
+    if _copies or _twins:
+        _copies.pop(id(array), None)
+        _twins.pop(id(array), None)
+
+
+def forget_twins(arrays: Iterable[np.ndarray]) -> None:
+    """``forget_twin`` of many, without a call of Python for each."""
+    for kept in (_copies, _twins):
+        if kept:
+            for key in map(id, arrays):
+                kept.pop(key, None)
+
+
+def _forget(kept: dict[int, tuple[Any, Any]], key: int, reference: Any) -> None:
+    found = kept.get(key)
+    if found is not None and found[0] is reference:
+        del kept[key]
+
+
+def as_jax(value: Any) -> Any:
+    """A value as jax's functions take it: a NumPy array as one of jax's, anything else as it is."""
+    return twin(value) if type(value) is np.ndarray else value
