@@ -246,7 +246,7 @@ def make_seeds(roots: Sequence[Root], given: Sequence[Any] | None, batched: bool
                 check_seed(seed, spec, len(seeds), batched)
         elif spec.requires_grad or isinstance(root, GradientEdge):
             seed = wrap(*unit_gradient(spec))
-            if (overriding.dispatches or thread.modes.intercepted) and is_shown((root,)) and isinstance(root, Tensor):
+            if overriding.shows and isinstance(root, Tensor) and is_shown((root,)):
                 seed = NAMESPACES["torch"]["ones_like"](root, memory_format=preserve_format)
         seeds.append(seed)
     return seeds
@@ -337,11 +337,7 @@ def run_backward(
     target_edges = [target_edge(target, accumulate_grad) for target in targets] if targets else []
     if level:
         currency: Any = Tensors
-    elif (
-        (overriding.dispatches or previous.intercepted)
-        and not create_graph
-        and (sees_functions(previous) or holds_dispatching(root_edges))
-    ):
+    elif overriding.shows and not create_graph and (sees_functions() or holds_dispatching(root_edges)):
         currency = Shown
     else:
         currency = currency_for(create_graph)

@@ -77,10 +77,10 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     key = (thread.modes, *specs, *settings.items())
     run = op.plans.get(key) or op.plan_cache.get(key)
     if run is None:
-        if any(isinstance(spec, Spec) and spec.overrides == "dispatch" for spec in specs):
-            if thread.modes.intercepted:
-                return intercepted(op, settings)(*args)
-            return class_dispatcher.content(op, args, settings)
+        for spec in specs:  # a loop, as it calls nothing
+            if type(spec) is Spec and spec.overrides == "dispatch":
+                run = intercepted(op, settings) if thread.modes.intercepted else None
+                return class_dispatcher.content(op, args, settings) if run is None else run(*args)
         if thread.modes.deferred and computes_now():
             return waiting_call(op, args, settings, key)
         run = moving(op, specs, settings) if op.has_moved else None
