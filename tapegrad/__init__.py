@@ -51,7 +51,7 @@ from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked
 __getattr__, __dir__ = on_demand(__name__, {
     __name__: """_VF __config__ __future__ _custom_ops _decomp _dynamo _functorch _guards _higher_order_ops
         _inductor _jit_internal _prims_common _refs _tensor _tensor_str _utils amp ao backends compiler cpu
-        distributed distributions func futures fx hub jit library mps mtia multiprocessing onnx optim
+        distributed distributions func futures fx hub jit library mps mtia multiprocessing nested onnx optim
         profiler quantization quasirandom serialization sparse storage testing torch_version types utils viz
         xpu""",
     "tapegrad.amp.autocast_mode": """autocast autocast_decrement_nesting autocast_increment_nesting

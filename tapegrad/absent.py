@@ -26,7 +26,6 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
         (QUANTIZED, """quantize_per_tensor quantize_per_channel quantize_per_tensor_dynamic dequantize int_repr q_scale
             q_zero_point"""),
         (PACKAGES, "package"),
-        ("there are no nested tensors; pad, and mask what is padding", "nested jagged"),
         (EXPORTS, "export"),
         (QUANTIZED, "_scaled_mm"),
         (REMOVED, "symeig eig lstsq solve matrix_rank"),

@@ -65,7 +65,21 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     return __getattr__("mask_of")(self, mask)
 
 
-_refuse("to_padded_tensor", "there are no nested tensors; pad, and mask what is padding")
+
+
+@public("Tensor")
+def to_padded_tensor(self: Tensor, padding: float, output_size: Any = None, out: Any = None) -> Tensor:
+    """Refused, as of any dense tensor: it is for nested ones. See ``torch.nested``.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError(
+        "Could not run 'aten::to_padded_tensor' with arguments from the 'CPU' backend. This could be because the "
+        "operator doesn't exist for this backend: torch.nested.nested_tensor makes what it is for"
+    )
+
+
 for _name in ("sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_"):
     _refuse(_name, SPARSE)
 for _name in ("smm", "sspaddmm"):

@@ -1,5 +1,5 @@
 """Layouts and memory formats: names that PyTorch's programs pass around. Tensors are strided
-here, and row-major, but for sparse ones.
+here, and row-major, but for sparse and for nested ones.
 
 >>> strided, channels_last
 (torch.strided, torch.channels_last)
@@ -41,6 +41,7 @@ sparse_csr = layout("sparse_csr")
 sparse_csc = layout("sparse_csc")
 sparse_bsr = layout("sparse_bsr")
 sparse_bsc = layout("sparse_bsc")
+jagged = layout("jagged")
 
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
