@@ -89,6 +89,7 @@ on_demand("tapegrad.nn.parallel.distributed", {"tapegrad.distributed.data_parall
 on_demand("tapegrad.nn", {"tapegrad.ao.nn": "qat"})
 on_demand("tapegrad.nn.functional", {"tapegrad.nn": "grad"})
 on_demand("tapegrad.bindings.kinds", {"tapegrad.sparse.conversion": "from_dense mask_of"})
+on_demand("tapegrad.nn.modules.attention", {"tapegrad.nested.multihead": "attention"})
 on_demand("tapegrad.functions.embedding", {"tapegrad.sparse.embedding": "sparse_bags sparse_rows"})
 on_demand("tapegrad.utils.model_zoo", {"tapegrad.hub": "load_url"})
 on_demand("tapegrad.utils.flop_counter", {"tapegrad.viz.explanations.flops": "FlopCounterMode"})

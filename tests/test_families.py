@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tapegrad.nested  # noqa: F401 - imported on demand
 import tapegrad.sparse  # noqa: F401 - imported on demand
 from tapegrad.ops.operator import TABLE
 
@@ -26,6 +27,7 @@ WITHOUT_FUNCTIONS = {
     "assignment": "what ``bindings/inplace.py`` writes with",
     "convolving": "how convolutions are computed: ``convolution`` has the operators",
     "kinds": "operators that the kinds themselves speak",
+    "nested": "``nested/``, a room of its own that is imported on demand",
     "sparse": "``sparse/``, a room of its own that is imported on demand",
     "strided": "views whose history is made again: ``bindings/memory.py``, ``bindings/placement.py``",
 }

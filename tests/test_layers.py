@@ -33,7 +33,7 @@ FLOORS = [
     ["autograd"],
     ["amp", "func", "compiler", "interop", "multiprocessing"],
     ["_higher_order_ops", "utils"],
-    ["distributions", "nn", "sparse", "testing"],
+    ["distributions", "nested", "nn", "sparse", "testing"],
     ["ao", "optim", "serialization"],
     ["distributed", "viz"],
     [
@@ -59,7 +59,7 @@ OPS = [
     "quantiles", "histograms", "sets", "fft", "bessel", "polynomials", "samplers", "solving", "lu", "ldl",
     "determinants", "distances", "matrix_functions", "eigen", "svd", "cholesky", "qr", "pseudoinverse",
     "grid_sampling", "bags", "ctc", "recurrent", "packing", "unpooling", "segments", "margins", "native", "sparse",
-    "quantization", "levels", "page", "__main__",
+    "nested", "quantization", "levels", "page", "__main__",
 ]  # fmt: skip
 
 ORDERS = {
@@ -106,6 +106,10 @@ ORDERS = {
     "nn": [
         "_reduction", "functional", "grad", "parameter", "init", "utils.rnn",  # of sequences: layers take them
         "modules", "attention", "parallel", "utils",
+    ],
+    "nested": [
+        "lengths", "tensor", "attributes", "padding", "elementwise", "strided", "construction", "shape", "parts",
+        "reductions", "products", "layers", "attention", "strided_functions", "multihead", "_internal",
     ],
     "sparse": [
         "tensor", "attributes", "coordinates", "arithmetic", "products", "reductions", "parts", "compressed",

@@ -9,7 +9,7 @@ from typing import Any
 from tapegrad.autograd.differentiate import backward as backward_of
 from tapegrad.autograd.differentiate import grad as grad_of
 from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.bindings.viewing import view_of
+from tapegrad.bindings.viewing import declare_view, view_of
 from tapegrad.nested.lengths import same_length
 from tapegrad.nested.tensor import (
     BOTH,
@@ -17,6 +17,7 @@ from tapegrad.nested.tensor import (
     NestedTensor,
     answers,
     become,
+    is_jagged,
     is_nested,
     layout_of,
     lengths_of,
@@ -24,7 +25,7 @@ from tapegrad.nested.tensor import (
     state_of,
     with_values,
 )
-from tapegrad.ops.shape import alias
+from tapegrad.ops.nested import nested_get_values, nested_values, nested_view_from_jagged
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.spec import Size, legacy_type_name
 from tapegrad.tensor.tensor import Tensor
@@ -41,15 +42,19 @@ answers("is_nested.__get__", of=BOTH)(lambda self: True)
 answers("layout.__get__", of=BOTH)(layout_of)
 
 
+for _op in (nested_get_values, nested_values, nested_view_from_jagged):
+    declare_view(_op, lambda place: place)
+
+
 def shown(values: Tensor) -> Tensor:
-    """A view of values: what is done to it is done to them, and its gradients are theirs."""
-    return view_of(values, alias)
+    """The values of a nested tensor that shows others: what is done to it is done to them."""
+    return view_of(values, nested_view_from_jagged)
 
 
 @answers("values", of=BOTH)
 def values_of(self: Tensor) -> Tensor:
     """The values of a nested tensor, as a view."""
-    return shown(state_of(self).values)
+    return view_of(state_of(self).values, nested_get_values if is_jagged(self) else nested_values)
 
 
 NestedTensor.values = values_of  # type: ignore[method-assign]

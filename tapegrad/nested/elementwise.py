@@ -46,7 +46,7 @@ BY_DEFAULT = frozenset(
 RENAMED = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "greater": "gt", "greater_equal": "ge",
     "less": "lt", "less_equal": "le", "not_equal": "ne", "arctan2": "atan2", "gammainc": "igamma",
-    "gammaincc": "igammac", "isclose": "eq", "__truediv__": "div", "__mod__": "remainder", "__rmod__": "remainder",
+    "gammaincc": "igammac", "isclose": "eq", "float_power": "pow", "max": "maximum", "min": "minimum", "__truediv__": "div", "__mod__": "remainder", "__rmod__": "remainder",
     "__rpow__": "pow", "__lshift__": "__lshift__", "__rshift__": "__rshift__", "clip": "clamp", "__rtruediv__": "mul",
     "__rdiv__": "mul", "__and__": "bitwise_and", "__rand__": "bitwise_and", "__or__": "bitwise_or",
     "__ror__": "bitwise_or", "__xor__": "bitwise_xor", "__rxor__": "bitwise_xor",
@@ -64,8 +64,8 @@ def overload(name: str) -> str:
     base = RENAMED.get(name.removesuffix("_") if tail else name)
     if base is None:
         base = name.removesuffix("_") if tail else name.strip("_").removeprefix("r" * name.startswith("__r"))
-    kind = {"pow": "Tensor_Tensor", "xlogy": "Tensor", "max": "other", "min": "other", "float_power": "Tensor_Tensor"}
-    return f"{base}{tail}." + kind.get(base, "default" if base in BY_DEFAULT else "Tensor")
+    kind = "default" if base in BY_DEFAULT else "Tensor_Tensor" if base == "pow" else "Tensor"
+    return f"{base}{tail}.{kind}"
 
 
 OVERLOADS = {
@@ -108,7 +108,8 @@ def _in_place(func: Any, name: str, args: tuple, kwargs: dict) -> Tensor:
     target = args[0]
     if not is_jagged(target):
         raise unsupported(name)
-    computed(func, name, args, kwargs, wrapped=False)
+    if computed(func, name, args, kwargs, wrapped=False) is NotImplemented:
+        return NotImplemented
     target._spec = state_of(target).spec  # it may require gradients now
     return target
 
@@ -127,10 +128,10 @@ def computed(func: Any, name: str, args: tuple, kwargs: dict, wrapped: bool = Tr
     given = dict(zip(map(id, tensors), values, strict=True))
     result = func(*[given.get(id(arg), arg) for arg in args],
                   **{key: given.get(id(arg), arg) for key, arg in kwargs.items()})  # fmt: skip
-    if not wrapped:
-        return None
+    if result is NotImplemented or not wrapped:
+        return result
     if isinstance(result, tuple):
-        return type(result)(*[state.with_values(one).as_tensor() for one in result])
+        return type(result)([state.with_values(one).as_tensor() for one in result])
     return state.with_values(result).as_tensor()
 
 
@@ -180,6 +181,9 @@ def over_entries(name: str, dense: Tensor, state: Jagged, tensors: list[Tensor])
         return squeezed
     if dense.dim() != ndim or dense.shape[0] != state.shape[0]:
         raise _mismatch(name, *[one.shape for one in tensors])
+    if state.lengths is not None:  # PyTorch spreads it over what has no gaps
+        without = Jagged(state.values, state.offsets, None, state.ragged)
+        raise _mismatch(name, *[tuple((state if is_jagged(one) else without).outer) for one in tensors])
     return unpadded(dense, state)
 
 

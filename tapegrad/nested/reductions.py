@@ -18,7 +18,7 @@ Reduction = Callable[..., Any]
 
 def _each(found: Any, function: Callable[[Tensor], Any]) -> Any:
     """A function of a result, or of each of several, as the same kind of tuple."""
-    return type(found)(map(function, found)) if isinstance(found, tuple) else function(found)
+    return type(found)([function(one) for one in found]) if isinstance(found, tuple) else function(found)
 
 
 def reduced(called: str, input: Tensor, dim: Any, keepdim: bool, identity: Any, how: Reduction) -> Any:

@@ -24,6 +24,7 @@ from tapegrad.nested.tensor import (
     tensors_in,
     with_values,
 )
+from tapegrad.ops.nested import nested_tensor_from_tensor_list
 from tapegrad.tensor.tensor import Tensor
 
 PROTOTYPE = (
@@ -120,7 +121,8 @@ def strided_of(given: Any, dtype: Any, device: Any) -> Tensor:
                 f"{part.ndim} for Tensor at index {place} and dimension {parts[0].ndim} for Tensor at index 0."
             )
     wanted = dtype if dtype is not None or not parts else parts[0].dtype
-    return of_entries([part.to(device=device, dtype=wanted) for part in parts])
+    made = of_entries([part.to(device=device, dtype=wanted) for part in parts])
+    return with_values(made, nested_tensor_from_tensor_list(state_of(made).values))
 
 
 def buffer_of(dense: Tensor, dtype: Any, device: Any) -> Tensor:
@@ -138,6 +140,7 @@ INTERNAL = "Internal error: NestedTensorImpl doesn't support {}. Please file an 
 def not_there(name: str) -> NotImplementedError:
     """The error of a function that strided nested tensors have not."""
     called = name.removesuffix(".__get__").strip("_")
+    called = f"{called}.Scalar" if called in ("lt", "le", "ne", "rsub") else called
     return NotImplementedError(
         f"Could not run 'aten::{called}' with arguments from the 'NestedTensorCPU' backend. This could be because the "
         "operator doesn't exist for this backend: make the tensor with layout=torch.jagged, or compute with x.unbind()"

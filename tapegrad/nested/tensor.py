@@ -324,7 +324,9 @@ def name_of(function: Any) -> str:
     is_getter = isinstance(getattr(function, "__self__", None), property)
     if name.startswith("torch.masked."):
         return name.removeprefix("torch.")
-    return ".".join(name.split(".")[-2:]) if is_getter else name.rpartition(".")[2]
+    if is_getter:
+        return ".".join(name.split(".")[-2:])
+    return name.rpartition(".")[2].removeprefix("special_")
 
 
 def answered(func: Any, args: tuple, kwargs: dict) -> Any:

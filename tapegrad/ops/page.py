@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from tapegrad.ops import sparse  # noqa: F401 - imported on demand elsewhere
+from tapegrad.ops import nested, sparse  # noqa: F401 - imported on demand elsewhere
 from tapegrad.ops.kinds import General, LinearOperator, Multilinear
 from tapegrad.ops.operator import TABLE, Operator
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from tapegrad.declaring import on_demand
 from tapegrad.functions.creation import empty
 from tapegrad.functions.multihead import _canonical_mask, _none_or_dtype, multi_head_attention_forward
 from tapegrad.nn.init import constant_, xavier_normal_, xavier_uniform_
@@ -13,6 +14,7 @@ from tapegrad.nn.parameter import Parameter
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["MultiheadAttention"]
+__getattr__, _ = on_demand(__name__, {})  # attention over nested tensors
 
 
 class MultiheadAttention(Module):
@@ -115,6 +117,9 @@ class MultiheadAttention(Module):
             average_attn_weights: whether weights are means over the heads; (batch, num_heads, L, S), if not.
             is_causal: whether ``attn_mask`` says that no query sees later keys.
         """
+        if query.is_nested or key.is_nested or value.is_nested:
+            masks, options = (key_padding_mask, attn_mask), {"average_attn_weights": average_attn_weights}
+            return __getattr__("attention")(self, query, key, value, masks, need_weights=need_weights, **options)
         key_padding_mask = _canonical_mask(
             key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype
         )
