@@ -109,7 +109,7 @@ ORDERS = {
     ],
     "nested": [
         "lengths", "tensor", "attributes", "padding", "elementwise", "strided", "construction", "shape", "parts",
-        "reductions", "products", "layers", "attention", "strided_functions", "multihead", "_internal",
+        "reductions", "products", "layers", "attention", "strided_functions", "multihead", "saving", "_internal",
     ],
     "sparse": [
         "tensor", "attributes", "coordinates", "arithmetic", "products", "reductions", "parts", "compressed",

@@ -95,6 +95,8 @@ def _fallback(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
     if name in IN_PLACE:
         return _in_place(func, name, args, kwargs)
     if name in ELEMENTWISE:
+        if kwargs.get("inplace"):
+            return _in_place(func, name, args, kwargs)
         return computed(func, name, args, kwargs)
     if name.endswith("_") and name.removesuffix("_") in ELEMENTWISE and name not in NOT_IN_PLACE:
         return _in_place(func, name, args, kwargs)
@@ -119,8 +121,6 @@ def computed(func: Any, name: str, args: tuple, kwargs: dict, wrapped: bool = Tr
     if any(isinstance(arg, RaggedLength) for arg in args):
         bad = next(arg for arg in args if isinstance(arg, RaggedLength))
         raise RuntimeError(f"NestedTensor {overload(name)}: invalid argument {bad}")
-    if kwargs.pop("inplace", False):
-        return _in_place(func, name, args, {**kwargs, "inplace": True})
     tensors = tensors_in((*args, *kwargs.values()))
     if len(tensors) > 2:
         raise unsupported(name)

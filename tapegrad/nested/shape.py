@@ -221,8 +221,9 @@ def _expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @answers("broadcast_to")
-def broadcast_to(input: Tensor, size: Sequence[Any]) -> Tensor:
+def broadcast_to(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The tensor in a shape with as many dimensions."""
+    size = sequence(named.get("size", named.get("shape", shape[0] if shape else ())), shape[1:])
     missing = len(state_of(input).shape) - len(size)
     if missing < 0:
         raise ValueError("broadcast_to(): broadcasting to a higher-dim shape is currently not supported for nested "

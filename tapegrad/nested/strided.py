@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from math import prod
 from textwrap import indent
 from typing import Any
@@ -314,7 +315,27 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
     return memo[id(self)]
 
 
+def strides_of(size: Sequence[int]) -> list[int]:
+    """How far apart neighbours of an entry lie in the buffer."""
+    return [prod(size[dim + 1 :]) for dim in range(len(size))]
+
+
+def offsets_in(sizes: Sequence[Sequence[int]]) -> list[int]:
+    """The places in the buffer where entries begin."""
+    return list(accumulate(map(prod, sizes[:-1]), initial=0)) if sizes else []
+
+
 @on_strided("_nested_tensor_size")
 def _sizes(self: Tensor) -> Tensor:
     return as_tensor([list(size) for size in state_of(self).sizes])
+
+
+@on_strided("_nested_tensor_strides")
+def _strides(self: Tensor) -> Tensor:
+    return as_tensor([strides_of(size) for size in state_of(self).sizes])
+
+
+@on_strided("_nested_tensor_storage_offsets")
+def _offsets(self: Tensor) -> Tensor:
+    return as_tensor(offsets_in(state_of(self).sizes))
 

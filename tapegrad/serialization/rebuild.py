@@ -137,6 +137,8 @@ def _rebuild_parameter_with_state(data: Any, requires_grad: Any, backward_hooks:
 
 
 def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Tensor:
+    if func is _rebuild_njt:  # its state repeats the arguments
+        return func(*args)
     if all(func is not known for known in UTILS) or not (isinstance(new_type, type) and issubclass(new_type, Tensor)):
         raise _refused(f"a tensor is to be made by {shown(func)} as an instance of {shown(new_type)}")
     made = func(*args)
@@ -177,7 +179,36 @@ def _rebuild_sparse_tensor(kind: Any, data: Any) -> Tensor:
     return _sparse("loaded")(kind, data[:place], _ints(data[place], "size"), data[3] is True)
 
 
+_nested, _ = on_demand(__name__, {"tapegrad.nested.saving": "loaded_jagged loaded_strided nested_parts"})
+
+
+class NestedTensor:
+    """What stands in a file for the class of jagged tensors, which is imported when there is one."""
+
+
+class _DimRange:
+    """What PyTorch writes about dimensions that its compiler looks at; nothing hangs on it here."""
+
+    def __setstate__(self, state: Any) -> None:
+        """Nothing is kept."""
+
+
+def _rebuild_njt(constructor_kwargs: Any) -> Tensor:
+    try:
+        return _nested("loaded_jagged")(constructor_kwargs)
+    except ValueError as error:
+        raise _refused(str(error)) from None
+
+
+def _rebuild_nested_tensor(buffer: Any, sizes: Any, strides: Any, storage_offsets: Any) -> Tensor:
+    try:
+        return _nested("loaded_strided")(buffer, sizes, strides, storage_offsets)
+    except ValueError as error:
+        raise _refused(str(error)) from None
+
+
 UTILS = (
+    _rebuild_nested_tensor,
     _rebuild_sparse_tensor, _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_meta_tensor_no_storage,
     _rebuild_parameter, _rebuild_parameter_with_state,
     _rebuild_device_tensor_from_cpu_tensor, _rebuild_device_tensor_from_numpy,
@@ -238,6 +269,10 @@ def reduced(tensor: Tensor) -> tuple:
         state = state_of(tensor)
         parts: tuple = tensor.data, tensor.requires_grad, OrderedDict()
         return (_rebuild_parameter_with_state, (*parts, state)) if state else (_rebuild_parameter, parts)
+    if tensor.is_nested:
+        if tensor.layout is strided:
+            return _rebuild_nested_tensor, _nested("nested_parts")(tensor)
+        return _rebuild_from_type_v2, (_rebuild_njt, NestedTensor, _nested("nested_parts")(tensor), {})
     if tensor.layout is not strided:
         return _rebuild_sparse_tensor, _sparse("saved")(tensor)
     made = _plain_reduced(tensor)

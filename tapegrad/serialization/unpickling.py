@@ -160,6 +160,7 @@ def _parameter(data: Any = None, requires_grad: Any = True) -> Parameter:
 CALLS: dict[int, Callable] = {
     id(OrderedDict): _ordered, id(Counter): _counter, id(set): _set, id(bytearray): _bytearray, id(complex): _complex,
     id(Size): _size, id(device): _device, id(Tensor): _tensor, id(Parameter): _parameter,
+    id(rebuild._DimRange): rebuild._DimRange,
     **{id(function): function
        for function in (*rebuild.UTILS, rebuild._rebuild_from_type_v2, rebuild._get_layout, rebuild.encode)},
 }  # fmt: skip
@@ -272,6 +273,8 @@ class Unpickler:
             if type(state) is not dict or not all(type(name) is str for name in state):
                 raise DamagedPickle("an OrderedDict has attributes without names")
             made.__dict__.update(state)
+        elif type(made) is rebuild._DimRange:
+            pass
         elif id(type(made)) in self.safe_ids:
             _restore(made, state)
         else:

@@ -220,6 +220,8 @@ def compare_tensors(ours: Tensor, theirs: Tensor, options: Options) -> None:
     compare_attributes(ours, theirs, options)
     if ours.is_meta or theirs.is_meta:  # there are no elements to compare
         return
+    if ours.is_nested:
+        ours, theirs = ours.values(), theirs.values()
     tolerances = options.tolerances(ours.dtype.name, theirs.dtype.name)
     if ours.device is not theirs.device:
         ours, theirs = ours.cpu(), theirs.cpu()

@@ -48,9 +48,9 @@ def both_masks(mask: Tensor | None, name: str, padding: Tensor | None, dtype: An
     return _canonical_mask(mask, name, None, "", dtype, check_other=False), padding
 
 
-def _get_seq_len(x: Tensor, batch_first: bool) -> int:
-    """The number of elements of a sequence, with a batch or without."""
-    return x.size(1 if x.dim() > 2 and batch_first else 0)
+def _get_seq_len(x: Tensor, batch_first: bool) -> int | None:
+    """The number of elements of a sequence, with a batch or without; None of a nested tensor, which has several."""
+    return None if x.is_nested else x.size(1 if x.dim() > 2 and batch_first else 0)
 
 
 def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
