@@ -79,7 +79,7 @@ ORDERLESS = frozenset(f"tests/{name}.py" for name in """
     parity/test_losses parity/test_lu parity/test_margins parity/test_masked parity/test_masked_gradients
     parity/test_matmul parity/test_matrix_functions parity/test_memory_formats parity/test_meta
     parity/test_modules_database
-    parity/test_more_tensor_ops parity/test_multihead parity/test_names parity/test_native parity/test_normalization
+    parity/test_more_tensor_ops parity/test_multihead parity/test_names parity/test_native parity/test_nested parity/test_normalization
     parity/test_norms parity/test_numpy parity/test_operator_names parity/test_opinfo parity/test_opinfo_errors
     parity/test_patches parity/test_polynomials parity/test_pooling parity/test_powers parity/test_printing
     parity/test_product_graphs parity/test_promotion parity/test_pseudoinverse parity/test_qr parity/test_quantiles

@@ -248,7 +248,7 @@ def _as(name: str) -> None:
 
 
 for _name in ("detach", "float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool",
-              "cfloat", "cdouble", "chalf", "fill", "resolve_conj", "resolve_neg"):  # fmt: skip
+              "cfloat", "cdouble", "chalf", "resolve_conj", "resolve_neg"):  # fmt: skip
     _as(_name)
 
 

@@ -14,7 +14,7 @@ ELEMENTWISE = frozenset(
     atan2 atanh bessel_j0 bessel_j1 bessel_y0 bessel_y1 bitwise_and bitwise_left_shift bitwise_not bitwise_or
     bitwise_right_shift bitwise_xor ceil celu chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v
     chebyshev_polynomial_w clamp clamp_max clamp_min clip conj conj_physical copysign cos cosh deg2rad digamma div
-    divide elu entr eq erf erfc erfcx erfinv exp exp2 expit expm1 fix float_power floor fmax fmin fmod frac frexp gcd
+    divide elu entr eq erf erfc erfcx erfinv exp exp2 expit expm1 fill fix float_power floor fmax fmin fmod frac frexp gcd
     ge gelu greater greater_equal gt hardshrink hardsigmoid hardswish hardtanh heaviside hermite_polynomial_h
     hermite_polynomial_he hypot i0 i0e i1 i1e igamma igammac gammainc gammaincc gammaln psi imag isclose isfinite
     isinf isnan isneginf isposinf isreal laguerre_polynomial_l lcm ldexp le leaky_relu legendre_polynomial_p lerp less
@@ -43,6 +43,13 @@ BY_DEFAULT = frozenset(
 )  # noqa: SIM905 - shorter
 """The functions of two tensors that have no other overload than theirs."""
 
+SPECIAL = frozenset(
+    """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h
+    hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p shifted_chebyshev_polynomial_t
+    shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w xlog1py zeta""".split()
+)  # noqa: SIM905 - shorter
+"""The functions of two tensors of ``torch.special`` that are known by that name alone."""
+
 RENAMED = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "greater": "gt", "greater_equal": "ge",
     "less": "lt", "less_equal": "le", "not_equal": "ne", "arctan2": "atan2", "gammainc": "igamma",
@@ -64,12 +71,14 @@ def overload(name: str) -> str:
     base = RENAMED.get(name.removesuffix("_") if tail else name)
     if base is None:
         base = name.removesuffix("_") if tail else name.strip("_").removeprefix("r" * name.startswith("__r"))
+    if base in SPECIAL:
+        return f"special_{base}.default"
     kind = "default" if base in BY_DEFAULT else "Tensor_Tensor" if base == "pow" else "Tensor"
     return f"{base}{tail}.{kind}"
 
 
 OVERLOADS = {
-    "norm": "norm.ScalarOpt_dim", "std": "std.correction", "var": "var.correction", "rsub": "rsub.Tensor",
+    "norm": "norm.ScalarOpt_dim", "std": "std.correction", "var": "var.correction", "rsub": "rsub.Tensor", "__rsub__": "rsub.Tensor",
     "lerp": "lerp.Tensor", "argsort": "sort.default", "vector_norm": "linalg_vector_norm.default",
     "logsigmoid": "log_sigmoid_forward.default", "prelu": "_prelu_kernel.default", "pad": "constant_pad_nd.default",
     "rrelu": "rrelu_with_noise.default", "normalize": "norm.ScalarOpt_dim", "count_nonzero": "count_nonzero.default",
@@ -122,7 +131,7 @@ def computed(func: Any, name: str, args: tuple, kwargs: dict, wrapped: bool = Tr
         bad = next(arg for arg in args if isinstance(arg, RaggedLength))
         raise RuntimeError(f"NestedTensor {overload(name)}: invalid argument {bad}")
     tensors = tensors_in((*args, *kwargs.values()))
-    if len(tensors) > 2:
+    if len(tensors) > 2 or (name == "__rsub__" and len(tensors) > 1):
         raise unsupported(name)
     state, values = matched(name, tensors)
     given = dict(zip(map(id, tensors), values, strict=True))

@@ -152,6 +152,11 @@ def _listed(dim: int | Sequence[int]) -> list[int]:
     return [dim] if isinstance(dim, int) else list(dim)
 
 
+@answers("count_nonzero")
+def _count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    raise unsupported("count_nonzero.default" if dim is None or isinstance(dim, int) else "count_nonzero.dim_IntList")
+
+
 @answers("nanmean")
 def _nanmean(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     (~input.isnan()).sum(*args, **kwargs)  # refuses what sums refuse

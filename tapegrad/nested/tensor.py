@@ -322,8 +322,6 @@ def name_of(function: Any) -> str:
     """The name under which an answer is looked for."""
     name = place_of(function)
     is_getter = isinstance(getattr(function, "__self__", None), property)
-    if name.startswith("torch.masked."):
-        return name.removeprefix("torch.")
     if is_getter:
         return ".".join(name.split(".")[-2:])
     return name.rpartition(".")[2].removeprefix("special_")

@@ -1,10 +1,16 @@
 """Nested tensors, beside PyTorch's: what they are and show, their functions, gradients, errors, and layers."""
 
+import io
 import re
 
 import pytest
+import torch as pytorch
 from harness import attempt
+from nested_database import ENTRIES, OTHERWISE, compared
+from rings import reaches
 from transcripts import MODULES
+
+import tapegrad
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 
@@ -27,7 +33,8 @@ w = (T.arange(12.).view(4, 3) / 7 - .7).requires_grad_()
 
 def shown(found):
     """A text of what a program gives, in which ragged lengths and objects have no numbers of their own."""
-    text = ": ".join(found[1:3]) if isinstance(found, list) and isinstance(found[0], str) and found[0] == "raised" else repr(found)
+    raised = isinstance(found, list) and isinstance(found[0], str) and found[0] == "raised"
+    text = ": ".join(found[1:3]) if raised else repr(found)
     text = text.partition("This could be")[0].partition("; ")[0].replace("tapegrad.", "torch.")
     return re.sub(r"j\d+", "j", re.sub(r" object at 0x\w+", "", text))
 
@@ -276,6 +283,12 @@ P(A(f, f, f)), A(f, f, f)
 T.nn.MultiheadAttention(4, 2, batch_first=True)(z, z, z)
 T.nn.MultiheadAttention(4, 2, batch_first=True).eval()(z, z, z)
 T.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)(z)
+no_grad(lambda: [P(W(T.nn.MultiheadAttention(4, 2, batch_first=True))(y, y, y)[0]), R(C(y, y, y)[1])])
+no_grad(lambda: [P(C(y, y, y, average_attn_weights=False)[0]), C(y, y, y, need_weights=False)[1]])
+C(y, y, y)
+no_grad(lambda: C(y, y * 2, y))
+no_grad(lambda: P(W(T.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True))(y)))
+no_grad(lambda: P(W(T.nn.TransformerEncoder(T.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 2))(y)))
 """)
 
 WITH_LAYERS = """
@@ -286,6 +299,14 @@ c, d = T.arange(16.).view(2, 2, 4).sin(), T.arange(24.).view(3, 2, 4).cos()
 q = nt(c, d).transpose(1, 2)
 k, r = (q + 1).sin(), nt(d, c[:1]).transpose(1, 2)
 f = nt(c.transpose(1, 2), d.transpose(1, 2)).unsqueeze(-1)
+def W(module):
+    module.load_state_dict({k: T.arange(float(p.numel())).view(p.shape).sin() for k, p in module.state_dict().items()})
+    return module.eval()
+def no_grad(function):
+    with T.no_grad():
+        return function()
+y = S(c[0], d[:, 0])
+C = W(T.nn.MultiheadAttention(4, 2, batch_first=True))
 """
 
 
@@ -358,3 +379,148 @@ s.requires_grad_(), s.detach().requires_grad
 @pytest.mark.ring("full")
 def test_the_strided_layout():
     same(*STRIDED, begin="p = S(requires_grad=True)\n")
+
+
+# PyTorch's own database ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.once("it runs both libraries on many samples")
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_database(name, ring, record_property):
+    every = 1 if reaches(ring, "whole") else 9
+    found = list(compared(name, every))
+    complaints = [f"{label}\n{complaint}" for label, _, complaint in found if complaint and name not in OTHERWISE]
+    passed = [complaint for _, expected, complaint in found if "raised" not in expected]
+    record_property("nested", {"name": name, "passes": len(passed), "agree": passed.count(None)})
+    assert not complaints, "\n\n".join(complaints[:3])
+
+
+def test_what_differs_still_does():
+    for name in OTHERWISE:
+        assert any(complaint for _, _, complaint in compared(name))
+
+
+# Without PyTorch as the oracle ---------------------------------------------------------------------------------------
+
+
+def made(*lengths, width=3):
+    """A jagged tensor of double numbers that requires grad, and its values and offsets."""
+    torch = tapegrad
+    torch.manual_seed(sum(lengths))
+    values = torch.randn(sum(lengths), width, dtype=torch.float64)
+    return values.requires_grad_(), torch.tensor([0, *lengths]).cumsum(0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.sum(1),
+        lambda x: x.mean(1),
+        lambda x: x.amax(1),
+        lambda x: x.prod(1),
+        lambda x: x.softmax(1).values(),
+        lambda x: x.to_padded_tensor(0.5),
+        lambda x: tapegrad.nn.functional.layer_norm(x, x.shape[1:]).values(),
+        lambda x: (x.transpose(1, 2) @ x),
+        lambda x: (x * x.sum(1, keepdim=True)).values(),
+    ],
+)  # fmt: skip
+def test_gradients_are_those_of_finite_differences(function):
+    values, offsets = made(2, 1, 3)
+    assert tapegrad.autograd.gradcheck(lambda v: function(tapegrad.nested.nested_tensor_from_jagged(v, offsets)), values)
+
+
+def test_second_derivatives_of_sums_over_the_ragged_dimension():
+    values, offsets = made(2, 1)
+    of = tapegrad.nested.nested_tensor_from_jagged
+    assert tapegrad.autograd.gradgradcheck(lambda v: (of(v, offsets).sin() * of(v, offsets)).sum(1), values)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_attention_is_that_of_each_entry(is_causal):
+    torch, attention = tapegrad, tapegrad.nn.functional.scaled_dot_product_attention
+    torch.manual_seed(0)
+    parts = [[torch.randn(2, length, 4, requires_grad=True) for length in (3, 1, 5)] for _ in range(3)]
+    jagged = [torch.nested.as_nested_tensor([p.transpose(0, 1) for p in one], layout=torch.jagged).transpose(1, 2)
+              for one in parts]  # fmt: skip
+    found = attention(*jagged, is_causal=is_causal)
+    expected = [attention(*three, is_causal=is_causal) for three in zip(*parts, strict=True)]
+    for got, wanted in zip(found.unbind(), expected, strict=True):
+        torch.testing.assert_close(got, wanted)
+    leaves = [p for one in parts for p in one]
+    ours = torch.autograd.grad(found.values().square().sum(), leaves)
+    theirs = torch.autograd.grad(sum(one.square().sum() for one in expected), leaves)
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_attention_to_an_entry_without_rows_leaves_no_nan():
+    torch = tapegrad
+    q = torch.nested.nested_tensor([torch.ones(2, 1, 4), torch.ones(0, 1, 4)], layout=torch.jagged, requires_grad=True)
+    turned = q.transpose(1, 2)
+    torch.nn.functional.scaled_dot_product_attention(turned, turned, turned).values().sum().backward()
+    assert bool(q.grad.values().isfinite().all())
+
+
+def test_files_go_both_ways():
+    for writer, reader in ((pytorch, tapegrad), (tapegrad, pytorch), (tapegrad, tapegrad)):
+        names = {"torch": writer}
+        exec(BEGIN, names)
+        file = io.BytesIO()
+        writer.save([names[name] for name in ("x", "l", "t", "h", "s")], file)
+        for weights_only in (True, False):
+            file.seek(0)
+            found = reader.load(file, weights_only=weights_only)
+            texts = [shown(one) for one in found[:4]], [shown(one) for one in (*found[3].unbind(), found[4])]
+            assert texts[0] == [shown(names[name]) for name in ("x", "l", "t", "h")]
+            assert texts[1] == [shown(one) for one in (*names["h"].unbind(), names["s"])]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"offsets": tapegrad.tensor([0, 9])}, "outside of its values"),
+        ({"values": 3}, "something else"),
+        ({"_ragged_idx": 7}, "do not go together"),
+        ({"more": 1}, "lacks a part"),
+    ],
+)
+def test_damaged_files_are_refused(change, says):
+    from tapegrad.nested.saving import loaded_jagged
+
+    good = {"values": tapegrad.ones(3, 2), "offsets": tapegrad.tensor([0, 1, 3])}
+    assert loaded_jagged(good).unbind()[1].shape == (2, 2)
+    with pytest.raises(ValueError, match=says):
+        loaded_jagged({**good, **change})
+
+
+def test_a_compiled_step_takes_nested_tensors():
+    torch = tapegrad
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.GELU(), torch.nn.Linear(4, 1))
+
+    def step(x):
+        return model(x).sum(1).square().sum()
+
+    compiled = torch.compile(step)
+    for lengths in ((2, 1), (2, 1), (2, 1), (1, 3)):
+        values, offsets = made(*lengths)
+        x = torch.nested.nested_tensor_from_jagged(values.float(), offsets)
+        torch.testing.assert_close(compiled(x), step(x))
+
+
+def test_transforms_differentiate_functions_of_values():
+    torch = tapegrad
+    values, offsets = made(2, 1)
+
+    def loss(v):
+        return torch.nested.nested_tensor_from_jagged(v, offsets).softmax(1).square().sum()
+
+    expected = torch.autograd.grad(loss(values), values)[0]
+    torch.testing.assert_close(torch.func.grad(loss)(values.detach()), expected)
+    _, tangent = torch.func.jvp(loss, (values.detach(),), (torch.ones_like(values),))
+    torch.testing.assert_close(tangent, expected.sum())
+
+
+def test_what_maps_batches_refuses_nested_ones():
+    x = tapegrad.nested.nested_tensor([tapegrad.ones(2)], layout=tapegrad.jagged)
+    with pytest.raises(NotImplementedError, match="values"):
+        tapegrad.vmap(lambda row: row * 2)(x)
