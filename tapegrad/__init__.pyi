@@ -139,6 +139,7 @@ from tapegrad import mps as mps
 from tapegrad import mtia as mtia
 from tapegrad import multiprocessing as multiprocessing
 nan: _float
+from tapegrad import nested as nested
 newaxis: None
 from tapegrad import nn as nn
 from tapegrad.autograd.grad_mode import no_grad as no_grad
@@ -1564,6 +1565,7 @@ def isreal(input: Tensor) -> Tensor:
     """Whether the imaginary part is 0; always, of a real tensor."""
 def istft(input: Tensor, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
     """The signal whose ``stft`` with these settings comes nearest to ``input``, in the sense of least squares."""
+jagged: _layout
 @overload
 def kaiser_window(window_length: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """A window: ``kaiser_window(window_length, periodic=True, beta)``, a vector."""

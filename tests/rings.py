@@ -79,7 +79,8 @@ ORDERLESS = frozenset(f"tests/{name}.py" for name in """
     parity/test_losses parity/test_lu parity/test_margins parity/test_masked parity/test_masked_gradients
     parity/test_matmul parity/test_matrix_functions parity/test_memory_formats parity/test_meta
     parity/test_modules_database
-    parity/test_more_tensor_ops parity/test_multihead parity/test_names parity/test_native parity/test_nested parity/test_normalization
+    parity/test_more_tensor_ops parity/test_multihead parity/test_names parity/test_native parity/test_nested
+    parity/test_normalization
     parity/test_norms parity/test_numpy parity/test_operator_names parity/test_opinfo parity/test_opinfo_errors
     parity/test_patches parity/test_polynomials parity/test_pooling parity/test_powers parity/test_printing
     parity/test_product_graphs parity/test_promotion parity/test_pseudoinverse parity/test_qr parity/test_quantiles
@@ -105,7 +106,8 @@ DEAR = frozenset(f"tests/{name}.py" for name in """
     parity/test_lu parity/test_margins parity/test_masked parity/test_masked_tensors parity/test_matmul
     parity/test_matrix_functions
     parity/test_modules_database parity/test_modules_parametrize parity/test_moved_views parity/test_multihead
-    parity/test_native parity/test_normalization parity/test_norms parity/test_opinfo parity/test_opinfo_errors
+    parity/test_native parity/test_nested parity/test_normalization parity/test_norms parity/test_opinfo
+    parity/test_opinfo_errors
     parity/test_optimizers parity/test_out parity/test_patches parity/test_polynomials parity/test_pooling
     parity/test_powers parity/test_promotion parity/test_pseudoinverse parity/test_qr parity/test_quantization
     parity/test_random parity/test_reductions parity/test_resampling parity/test_retyping parity/test_sampled

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import tapegrad.nested  # noqa: F401 - imported on demand
+import tapegrad.nested
 import tapegrad.sparse  # noqa: F401 - imported on demand
 from tapegrad.ops.operator import TABLE
 

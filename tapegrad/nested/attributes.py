@@ -36,7 +36,8 @@ def _of_values(name: str) -> None:
     answers(f"{name}.__get__", of=BOTH)(lambda self: getattr(state_of(self).values, name))
 
 
-for _name in ("requires_grad", "grad_fn", "is_leaf", "output_nr", "_version", "retains_grad", "nbytes", "_base", "_backward_hooks"):
+for _name in ("requires_grad", "grad_fn", "is_leaf", "output_nr", "_version", "retains_grad", "nbytes", "_base",
+              "_backward_hooks"):  # fmt: skip
     _of_values(_name)
 answers("is_nested.__get__", of=BOTH)(lambda self: True)
 answers("layout.__get__", of=BOTH)(layout_of)

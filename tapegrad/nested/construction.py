@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from tapegrad.autograd.grad_mode import no_grad
@@ -140,7 +141,9 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
         return buffer_of(ts, dtype, device) if isinstance(ts, Tensor) else strided_of(list(ts), dtype, device)
     if layout is not layouts.jagged:
         raise _unsupported(layout)
-    return _of_dense(ts, dtype, device) if isinstance(ts, Tensor) else jagged_from_list(list(ts), None, dtype, device)[0]
+    if isinstance(ts, Tensor):
+        return _of_dense(ts, dtype, device)
+    return jagged_from_list(list(ts), None, dtype, device)[0]
 
 
 def _of_dense(dense: Tensor, dtype: Any, device: Any) -> Tensor:
@@ -246,7 +249,7 @@ def jagged_from_tensor_and_lengths(
 def _has_no_gaps(starts: list[int], counts: list[int], most: int) -> bool:
     """Whether each entry ends where the next one begins, as PyTorch looks at it."""
     offsets = [start + place * most for place, start in enumerate(starts)]
-    steps = [b - a for a, b in zip(offsets[1:-1], offsets[2:-1], strict=False)]
+    steps = [b - a for a, b in pairwise(offsets[1:-1])]
     whole = all(count == most for count in counts[1:-1])
     return whole and all(step == most for step in steps) and starts[0] + counts[0] == most
 

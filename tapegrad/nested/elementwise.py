@@ -6,16 +6,16 @@ from typing import Any
 
 from tapegrad.nested.lengths import RaggedLength
 from tapegrad.nested.padding import unpadded
-from tapegrad.nested.tensor import FALLBACKS, Jagged, answers, is_jagged, state_of, tensors_in, with_values
+from tapegrad.nested.tensor import FALLBACKS, Jagged, answers, is_jagged, state_of, tensors_in, with_values, words
 from tapegrad.tensor.tensor import Tensor
 
-ELEMENTWISE = frozenset(
+ELEMENTWISE = words(
     """abs absolute acos acosh add airy_ai angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan
     atan2 atanh bessel_j0 bessel_j1 bessel_y0 bessel_y1 bitwise_and bitwise_left_shift bitwise_not bitwise_or
     bitwise_right_shift bitwise_xor ceil celu chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v
     chebyshev_polynomial_w clamp clamp_max clamp_min clip conj conj_physical copysign cos cosh deg2rad digamma div
-    divide elu entr eq erf erfc erfcx erfinv exp exp2 expit expm1 fill fix float_power floor fmax fmin fmod frac frexp gcd
-    ge gelu greater greater_equal gt hardshrink hardsigmoid hardswish hardtanh heaviside hermite_polynomial_h
+    divide elu entr eq erf erfc erfcx erfinv exp exp2 expit expm1 fill fix float_power floor fmax fmin fmod frac frexp
+    gcd ge gelu greater greater_equal gt hardshrink hardsigmoid hardswish hardtanh heaviside hermite_polynomial_h
     hermite_polynomial_he hypot i0 i0e i1 i1e igamma igammac gammainc gammaincc gammaln psi imag isclose isfinite
     isinf isnan isneginf isposinf isreal laguerre_polynomial_l lcm ldexp le leaky_relu legendre_polynomial_p lerp less
     less_equal lgamma log log10 log1p log2 log_ndtr logaddexp logaddexp2 logical_and logical_not logical_or
@@ -28,32 +28,33 @@ ELEMENTWISE = frozenset(
     threshold true_divide trunc xlog1py xlogy zeta zero
     __add__ __radd__ __sub__ __mul__ __rmul__ __truediv__ __rtruediv__ __mod__ __rmod__ __pow__ __rpow__
     __rdiv__ __div__ __and__ __rand__ __or__ __ror__ __xor__ __rxor__ __lshift__ __rlshift__ __rshift__ __rrshift__
-    __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __rsub__""".split()
-)  # noqa: SIM905 - shorter
+    __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __rsub__"""
+)
 """The functions of elements that PyTorch has for the jagged layout, as functions, methods and operators."""
 
-IN_PLACE = frozenset(
+IN_PLACE = words(
     """__iadd__ __isub__ __imul__ __itruediv__ __imod__ __ipow__ __iand__ __ior__ __ixor__ __ilshift__
-    __irshift__""".split()
-)  # noqa: SIM905 - shorter
+    __irshift__"""
+)
 NOT_IN_PLACE = frozenset(("masked_fill_", "max_", "min_"))
-BY_DEFAULT = frozenset(
+BY_DEFAULT = words(
     """atan2 fmin fmax gcd lcm heaviside hypot igamma igammac logaddexp logaddexp2 logical_and logical_or logical_xor
-    maximum minimum nextafter""".split()
-)  # noqa: SIM905 - shorter
+    maximum minimum nextafter"""
+)
 """The functions of two tensors that have no other overload than theirs."""
 
-SPECIAL = frozenset(
+SPECIAL = words(
     """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h
     hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p shifted_chebyshev_polynomial_t
-    shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w xlog1py zeta""".split()
-)  # noqa: SIM905 - shorter
+    shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w xlog1py zeta"""
+)
 """The functions of two tensors of ``torch.special`` that are known by that name alone."""
 
 RENAMED = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "greater": "gt", "greater_equal": "ge",
     "less": "lt", "less_equal": "le", "not_equal": "ne", "arctan2": "atan2", "gammainc": "igamma",
-    "gammaincc": "igammac", "isclose": "eq", "float_power": "pow", "max": "maximum", "min": "minimum", "__truediv__": "div", "__mod__": "remainder", "__rmod__": "remainder",
+    "gammaincc": "igammac", "isclose": "eq", "float_power": "pow",
+    "max": "maximum", "min": "minimum", "__truediv__": "div", "__mod__": "remainder", "__rmod__": "remainder",
     "__rpow__": "pow", "__lshift__": "__lshift__", "__rshift__": "__rshift__", "clip": "clamp", "__rtruediv__": "mul",
     "__rdiv__": "mul", "__and__": "bitwise_and", "__rand__": "bitwise_and", "__or__": "bitwise_or",
     "__ror__": "bitwise_or", "__xor__": "bitwise_xor", "__rxor__": "bitwise_xor",
@@ -78,7 +79,8 @@ def overload(name: str) -> str:
 
 
 OVERLOADS = {
-    "norm": "norm.ScalarOpt_dim", "std": "std.correction", "var": "var.correction", "rsub": "rsub.Tensor", "__rsub__": "rsub.Tensor",
+    "norm": "norm.ScalarOpt_dim", "std": "std.correction", "var": "var.correction", "rsub": "rsub.Tensor",
+    "__rsub__": "rsub.Tensor",
     "lerp": "lerp.Tensor", "argsort": "sort.default", "vector_norm": "linalg_vector_norm.default",
     "logsigmoid": "log_sigmoid_forward.default", "prelu": "_prelu_kernel.default", "pad": "constant_pad_nd.default",
     "rrelu": "rrelu_with_noise.default", "normalize": "norm.ScalarOpt_dim", "count_nonzero": "count_nonzero.default",
@@ -221,7 +223,7 @@ def _copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     return self
 
 
-LIKE = frozenset("empty_like full_like ones_like rand_like randint_like randn_like zeros_like".split())  # noqa: SIM905
+LIKE = words("empty_like full_like ones_like rand_like randint_like randn_like zeros_like")
 
 
 def _like(func: Any, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:

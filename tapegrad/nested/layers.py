@@ -116,7 +116,7 @@ def _embedding_bag(input: Tensor, weight: Tensor, offsets: Any = None, *args: An
         raise RuntimeError("embedding_bag(): offsets must be None for a nested input, which has its own")
     state = state_of(input)
     factors = kwargs.get("per_sample_weights")
-    if is_jagged(factors):
+    if factors is not None and is_jagged(factors):
         kwargs["per_sample_weights"] = state_of(factors).values
     kwargs["include_last_offset"] = True
     return embedding_bag(state.values, weight, state.offsets, *args, **kwargs)

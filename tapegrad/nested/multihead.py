@@ -13,14 +13,14 @@ from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.tensor import Tensor
 
 NO_MASKS = (
-    "supplying both src_key_padding_mask and src_mask at the same time                                  is not supported "
-    "with NestedTensor input"
+    "supplying both src_key_padding_mask and src_mask at the same time                                  is not "
+    "supported with NestedTensor input"
 )
 """PyTorch's words, with the indentation of its source."""
 
 
 def attention(module: Any, query: Tensor, key: Tensor, value: Tensor, masks: tuple, **options: Any) -> tuple:
-    """What queries find among keys and values, of each entry by itself, and how they weigh them, padded.
+    """The results of queries among keys and values, of each entry by itself, and their weights, padded.
 
     Raises:
         AssertionError: PyTorch computes nothing there either: gradients are wanted, the module trains, masks are given.

@@ -135,9 +135,7 @@ def _mean(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     dims = [] if dim is None else [wrap_dim(one, len(state.shape)) for one in _listed(dim)]
     if state.ragged in dims and 0 not in dims:
         if len(dims) > 1:
-            raise AssertionError(
-                "Cannot reduce on both ragged and non-batch dimensions without also reducing on batch"
-            )
+            raise AssertionError("Cannot reduce on both ragged and non-batch dimensions without also reducing on batch")
         total = reduced("mean", input, dims, True, 0, lambda values, **given: values.sum(**given, **others))
         found = total / lengths_of(state).view(-1, *[1] * (total.ndim - 1))
         return found if keepdim else found.squeeze(state.ragged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from tapegrad.functions.construction import as_tensor
@@ -44,7 +45,7 @@ def _check_places(total: int, offsets: Tensor, lengths: Tensor | None) -> None:
     if offsets.ndim != 1 or not offsets.shape[0] or (lengths is not None and lengths.shape[0] != offsets.shape[0] - 1):
         raise ValueError("the parts of a nested tensor do not go together")
     places = offsets.tolist()
-    counts = [b - a for a, b in zip(places, places[1:], strict=False)] if lengths is None else lengths.tolist()
+    counts = [b - a for a, b in pairwise(places)] if lengths is None else lengths.tolist()
     if any(not 0 <= start <= start + count <= total for start, count in zip(places, counts, strict=False)):
         raise ValueError("an entry of a nested tensor lies outside of its values")
 

@@ -24,6 +24,7 @@ from tapegrad.nested.tensor import (
     state_of,
     tensors_in,
     with_values,
+    words,
 )
 from tapegrad.ops.nested import nested_tensor_from_tensor_list
 from tapegrad.tensor.tensor import Tensor
@@ -155,10 +156,10 @@ def wrapped_dim(tensor: Tensor, dim: int, more: int = 0) -> int:
 
 # Functions of elements -----------------------------------------------------------------------------------------------
 
-UNARY = frozenset(
-    "abs absolute sgn logical_not isinf isposinf isneginf isnan relu gelu silu tanh sin sqrt cos neg negative".split()
-)  # noqa: SIM905 - shorter
-UNARY_IN_PLACE = frozenset("abs_ absolute_ relu_ gelu_ silu_ tanh_ neg_ negative_ fill_ zero_".split())  # noqa: SIM905
+UNARY = words(
+    "abs absolute sgn logical_not isinf isposinf isneginf isnan relu gelu silu tanh sin sqrt cos neg negative"
+)
+UNARY_IN_PLACE = words("abs_ absolute_ relu_ gelu_ silu_ tanh_ neg_ negative_ fill_ zero_")
 BINARY = {"add": "add", "__add__": "add", "__radd__": "add", "sub": "sub", "__sub__": "sub", "subtract": "sub",
           "mul": "mul", "multiply": "mul", "__mul__": "mul", "__rmul__": "mul", "div": "div", "divide": "div",
           "true_divide": "div", "__truediv__": "div", "masked_fill": "masked_fill"}  # fmt: skip
@@ -196,7 +197,7 @@ FALLBACKS[False] = _fallback
 
 
 def _operand(called: str, first: Tensor, one: Any) -> Any:
-    """What a nested operand, or one beside it, is for the function of buffers."""
+    """The buffer of a nested operand; a number beside it as it is."""
     if not isinstance(one, Tensor) or (not is_nested(one) and one.ndim == 0):
         return one
     if not is_nested(one):
@@ -316,7 +317,7 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
 
 
 def strides_of(size: Sequence[int]) -> list[int]:
-    """How far apart neighbours of an entry lie in the buffer."""
+    """The distances of neighbours of an entry in the buffer."""
     return [prod(size[dim + 1 :]) for dim in range(len(size))]
 
 
@@ -338,4 +339,3 @@ def _strides(self: Tensor) -> Tensor:
 @on_strided("_nested_tensor_storage_offsets")
 def _offsets(self: Tensor) -> Tensor:
     return as_tensor(offsets_in(state_of(self).sizes))
-

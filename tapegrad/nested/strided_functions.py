@@ -1,4 +1,4 @@
-"""What PyTorch has for nested tensors of the strided layout: functions of each entry by itself."""
+"""Functions of nested tensors of the strided layout: of each entry by itself."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Nested(Opaque):
 
     @property
     def spec(self) -> Spec:
-        """What is known of such a tensor: the ragged length in its shape is that of the values."""
+        """The spec of such a tensor, in whose shape that of the values stands."""
         of = self.values._spec
         strides = (0,) * len(self.shape)
         return Spec.of(self.shape, of.dtype, of.device.free, of.requires_grad, overrides=True, strides=strides)
@@ -159,7 +159,7 @@ class NestedTensor(Tensor):
         return self._value.lengths
 
     @property
-    def _values(self) -> Tensor:
+    def _values(self) -> Tensor:  # type: ignore[override]
         return self._value.values
 
     @property
@@ -294,7 +294,13 @@ STRIDED: dict[str, Callable] = {}
 """Those of the strided layout."""
 
 FALLBACKS: dict[bool, Callable] = {}
-"""What is asked if nothing was declared, by whether it is jagged: given the function, its name, and arguments."""
+"""The functions that are asked if nothing was declared, by whether a jagged tensor is there."""
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
 
 FROM_SPEC = frozenset(
     f"{name}.__get__" for name in """dtype device is_cuda is_cpu is_xla is_mps is_meta is_quantized is_mkldnn is_xpu

@@ -59,7 +59,7 @@ NAMED: dict[str, Any] = {
     "torch.storage.UntypedStorage": UntypedStorage,
     "torch.storage.TypedStorage": TypedStorage,
     "torch.serialization._get_layout": rebuild._get_layout,
-    "torch.nested._internal.nested_tensor.NestedTensor": rebuild.NestedTensor,
+    "torch.nested._internal.nested_tensor.NestedTensor": rebuild._JaggedClass,
     "torch.nested._internal.nested_tensor._rebuild_njt": rebuild._rebuild_njt,
     "torch._dynamo.decorators._DimRange": rebuild._DimRange,
     "torch._tensor._rebuild_from_type_v2": rebuild._rebuild_from_type_v2,

@@ -182,12 +182,12 @@ def _rebuild_sparse_tensor(kind: Any, data: Any) -> Tensor:
 _nested, _ = on_demand(__name__, {"tapegrad.nested.saving": "loaded_jagged loaded_strided nested_parts"})
 
 
-class NestedTensor:
-    """What stands in a file for the class of jagged tensors, which is imported when there is one."""
+class _JaggedClass:
+    """The class that stands in a file for that of jagged tensors, which is imported when there is one."""
 
 
 class _DimRange:
-    """What PyTorch writes about dimensions that its compiler looks at; nothing hangs on it here."""
+    """A note of PyTorch's about dimensions that its compiler looks at; nothing hangs on it here."""
 
     def __setstate__(self, state: Any) -> None:
         """Nothing is kept."""
@@ -272,7 +272,7 @@ def reduced(tensor: Tensor) -> tuple:
     if tensor.is_nested:
         if tensor.layout is strided:
             return _rebuild_nested_tensor, _nested("nested_parts")(tensor)
-        return _rebuild_from_type_v2, (_rebuild_njt, NestedTensor, _nested("nested_parts")(tensor), {})
+        return _rebuild_from_type_v2, (_rebuild_njt, _JaggedClass, _nested("nested_parts")(tensor), {})
     if tensor.layout is not strided:
         return _rebuild_sparse_tensor, _sparse("saved")(tensor)
     made = _plain_reduced(tensor)

@@ -1800,8 +1800,8 @@ class TensorMethods:
         """The tensor itself (in another dtype, if one is given); of a sparse one, a dense one with its elements."""
     def to_mkldnn(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: its layouts are of one CPU library; XLA chooses its own."""
-    def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there are no nested tensors; pad, and mask what is padding."""
+    def to_padded_tensor(self, padding: _float, output_size: Any = ..., out: Any = ...) -> Tensor:
+        """Refused, as of any dense tensor: it is for nested ones. See ``torch.nested``."""
     def to_sparse(self, *args: Any, **kwargs: Any) -> Any:
         """The elements that are not 0, as a sparse tensor of ``layout``, or with ``sparse_dim`` dimensions. See ``torch.sparse``."""
     def to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any:

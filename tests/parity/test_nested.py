@@ -27,6 +27,7 @@ x, l, s = nt(), nt(requires_grad=True), S()
 t = x.transpose(1, 2)
 v, o = T.arange(10.).view(5, 2), T.tensor([0, 2, 5])
 n, h = N.nested_tensor_from_jagged(v, o), N.nested_tensor_from_jagged(v, o, T.tensor([1, 2]))
+def Q(q): return q, q.lengths(), q.offsets(), q.unbind(), q.contiguous().values(), q.numel()
 w = (T.arange(12.).view(4, 3) / 7 - .7).requires_grad_()
 """
 
@@ -94,8 +95,7 @@ N.as_nested_tensor(T.ones(2))
 N.as_nested_tensor(T.ones(2, 3, 4), layout=T.jagged), N.as_nested_tensor((a, b), layout=T.jagged, dtype=T.float64)
 N.as_nested_tensor(x, layout=T.jagged) is x
 N.as_nested_tensor(x)
-[q for q in [N.narrow(v, 1, T.tensor([0, 1, 0, 1, 0]), T.tensor([2, 1, 1, 1, 2]), layout=T.jagged)] for q in (q,
-    q.lengths(), q.offsets(), q.unbind(), q.contiguous().values(), q.numel())]
+[q for q in [N.narrow(v, 1, T.tensor([0, 1, 0, 1, 0]), T.tensor([2, 1, 1, 1, 2]), layout=T.jagged)] for q in Q(q)]
 N.narrow(v, 1, 0, 1, layout=T.jagged), N.narrow(v, 1, 0, 2, layout=T.jagged).unbind()
 N.narrow(v, 0, 0, 2, layout=T.jagged)
 N.narrow(v, 1, 'a', 2, layout=T.jagged)
@@ -106,7 +106,8 @@ N.masked_select(x, x > 1)
 pickle.loads(pickle.dumps(l)), copy.deepcopy(l), copy.copy(x), pickle.loads(pickle.dumps(h)).unbind()
 x.to(T.float64), x.double(), x.cpu() is x, x.to('cpu') is x, x.half().dtype, x.type(T.int32).dtype, x.float() is x
 T.zeros_like(x), P(T.ones_like(x), T.full_like(t, 2.), T.zeros_like(h, dtype=T.int32)), T.randn_like(x).shape
-I.NestedTensor(v, o), I.NestedTensor(v, o, lengths=T.tensor([1, 2]), requires_grad=True), I.jagged_from_list([a, b], None)
+I.NestedTensor(v, o), I.NestedTensor(v, o, lengths=T.tensor([1, 2]), requires_grad=True)
+I.jagged_from_list([a, b], None)
 I.nested_view_from_values_offsets(v, o), I.buffer_from_jagged(x), I.ViewNestedFromBuffer.apply(v, o)
 I.nested_view_from_values_offsets_lengths(v, o, None), I.get_tensor_symint(o) == n.size(1)
 I.nested_from_padded(T.arange(12.).view(2, 3, 2), o).values(), x.__tensor_flatten__()[0], h.__tensor_flatten__()
@@ -115,7 +116,7 @@ t.to_padded_tensor(7.), nt(T.tensor([1, 2]), T.tensor([3])).to_padded_tensor(9),
 T.ones(2).to_padded_tensor(0.)
 x.to_dense()
 x.data, x.detach(), l.detach().requires_grad, x.requires_grad_().is_leaf, v.requires_grad
-""".replace("\n    ", " "))
+""")
 
 
 @pytest.mark.once("parts, shapes and texts: nothing depends on the order")
@@ -165,7 +166,8 @@ x.clone().masked_fill_(x > 1, 0.)
 P(T.frexp(x)[0], T.frexp(x)[1]), x.bool().any(), x.bool().all(1), (x > 1).sum(1)
 x.sum(1), x.sum(), x.sum(2), x.sum((0, 1)), x.mean(1), x.max(1), x.max(), x.mean(), x.min(1).indices, x.sum(2).values()
 x.sum(dim=[0, 1], keepdim=True), x.mean((0, 1, 2)), x.sum(-1, keepdim=True).shape, x.sum(1, keepdim=True).shape
-x.prod(), x.prod(1), x.amax(1), x.amin((0, 1)), x.argmax(), x.argmax(1), x.amax(2).values(), t.sum(1), t.sum(2), t.mean(2)
+x.prod(), x.prod(1), x.amax(1), x.amin((0, 1)), x.argmax(), x.argmax(1), x.amax(2).values()
+t.sum(1), t.sum(2), t.mean(2)
 x.long().amax(1), x.long().min(1).values, x.sum(1, dtype=T.float64), T.sum(x, dim=1), T.max(x, x).values(), n.amax(1)
 x.sum(0)
 x.sum((1, 2))
@@ -251,8 +253,10 @@ P(*T.autograd.grad(l.to_padded_tensor(3.).square().sum(), l))
 P(*T.autograd.grad(l.amax(2).values().square().sum(), l))
 P(*T.autograd.grad(F.linear(l, w).square().sum(), [l])), P(*T.autograd.grad((l @ w.t()).square().sum(), [l]))
 P(*T.autograd.grad(F.layer_norm(l, (3,), w[0], w[1]).square().sum(), [l]))
-P(*T.autograd.grad((l * w[:2].view(2, 1, 3)).square().sum(), [l, w])), P(*T.autograd.grad((l + w[0]).square().sum(), [w]))
-P(*T.autograd.grad((l.transpose(1, 2) @ l).square().sum(), l)), P(*T.autograd.grad(T.cat([l, l * 2], 2).square().sum(), l))
+P(*T.autograd.grad((l * w[:2].view(2, 1, 3)).square().sum(), [l, w]))
+P(*T.autograd.grad((l + w[0]).square().sum(), [w]))
+P(*T.autograd.grad((l.transpose(1, 2) @ l).square().sum(), l))
+P(*T.autograd.grad(T.cat([l, l * 2], 2).square().sum(), l))
 P(*T.autograd.grad(l[1].square().sum(), l)), P(*T.autograd.grad(sum(q.sum() for q in l.unbind()), l))
 T.autograd.grad(F.embedding(nt(T.tensor([1, 2]), T.tensor([1])), w).square().sum(), w)
 [T.autograd.grad((y * y).sum(), [w]) for y in [N.as_nested_tensor([w, w[:1]], layout=T.jagged)]]
@@ -316,7 +320,8 @@ def test_layers_and_attention():
 
 
 STRIDED = split("""
-s, S(requires_grad=True), S(requires_grad=True) * 2, S(T.ones(2), T.ones(3), dtype=T.int32), S(T.tensor([])), S([1, 2], [3])
+s, S(requires_grad=True), S(requires_grad=True) * 2, S(T.ones(2), T.ones(3), dtype=T.int32), S(T.tensor([]))
+S([1, 2], [3])
 N.nested_tensor([]), N.nested_tensor([1, 2]), S(T.ones(2, 3, 4)), S(a.double()), N.as_nested_tensor(T.ones(2, 3, 4))
 s.shape
 s.size()
@@ -370,7 +375,8 @@ s.copy_(S(b, a))
 s.item()
 P(F.scaled_dot_product_attention(*[S(T.ones(2, 3, 4), T.ones(2, 5, 4))] * 3))
 T.autograd.grad((p * p).to_padded_tensor(0.).sum(), p), (p * 2).values().requires_grad, p.grad_fn, p.is_leaf
-T.autograd.grad(F.softmax(p, -1) * p, p, S()), T.autograd.grad(F.linear(p, w) * 2, [p, w], S(T.ones(2, 4), T.ones(3, 4)))
+T.autograd.grad(F.softmax(p, -1) * p, p, S())
+T.autograd.grad(F.linear(p, w) * 2, [p, w], S(T.ones(2, 4), T.ones(3, 4)))
 N.as_nested_tensor([w, w * 2]), T.autograd.grad(N.as_nested_tensor([w, w * 2]).to_padded_tensor(0.).sum(), w)
 s.requires_grad_(), s.detach().requires_grad
 """)
@@ -427,7 +433,8 @@ def made(*lengths, width=3):
 )  # fmt: skip
 def test_gradients_are_those_of_finite_differences(function):
     values, offsets = made(2, 1, 3)
-    assert tapegrad.autograd.gradcheck(lambda v: function(tapegrad.nested.nested_tensor_from_jagged(v, offsets)), values)
+    of = tapegrad.nested.nested_tensor_from_jagged
+    assert tapegrad.autograd.gradcheck(lambda v: function(of(v, offsets)), values)
 
 
 def test_second_derivatives_of_sums_over_the_ragged_dimension():

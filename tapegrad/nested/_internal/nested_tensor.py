@@ -8,17 +8,25 @@ from tapegrad.autograd.function import Function
 from tapegrad.nested.attributes import rebuild as _rebuild_njt
 from tapegrad.nested.attributes import values_of
 from tapegrad.nested.construction import jagged_from_list, jagged_from_tensor_and_lengths, view_of_parts
-from tapegrad.nested.lengths import RaggedLength
+from tapegrad.nested.lengths import RaggedLength, length_of
 from tapegrad.nested.lengths import known_lengths as _tensor_symint_registry
-from tapegrad.nested.lengths import length_of
 from tapegrad.nested.padding import unpadded
 from tapegrad.nested.tensor import Jagged, NestedTensor, stored
 from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
-    "NestedTensor", "ViewBufferFromNested", "ViewNestedFromBuffer", "buffer_from_jagged", "get_tensor_symint",
-    "jagged_from_list", "jagged_from_tensor_and_lengths", "nested_from_padded", "nested_view_from_values_offsets",
-    "nested_view_from_values_offsets_lengths", "_rebuild_njt", "_tensor_symint_registry",
+    "NestedTensor",
+    "ViewBufferFromNested",
+    "ViewNestedFromBuffer",
+    "_rebuild_njt",
+    "_tensor_symint_registry",
+    "buffer_from_jagged",
+    "get_tensor_symint",
+    "jagged_from_list",
+    "jagged_from_tensor_and_lengths",
+    "nested_from_padded",
+    "nested_view_from_values_offsets",
+    "nested_view_from_values_offsets_lengths",
 ]  # fmt: skip
 
 
