@@ -48,7 +48,7 @@ def names():
     return functions | {key for module in modules for key, value in vars(module).items() if isinstance(value, Operator)}
 
 
-KEYS = re.compile(r"^(\S[^:\n]*(?:\n +[^:\n]*)*):\s", re.MULTILINE)
+KEYS = re.compile(r"^(\S[^:\n]*(?:\n +(?=\S)[^:\n]*)*):\s", re.MULTILINE)
 """In a text, what stands before colons, where each entry begins a line."""
 
 

@@ -108,8 +108,9 @@ ORDERS = {
         "modules", "attention", "parallel", "utils",
     ],
     "nested": [
-        "lengths", "tensor", "attributes", "padding", "elementwise", "strided", "construction", "shape", "parts",
-        "reductions", "products", "layers", "attention", "strided_functions", "multihead", "saving", "_internal",
+        "lengths", "overloads", "tensor", "attributes", "padding", "elementwise", "strided", "construction", "shape",
+        "parts", "reductions", "products", "layers", "attention", "strided_functions", "multihead", "saving",
+        "_internal",
     ],
     "sparse": [
         "tensor", "attributes", "coordinates", "arithmetic", "products", "reductions", "parts", "compressed",

@@ -64,14 +64,12 @@ def _selecting(input: Tensor, mask: Tensor) -> Tensor:
     return mask if mask.dtype is dtypes.bool else cast(mask, dtype=dtypes.bool)
 
 
-_TAKEN = {"mean": "strided or sparse_csr", **dict.fromkeys(("sum", "prod", "amax", "amin"), "strided, sparse_coo or "
-                                                           "sparse_csr")}  # fmt: skip
-
-
 def _refuse_nested(name: str, input: Any) -> None:
     """Raise ValueError if a tensor is nested."""
     if isinstance(input, Tensor) and input.is_nested:
-        raise ValueError(f"masked {name} expects {_TAKEN.get(name, 'strided')} tensor (got {input.layout} tensor)")
+        more = " or sparse_csr" * (name == "mean")
+        more = ", sparse_coo or sparse_csr" if name in ("sum", "prod", "amax", "amin") else more
+        raise ValueError(f"masked {name} expects strided{more} tensor (got {input.layout} tensor)")
 
 
 def _combined(name: str, input: Tensor, mask: Tensor | None, fill: Callable[[str, dtype], Any]) -> Tensor:

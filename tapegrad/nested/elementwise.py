@@ -4,97 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad.bindings.dunders import AUGMENTED
 from tapegrad.nested.lengths import RaggedLength
+from tapegrad.nested.overloads import overload, unsupported, words
 from tapegrad.nested.padding import unpadded
-from tapegrad.nested.tensor import FALLBACKS, Jagged, answers, is_jagged, state_of, tensors_in, with_values, words
+from tapegrad.nested.tensor import FALLBACKS, Jagged, answers, is_jagged, state_of, tensors_in, with_values
 from tapegrad.tensor.tensor import Tensor
 
-ELEMENTWISE = words(
-    """abs absolute acos acosh add airy_ai angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan
-    atan2 atanh bessel_j0 bessel_j1 bessel_y0 bessel_y1 bitwise_and bitwise_left_shift bitwise_not bitwise_or
-    bitwise_right_shift bitwise_xor ceil celu chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v
-    chebyshev_polynomial_w clamp clamp_max clamp_min clip conj conj_physical copysign cos cosh deg2rad digamma div
-    divide elu entr eq erf erfc erfcx erfinv exp exp2 expit expm1 fill fix float_power floor fmax fmin fmod frac frexp
-    gcd ge gelu greater greater_equal gt hardshrink hardsigmoid hardswish hardtanh heaviside hermite_polynomial_h
-    hermite_polynomial_he hypot i0 i0e i1 i1e igamma igammac gammainc gammaincc gammaln psi imag isclose isfinite
-    isinf isnan isneginf isposinf isreal laguerre_polynomial_l lcm ldexp le leaky_relu legendre_polynomial_p lerp less
-    less_equal lgamma log log10 log1p log2 log_ndtr logaddexp logaddexp2 logical_and logical_not logical_or
-    logical_xor logit lt masked_fill max maximum min minimum mish modified_bessel_i0 modified_bessel_i1
-    modified_bessel_k0 modified_bessel_k1 mul multigammaln multiply mvlgamma nan_to_num ndtr ndtri ne neg negative
-    nextafter not_equal polygamma positive pow rad2deg real reciprocal relu relu6 remainder round rsqrt
-    scaled_modified_bessel_k0 scaled_modified_bessel_k1 selu sgn shifted_chebyshev_polynomial_t
-    shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w sigmoid sign signbit
-    silu sin sinc sinh softplus softshrink softsign spherical_bessel_j0 sqrt square sub subtract tan tanh tanhshrink
-    threshold true_divide trunc xlog1py xlogy zeta zero
-    __add__ __radd__ __sub__ __mul__ __rmul__ __truediv__ __rtruediv__ __mod__ __rmod__ __pow__ __rpow__
-    __rdiv__ __div__ __and__ __rand__ __or__ __ror__ __xor__ __rxor__ __lshift__ __rlshift__ __rshift__ __rrshift__
-    __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __rsub__"""
-)
+ELEMENTWISE: set[str] = set()
 """The functions of elements that PyTorch has for the jagged layout, as functions, methods and operators."""
 
-IN_PLACE = words(
-    """__iadd__ __isub__ __imul__ __itruediv__ __imod__ __ipow__ __iand__ __ior__ __ixor__ __ilshift__
-    __irshift__"""
-)
+for _name in words(
+    """abs absolute acos acosh add airy_ai angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh
+    atan atan2 atanh bessel_j0 bessel_j1 bessel_y0 bessel_y1 bitwise_and bitwise_left_shift bitwise_not
+    bitwise_or bitwise_right_shift bitwise_xor ceil celu chebyshev_polynomial_t chebyshev_polynomial_u
+    chebyshev_polynomial_v chebyshev_polynomial_w clamp clamp_max clamp_min clip conj conj_physical copysign cos
+    cosh deg2rad digamma div divide elu entr eq erf erfc erfcx erfinv exp exp2 expit expm1 fill fix float_power
+    floor fmax fmin fmod frac frexp gcd ge gelu greater greater_equal gt hardshrink hardsigmoid hardswish
+    hardtanh heaviside hermite_polynomial_h hermite_polynomial_he hypot i0 i0e i1 i1e igamma igammac gammainc
+    gammaincc gammaln psi imag isclose isfinite isinf isnan isneginf isposinf isreal laguerre_polynomial_l lcm
+    ldexp le leaky_relu legendre_polynomial_p lerp less less_equal lgamma log log10 log1p log2 log_ndtr
+    logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logit lt masked_fill max maximum min
+    minimum mish modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 mul multigammaln
+    multiply mvlgamma nan_to_num ndtr ndtri ne neg negative nextafter not_equal polygamma positive pow rad2deg
+    real reciprocal relu relu6 remainder round rsqrt scaled_modified_bessel_k0 scaled_modified_bessel_k1 selu
+    sgn shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
+    shifted_chebyshev_polynomial_w sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign
+    spherical_bessel_j0 sqrt square sub subtract tan tanh tanhshrink threshold true_divide trunc xlog1py xlogy
+    zeta zero __add__ __radd__ __sub__ __mul__ __rmul__ __truediv__ __rtruediv__ __mod__ __rmod__ __pow__
+    __rpow__ __rdiv__ __div__ __and__ __rand__ __or__ __ror__ __xor__ __rxor__ __lshift__ __rlshift__ __rshift__
+    __rrshift__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __rsub__"""
+):
+    ELEMENTWISE.add(_name)
+
 NOT_IN_PLACE = frozenset(("masked_fill_", "max_", "min_"))
-BY_DEFAULT = words(
-    """atan2 fmin fmax gcd lcm heaviside hypot igamma igammac logaddexp logaddexp2 logical_and logical_or logical_xor
-    maximum minimum nextafter"""
-)
-"""The functions of two tensors that have no other overload than theirs."""
-
-SPECIAL = words(
-    """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h
-    hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p shifted_chebyshev_polynomial_t
-    shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w xlog1py zeta"""
-)
-"""The functions of two tensors of ``torch.special`` that are known by that name alone."""
-
-RENAMED = {
-    "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "greater": "gt", "greater_equal": "ge",
-    "less": "lt", "less_equal": "le", "not_equal": "ne", "arctan2": "atan2", "gammainc": "igamma",
-    "gammaincc": "igammac", "isclose": "eq", "float_power": "pow",
-    "max": "maximum", "min": "minimum", "__truediv__": "div", "__mod__": "remainder", "__rmod__": "remainder",
-    "__rpow__": "pow", "__lshift__": "__lshift__", "__rshift__": "__rshift__", "clip": "clamp", "__rtruediv__": "mul",
-    "__rdiv__": "mul", "__and__": "bitwise_and", "__rand__": "bitwise_and", "__or__": "bitwise_or",
-    "__ror__": "bitwise_or", "__xor__": "bitwise_xor", "__rxor__": "bitwise_xor",
-}  # fmt: skip
-"""The functions of PyTorch's that others are made of."""
-
-
-def overload(name: str) -> str:
-    """The name of the overload of two tensors that PyTorch has under a function of elements.
-
-    >>> overload("add"), overload("__rmul__"), overload("atan2"), overload("add_")
-    ('add.Tensor', 'mul.Tensor', 'atan2.default', 'add_.Tensor')
-    """
-    tail = "_" if name.endswith("_") and not name.startswith("__") else ""
-    base = RENAMED.get(name.removesuffix("_") if tail else name)
-    if base is None:
-        base = name.removesuffix("_") if tail else name.strip("_").removeprefix("r" * name.startswith("__r"))
-    if base in SPECIAL:
-        return f"special_{base}.default"
-    kind = "default" if base in BY_DEFAULT else "Tensor_Tensor" if base == "pow" else "Tensor"
-    return f"{base}{tail}.{kind}"
-
-
-OVERLOADS = {
-    "norm": "norm.ScalarOpt_dim", "std": "std.correction", "var": "var.correction", "rsub": "rsub.Tensor",
-    "__rsub__": "rsub.Tensor",
-    "lerp": "lerp.Tensor", "argsort": "sort.default", "vector_norm": "linalg_vector_norm.default",
-    "logsigmoid": "log_sigmoid_forward.default", "prelu": "_prelu_kernel.default", "pad": "constant_pad_nd.default",
-    "rrelu": "rrelu_with_noise.default", "normalize": "norm.ScalarOpt_dim", "count_nonzero": "count_nonzero.default",
-    "__floordiv__": "floor_divide.default", "nanmean": "nansum.default", "masked_fill_": "masked_fill_.Scalar",
-    "take_along_dim": "gather.default",
-}  # fmt: skip
-"""The overloads that PyTorch has no implementation of, of functions that have others, or are made of others."""
-
-
-def unsupported(name: str) -> NotImplementedError:
-    """The error of a function that jagged tensors have not."""
-    called = name.removesuffix(".__get__")
-    called = called if "." in called else OVERLOADS.get(called, f"{called}.default")
-    return NotImplementedError(f"aten.{called}")
 
 
 def _fallback(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
@@ -103,13 +46,11 @@ def _fallback(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
         return _like(func, *args, **kwargs)
     if name in NEW:
         return _new(func, *args, **kwargs)
-    if name in IN_PLACE:
-        return _in_place(func, name, args, kwargs)
-    if name in ELEMENTWISE:
-        if kwargs.get("inplace"):
-            return _in_place(func, name, args, kwargs)
+    if name in ELEMENTWISE and not kwargs.get("inplace"):
         return computed(func, name, args, kwargs)
-    if name.endswith("_") and name.removesuffix("_") in ELEMENTWISE and name not in NOT_IN_PLACE:
+    method = AUGMENTED.get(name, name)
+    writes = method.endswith("_") and method.removesuffix("_") in ELEMENTWISE and method not in NOT_IN_PLACE
+    if writes or name in ELEMENTWISE:
         return _in_place(func, name, args, kwargs)
     raise unsupported(name)
 

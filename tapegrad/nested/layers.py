@@ -11,8 +11,8 @@ from tapegrad.functions.dropout import dropout
 from tapegrad.functions.embedding import embedding
 from tapegrad.functions.normalization import layer_norm, rms_norm
 from tapegrad.functions.softmax import log_softmax, softmax
-from tapegrad.nested.elementwise import unsupported
 from tapegrad.nested.lengths import RaggedLength
+from tapegrad.nested.overloads import unsupported
 from tapegrad.nested.padding import padded, unpadded
 from tapegrad.nested.shape import need_contiguous
 from tapegrad.nested.tensor import Jagged, answers, is_jagged, lengths_of, state_of, with_values

@@ -7,7 +7,8 @@ from typing import Any
 
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.execution.dtypes import finfo
-from tapegrad.nested.elementwise import computed, unsupported
+from tapegrad.nested.elementwise import computed
+from tapegrad.nested.overloads import unsupported
 from tapegrad.nested.padding import padded
 from tapegrad.nested.shape import inner_dim
 from tapegrad.nested.tensor import ANSWERS, Jagged, answers, lengths_of, state_of
@@ -87,13 +88,7 @@ def greatest(state: Jagged) -> Any:
     return finfo(kind).max if kind.is_floating_point else float("inf")
 
 
-IDENTITIES: dict[str, Callable[[Jagged], Any]] = {
-    "sum": lambda state: 0, "prod": lambda state: 1, "any": lambda state: False, "all": lambda state: True,
-    "amax": least, "max": least, "argmax": least, "amin": greatest, "min": greatest, "argmin": greatest,
-}  # fmt: skip
-
-
-def _declare(name: str) -> None:
+def _declare(name: str, identity: Callable[[Jagged], Any]) -> None:
     def function(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         dim, keepdim, others = _named(args, kwargs)
         method = getattr(Tensor, name)
@@ -103,13 +98,16 @@ def _declare(name: str) -> None:
                 return method(values, **others)
             return method(values, dim=dim, keepdim=keepdim, **others)
 
-        return reduced(name, input, dim, keepdim, IDENTITIES[name](state_of(input)), how)
+        return reduced(name, input, dim, keepdim, identity(state_of(input)), how)
 
     answers(name)(function)
 
 
-for _name in IDENTITIES:
-    _declare(_name)
+for _name, _identity in (
+    ("sum", lambda state: 0), ("prod", lambda state: 1), ("any", lambda state: False), ("all", lambda state: True),
+    ("amax", least), ("max", least), ("argmax", least), ("amin", greatest), ("min", greatest), ("argmin", greatest),
+):  # fmt: skip
+    _declare(_name, _identity)
 
 
 def _of_two(name: str) -> None:

@@ -10,7 +10,8 @@ from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.functions.shape import broadcast_to as spread
 from tapegrad.nested.attributes import is_contiguous, shape_of
 from tapegrad.nested.construction import jagged_from_list
-from tapegrad.nested.elementwise import raggedness_matches, unsupported
+from tapegrad.nested.elementwise import raggedness_matches
+from tapegrad.nested.overloads import unsupported
 from tapegrad.nested.tensor import Jagged, answers, is_jagged, state_of, with_values
 from tapegrad.tensor import layout as layouts
 from tapegrad.tensor.spec import Size

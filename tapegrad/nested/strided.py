@@ -9,11 +9,13 @@ from textwrap import indent
 from typing import Any
 
 from tapegrad.bindings.arguments import wrap_dim
+from tapegrad.bindings.dunders import AUGMENTED
 from tapegrad.errors import warn_once
 from tapegrad.functions.construction import as_tensor
 from tapegrad.functions.creation import empty
 from tapegrad.functions.joining import cat
 from tapegrad.nested.attributes import shown
+from tapegrad.nested.overloads import overload, words
 from tapegrad.nested.tensor import (
     FALLBACKS,
     STRIDED,
@@ -24,7 +26,6 @@ from tapegrad.nested.tensor import (
     state_of,
     tensors_in,
     with_values,
-    words,
 )
 from tapegrad.ops.nested import nested_tensor_from_tensor_list
 from tapegrad.tensor.tensor import Tensor
@@ -156,41 +157,48 @@ def wrapped_dim(tensor: Tensor, dim: int, more: int = 0) -> int:
 
 # Functions of elements -----------------------------------------------------------------------------------------------
 
-UNARY = words(
+UNARY: set[str] = set()
+"""The functions of one tensor's elements that PyTorch has for the strided layout."""
+
+for _name in words(
     "abs absolute sgn logical_not isinf isposinf isneginf isnan relu gelu silu tanh sin sqrt cos neg negative"
-)
-UNARY_IN_PLACE = words("abs_ absolute_ relu_ gelu_ silu_ tanh_ neg_ negative_ fill_ zero_")
-BINARY = {"add": "add", "__add__": "add", "__radd__": "add", "sub": "sub", "__sub__": "sub", "subtract": "sub",
-          "mul": "mul", "multiply": "mul", "__mul__": "mul", "__rmul__": "mul", "div": "div", "divide": "div",
-          "true_divide": "div", "__truediv__": "div", "masked_fill": "masked_fill"}  # fmt: skip
-BINARY_IN_PLACE = {"add_": "add", "__iadd__": "add", "mul_": "mul", "__imul__": "mul"}
-COMPARED = {"eq": "eq", "__eq__": "eq", "ge": "ge", "__ge__": "ge", "gt": "gt", "__gt__": "gt"}
+):
+    UNARY.add(_name)
+BINARY = ("add", "sub", "mul", "div", "masked_fill")
+BINARY_IN_PLACE = ("add_", "mul_")
+COMPARED = ("eq", "ge", "gt")
 LIKE = frozenset(("zeros_like", "ones_like", "empty_like", "randn_like"))
 
 
 def _fallback(func: Any, name: str, args: tuple, kwargs: dict) -> Any:
     """The result of a function of elements. Raises NotImplementedError: it is another function."""
+    called = overload(name).partition(".")[0]
     if name in LIKE:
         return with_values(args[0], func(state_of(args[0]).values.detach(), *args[1:], **kwargs))
-    called = BINARY.get(name) or BINARY_IN_PLACE.get(name)
-    if name in UNARY and not kwargs.get("inplace"):
-        return with_values(args[0], func(state_of(args[0]).values, *args[1:], **kwargs))
-    if name in UNARY or name in UNARY_IN_PLACE:
-        func(state_of(args[0]).values, *args[1:], **kwargs)
-        return args[0]
-    if name in COMPARED:
-        if any(map(is_nested, tensors_in(args[1:]))):
-            raise RuntimeError(f"{COMPARED[name]} does not support nested tensor as other value.")
-        return with_values(args[0], func(state_of(args[0]).values, *args[1:], **kwargs))
-    if called is None:
+    if called in COMPARED and any(map(is_nested, tensors_in(args[1:]))):
+        raise RuntimeError(f"{called} does not support nested tensor as other value.")
+    writes = (name.endswith("_") and not name.startswith("__")) or name in AUGMENTED or kwargs.get("inplace", False)
+    there = (*UNARY, *BINARY_IN_PLACE) if writes else (*UNARY, *BINARY, *COMPARED)
+    if not ({called, called.removesuffix("_")} & UNARY or called in there) or name.startswith("__rsub"):
         raise not_there(name)
     first = next(one for one in args if is_nested(one))
-    values = [_operand(called, first, one) for one in args]
-    if name in BINARY:
-        return with_values(first, func(*values, **kwargs))
-    func(*values, **kwargs)
-    first._spec = state_of(first).spec
+    result = func(*[_operand(called, first, one) for one in args], **kwargs)
+    if not writes:
+        return with_values(first, result)
+    first._spec = state_of(first).spec  # it may require gradients now
     return first
+
+
+@on_strided("zero_")
+def _zero_(self: Tensor) -> Tensor:
+    state_of(self).values.zero_()
+    return self
+
+
+@on_strided("fill_")
+def _fill_(self: Tensor, value: Any) -> Tensor:
+    state_of(self).values.fill_(value)
+    return self
 
 
 FALLBACKS[False] = _fallback

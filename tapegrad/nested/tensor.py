@@ -297,11 +297,6 @@ FALLBACKS: dict[bool, Callable] = {}
 """The functions that are asked if nothing was declared, by whether a jagged tensor is there."""
 
 
-def words(text: str) -> frozenset[str]:
-    """The words of a text."""
-    return frozenset(text.split())
-
-
 FROM_SPEC = frozenset(
     f"{name}.__get__" for name in """dtype device is_cuda is_cpu is_xla is_mps is_meta is_quantized is_mkldnn is_xpu
     is_ipu is_vulkan is_maia is_mtia is_sparse is_sparse_csr itemsize __dict__ ndim""".split()  # noqa: SIM905
