@@ -500,18 +500,32 @@ def test_damaged_files_are_refused(change, says):
         loaded_jagged({**good, **change})
 
 
-def test_a_compiled_step_takes_nested_tensors():
+@pytest.mark.once("it is compiled")
+def test_a_compiled_step_makes_nested_tensors_of_values_and_offsets():
     torch = tapegrad
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.GELU(), torch.nn.Linear(4, 1))
 
-    def step(x):
-        return model(x).sum(1).square().sum()
+    def step(values, offsets):
+        x = torch.nested.nested_tensor_from_jagged(values, offsets, max_seqlen=3)
+        loss = model(x).softmax(1).square().sum()
+        return (loss.detach(), *torch.autograd.grad(loss, list(model.parameters())))
 
     compiled = torch.compile(step)
-    for lengths in ((2, 1), (2, 1), (2, 1), (1, 3)):
+    for lengths in ((2, 1), (2, 1), (1, 2), (0, 3)):
         values, offsets = made(*lengths)
-        x = torch.nested.nested_tensor_from_jagged(values.float(), offsets)
-        torch.testing.assert_close(compiled(x), step(x))
+        given = values.detach().float(), offsets
+        torch.testing.assert_close(compiled(*given), step(*given))
+        torch.execution.wait_for_compiler()
+    assert compiled.replayed
+
+
+@pytest.mark.once("it is not compiled")
+def test_a_step_that_is_given_nested_tensors_runs_as_it_is():
+    torch = tapegrad
+    compiled = torch.compile(lambda x: x.sum(1) * 2)
+    for length in (1, 2, 3):
+        x = torch.nested.nested_tensor([torch.ones(length)], layout=torch.jagged)
+        assert compiled(x).tolist() == [2.0 * length]
 
 
 def test_transforms_differentiate_functions_of_values():

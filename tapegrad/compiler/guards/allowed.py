@@ -124,7 +124,7 @@ _ROOMS = """
     bindings.protocols bindings.registry bindings.return_types bindings.scalars bindings.shortcuts
     bindings.storage_methods bindings.storages bindings.subclass bindings.symbolic bindings.tangents bindings.together
     bindings.viewing bindings.windows bindings.asked
-    _higher_order_ops utils.checkpoint utils._pytree utils._foreach_utils utils.hooks utils.dlpack
+    nested _higher_order_ops utils.checkpoint utils._pytree utils._foreach_utils utils.hooks utils.dlpack utils.weak
     compiler.step compiler.capture.moving compiler.capture.stand_ins
 """.split()  # noqa: SIM905 - the same
 _OURS = tuple(f"tapegrad.{name}." for name in _ROOMS)
