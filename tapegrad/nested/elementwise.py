@@ -20,7 +20,7 @@ for _name in words(
     bitwise_or bitwise_right_shift bitwise_xor ceil celu chebyshev_polynomial_t chebyshev_polynomial_u
     chebyshev_polynomial_v chebyshev_polynomial_w clamp clamp_max clamp_min clip conj conj_physical copysign cos
     cosh deg2rad digamma div divide elu entr eq erf erfc erfcx erfinv exp exp2 expit expm1 fill fix float_power
-    floor fmax fmin fmod frac frexp gcd ge gelu greater greater_equal gt hardshrink hardsigmoid hardswish
+    floor fmax fmin fmod frac frexp gcd ge gelu greater greater_equal gt hardshrink hardsigmoid hardsigmoid
     hardtanh heaviside hermite_polynomial_h hermite_polynomial_he hypot i0 i0e i1 i1e igamma igammac gammainc
     gammaincc gammaln psi imag isclose isfinite isinf isnan isneginf isposinf isreal laguerre_polynomial_l lcm
     ldexp le leaky_relu legendre_polynomial_p lerp less less_equal lgamma log log10 log1p log2 log_ndtr
@@ -137,6 +137,15 @@ def over_entries(name: str, dense: Tensor, state: Jagged, tensors: list[Tensor])
         without = Jagged(state.values, state.offsets, None, state.ragged)
         raise _mismatch(name, *[tuple((state if is_jagged(one) else without).outer) for one in tensors])
     return unpadded(dense, state)
+
+
+def _shown_part(name: str) -> None:
+    """Declare an attribute that shows a part of each element."""
+    answers(f"{name}.__get__")(lambda self: with_values(self, getattr(state_of(self).values, name)))
+
+
+_shown_part("real")
+_shown_part("imag")
 
 
 @answers("zero_")

@@ -37,6 +37,11 @@ def _softmax(input: Tensor, dim: int, *args: Any, dtype: Any = None, **_: Any) -
     return with_values(input, unpadded(softmax(padded(state, -float("inf")), 1, dtype=dtype), state))
 
 
+@answers("softmin")
+def _softmin(input: Tensor, dim: int, *_: Any, dtype: Any = None, **__: Any) -> Tensor:
+    return _softmax(-input, dim, dtype=dtype)
+
+
 @answers("log_softmax")
 def _log_softmax(input: Tensor, dim: int, *args: Any, dtype: Any = None, **_: Any) -> Tensor:
     state = state_of(input)

@@ -117,6 +117,14 @@ def _split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -
     return tuple(with_values(input, one) for one in state_of(input).values.split(list(split_sizes), found - 1))
 
 
+@answers("tensor_split")
+def _tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    need_contiguous(input, "slice_tensor(self: jt, dim: any?, start: any?, end: any?, step: any?)")
+    found = wrapped_dim(dim, state_of(input), "slice")
+    parts = state_of(input).values.tensor_split(indices_or_sections, found - 1)
+    return tuple(with_values(input, one) for one in parts)
+
+
 @answers("chunk")
 def _chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     need_contiguous(input, "chunk_default(self: jt, chunks: any, dim: any?)")

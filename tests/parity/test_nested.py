@@ -132,6 +132,8 @@ x + nt()
 x + T.ones(2, 3)
 x + T.ones(1, 2, 1, 3)
 h + T.ones(2, 1, 2)
+P(F.softmin(x, -1), x.real, x.conj())
+x.imag
 T.addcmul(x, x, x)
 T.lerp(x, x, x)
 x // 2
@@ -223,6 +225,7 @@ x.select(1, 0)
 h.select(2, 0)
 x.unbind(1)
 P(*x.split(1, -1), *x.chunk(2), *x.chunk(3, -1), x.narrow(2, 0, 2), *x.split([1, 2], 2)), x.chunk(2)
+P(*T.tensor_split(x, 3, 2))
 x.split(1)
 x.chunk(2, 1)
 h.narrow(2, 0, 1)
@@ -263,6 +266,7 @@ T.autograd.grad(F.embedding(nt(T.tensor([1, 2]), T.tensor([1])), w).square().sum
 (l * 3).backward()
 [(l * 3).sum().backward(), l.grad, l.grad.values(), setattr(l, "grad", None), l.grad]
 [l.register_hook(lambda g: g * 2) and 0, (l * 3).sum().backward(), l.grad.values()]
+[(y.sum().backward(), T.optim.SGD([y], lr=.5).step(), R(y.values()))[2] for y in [nt(requires_grad=True)]]
 N.as_nested_tensor([w, w[:1]], layout=T.jagged).requires_grad, N.as_nested_tensor([w], layout=T.jagged).is_leaf
 """)
 
