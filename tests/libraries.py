@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from libraries_table import LIBRARIES, Library
+from libraries_table import LIBRARIES, SKIPPED, Library
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent
@@ -113,7 +113,7 @@ def run(library: Library, folder: Path, record: Path, only: Path | None = None, 
     """Run a library's tests, on PyTorch, or on tapegrad those that are named in a file; again, where they end Python."""
     before = -1
     while before != (before := len(lines_of(record))) or before == -1:
-        module = ["pytest"] if only is None else ["tapegrad", "-m", "pytest"]
+        module = ["pytest"] if only is None else ["tapegrad", "--random", "pytorch", "-m", "pytest"]
         command = [str(python_of(environment_of(library, folder))), "-m", *module, *arguments_of(library)]
         status = process(command, library, folder, record, only, deadline)
         if status is not None and status >= 0 and record.exists():
@@ -125,7 +125,9 @@ def process(
 ) -> int | None:
     """Run a process, whose output goes to a file beside the record; None if time was up."""
     told = {**os.environ, **library.environment, "PYTHONPATH": str(shown(folder)), "LIBRARIES_RECORD": str(record)}
-    told |= {"PYTHONDONTWRITEBYTECODE": "", "OMP_NUM_THREADS": "1"} | ({"LIBRARIES_ONLY": str(only)} if only else {})
+    told |= {"PYTHONDONTWRITEBYTECODE": "", "OMP_NUM_THREADS": "1", "LIBRARIES_ONE_IN": str(library.one_in)}
+    told |= {"JAX_COMPILATION_CACHE_DIR": str(folder / "jax"), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    told |= {"LIBRARIES_ONLY": str(only)} if only else {}
     with open(record.with_suffix(".log"), "ab") as log:
         try:
             left = max(1.0, deadline - time.monotonic())
@@ -163,7 +165,7 @@ def passes(library: Library, folder: Path) -> Path:
 
 def key_of(library: Library) -> int:
     """A number for what decides which tests pass: pins, and what is run."""
-    return zlib.crc32(repr((BASE, replace(library, part="", differs=""))).encode())
+    return zlib.crc32(repr((BASE, 1, replace(library, part="", differs=""))).encode())
 
 
 def forget(record: Path) -> None:
@@ -182,7 +184,7 @@ def causes(wanted: Iterable[str], found: dict[str, tuple[str, str]]) -> Iterator
             above = next((text for name, text in broken.items() if file.startswith(name) and name), None)
             yield test, f"not collected: {above}" if above else "not reached"
         elif kind != "passed":
-            yield test, {"begun": "ended the process", "skipped": "skipped"}.get(kind, text)
+            yield test, {"begun": "ended the process, or was running when time was up", "skipped": "skipped"}.get(kind, text)
 
 
 def compare(library: Library, folder: Path) -> None:
@@ -208,16 +210,75 @@ def report(library: Library, result: dict, seconds: float) -> None:
         print(f"  {times:4} {cause}\n       {example}", flush=True)
 
 
+PAGE = """\
+# Libraries
+
+Libraries that are written for PyTorch have tests of their own. Those of their tests that pass on PyTorch 2.13 are run here by
+`python -m tapegrad -m pytest`, unchanged; `python tests/libraries.py NAME` does it for a library, in an environment of its own with pinned
+versions, and prints why others do not pass (`tests/libraries_table.py` has the pins). A test that takes more than {limit} seconds has failed.
+
+| library | version | passed / of | which tests | what differs |
+| --- | --- | --- | --- | --- |
+{rows}
+
+{total}
+
+Not among them, though they train or differentiate with PyTorch:
+
+{skipped}
+"""
+
+
+def rows_of(page: str) -> dict[str, str]:
+    """The rows of the table on a page, by library."""
+    rows = [line for line in page.splitlines() if line.startswith("| ")][2:]
+    return {row.split("|")[1].strip(): row for row in rows}
+
+
+def page_of(known: Iterable[Library], results: dict[str, dict], before: str) -> str:
+    """The page with the table: rows of libraries that have no result are as they were before."""
+    rows = rows_of(before)
+    for library in known:
+        if library.name in results:
+            result = results[library.name]
+            cells = library.name, library.version, f"{result['passed']} / {result['of']}", library.part, library.differs
+            rows[library.name] = f"| {' | '.join(cells)} |"
+    skipped = "\n".join(f"- `{name}`: {why}" for name, why in SKIPPED.items())
+    kept = [rows[library.name] for library in known if library.name in rows]
+    return PAGE.format(rows="\n".join(kept), total=total_of(kept), skipped=skipped, limit=SECONDS_OF_A_TEST)
+
+
+def total_of(rows: Sequence[str]) -> str:
+    """A sentence with the sums of all rows, and the mean of their shares."""
+    pairs = [tuple(map(int, row.split("|")[3].split("/"))) for row in rows]
+    passed, of = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
+    share = sum(pair[0] / pair[1] for pair in pairs) / len(pairs)
+    return f"Together {passed:,} of {of:,} pass; of a library on average {share:.1%}."
+
+
+def write_table(folder: Path) -> None:
+    """Write the page of the libraries that have been run."""
+    place, results = CHECKOUT / "docs" / "libraries.md", {}
+    for name in LIBRARIES:
+        kept = folder / name / "result.json"
+        if kept.exists():
+            results[name] = json.loads(kept.read_text())
+    place.write_text(page_of(LIBRARIES.values(), results, place.read_text() if place.exists() else ""))
+
+
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[*LIBRARIES, []], metavar="NAME", help=", ".join(LIBRARIES))
     parser.add_argument("--folder", type=Path, default=CHECKOUT / ".cache" / "libraries", help="where all is kept")
+    parser.add_argument("--table", action="store_true", help="write docs/libraries.md")
     given = parser.parse_args()
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     for name in given.names:
         compare(LIBRARIES[name], folder)
+    if given.table:
+        write_table(folder)
     return 0
 
 

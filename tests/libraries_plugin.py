@@ -8,8 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import sys
+import zlib
+
+import pytest
 
 RECORD, ONLY = os.environ["LIBRARIES_RECORD"], os.environ.get("LIBRARIES_ONLY")
+ONE_IN = int(os.environ.get("LIBRARIES_ONE_IN", "1"))
 
 
 def write(kind: str, test: str, text: str = "") -> None:
@@ -39,6 +45,7 @@ def first_line(report) -> str:
 def pytest_collection_modifyitems(config, items):
     """Keep the tests that are asked for, and did not run yet."""
     done, kept = ended(), items
+    kept = [item for item in kept if zlib.crc32(item.nodeid.encode()) % ONE_IN == 0]
     if ONLY:
         with open(ONLY) as names:
             wanted = set(json.load(names))
@@ -53,6 +60,16 @@ def pytest_collectreport(report):
     """Note a file that could not be imported."""
     if report.failed:
         write("imported", report.nodeid, first_line(report))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Let a test draw the same numbers wherever it is run: many pass with some only."""
+    seed = zlib.crc32(item.nodeid.encode())
+    random.seed(seed)
+    for name, function in (("torch", "manual_seed"), ("numpy.random", "seed")):
+        if name in sys.modules:
+            getattr(sys.modules[name], function)(seed)
 
 
 def pytest_runtest_logstart(nodeid):

@@ -246,7 +246,7 @@ def _of_compressed(name: str, function: Callable) -> None:
     ))  # fmt: skip
 
 
-for _name in ("t", "T.__get__", "mT.__get__", "transpose", "swapaxes", "swapdims"):
+for _name in ("t", "T.__get__", "transpose", "swapaxes", "swapdims"):
     _of_compressed(_name, lambda self, dim0=0, dim1=1: self if (dim0 - dim1) % 2 == 0 else transposed(self))
 for _name, _function in (("select", picked), ("__getitem__", indexed), ("unbind", taken_apart)):
     _of_compressed(_name, lambda self, *args, _function=_function: _function(coordinates_of(self), *args))

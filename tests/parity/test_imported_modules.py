@@ -37,6 +37,7 @@ distributed.launch: main
 jit.annotations: List BroadcastingList2
 nn.functional: has_torch_function _get_softmax_dim _verify_batch_size handle_torch_function
 nn.modules.activation: MultiheadAttention
+distributed._tensor.experimental: implicit_replication local_map
 nn.modules.transformer: _get_clones _get_activation_fn
 nn.utils._named_member_accessor: swap_tensor
 onnx: export
@@ -61,8 +62,10 @@ def test_names_are_there(line):
 
 
 @pytest.mark.parametrize(
-    "call", ["_decomp.get_decompositions", "_dynamo.export", "_C._functorch._add_batch_dim", "onnx.export"]
-)
+    "call",
+    ["_decomp.get_decompositions", "_dynamo.export", "_C._functorch._add_batch_dim", "onnx.export",
+     "distributed.tensor.experimental.implicit_replication"],
+)  # fmt: skip
 def test_what_is_refused_is_so_when_it_is_called(call):
     home, _, name = call.rpartition(".")
     function = getattr(importlib.import_module(f"tapegrad.{home}"), name)
