@@ -48,6 +48,7 @@ testing._internal.common_utils: TestCase
 utils._contextlib: _DecoratorContextManager
 utils.benchmark: Timer Measurement
 utils.collect_env: get_pretty_env_info main
+utils.data.dataloader: _collate_fn_t _worker_init_fn_t
 utils.model_zoo: load_url
 utils.weak: WeakIdKeyDictionary WeakTensorKeyDictionary TensorWeakRef WeakIdRef
 """
