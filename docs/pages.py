@@ -249,6 +249,7 @@ CHAPTERS = {
     "Benchmarks": "benchmarks.md",
     "Ablation": "ablation.md",
     "Programs": "programs.md",
+    "Libraries": "libraries.md",
     "Tests": "tests.md",
 }
 

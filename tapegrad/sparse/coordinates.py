@@ -388,12 +388,13 @@ def _conjugate_transpose(self: Tensor) -> Tensor:
 @answers("permute")
 def _permute(self: Tensor, *dims: Any) -> Tensor:
     state = coo_of(self, "permute")
-    order = [wrap_dim(dim, self.ndim) for dim in (dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims)]
-    if len(order) != self.ndim:
+    given = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
+    if len(given) != self.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(order)}"
+            f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(given)}"
         )
+    order = [wrap_dim(dim, self.ndim) for dim in given]
     count = sparse_dim_of(state)
     if any((dim >= count) != (place >= count) for place, dim in enumerate(order)):
         raise RuntimeError("permute(sparse_coo): transpositions between sparse and dense dimensions are not allowed."

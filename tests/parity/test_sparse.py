@@ -80,6 +80,7 @@ h.mH
 s.unsqueeze(0).H
 s[0].adjoint()
 h.permute(0, 2, 1)
+h.permute(1, 0)
 s.clone(), s.detach(), s.double(), s.half(), s.to(torch.float64), s.float() is s, torch.zeros_like(u), s.detach() is s
 torch.sparse.FloatTensor(i, v, (2, 3)), torch.sparse.DoubleTensor(), torch.sparse.LongTensor(i, v.long())
 torch.sparse.FloatTensor(2, 3), isinstance(s, torch.sparse.FloatTensor), isinstance(s, torch.Tensor)
