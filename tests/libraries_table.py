@@ -57,7 +57,7 @@ LIBRARIES = {
         Library("neurodiffeq", "0.7.0", one_in=4, needs=("tensorboardX==2.6.4",)),
         Library("ema-pytorch", "0.8.3"),
         Library("stable_baselines3", "2.9.2", one_in=25, needs=("pandas", "matplotlib", "tqdm", "rich")),
-        Library("opacus", "1.6.0", one_in=3, needs=("hypothesis", "scikit-learn"), tests=("opacus/tests/grad_samples",), options=("-o", "python_files=*_test.py")),
+        Library("opacus", "1.6.0", one_in=6, needs=("hypothesis", "scikit-learn"), tests=("opacus/tests/grad_samples",), options=("-o", "python_files=*_test.py")),
         Library("sbi", "0.27.0", one_in=40, needs=("pytest-harvest==1.10.5", "torchtestcase==2018.2", "tensorboardX==2.6.4")),
     )
 }

@@ -37,6 +37,7 @@ distributed.launch: main
 jit.annotations: List BroadcastingList2
 nn.functional: has_torch_function _get_softmax_dim _verify_batch_size handle_torch_function
 nn.modules.activation: MultiheadAttention
+_dynamo.testing: CompileCounter CompileCounterWithBackend
 distributed._tensor.experimental: implicit_replication local_map
 nn.modules.transformer: _get_clones _get_activation_fn
 nn.utils._named_member_accessor: swap_tensor

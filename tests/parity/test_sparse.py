@@ -81,6 +81,12 @@ s.unsqueeze(0).H
 s[0].adjoint()
 h.permute(0, 2, 1)
 h.permute(1, 0)
+s.new(s._indices(), s._values() * 2, s.size()), s.new(s._indices(), s._values().double()), s.new(), s.new(2, 3)
+s.new(s.size()), s.new(s._indices(), x[:3], s.size())
+s.new([2, 3])
+s.new(s)
+s.new("a")
+s.to_sparse_csr().new(2, 3)
 s.clone(), s.detach(), s.double(), s.half(), s.to(torch.float64), s.float() is s, torch.zeros_like(u), s.detach() is s
 torch.sparse.FloatTensor(i, v, (2, 3)), torch.sparse.DoubleTensor(), torch.sparse.LongTensor(i, v.long())
 torch.sparse.FloatTensor(2, 3), isinstance(s, torch.sparse.FloatTensor), isinstance(s, torch.Tensor)
