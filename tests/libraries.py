@@ -83,7 +83,7 @@ def source_of(library: Library, folder: Path) -> Path:
     if not place.exists():
         fetched = folder / library.name / "fetched"
         shutil.rmtree(fetched, ignore_errors=True)
-        from_source = ("--no-binary", ":all:", "--no-deps", "--dest", str(fetched), *library.fetch)
+        from_source = ("--no-binary", ":all:", "--no-deps", "--dest", str(fetched))
         pip(base(folder), "download", *from_source, f"{library.name}=={library.version}")
         with tarfile.open(next(fetched.glob("*.tar.gz"))) as archive:
             archive.extractall(fetched, filter="data")
@@ -105,12 +105,13 @@ def shown(folder: Path) -> Path:
 def arguments_of(library: Library, tests: Iterable[str] = ()) -> list[str]:
     """What pytest is told."""
     ignored = [f"--ignore={path}" for path in library.left_out]
-    ours = ["-q", "-p", "libraries_plugin", "-p", "no:cacheprovider", "--continue-on-collection-errors", f"--timeout={SECONDS_OF_A_TEST}"]
+    ours = ["-q", "-p", "libraries_plugin", "-p", "no:cacheprovider", f"--timeout={SECONDS_OF_A_TEST}"]
+    ours.append("--continue-on-collection-errors")
     return [*ours, "-W", "default", "-o", "addopts=", *library.options, *ignored, *(tests or library.tests)]
 
 
 def run(library: Library, folder: Path, record: Path, only: Path | None = None, deadline: float = 0.0) -> None:
-    """Run a library's tests, on PyTorch, or on tapegrad those that are named in a file; again, where they end Python."""
+    """Run a library's tests on PyTorch, or those that a file names on tapegrad; again, where they end Python."""
     before = -1
     while before != (before := len(lines_of(record))) or before == -1:
         module = ["pytest"] if only is None else ["tapegrad", "--random", "pytorch", "-m", "pytest"]
@@ -176,6 +177,9 @@ def forget(record: Path) -> None:
     record.with_suffix(".log").unlink(missing_ok=True)
 
 
+ENDS = {"begun": "ended the process, or was running when time was up", "skipped": "skipped"}
+
+
 def causes(wanted: Iterable[str], found: dict[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Each test that doesn't pass, with the first line of why."""
     broken = {test: text for test, (kind, text) in found.items() if kind == "imported"}
@@ -186,7 +190,7 @@ def causes(wanted: Iterable[str], found: dict[str, tuple[str, str]]) -> Iterator
             above = next((text for name, text in broken.items() if file.startswith(name) and name), None)
             yield test, f"not collected: {above}" if above else "not reached"
         elif kind != "passed":
-            yield test, {"begun": "ended the process, or was running when time was up", "skipped": "skipped"}.get(kind, text)
+            yield test, ENDS.get(kind, text)
 
 
 def compare(library: Library, folder: Path) -> None:
@@ -215,9 +219,11 @@ def report(library: Library, result: dict, seconds: float) -> None:
 PAGE = """\
 # Libraries
 
-Libraries that are written for PyTorch have tests of their own. Those of their tests that pass on PyTorch 2.13 are run here by
-`python -m tapegrad -m pytest`, unchanged; `python tests/libraries.py NAME` does it for a library, in an environment of its own with pinned
-versions, and prints why others do not pass (`tests/libraries_table.py` has the pins). A test that takes more than {limit} seconds has failed.
+Libraries that are written for PyTorch have tests of their own. Those of their tests that pass on PyTorch 2.13 are run
+here by `python -m tapegrad --random pytorch -m pytest`, unchanged, from the same seed. `python tests/libraries.py NAME`
+does it for a library, in an environment of its own with pinned versions (`tests/libraries_table.py`), and prints why
+tests do not pass. One that takes more than {limit} seconds has failed. Of large suites a part is run: one test in so
+many, by a hash of their names.
 
 | library | version | passed / of | which tests | what differs |
 | --- | --- | --- | --- | --- |
@@ -237,13 +243,20 @@ def rows_of(page: str) -> dict[str, str]:
     return {row.split("|")[1].strip(): row for row in rows}
 
 
+def part_of(library: Library) -> str:
+    """Which tests of a library are run, in words."""
+    which = library.part or "all"
+    return which if library.one_in == 1 else f"1 in {library.one_in} of {which}"
+
+
 def page_of(known: Iterable[Library], results: dict[str, dict], before: str) -> str:
     """The page with the table: rows of libraries that have no result are as they were before."""
     rows = rows_of(before)
     for library in known:
         if library.name in results:
             result = results[library.name]
-            cells = library.name, library.version, f"{result['passed']} / {result['of']}", library.part, library.differs
+            count = f"{result['passed']} / {result['of']}"
+            cells = library.name, library.version, count, part_of(library), library.differs
             rows[library.name] = f"| {' | '.join(cells)} |"
     skipped = "\n".join(f"- `{name}`: {why}" for name, why in SKIPPED.items())
     kept = [rows[library.name] for library in known if library.name in rows]

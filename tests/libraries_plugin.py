@@ -1,7 +1,8 @@
 """A plugin of pytest that writes down how each test of a library ended: ``libraries.py`` loads it.
 
-Each line of the file is the JSON of ``[kind, test, text]``: a test has "begun", and "passed", "failed" (with the first
-line of its error) or been "skipped"; a file could not be "imported". What has begun and not ended has ended the process.
+Each line of the file is the JSON of ``[kind, test, text]``: a test has "begun", and "passed", "failed" (with the
+first line of its error) or been "skipped"; a file could not be "imported". What has begun and not ended has ended the
+process.
 """
 
 from __future__ import annotations

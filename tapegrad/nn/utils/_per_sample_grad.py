@@ -21,6 +21,7 @@ from tapegrad.nn.modules.module import Module
 from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils import _pytree as pytree
 
+
 class ExpandedWeight(Tensor):
     """A parameter that is to get its gradients by sample: see Note [Expanded weights]."""
 
@@ -69,7 +70,7 @@ class _PerSample(Function):
         return _called(func, names, [original(value) for value in values])
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
         func, names, values = ctx.func, ctx.names, ctx.values
         plain = [original(value) for value in values]
         places = [place for place, value in enumerate(values) if isinstance(value, ExpandedWeight)]
