@@ -68,9 +68,10 @@ def pytest_runtest_setup(item):
     """Let a test draw the same numbers wherever it is run: many pass with some only."""
     seed = zlib.crc32(item.nodeid.encode())
     random.seed(seed)
-    for name, function in (("torch", "manual_seed"), ("numpy.random", "seed")):
-        if name in sys.modules:
-            getattr(sys.modules[name], function)(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].default_generator.manual_seed(seed)  # torch.manual_seed imports PyTorch's compiler first
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed(seed)
 
 
 def pytest_runtest_logstart(nodeid):

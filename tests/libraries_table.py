@@ -65,7 +65,10 @@ TABLE = [
         tests=("tests/ignite/engine", "tests/ignite/metrics/regression"), one_in=12,
         part="engines and metrics of regression",
     ),
-    Library("pytorch_optimizer", "4.1.0", one_in=20),
+    Library(
+        "pytorch_optimizer", "4.1.0", one_in=20,
+        differs="`torch.compile` takes no function as its backend, which would be given a graph of PyTorch's",
+    ),
     Library("pytorch_warmup", "0.2.0", tests=("test",)),
     Library(
         "sbi", "0.27.0",
