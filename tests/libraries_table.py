@@ -73,6 +73,7 @@ TABLE = [
     Library(
         "sbi", "0.27.0",
         ("pytest-harvest==1.10.5", "torchtestcase==2018.2", "tensorboardX==2.6.4", "pandas==3.1.1"), one_in=40,
+        options=("-m", "not slow and not gpu"), part="those that it does not call slow",
     ),
     Library("skorch", "1.4.0", ("pandas==3.1.1", "flaky==3.8.1"), tests=("skorch/tests",), one_in=12),
     Library(
@@ -88,7 +89,7 @@ TABLE = [
     Library("torchkbnufft", "1.5.2", one_in=12),
     Library(
         "torchsde", "0.2.6", ("boltons==25.0.0", "trampoline==0.1.2"),
-        tests=("tests/test_adjoint.py", "tests/test_sdeint.py"), one_in=40, part="integration and its adjoint",
+        tests=("tests/test_brownian_interval.py",), one_in=10, part="Brownian intervals (the others lack files)",
     ),
     Library("zuko", "1.6.0", one_in=2),
 ]  # fmt: skip

@@ -39,6 +39,8 @@ nn.functional: has_torch_function _get_softmax_dim _verify_batch_size handle_tor
 nn.modules.activation: MultiheadAttention
 _dynamo.testing: CompileCounter CompileCounterWithBackend
 distributed._tensor.experimental: implicit_replication local_map
+nn.init: _no_grad_uniform_ _no_grad_normal_ _no_grad_fill_ _no_grad_zero_ _no_grad_trunc_normal_
+nn.common_types: _size_2_t _size_any_t _scalar_or_tuple_3_t _maybe_indices_t
 nn.modules.transformer: _get_clones _get_activation_fn
 nn.utils._named_member_accessor: swap_tensor
 onnx: export
