@@ -147,7 +147,7 @@ def outcomes(record: Path) -> dict[str, tuple[str, str]]:
     """How each test ended, and its error."""
     found: dict[str, tuple[str, str]] = {}
     for kind, test, text in lines_of(record):
-        if found.get(test, ("begun", ""))[0] != "failed":
+        if found.get(test, ("begun", ""))[0] not in ("failed", "skipped"):  # what has been skipped is taken down, too
             found[test] = kind, text
     return found
 

@@ -41,7 +41,7 @@ def test_a_record_says_why_tests_do_not_pass(tmp_path):
         ["imported", "b.py", "ImportError: no x"],
         ["begun", "a.py::one", ""], ["passed", "a.py::one", ""],
         ["begun", "a.py::two", ""], ["failed", "a.py::two", "assert 1 == 2"], ["failed", "a.py::two", "again"],
-        ["begun", "a.py::three", ""], ["skipped", "a.py::three", ""],
+        ["begun", "a.py::three", ""], ["skipped", "a.py::three", ""], ["passed", "a.py::three", ""],
         ["begun", "a.py::four", ""],
     )  # fmt: skip
     wanted = ["a.py::one", "a.py::two", "a.py::three", "a.py::four", "a.py::five", "b.py::one"]
