@@ -251,6 +251,7 @@ CHAPTERS = {
     "Benchmarks": "benchmarks.md",
     "Ablation": "ablation.md",
     "Programs": "programs.md",
+    "Libraries": "libraries.md",
     "Tests": "tests.md",
 }
 

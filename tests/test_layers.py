@@ -110,7 +110,8 @@ ORDERS = {
         "guards", "capture", "replay", "options", "settings", "step", "explanation", "marks",
     ],
     "nn": [
-        "_reduction", "functional", "grad", "parameter", "init", "utils.rnn",  # of sequences: layers take them
+        "_reduction", "common_types", "functional", "grad", "parameter", "init",
+        "utils.rnn",  # of sequences: layers take them
         "modules", "attention", "parallel", "utils",
     ],
     "nested": [

@@ -20,6 +20,7 @@ TOLERATED = {
     "tapegrad.tensor.paths.owners",  # where modules are noted, so that parameters have paths
     "tapegrad.tensor.paths.note_module",  # and where they are looked for, when an error leaves one
     *(f"tapegrad.tape.hooks.module_forward{kind}" for kind in ("", "_pre", "_always_called")),  # as profiles do
+    "tapegrad.func.modules.reparametrized",  # which PyTorch has in ``nn.utils.stateless``, and ``func`` uses
     "tapegrad.interop.pytrees.register_node",  # modules are trees of jax, which PyTorch has nothing for
     "tapegrad.tape.showing.shown_in_html",  # what modules look like in notebooks, which PyTorch has nothing for
 }

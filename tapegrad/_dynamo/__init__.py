@@ -14,7 +14,7 @@ from tapegrad.compiler import (
 from tapegrad.declaring import on_demand
 from tapegrad.nn.modules.optimized import OptimizedModule
 
-__getattr__, __dir__ = on_demand(__name__, {__name__: "config eval_frame exc"})
+__getattr__, __dir__ = on_demand(__name__, {__name__: "config eval_frame exc testing"})
 __all__ = [  # noqa: PLE0604 - a list of names
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "disable", "explain", "is_compiling",
     "list_backends", "reset", *_names,

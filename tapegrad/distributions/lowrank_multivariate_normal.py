@@ -104,7 +104,7 @@ class LowRankMultivariateNormal(Distribution):
         return self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag
 
     def _whole(self, value: Tensor, dims: int) -> Tensor:
-        return value.expand((*self._batch_shape, *self.event_shape * dims))
+        return value.expand((*self._batch_shape, *tuple(self._event_shape) * dims))
 
     @lazy_property
     def variance(self) -> Any:

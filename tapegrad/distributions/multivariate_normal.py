@@ -109,7 +109,7 @@ class MultivariateNormal(Distribution):
 
     def _whole(self, value: Tensor, dims: int) -> Tensor:
         """The matrix that was worked out without repeating it, over the batch."""
-        return value.expand((*self._batch_shape, *self.event_shape * dims))
+        return value.expand((*self._batch_shape, *tuple(self._event_shape) * dims))
 
     @lazy_property
     def scale_tril(self) -> Any:

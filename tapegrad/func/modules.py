@@ -89,8 +89,10 @@ def merged(dicts: Any) -> dict[str, Tensor]:
 
 
 @contextmanager
-def reparametrized(module: Any, given: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
-    """Let a module have other tensors for a block."""
+def reparametrized(
+    module: Any, given: dict[str, Tensor], tie_weights: bool, strict: bool, backwards: bool = False
+) -> Iterator[None]:
+    """Let a module have other tensors for a block; with ``backwards`` those replaced last are put back first."""
     tensors = with_tied_names(module, given) if tie_weights else dict(given)
     if strict:
         check_names(module, set(tensors))
@@ -99,7 +101,7 @@ def reparametrized(module: Any, given: dict[str, Tensor], tie_weights: bool, str
         own.update(exchanged(module, tensors))
         yield
     finally:
-        left = exchanged(module, own)
+        left = exchanged(module, dict(reversed(own.items())) if backwards else own)
         given.update({name: left[name] for name in given if name in left})
 
 

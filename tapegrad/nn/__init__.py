@@ -16,9 +16,9 @@ from tapegrad.nn.parameter import UninitializedParameter as UninitializedParamet
 if TYPE_CHECKING:
     from tapegrad.nn.modules import *
 
-PACKAGES = "attention", "grad", "init", "modules", "parallel", "utils"
+PACKAGES = "attention", "common_types", "grad", "init", "modules", "parallel", "utils"
 _load, _ = on_demand(__name__, {
-    __name__: "attention grad init modules parallel utils",
+    __name__: "attention common_types grad init modules parallel utils",
     "tapegrad.nn.parallel": "DataParallel",
 })
 

@@ -92,6 +92,10 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
     """
     if has_torch_function_unary(tensor):
         return handle_torch_function(uniform_, (tensor,), tensor=tensor, a=a, b=b, generator=generator)
+    return _no_grad_uniform_(tensor, a, b, generator)
+
+
+def _no_grad_uniform_(tensor: Tensor, a: float, b: float, generator: Any = None) -> Tensor:
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
@@ -105,6 +109,10 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
     """
     if has_torch_function_unary(tensor):
         return handle_torch_function(normal_, (tensor,), tensor=tensor, mean=mean, std=std, generator=generator)
+    return _no_grad_normal_(tensor, mean, std, generator)
+
+
+def _no_grad_normal_(tensor: Tensor, mean: float, std: float, generator: Any = None) -> Tensor:
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -117,18 +125,25 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     """
     if has_torch_function_unary(tensor):
         return handle_torch_function(constant_, (tensor,), tensor=tensor, val=val)
+    return _no_grad_fill_(tensor, val)
+
+
+def _no_grad_fill_(tensor: Tensor, val: float) -> Tensor:
     with no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
     """Fill ``tensor`` with ones."""
-    with no_grad():
-        return tensor.fill_(1.0)
+    return _no_grad_fill_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill ``tensor`` with zeros."""
+    return _no_grad_zero_(tensor)
+
+
+def _no_grad_zero_(tensor: Tensor) -> Tensor:
     with no_grad():
         return tensor.zero_()
 
@@ -147,6 +162,12 @@ def trunc_normal_(
     >>> bool((trunc_normal_(torch.empty(100), a=-0.5, b=0.5).abs() <= 0.5).all())
     True
     """
+    return _no_grad_trunc_normal_(tensor, mean, std, a, b, generator)
+
+
+def _no_grad_trunc_normal_(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any = None
+) -> Tensor:  # fmt: skip
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:

@@ -335,7 +335,7 @@ def _of_compressed(name: str, function: Callable) -> None:
     ))  # fmt: skip
 
 
-for _name in ("t", "T.__get__", "mT.__get__", "transpose", "swapaxes", "swapdims"):
+for _name in ("t", "T.__get__", "transpose", "swapaxes", "swapdims"):
     _of_compressed(_name, lambda self, dim0=0, dim1=1: self if (dim0 - dim1) % 2 == 0 else transposed(self))
 def _part(function: Callable, tensor: Tensor, *args: Any) -> Any:
     """A part of a compressed tensor: of a batch a matrix, or a batch again."""

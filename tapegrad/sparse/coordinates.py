@@ -348,7 +348,7 @@ def _transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return swapped(self, dim0, dim1)
 
 
-@answers("t", "T.__get__", "mT.__get__")
+@answers("t")
 def _t(self: Tensor) -> Tensor:
     state = coo_of(self, "t")
     dims, dense = sparse_dim_of(state), self.ndim - sparse_dim_of(state)
@@ -358,18 +358,50 @@ def _t(self: Tensor) -> Tensor:
     return swapped(self, 0, 1, "sparse_t") if dims == 2 else self
 
 
+@answers("T.__get__")
+def _all_transposed(self: Tensor) -> Tensor:
+    return _t(self) if self.ndim == 2 else _permute(self, tuple(range(self.ndim - 1, -1, -1)))
+
+
+def matrices_transposed(self: Tensor, name: str) -> Tensor:
+    """The transposes of matrices in the last two dimensions, which PyTorch's function of that name gives."""
+    if self.ndim == 1:
+        raise RuntimeError(f"{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return self.transpose(-2, -1)
+
+
+def _adjoint(self: Tensor, name: str) -> Tensor:
+    transposed = matrices_transposed(self, name)
+    return transposed.conj() if self.dtype.is_complex else transposed
+
+
+answers("mT.__get__")(lambda self: matrices_transposed(self, "tensor.mT"))
+answers("mH.__get__")(lambda self: _adjoint(self, "tensor.mH"))
+answers("adjoint")(lambda self: _adjoint(self, "tensor.adjoint()"))
+
+
+@answers("H.__get__")
+def _conjugate_transpose(self: Tensor) -> Tensor:
+    if self.ndim != 2:
+        hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.{hint}")
+    return _adjoint(self, "tensor.H")
+
+
 @answers("permute")
 def _permute(self: Tensor, *dims: Any) -> Tensor:
     state = coo_of(self, "permute")
-    order = [wrap_dim(dim, self.ndim) for dim in (dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims)]
-    if len(order) != self.ndim:
+    given = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
+    if len(given) != self.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(order)}"
+            f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(given)}"
         )
+    order = [wrap_dim(dim, self.ndim) for dim in given]
     count = sparse_dim_of(state)
     if any((dim >= count) != (place >= count) for place, dim in enumerate(order)):
-        raise RuntimeError("permute(sparse_coo): dense dimensions can't become sparse")
+        raise RuntimeError("permute(sparse_coo): transpositions between sparse and dense dimensions are not allowed."
+                           "Only transpositions within sparse and dense dimensions are supported.")  # fmt: skip
     indices = stack([state.indices[0][dim] for dim in order[:count]]) if count else state.indices[0]
     values = ops.sparse_transpose(state.values.permute(0, *[dim - count + 1 for dim in order[count:]]))
     return made(indices, values, [state.shape[dim] for dim in order], state.coalesced and order == sorted(order))

@@ -552,6 +552,25 @@ def test_subclasses():
     beside(program)
 
 
+@pytest.mark.parametrize("low_rank", [False, True])
+def test_subclasses_with_events_of_another_shape(low_rank):
+    """The matrices that are worked out are those of the distribution underneath (gpytorch)."""
+
+    def program(torch):
+        d = torch.distributions
+
+        class Tasks(d.LowRankMultivariateNormal if low_rank else d.MultivariateNormal):
+            @property
+            def event_shape(self):
+                return torch.Size((1, *self._event_shape))
+
+        given = (torch.ones(3, 1), torch.ones(3)) if low_rank else (None, None, torch.tensor(TRIL))
+        made = Tasks(torch.zeros(2, 3), *given)
+        return made.covariance_matrix, made.scale_tril, made.precision_matrix, made.variance, list(made.event_shape)
+
+    beside(program)
+
+
 def test_validation_is_switched():
     def program(torch):
         d = torch.distributions

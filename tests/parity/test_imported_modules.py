@@ -37,6 +37,10 @@ distributed.launch: main
 jit.annotations: List BroadcastingList2
 nn.functional: has_torch_function _get_softmax_dim _verify_batch_size handle_torch_function
 nn.modules.activation: MultiheadAttention
+_dynamo.testing: CompileCounter CompileCounterWithBackend
+distributed._tensor.experimental: implicit_replication local_map
+nn.init: _no_grad_uniform_ _no_grad_normal_ _no_grad_fill_ _no_grad_zero_ _no_grad_trunc_normal_
+nn.common_types: _size_2_t _size_any_t _scalar_or_tuple_3_t _maybe_indices_t
 nn.modules.transformer: _get_clones _get_activation_fn
 nn.utils._named_member_accessor: swap_tensor
 onnx: export
@@ -47,6 +51,7 @@ testing._internal.common_utils: TestCase
 utils._contextlib: _DecoratorContextManager
 utils.benchmark: Timer Measurement
 utils.collect_env: get_pretty_env_info main
+utils.data.dataloader: _collate_fn_t _worker_init_fn_t
 utils.model_zoo: load_url
 utils.weak: WeakIdKeyDictionary WeakTensorKeyDictionary TensorWeakRef WeakIdRef
 """
@@ -61,8 +66,10 @@ def test_names_are_there(line):
 
 
 @pytest.mark.parametrize(
-    "call", ["_decomp.get_decompositions", "_dynamo.export", "_C._functorch._add_batch_dim", "onnx.export"]
-)
+    "call",
+    ["_decomp.get_decompositions", "_dynamo.export", "_C._functorch._add_batch_dim", "onnx.export",
+     "distributed.tensor.experimental.implicit_replication"],
+)  # fmt: skip
 def test_what_is_refused_is_so_when_it_is_called(call):
     home, _, name = call.rpartition(".")
     function = getattr(importlib.import_module(f"tapegrad.{home}"), name)

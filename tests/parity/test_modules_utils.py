@@ -237,6 +237,22 @@ def stateless(torch):
     return [*account, module.weight]
 
 
+@program
+def reparametrized(torch):
+    """A module twice in another one, so that its tensors have two names."""
+    layer, given = torch.nn.Linear(2, 1, bias=False), {"a.weight": torch.zeros(1, 2), "b.weight": torch.ones(1, 2)}
+    layer.weight.data = torch.tensor([[7.0, 7.0]])
+
+    def lent(tensors, **flags):
+        both = torch.nn.ModuleDict({"a": layer, "b": layer})
+        with torch.nn.utils.stateless._reparametrize_module(both, tensors, **flags):
+            return layer.weight
+
+    account = [lent(given, stack_weights=True), layer.weight, attempt(lambda: lent(given, tie_weights=True))]
+    account += [attempt(lambda: lent({"a.weight": torch.zeros(1)}, strict=True)), layer.weight]
+    return [*account, lent({"a.weight": torch.zeros(1)}, tie_weights=True, strict=True), layer.weight, given]
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=[program.__name__ for program in PROGRAMS])
 def test_programs(program):
     agree(program, rtol=2e-5, atol=1e-6)

@@ -71,6 +71,22 @@ w.sparse_mask(u)
 s.t(), s.T, s.mT, s.transpose(0, 1), s.permute(1, 0), s.t().is_coalesced(), s.unsqueeze(0), h.unsqueeze(2)
 h.t()
 h.transpose(0, 1)
+s.mH, s.H, s.adjoint(), (s * 1j).mH, (s * 1j).H, (s * 1j).mT.is_conj(), s.unsqueeze(0).mT, s.unsqueeze(0).mH, s[0].T
+s[0].mT
+s[0].mH
+s[0].H
+h.mT
+h.mH
+s.unsqueeze(0).H
+s[0].adjoint()
+h.permute(0, 2, 1)
+h.permute(1, 0)
+s.new(s._indices(), s._values() * 2, s.size()), s.new(s._indices(), s._values().double()), s.new(), s.new(2, 3)
+s.new(s.size()), s.new(s._indices(), x[:3], s.size())
+s.new([2, 3])
+s.new(s)
+s.new("a")
+s.to_sparse_csr().new(2, 3)
 s.clone(), s.detach(), s.double(), s.half(), s.to(torch.float64), s.float() is s, torch.zeros_like(u), s.detach() is s
 torch.sparse.FloatTensor(i, v, (2, 3)), torch.sparse.DoubleTensor(), torch.sparse.LongTensor(i, v.long())
 torch.sparse.FloatTensor(2, 3), isinstance(s, torch.sparse.FloatTensor), isinstance(s, torch.Tensor)

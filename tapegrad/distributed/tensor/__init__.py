@@ -1,7 +1,7 @@
 """``torch.distributed.tensor``: tensors that are spread over a mesh of devices. See ``dtensor.py``."""
 
 from tapegrad.distributed.device_mesh import DeviceMesh, init_device_mesh
-from tapegrad.distributed.tensor import placement_types
+from tapegrad.distributed.tensor import experimental, placement_types
 from tapegrad.distributed.tensor.dtensor import DTensor, distribute_tensor
 from tapegrad.distributed.tensor.factories import empty, full, ones, rand, randn, zeros
 from tapegrad.distributed.tensor.modules import distribute_module
@@ -9,5 +9,5 @@ from tapegrad.distributed.tensor.placement_types import Partial, Placement, Repl
 
 __all__ = [
     "DTensor", "DeviceMesh", "Partial", "Placement", "Replicate", "Shard", "distribute_module", "distribute_tensor",
-    "empty", "full", "init_device_mesh", "ones", "placement_types", "rand", "randn", "zeros",
+    "empty", "experimental", "full", "init_device_mesh", "ones", "placement_types", "rand", "randn", "zeros",
 ]  # fmt: skip

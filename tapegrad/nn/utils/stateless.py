@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager
 from typing import Any
 
 from tapegrad.func.modules import functional_call as call
+from tapegrad.func.modules import reparametrized
 
 __all__ = ["functional_call"]
 
@@ -38,3 +40,17 @@ def functional_call(
         stacklevel=2,
     )
     return call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
+def _reparametrize_module(
+    module: Any,
+    parameters_and_buffers: dict[str, Any],
+    tie_weights: bool = False,
+    strict: bool = False,
+    stack_weights: bool = False,
+) -> AbstractContextManager[None]:
+    """Let a module have other tensors for a block; see ``functional_call``. Libraries (zuko) call it.
+
+    With ``stack_weights`` what was replaced last is put back first, which matters where a module has several names.
+    """
+    return reparametrized(module, parameters_and_buffers, tie_weights, strict, stack_weights)
