@@ -33,7 +33,7 @@ CHECKOUT = HERE.parent
 BASE = ("torch==2.13.0", "jax==0.10.2", "numpy==2.4.6", "scipy==1.17.1", "pytest==9.2.0", "pytest-timeout==2.4.0")
 """What all environments have."""
 
-SECONDS_OF_A_TEST, SECONDS_OF_A_RUN = 60, 360
+SECONDS_OF_A_TEST, SECONDS_OF_A_RUN = 120, 480
 
 
 def python_of(environment: Path) -> Path:
