@@ -69,9 +69,10 @@ ORDERS = {
         "exposing", "placing", "dual", "level_messages", "lifted", "refusals",
     ],
     "dispatch": [
-        "packing", "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "keys", "structures",
-        "pieces", "kernels", "plan", "looping", "moulds", "constant_gradients", "operator_node", "backward_code", "jvp",
-        "lost_gradients", "forward_code", "views",
+        "packing", "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "disk_keys", "call_keys",
+        "shape_class", "many_operands", "kernels", "plan", "planning", "many_operands_code", "plan_template",
+        "constant_gradients", "operator_node", "codegen.backward", "codegen.forward_ad", "lost_gradients",
+        "codegen.runner", "codegen", "call_cache", "views",
     ],
     "ops": OPS,
     "bindings": [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.dispatch.forward_code import source_of
+from tapegrad.dispatch.codegen.runner import source_of
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.host import array_of
 from tapegrad.tensor.tensor import describe, value_of, wrap

@@ -1,4 +1,4 @@
-"""Structures: what is traced once for calls that differ in lengths. See Note [Structures]."""
+"""Structures: what is traced once for calls that differ in lengths. See Note [Shape classes]."""
 
 import importlib
 import pkgutil
@@ -10,9 +10,10 @@ from samples import all_samples
 
 import tapegrad as torch
 from tapegrad import ops
-from tapegrad.dispatch import kernels, moulds, plan, structures
+from tapegrad.dispatch import kernels, plan, plan_template, shape_class
+from tapegrad.dispatch.call_keys import signature_of
 from tapegrad.dispatch.patterns import pattern_of
-from tapegrad.dispatch.structures import Structure
+from tapegrad.dispatch.shape_class import ShapeClass
 from tapegrad.execution import dtypes, tiering
 from tapegrad.execution.devices import device
 from tapegrad.execution.host_tier.rules import Unwritable
@@ -53,7 +54,7 @@ def test_lengths_that_change_are_symbols(before, now, ranks, expected):
 
 def structure_for(operator, pattern, *shapes, **settings):
     specs = tuple(Spec.of(shape, dtypes.float32, CPU) for shape in shapes)
-    return Structure(TABLE[operator], specs, settings, pattern)
+    return ShapeClass(TABLE[operator], specs, settings, pattern)
 
 
 def test_symbols_are_read_off_lengths_that_fit():
@@ -116,18 +117,18 @@ def test_elementwise_operators_have_one_structure_for_all_lengths(right):
         x, y = torch.rand(rows, columns), torch.rand(shape)
         assert np.array_equal((x * y).numpy(), x.numpy() * y.numpy())
         given.append((x._spec, y._spec))
-    assert len(structures.Sought.of(TABLE["mul"], given[-1], {}).family.structures) == 1
+    assert len(shape_class.Unbound.of(TABLE["mul"], given[-1], {}).known.classes) == 1
 
 
 def test_a_length_that_is_new_writes_no_function(monkeypatch):
     forget_plans()
-    made, casting = [], moulds.Casting.made
+    made, instantiate = [], plan_template.WrittenCode.instantiate
 
     def noting(self, names):
         made.append(self.name)
-        return casting(self, names)
+        return instantiate(self, names)
 
-    monkeypatch.setattr(moulds.Casting, "made", noting)
+    monkeypatch.setattr(plan_template.WrittenCode, "instantiate", noting)
     w = torch.full((23, 29), 0.01, requires_grad=True)
     for n in (31, 37, 41, 43, 47):
         before = len(made)
@@ -332,9 +333,7 @@ def grown(value, by):
 
 
 def lengths_of(specs, settings):
-    lengths = []
-    structures.skeleton_of(specs, settings, lengths)
-    return tuple(lengths)
+    return tuple(signature_of(specs, settings)[2])
 
 
 def as_spec(argument):
@@ -386,7 +385,7 @@ def test_kernels_of_the_table_are_right_at_lengths_that_they_were_not_traced_wit
             ranks = sum(spec.ndim for spec in calls[0][0] if isinstance(spec, Spec))
             pattern = pattern_of(lengths_of(*calls[0]), lengths_of(*calls[1]), ranks)
             try:
-                structure = Structure(op, *calls[1], pattern)
+                structure = ShapeClass(op, *calls[1], pattern)
             except Exception:
                 refused.append(name)
                 continue
@@ -433,8 +432,8 @@ def test_gradients_of_the_table_are_right_at_lengths_that_they_were_not_traced_w
     lengths = [sized(sample, lambda n, k=k: n + k * n if n > 1 else n) for k in (1, 2, 4)]
     positions = differentiated(sample)
     with monkeypatch.context() as patch:
-        patch.setattr(structures.Sought, "known", lambda self: None)
-        patch.setattr(structures.Sought, "made", lambda self, op, specs, settings: None)
+        patch.setattr(shape_class.ShapeClasses, "bound", lambda self, *call: None)
+        patch.setattr(shape_class.ShapeClasses, "made", lambda self, *call: None)
         forget_plans()
         try:
             expected = results_and_gradients(op, *lengths[2], positions)

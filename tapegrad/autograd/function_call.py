@@ -72,7 +72,7 @@ def run_function(cls: Any, args: tuple, with_setup: bool) -> Any:
     """Call a custom function: make the node, run forward, put what it returns into the graph."""
     modes = thread.modes
     inputs = [arg for arg in args if isinstance(arg, Tensor)]
-    if not modes.level and any([x._spec.level for x in inputs]):  # noqa: C419 - thrice as fast
+    if not modes.level and any([x._spec.level for x in inputs]):
         return run_function(cls, tuple([live(arg) if isinstance(arg, Tensor) else arg for arg in args]), with_setup)
     node = new_node(cls, args)
     recorded = modes.grad and True in node.needs_input_grad

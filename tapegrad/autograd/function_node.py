@@ -417,7 +417,7 @@ def reduced(grad: Tensor, shape: Sequence[int]) -> Tensor:
 
 def among(tensor: Any, tensors: Sequence) -> bool:
     """Whether this very object is in a sequence."""
-    return any([tensor is other for other in tensors]) if tensors else False  # noqa: C419 - thrice as fast
+    return any([tensor is other for other in tensors]) if tensors else False
 
 
 def broadcasts_to(shape: Sequence[int], other: Sequence[int]) -> bool:

@@ -66,7 +66,7 @@ class LaidOut:
         results = node.apply_values(grads, needed) if self.plain else self.values.run(node, grads, needed)
         if plan is None:
             return results
-        layouts = plan.layouts[strides] if strides in plan.layouts else plan.gradient_layouts(strides)
+        layouts = plan.late.layouts[strides] if strides in plan.late.layouts else plan.gradient_layouts(strides)
         return results if layouts is None else tuple(map(laid, results, layouts))
 
     def _accumulate(self, node: AccumulateGrad, grads: list, needed: tuple[bool, ...] | None) -> Sequence:

@@ -79,7 +79,7 @@ def one_operand(whole: Method, op: Operator, scaled: Operator | None = None) -> 
             key, operands = (FAST, thread.modes, self._spec, kind, type(alpha)), (other, alpha)
         else:
             operator, key, operands = op, (FAST, thread.modes, self._spec, kind), (other,)
-        run, storage = operator.plans.get(key) or operator.plan_cache.get(key), self._storage
+        run, storage = operator.plans.get(key) or operator.calls.exact.get(key), self._storage
         if not run or (storage is not None and other is not self and getattr(other, "_storage", None) is storage):
             return _long_way(whole, operator, key, self, args, kwargs)
         return _written(self, run(self, *operands))
@@ -96,7 +96,7 @@ def two_operands(whole: Method, op: Operator, *names: str) -> Method:
             return whole(self, *args, **kwargs)
         operands, storage = (*args, *kwargs.values()), self._storage
         key = (FAST, thread.modes, self._spec, *[x._spec if isinstance(x, Tensor) else type(x) for x in operands])
-        run, plain = op.plans.get(key) or op.plan_cache.get(key), True
+        run, plain = op.plans.get(key) or op.calls.exact.get(key), True
         for x in operands:
             if isinstance(x, Tensor):
                 plain = plain and (x is self or storage is None or x._storage is not storage)
@@ -115,7 +115,7 @@ def no_operand(whole: Method, op: Operator) -> Method:
     @wraps(whole)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         key = (FAST, thread.modes, self._spec)
-        run = op.plans.get(key) or op.plan_cache.get(key)
+        run = op.plans.get(key) or op.calls.exact.get(key)
         if not run or args or kwargs:
             return _long_way(whole, op, key, self, args, kwargs)
         return _written(self, run(self))
@@ -134,11 +134,11 @@ def _long_way(
 ) -> Tensor:
     """Call a method as it is; when that went well a second time, the next call of its kind need not go this way."""
     result = whole(tensor, *args, **kwargs)
-    known = NEVER if WRITE_CACHE.off else op.plan_cache.get(key)
+    known = NEVER if WRITE_CACHE.off else op.calls.exact.get(key)
     if known is None:
-        op.plan_cache.keep(key, SEEN_ONCE)
+        op.calls.exact.keep(key, SEEN_ONCE)
     elif known is SEEN_ONCE:
-        op.plan_cache.replace(key, _as_planned_now(op, key) or NEVER)
+        op.calls.exact.replace(key, _as_planned_now(op, key) or NEVER)
     return result
 
 

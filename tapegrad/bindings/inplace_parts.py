@@ -13,7 +13,7 @@ from tapegrad.bindings.inplace_memory import refuse_overlap, refuse_shown_twice
 from tapegrad.bindings.memory import window_settings
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.viewing import geometry_of
-from tapegrad.dispatch.forward_code import replay
+from tapegrad.dispatch.call_cache import replay
 from tapegrad.dispatch.levels import untransformed
 from tapegrad.dispatch.views import take_history
 from tapegrad.execution.dtypes import FLOATING

@@ -23,7 +23,7 @@ from typing import Any
 
 from tapegrad.bindings.viewing import view_again, views_again
 from tapegrad.caches import memory
-from tapegrad.dispatch.forward_code import spec_of
+from tapegrad.dispatch.call_keys import spec_of
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import dtype
 from tapegrad.ops.operator import shortcuts
@@ -181,7 +181,7 @@ def _again(op: Any, operands: tuple, settings: dict, args: tuple, kwargs: dict[s
     """A function that does for the arguments of a call, which gave this result, what an operator did; None if that is
     not all."""
     if type(result) is Tensor and not vars(result):
-        run = op.plan_cache.get((thread.modes, *map(spec_of, operands), *settings.items()))
+        run = op.calls.exact.get((thread.modes, *map(spec_of, operands), *settings.items()))
         return None if run is None else _on_arguments(run, args, kwargs, operands)
     rest = (*args[1:], *kwargs.values())
     if not (args and operands) or args[0] is not operands[0] or any(map(has_tensors, (*operands[1:], *rest))):

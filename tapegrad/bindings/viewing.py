@@ -19,7 +19,7 @@ from typing import Any
 from numpy import ndarray
 
 from tapegrad.caches import Cache
-from tapegrad.dispatch.forward_code import replay, unread_runner
+from tapegrad.dispatch.call_cache import replay, unread_runner
 from tapegrad.dispatch.levels import level_operators
 from tapegrad.dispatch.views import Reinterpretation, creation_of
 from tapegrad.execution.capturing import capturing
@@ -225,7 +225,7 @@ def views_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor
 
 def views_again(input: Tensor, results: tuple, op: Any, settings: dict) -> Callable[..., tuple[Tensor, ...]] | None:
     """``view_again`` for several views, which an operator has given of a tensor."""
-    run = op.plan_cache.get((thread.modes, input._spec, *settings.items()))
+    run = op.calls.exact.get((thread.modes, input._spec, *settings.items()))
     view = results[0]._view
     if run is None or view is None or view.base is not input or not _are_alike(input):
         return None

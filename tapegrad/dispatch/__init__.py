@@ -4,8 +4,9 @@ Operators come as arguments; nothing here knows any of them. See Note [Plans] in
 """
 
 from tapegrad.dispatch.accumulation import AccumulateGrad, gradient_edge
+from tapegrad.dispatch.call_cache import call, plan_for, waiting_runner
+from tapegrad.dispatch.codegen.runner import runner
 from tapegrad.dispatch.error_nodes import DelayedError, Error, UndefinedGrad
-from tapegrad.dispatch.forward_code import call, plan_for, runner, waiting_runner
 from tapegrad.dispatch.operator_node import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.saved import SavedTensor

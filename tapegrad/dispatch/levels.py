@@ -183,7 +183,7 @@ def not_further(tensor: Tensor, message: str) -> Tensor:
 def is_level_call(specs: tuple) -> bool:
     """Whether a plan can't be made for arguments like these: they have to be brought to the innermost level first."""
     depth = thread.modes.level
-    return any(isinstance(spec, Spec) and spec.level != depth for spec in specs)
+    return any([isinstance(spec, Spec) and spec.level != depth for spec in specs])
 
 
 def levelled(op: Any, settings: dict, call: Callable) -> Callable:

@@ -72,7 +72,7 @@ class OperatorNode(Node):
         saved, plan = self.saved, self.plan
         try:
             if type(saved) is tuple and (needed is None or plan.wanted(needed) == plan.needed):
-                return plan.applier(self, grads, saved)
+                return plan.late.applier(self, grads, saved)
             return self.apply_some(grads, needed)
         except SavedMisfit:
             return self._apply_unpacked(grads, needed)
@@ -330,10 +330,10 @@ class UnderivableNode(OperatorNode):
     apply = apply_values
 
 
-def node_class_of(plan: Plan) -> type[Node]:
-    """The class of the nodes that the calls of a plan make: each operator has its own."""
-    node_class = plan.op.node_class(UnderivableNode if plan.op.underivable else OperatorNode, plan.slots)
-    misfits = any(isinstance(spec, Spec) and spec.misfit for spec in plan.specs)
+def node_class_of(op: Any, slots: int, specs: tuple) -> type[Node]:
+    """The class of the nodes that calls make which have so many gradients: each operator has its own."""
+    node_class = op.node_class(UnderivableNode if op.underivable else OperatorNode, slots)
+    misfits = any([isinstance(spec, Spec) and spec.misfit for spec in specs])
     return fitting(node_class) if misfits else node_class
 
 

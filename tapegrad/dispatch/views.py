@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 from tapegrad.caches import Cache, remembered
 from tapegrad.dispatch.accumulation import WorkerOfDevice, gradient_edge, node_made, rebase
+from tapegrad.dispatch.call_cache import replay
 from tapegrad.dispatch.fitting import fitting
-from tapegrad.dispatch.forward_code import replay
 from tapegrad.dispatch.operator_node import OperatorNode, SavedMisfit
 from tapegrad.dispatch.saved import second_backward
 from tapegrad.doors import Door

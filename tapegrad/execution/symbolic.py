@@ -1,4 +1,4 @@
-"""Kernels that are traced with symbols in place of lengths. See Note [Structures] in ``dispatch/structures.py``."""
+"""Kernels that are traced with symbols in place of lengths. See Note [Shape classes] in ``dispatch/shape_class.py``."""
 
 from __future__ import annotations
 

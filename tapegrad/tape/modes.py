@@ -13,11 +13,11 @@ thread that restores modes of before would bring back what was, so that backward
 
 Note [Watchers]
 What wants to see what happens registers a function with the thread. ``interceptors`` get the calls of operators, the
-innermost first (``dispatch/forward_code.py``). ``result_watchers`` are told ``(plan, args, results)`` of every operator
-that has run, which is cheaper. ``function_watchers`` get the forward of custom functions, to run it: ``watcher(name,
-inputs, node, run)``. ``node_watchers`` get every node that is made. ``backward_watchers`` wrap the currency of a
-backward call. ``failure_watchers`` are told ``(node, error)`` when a node or a hook raises in a backward call. Whether
-there are any is a mode, so that a program without them runs by other plans, which know nothing of them.
+innermost first (``dispatch/call_cache.py``). ``result_watchers`` are told ``(plan, args, results)`` of every
+operator that has run, which is cheaper. ``function_watchers`` get the forward of custom functions, to run it:
+``watcher(name, inputs, node, run)``. ``node_watchers`` get every node that is made. ``backward_watchers`` wrap the
+currency of a backward call. ``failure_watchers`` are told ``(node, error)`` when a node or a hook raises in a backward
+call. Whether there are any is a mode, so that a program without them runs by other plans, which know nothing of them.
 
 Note [Function modes]
 A ``TorchFunctionMode`` gets the calls of public functions, above all operators. ``function_modes`` says whether there

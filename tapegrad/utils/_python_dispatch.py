@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.dispatch.forward_code import replay
+from tapegrad.dispatch.call_cache import replay
 from tapegrad.ops.overloads import OpOverload, ShownCall, shown
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.tensor import Tensor, value_of

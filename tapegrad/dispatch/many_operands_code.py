@@ -1,4 +1,4 @@
-"""Calls with very many pieces, and what their nodes do. See Note [Many pieces] in ``pieces.py``."""
+"""Calls with very many pieces, and what their nodes do. See Note [Many operands] in ``many_operands.py``."""
 
 from __future__ import annotations
 
