@@ -21,10 +21,10 @@ from tapegrad.autograd.function_node import (
     restore_grad,
 )
 from tapegrad.bindings.viewing import as_view, move_of
-from tapegrad.dispatch.accumulation import gradient_edge, node_made
-from tapegrad.dispatch.levels import live
-from tapegrad.dispatch.saved import NOTHING, SavedTensor
-from tapegrad.dispatch.views import refuse_view, take_history
+from tapegrad.dispatch.function_levels import live
+from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge, node_made
+from tapegrad.dispatch.nodes.saved_tensor import NOTHING, SavedTensor
+from tapegrad.dispatch.view_history import refuse_view, take_history
 from tapegrad.errors import VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops.shape import view

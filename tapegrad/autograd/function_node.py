@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.autograd.running import engine
-from tapegrad.dispatch.accumulation import WorkerOfDevice
-from tapegrad.dispatch.fitting import gradient_fitter
-from tapegrad.dispatch.saved import SavedTensor, second_backward
+from tapegrad.dispatch.nodes.accumulate_grad import WorkerOfDevice
+from tapegrad.dispatch.nodes.gradient_check import gradient_fitter
+from tapegrad.dispatch.nodes.saved_tensor import SavedTensor, second_backward
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.host import filled
 from tapegrad.ops.kinds import cast

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from tapegrad.autograd.currencies import Tensors
 from tapegrad.autograd.function_node import BackwardCFunction, as_tensors, gradients
 from tapegrad.caches import remembered
-from tapegrad.dispatch.accumulation import AccumulateGrad
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.engine.currency import on_values
 from tapegrad.tape.node import Node
 from tapegrad.tensor.geometry import Ints, contiguous_strides, elementwise_strides, is_dense, preserved_strides

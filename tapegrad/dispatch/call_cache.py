@@ -16,15 +16,15 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.caches import Cache
-from tapegrad.dispatch.call_keys import key_of, signature_of, spec_of
+from tapegrad.dispatch.call_keys import REPLAY, key_of, signature_of, spec_of
 from tapegrad.dispatch.codegen.backward import first_applier
 from tapegrad.dispatch.codegen.forward_ad import forwarding
 from tapegrad.dispatch.codegen.runner import has_tangents, runner, runner_of_all
+from tapegrad.dispatch.function_levels import is_level_call, levelled
 from tapegrad.dispatch.kernels import may_be_symbolic
-from tapegrad.dispatch.levels import is_level_call, levelled
 from tapegrad.dispatch.many_operands import MANY
 from tapegrad.dispatch.many_operands_code import are_usual, looping_applier, looping_runner
-from tapegrad.dispatch.operator_node import node_class_of
+from tapegrad.dispatch.nodes.operator import node_class_of
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.plan_template import DynamicRun, Template, dynamic_forward
 from tapegrad.dispatch.planning import plan_call
@@ -41,7 +41,7 @@ PLAN = 16 << 10
 
 
 class CallCache:
-    """What is kept of the calls of an operator. See Note [Call caches].
+    """A table of the calls of an operator. See Note [Call caches].
 
     Attributes:
         exact: what runs each call, by its key; hot paths read its ``recent`` themselves.
@@ -103,7 +103,7 @@ def new_call(op: Any, args: tuple, settings: dict, specs: tuple, key: tuple) -> 
 def bound_run(
     op: Any, specs: tuple, settings: dict, key: tuple, template: Template, numbers: tuple, plan: Plan | None = None
 ) -> Callable:
-    """What runs a call that a template fits, with these numbers; by this plan, if there is one already."""
+    """Make the function that runs a call which a template fits, with these numbers; by a plan, if there is one."""
     if template.shape_class.dynamic:
         places = template.shape_class.pinned
         pinned = (template, specs, *[numbers[place] for place in places]) if places else (template, specs)
@@ -119,7 +119,7 @@ def bound_run(
 
 
 def planned_run(op: Any, specs: tuple, settings: dict, key: tuple, taken: tuple) -> Callable:
-    """What runs a call that no template fits."""
+    """Make the function that runs a call which no template fits."""
     plan = new_plan(op, specs, settings, taken)
     if plan.template is not None:
         return bound_run(op, specs, settings, key, plan.template, plan.binding.numbers, plan)
@@ -149,27 +149,8 @@ def begun_dynamic(template: Template, pinned: tuple, plan: Plan) -> Any:
 
 
 def with_tangents(op: Any, specs: tuple, settings: dict, run: Callable) -> Callable:
-    """What runs a call and propagates the tangents of its arguments, if they may have some."""
+    """A function that runs a call and propagates the tangents of its arguments, if they may have some."""
     return forwarding(op, settings, run) if has_tangents(specs) else run
-
-
-def dynamic_run(
-    op: Any, specs: tuple, settings: dict, template: Template, numbers: tuple, plan: Plan | None = None
-) -> Callable | None:
-    """What runs a call by a runner for all settings; None if it gets a plan as others have: Note [Dynamic settings].
-
-    The runner is made when a call on the same specs came just before.
-    """
-    key = template, specs, *[numbers[place] for place in template.shape_class.pinned]
-    found = op.plans.get(key) or op.calls.exact.get(key)
-    if found is None:
-        same, template.last = template.last == specs, specs
-        if not same or DYNAMIC_SETTINGS.off or thread.modes.deferred or has_tangents(specs):
-            return None
-        plan = plan or template.bind(specs, settings, numbers)
-        kernel = dynamic_forward(plan)
-        found = op.calls.exact.keep(key, (kernel and DynamicRun(plan, runner_of_all(plan, kernel), kernel)) or NEVER)
-    return None if found is NEVER else found.bind(settings, numbers)
 
 
 NEVER: Any = ()
@@ -278,7 +259,7 @@ _replayed = _Replayed()
 def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> Any:
     """Record a call as ``call`` does, with the outputs' values from ``values()`` where the kernel would have run."""
     specs = tuple(map(spec_of, args))
-    key = key_of(("replay", thread.modes, *specs), settings)
+    key = key_of((REPLAY, thread.modes, *specs), settings)
     run = op.calls.exact.get(key)
     if run is None:
         plan = plan_for(op, specs, settings)

@@ -8,6 +8,11 @@ that tuple itself (``Operator.__call__``, ``dunders.py``); all others ask ``key_
 by ``signature_of``, once: its signature leads to all that is known of calls with other numbers, its *flags* tell apart
 those of them that are planned differently, though the kernel is the same. Which dimension is meant (``AXES``) is no
 number: kernels ask. A public function's key has the values of other arguments, too (``part_of``).
+
+What becomes of a result besides is a policy, by whose name the keys of such calls begin. Without one the result is a
+new tensor. ``VIEW``: it is put on the memory of the first argument (``bindings/viewing.py``); ``PLACE``: where it lies
+there. ``WRITE``: it is written into the first argument (``bindings/writes/``). ``REPLAY``: it is recorded, of a value
+that is there already.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad.caches import memory
 from tapegrad.dispatch.disk_keys import AXES
 from tapegrad.execution.dtypes import dtype
 from tapegrad.tape.modes import thread
@@ -23,6 +29,8 @@ from tapegrad.tensor.tensor import Tensor
 
 Argument = Any
 """An argument of an operator in the place of an array: a Tensor, a Python scalar, or None for an absent optional."""
+
+VIEW, PLACE, WRITE, REPLAY = "view", "place", "write", "replay"
 
 NUMBER = object()
 """Stands for a number in a signature."""
@@ -84,6 +92,41 @@ def _without_numbers(value: Any, numbers: list[Any]) -> Any:
     return (kind, *[_without_numbers(item, numbers) for item in value]) if isinstance(value, tuple) else value
 
 
+class Counts:
+    """Counts of calls, by their keys: many come once only, and are not worth to be kept.
+
+    >>> counts = Counts()
+    >>> counts.came("a"), counts.came("a")
+    (0, 1)
+    """
+
+    __slots__ = ("_counts",)
+
+    def __init__(self) -> None:
+        self._counts: dict[Any, int] = {}
+        memory.others.append(self)
+
+    def came(self, key: tuple) -> int:
+        """Note a call; the number of calls with this key before it."""
+        count = self._counts.get(key, 0)
+        if len(self._counts) >= COUNTED:
+            self._counts.clear()
+        self._counts[key] = count + 1
+        return count
+
+    def forget(self, key: tuple) -> None:
+        """Count the calls with this key anew."""
+        self._counts.pop(key, None)
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self._counts.clear()
+
+
+COUNTED = 256
+"""The number of keys that are counted at a time."""
+
+
 # -- public functions --------------------------------------------------------------------------------------------------
 
 PLAIN = frozenset((int, float, bool, str, dtype, type(None)))
@@ -96,11 +139,11 @@ OTHER: list = []
 """In place of any other argument: it can't be looked up, nor is it asked whether it is equal to something."""
 
 
-def function_key(args: tuple, kwargs: dict[str, Any]) -> tuple:
+def function_key(function: Any, args: tuple, kwargs: dict[str, Any]) -> tuple:
     """The key of a public function's call: all that decides what it does."""
     given = [x._spec if isinstance(x, Tensor) else (type(x), x) if type(x) in COUNTING else part_of(x) for x in args]
     named = [(name, part_of(x)) for name, x in kwargs.items()] if kwargs else ()
-    return (thread.modes, *given, *named)
+    return (function, thread.modes, *given, *named)
 
 
 def part_of(x: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tapegrad.dispatch.call_keys import key_of
 from tapegrad.dispatch.disk_keys import Rather, kept_from, place_of
-from tapegrad.dispatch.levels import lifted_forward
+from tapegrad.dispatch.function_levels import lifted_forward
 from tapegrad.dispatch.many_operands import host_function, shapes_of_many
 from tapegrad.dispatch.shape_class import ClassBinding, Unbound
 from tapegrad.execution.calls import Call

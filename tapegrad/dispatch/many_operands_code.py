@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.dispatch.accumulation import leaf_edge
+from tapegrad.dispatch.nodes.accumulate_grad import leaf_edge
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.modes import computes_now, is_recording
 from tapegrad.execution.tiering import WORTH_KEEPING_APART, hosted

@@ -35,7 +35,7 @@ numel_of = attrgetter("numel")
 
 
 class Late:
-    """What is made for a plan when somebody asks for it.
+    """Parts of a plan that are made when somebody asks for them.
 
     Attributes:
         applier: what a node does when every gradient is given and every possible one is wanted: first what writes that,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from tapegrad.dispatch.kernels import Kernels
+from tapegrad.dispatch.nodes.saved_tensor import kept_spec
 from tapegrad.dispatch.plan import Draft, Late, Plan, frozen
-from tapegrad.dispatch.saved import kept_spec
 from tapegrad.dispatch.shape_class import ClassBinding, Unbound
 from tapegrad.errors import message
 from tapegrad.execution.devices import META, device
@@ -51,7 +51,7 @@ def plan_call(
 
 
 def _results(op: Any, specs: tuple, modes: Modes, outputs: list) -> dict[str, Any]:
-    """What results are, where they are computed, and which arguments they may have gradients for."""
+    """The results, the device that computes them, and the arguments that they may have gradients for."""
     if op.shows:
         for shape, dtype in outputs:
             check_size(shape, dtype.itemsize, owned=False)
@@ -77,13 +77,13 @@ def _results(op: Any, specs: tuple, modes: Modes, outputs: list) -> dict[str, An
 
 
 def _device(op: Any, tensors: Sequence[Spec]) -> device:
-    """Where a call is computed: where the first tensor is that is no number on the host."""
+    """The device of a call: that of the first tensor that is no number on the host."""
     first = next((spec for spec in tensors if op.moves or spec.ndim > 0 or not spec.device.is_host), tensors[0])
     return first.device.free
 
 
 def _needed(op: Any, specs: tuple, modes: Modes, positions: tuple[int, ...], outputs: list) -> tuple[bool, ...]:
-    """Which of the arguments with a formula may be asked for a gradient: none, if the call is not recorded."""
+    """The answer for each argument with a formula whether its gradient may be wanted; no, if nothing is recorded."""
     needed = [modes.grad and isinstance(specs[i], Spec) and specs[i].requires_grad for i in positions]
     lowest = 0 if op.records_integers else 2
     recorded = any(needed) and any([dtype.category >= lowest for _, dtype in outputs])
@@ -95,11 +95,11 @@ def _needed(op: Any, specs: tuple, modes: Modes, positions: tuple[int, ...], out
 NOTHING_SAVED: dict[str, Any] = {
     "saved_inputs": (), "saved_outputs": (), "saved_specs": (), "saved_numbers": (), "releases": False,
 }  # fmt: skip
-"""What is saved where nothing is recorded."""
+"""The saved items of a call that is not recorded: none."""
 
 
 def _saves(op: Any, specs: tuple, modes: Modes, results: dict[str, Any]) -> dict[str, Any]:
-    """What has to be saved, as the names of the formulas in use say."""
+    """The items that have to be saved, as the names of the formulas in use say."""
     out_specs, ends = results["out_specs"], zip(results["positions"], results["needed"], strict=True)
     each = {op.formula(i): i for i, needed in ends if needed}  # once for all elements of a variadic input
     located = [op.locate(name, i, specs, len(out_specs)) for formula, i in each.items() for name in formula.names]
@@ -118,7 +118,7 @@ def _saves(op: Any, specs: tuple, modes: Modes, results: dict[str, Any]) -> dict
 
 
 def saved_specs(specs: tuple, outs: tuple, modes: Modes, inputs: Sequence[int], outputs: Sequence[int]) -> tuple:
-    """What to expect of each item that is saved; None for one that is no tensor."""
+    """The specs of the items that are saved; None for one that is no tensor."""
     return (
         *[kept_spec(specs[i], modes) if isinstance(specs[i], Spec) else None for i in inputs],
         *[None if outs[i].requires_grad else outs[i] for i in outputs],

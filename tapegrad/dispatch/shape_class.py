@@ -190,7 +190,7 @@ def symbolic_spec(spec: Spec, shape: Sequence[Any]) -> Spec:
 
 
 class ShapeClasses:
-    """What is known of an operator's calls of one signature: their shape classes, and the plan templates for these.
+    """An operator's calls of one signature: their shape classes, and the plan templates for these.
 
     Attributes:
         classes: the shape classes that were found.

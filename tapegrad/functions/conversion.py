@@ -11,7 +11,7 @@ from tapegrad.bindings.attributes import legacy_dtype
 from tapegrad.bindings.factory import named_device, named_dtype, no_overload
 from tapegrad.bindings.layouts import checked_format, copy_strides, laid_out, suggested_format
 from tapegrad.bindings.registry import public
-from tapegrad.dispatch.accumulation import gradient_edge
+from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge
 from tapegrad.errors import message
 from tapegrad.execution import dtypes
 from tapegrad.execution.capturing import capturing

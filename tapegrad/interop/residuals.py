@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.dispatch.call_cache import replay
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.execution.kernel import Kernel
 from tapegrad.ops.foreign import Foreign, filled_in, is_flowing, strong
 from tapegrad.tape.modes import thread

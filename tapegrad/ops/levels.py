@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from tapegrad.dispatch.call_keys import key_of
-from tapegrad.dispatch.levels import LevelOperators, level_operators, lower
+from tapegrad.dispatch.function_levels import LevelOperators, level_operators, lower
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.planning import plan_call
 from tapegrad.ops.foreign import foreign

@@ -33,7 +33,7 @@ import jax.numpy as jnp
 from tapegrad import dispatch
 from tapegrad.caches import Cache, Interned
 from tapegrad.dispatch.call_cache import CallCache
-from tapegrad.dispatch.operator_node import saved_properties
+from tapegrad.dispatch.nodes.operator import saved_properties
 from tapegrad.execution import dtypes
 from tapegrad.execution.flat import flat
 from tapegrad.execution.promotion import result_dtype
@@ -280,8 +280,8 @@ def _with_inputs(node_class: type, input_slots: int) -> type:
     return variants[input_slots]
 
 
-shortcuts = Cache("shortcuts")
-"""The plans that calls of public functions run: see Note [Shortcuts] in ``bindings/shortcuts.py``."""
+function_calls = Cache("calls of functions")
+"""The functions that run calls of public functions: Note [Calls of functions] in ``bindings/function_calls.py``."""
 
 
 def forget_plans() -> None:
@@ -290,7 +290,7 @@ def forget_plans() -> None:
         operator.calls.clear()
         operator.kernels.clear()
         operator.__dict__.pop("variants", None)
-    shortcuts.clear()
+    function_calls.clear()
 
 
 dtypes.default_dtype_listener.fill(forget_plans)

@@ -220,7 +220,7 @@ class _Thread(threading.local):
         saved_hooks: pairs (pack, unpack) for tensors that are saved, the innermost last; ``modes.saved_hooks`` says
             whether the last one is in force.
         saved_hooks_disabled: why such hooks may not be used now, or None.
-        writing: what is done when results are packed for a function that writes; see ``dispatch/packing.py``.
+        writing: what is done when results are packed for a function that writes; see ``dispatch/nodes/packing.py``.
         duals: weak references to the tensors that have a tangent; see Note [Duals] in ``tensor/dual.py``.
         interceptors, result_watchers, function_watchers, node_watchers, backward_watchers, failure_watchers: see Note
             [Watchers].

@@ -7,24 +7,22 @@ the slot of its value lies a ``SharedBuffer``. All else of it is as Note [Memory
 it, so that tensors on other memory pay nothing:
 
 - *Reading* ``value`` gives a snapshot, a value of its own: so values are immutable here, too, and whoever has read one
-  keeps what was there when PyTorch's operator would have read it: a program that is deferred, a node, XLA. Two
-  snapshots between which nothing has changed are the same object as long as somebody holds the first.
-- *An operator* that is run at once by NumPy reads the memory where it lies (``operand``), so that ``x[index]`` does not
-  cost what all of ``x`` does; results that would lie in it are copied (``Lent`` in ``execution/tiering.py``). Views are
-  not read before somebody asks.
-- *Its data_version* never is the same, so that whoever shows a part reads it again each time.
-- *Writing* puts elements into the buffer, at once, for whoever holds the array may look: what is deferred is computed
-  first. Of a part of it only that part is written. What NumPy writes is not counted, as in PyTorch.
-- *A compiled step* reads the memory anew at each call. What it writes is put there when its program has been run; while
-  it is captured the storage is withheld, an ordinary one (``withhold``). If it reaches an array of NumPy's, or nobody
-  knows what it reaches, it is split at the write, as where elements are read.
-- *Autograd* saves of shared memory what is there then (``held`` in ``dispatch/saved.py``); PyTorch uses what NumPy
-  has written since, without a word. What it saved before the memory was shared is read as in PyTorch. A write through
-  a tensor is an error in backward, as ever.
-- *Nobody else holds it* when reference counts say so: views of NumPy's refer to the array that owns the memory. The
-  next read finds that out, if there are no other threads, and makes the storage an ordinary one, whose value the array
-  is; an unwritten one, with plain members, if no tensor has written to it. So it is where a compiled step begins: that
-  a parameter was looked at in the meantime does not make it run its Python.
+keeps what was there when PyTorch's operator would have read it: a program that is deferred, a node, XLA. Two snapshots
+between which nothing has changed are the same object as long as somebody holds the first. - *An operator* that is run
+at once by NumPy reads the memory where it lies (``operand``), so that ``x[index]`` does not cost what all of ``x``
+does; results that would lie in it are copied (``Lent`` in ``execution/tiering.py``). Views are not read before somebody
+asks. - *Its data_version* never is the same, so that whoever shows a part reads it again each time. - *Writing* puts
+elements into the buffer, at once, for whoever holds the array may look: what is deferred is computed first. Of a part
+of it only that part is written. What NumPy writes is not counted, as in PyTorch. - *A compiled step* reads the memory
+anew at each call. What it writes is put there when its program has been run; while it is captured the storage is
+withheld, an ordinary one (``withhold``). If it reaches an array of NumPy's, or nobody knows what it reaches, it is
+split at the write, as where elements are read. - *Autograd* saves of shared memory what is there then (``held`` in
+``dispatch/nodes/saved_tensor.py``); PyTorch uses what NumPy has written since, without a word. What it saved before the
+memory was shared is read as in PyTorch. A write through a tensor is an error in backward, as ever. - *Nobody else holds
+it* when reference counts say so: views of NumPy's refer to the array that owns the memory. The next read finds that
+out, if there are no other threads, and makes the storage an ordinary one, whose value the array is; an unwritten one,
+with plain members, if no tensor has written to it. So it is where a compiled step begins: that a parameter was looked
+at in the meantime does not make it run its Python.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.plan_template import WrittenCode, dynamic_backward, written_once
 from tapegrad.execution.calls import Call, call_lines, program_for, recording_names

@@ -25,11 +25,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from tapegrad.dispatch.accumulation import leaf_edge, node_made
-from tapegrad.dispatch.lost_gradients import note_losses
+from tapegrad.dispatch.nodes.accumulate_grad import leaf_edge, node_made
+from tapegrad.dispatch.nodes.lost_gradients import note_losses
+from tapegrad.dispatch.nodes.saved_tensor import held, snapshot
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.plan_template import WrittenCode, written_once
-from tapegrad.dispatch.saved import held, snapshot
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.calls import Call, program_for, recording_lines, recording_names
 from tapegrad.execution.host import transfer

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
-from tapegrad.dispatch.accumulation import AccumulateGrad, WorkerOfDevice, gradient_edge
-from tapegrad.dispatch.constant_gradients import with_history, with_history_below
-from tapegrad.dispatch.fitting import fitted_edges, fitting
-from tapegrad.dispatch.levels import gradients_below
-from tapegrad.dispatch.packing import EverythingSavedError
-from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.saved import (
+from tapegrad.dispatch.function_levels import gradients_below
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad, WorkerOfDevice, gradient_edge
+from tapegrad.dispatch.nodes.constant_gradients import with_history, with_history_below
+from tapegrad.dispatch.nodes.gradient_check import fitted_edges, fitting
+from tapegrad.dispatch.nodes.packing import EverythingSavedError
+from tapegrad.dispatch.nodes.saved_tensor import (
     DETACHED,
     FREED,
     NOTHING,
@@ -30,6 +29,7 @@ from tapegrad.dispatch.saved import (
     second_backward,
     was_written,
 )
+from tapegrad.dispatch.plan import Plan
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import Position

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.accumulation import gradient_edge
-from tapegrad.dispatch.error_nodes import DelayedError
+from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge
+from tapegrad.dispatch.nodes.error import DelayedError
 from tapegrad.doors import Door
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.dual import set_tangent
