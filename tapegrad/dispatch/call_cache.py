@@ -5,8 +5,8 @@ A call is a *signature* and *numbers* (Note [Keys of calls] in ``call_keys.py``)
 What runs a call of which the very like came before is found there by its key. If only numbers are new, its signature
 leads to the shape classes and plan templates of calls like it: one that fits is *bound* to the numbers, which gives a
 plan. If nothing fits, the call is planned; once two calls have shown what changes, a shape class is made of them, and
-the plan is left as a template. Public functions, which are bound to operators elsewhere, have call caches, too: these
-keep what a call came down to, and what becomes of the result (``bindings/results.py``).
+the plan is left as a template. What becomes of a result, if it is no new tensor, is a part of the key. Public functions
+have a cache, too, of what their calls came down to (Note [Calls of functions] in ``bindings/function_calls.py``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tapegrad.dispatch.nodes.operator import node_class_of
 from tapegrad.dispatch.plan import Plan
 from tapegrad.dispatch.plan_template import DynamicRun, Template, dynamic_forward
 from tapegrad.dispatch.planning import plan_call
-from tapegrad.dispatch.shape_class import Unbound
+from tapegrad.dispatch.shape_class import sought
 from tapegrad.execution.modes import computes_now
 from tapegrad.execution.tiering import one_cpu
 from tapegrad.execution.values import is_ready, quiet_numbers
@@ -173,17 +173,17 @@ def new_plan(op: Any, specs: tuple, settings: dict, taken: tuple) -> Plan:
 
     Its nodes are operators' nodes, and apply themselves as ``codegen/backward.py`` writes it.
     """
-    binding, unbound = None, None
+    binding, among = None, None
     if one_cpu() and len(specs) <= MANY and may_be_symbolic(specs):
-        unbound = Unbound.of(op, specs, settings, taken)
-        binding = unbound.known.bound(op, specs, settings, unbound.numbers)
-    plan = plan_call(op, specs, settings, None, node_class_of, binding, unbound)
+        known, numbers = among = sought(op, specs, settings, taken)
+        binding = known.bound(op, specs, settings, numbers)
+    plan = plan_call(op, specs, settings, None, node_class_of, binding, among)
     plan.late.applier = first_applier
-    if unbound is not None and plan.binding is not None and not PLAN_TEMPLATES.off:
-        template = Template(plan, unbound.flags)
+    if among is not None and plan.binding is not None and not PLAN_TEMPLATES.off:
+        template = Template(plan, taken[1])
         plan, late = template.plan.replace(), plan.late
         plan.late.applier, plan.late.kernels = late.applier, late.kernels
-        unbound.known.templates.append(template)
+        known.templates.append(template)
     return plan
 
 

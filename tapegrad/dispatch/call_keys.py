@@ -4,10 +4,10 @@ Note [Keys of calls]
 A call is a *signature* and *numbers*: the lengths of its arguments, and integers and floats among the settings. An
 operator's call is found again by its *key*, which has both, as they are: the modes of the thread, for each argument its
 spec, the type of a number or None, and the settings, in the order in which they were given. What runs each call builds
-that tuple itself (``Operator.__call__``, ``dunders.py``); all others ask ``key_of``. A call that is new is taken apart
-by ``signature_of``, once: its signature leads to all that is known of calls with other numbers, its *flags* tell apart
-those of them that are planned differently, though the kernel is the same. Which dimension is meant (``AXES``) is no
-number: kernels ask. A public function's key has the values of other arguments, too (``part_of``).
+that tuple itself (``Operator.__call__``, ``call``, ``dunders.py``); all others ask ``key_of``. A call that is new is
+taken apart by ``signature_of``, once: its signature leads to all that is known of calls with other numbers, its *flags*
+tell apart those of them that are planned differently, though the kernel is the same. Which dimension is meant
+(``AXES``) is no number: kernels ask. A public function's key has the values of other arguments, too (``part_of``).
 
 What becomes of a result besides is a policy, by whose name the keys of such calls begin. Without one the result is a
 new tensor. ``VIEW``: it is put on the memory of the first argument (``bindings/viewing.py``); ``PLACE``: where it lies

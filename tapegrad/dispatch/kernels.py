@@ -11,7 +11,7 @@ from tapegrad.dispatch.call_keys import key_of
 from tapegrad.dispatch.disk_keys import Rather, kept_from, place_of
 from tapegrad.dispatch.function_levels import lifted_forward
 from tapegrad.dispatch.many_operands import host_function, shapes_of_many
-from tapegrad.dispatch.shape_class import ClassBinding, Unbound
+from tapegrad.dispatch.shape_class import ClassBinding, Sought, sought
 from tapegrad.execution.calls import Call
 from tapegrad.execution.costs import NOTHING
 from tapegrad.execution.devices import META
@@ -56,7 +56,7 @@ class Kernels:
     )  # fmt: skip
 
     def __init__(
-        self, op: Any, specs: tuple, settings: dict, binding: ClassBinding | None = None, unbound: Unbound | None = None
+        self, op: Any, specs: tuple, settings: dict, binding: ClassBinding | None = None, among: Sought | None = None
     ) -> None:
         self.backwards: dict[tuple, Any] = {}
         self._recorded: Call | None = None
@@ -65,17 +65,17 @@ class Kernels:
         call = op, specs, settings
         if self._in_pieces(*call, shapes_of_many(*call)):
             return
-        if binding is None and unbound is None and may_be_symbolic(specs):
-            unbound = Unbound.of(*call)
-            self.binding = unbound.known.bound(*call, unbound.numbers)
+        if binding is None and among is None and may_be_symbolic(specs):
+            among = sought(*call)
+            self.binding = among[0].bound(*call, among[1])
         if self.binding is not None:
             self._of_class(*call, self.binding)
             return
         function = op.prepare(specs, settings)
         if op.real:
             refuse_complex(op, specs)
-        self.binding = None if unbound is None else unbound.known.made(*call, unbound.numbers)
-        here = unbound is not None or is_run_here(specs)
+        self.binding = None if among is None else among[0].made(*call, among[1])
+        here = among is not None or is_run_here(specs)
         anew = here and self.binding is None
         if anew and op.variadic is None and self._in_pieces(*call, shapes_of_many(*call, 0)):
             return
@@ -153,19 +153,19 @@ class Kernels:
 
     @classmethod
     def of(
-        cls, op: Any, specs: tuple, settings: dict, binding: ClassBinding | None = None, unbound: Unbound | None = None
+        cls, op: Any, specs: tuple, settings: dict, binding: ClassBinding | None = None, among: Sought | None = None
     ) -> Kernels:
         """The kernels for arguments of these shapes and dtypes.
 
         Args:
             op, specs, settings: the operator, the specs of its arguments, its settings.
-            binding: the shape class that they fit, if that is known; ``unbound``: what is known of calls like it.
+            binding: the shape class that they fit, if that is known; ``among``: what is known of calls like it.
         """
         bare = [spec.bare if isinstance(spec, Spec) else spec for spec in specs]
         key = key_of((thread.modes.without, *bare), settings)
         kernels = op.kernels.get(key)
         if kernels is None:
-            kernels = op.kernels.only(key, cls(op, specs, settings, binding, unbound))  # all threads use the same ones
+            kernels = op.kernels.only(key, cls(op, specs, settings, binding, among))  # all threads use the same ones
         return kernels
 
     @property

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tapegrad.dispatch.disk_keys import Rather, place_of
 from tapegrad.dispatch.kernels import Kernels, abstract_argument, is_run_here, may_be_symbolic
 from tapegrad.dispatch.many_operands import host_function
-from tapegrad.dispatch.shape_class import ClassBinding, Unbound
+from tapegrad.dispatch.shape_class import ClassBinding, sought
 from tapegrad.errors import message
 from tapegrad.execution.calls import Call
 from tapegrad.execution.devices import META, device
@@ -317,8 +317,8 @@ class Plan(Draft):
         known: Any = None
         if binding is None and may_be_symbolic(self.specs):  # perhaps there is one by now
             given = self.op, self.specs, self.given
-            unbound = Unbound.of(*given)
-            binding = unbound.known.bound(*given, unbound.numbers)
+            known_calls, numbers = sought(*given)
+            binding = known_calls.bound(*given, numbers)
         call = "backward", self.op, self.specs, self.given, self.needed, wanted, defined
         if binding is not None:
             known = Rather(partial(binding.backward, self, wanted, defined), *call)

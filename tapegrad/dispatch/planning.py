@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from tapegrad.dispatch.kernels import Kernels
 from tapegrad.dispatch.nodes.saved_tensor import kept_spec
 from tapegrad.dispatch.plan import Draft, Late, Plan, frozen
-from tapegrad.dispatch.shape_class import ClassBinding, Unbound
+from tapegrad.dispatch.shape_class import ClassBinding, Sought
 from tapegrad.errors import message
 from tapegrad.execution.devices import META, device
 from tapegrad.execution.forks import refuse_forked
@@ -22,7 +22,7 @@ NodeClassOf = Callable[[Any, int, tuple], type[Node]]
 
 def plan_call(
     op: Any, specs: tuple, given: dict, modes: Modes | None = None, node_class_of: NodeClassOf | None = None,
-    binding: ClassBinding | None = None, unbound: Unbound | None = None,
+    binding: ClassBinding | None = None, among: Sought | None = None,
 ) -> Plan:  # fmt: skip
     """Make the plan of a call.
 
@@ -30,7 +30,7 @@ def plan_call(
         op, specs, given: the operator, the specs of its arguments (a Spec, a scalar's type, or None), its settings.
         modes: what is switched on; None for the modes of the thread.
         node_class_of: gives the class of the nodes that calls make; None if the plan is for something else.
-        binding: the shape class that the call fits, if that is known; ``unbound``: what is known of calls like it.
+        binding: the shape class that the call fits, if that is known; ``among``: what is known of calls like it.
 
     Raises:
         RuntimeError: arguments are on several devices.
@@ -40,7 +40,7 @@ def plan_call(
     if not op.moves:
         check_devices(specs)
     modes = modes or thread.modes
-    kernels = Kernels.of(op, specs, given, binding, unbound)
+    kernels = Kernels.of(op, specs, given, binding, among)
     results = _results(op, specs, modes, kernels.outputs)
     recorded = any(results["needed"])
     node_class = node_class_of(op, results["slots"], specs) if recorded and node_class_of is not None else None

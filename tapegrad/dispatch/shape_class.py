@@ -125,21 +125,17 @@ class ClassBinding(NamedTuple):
         return general.at(self.growth, numbers)
 
 
-class Unbound(NamedTuple):
-    """A call taken apart, with all that is known of calls of its signature: see Note [Keys of calls]."""
+Sought = tuple["ShapeClasses", Sequence[Any]]
+"""All that is known of calls with the signature of one, and its numbers."""
 
-    known: ShapeClasses
-    flags: tuple
-    numbers: Sequence[Any]
 
-    @classmethod
-    def of(cls, op: Any, specs: tuple, settings: dict, taken: tuple | None = None) -> Unbound:
-        """The call of an operator that may have a shape class, be it the first of its signature; ``taken`` apart."""
-        signature, flags, numbers = taken or signature_of(specs, settings)
-        known = op.calls.templates.get(signature)
-        if known is None:
-            known = op.calls.templates.keep(signature, ShapeClasses(shipped_family(op, specs, settings)))
-        return cls(known, flags, numbers)
+def sought(op: Any, specs: tuple, settings: dict, taken: tuple | None = None) -> Sought:
+    """Look for what is known of calls like one that may have a shape class; it may have been ``taken`` apart."""
+    signature, _, numbers = taken or signature_of(specs, settings)
+    known = op.calls.templates.get(signature)
+    if known is None:
+        known = op.calls.templates.keep(signature, ShapeClasses(shipped_family(op, specs, settings)))
+    return known, numbers
 
 
 def outlined_numbers(numbers: Sequence[Any], uniform: bool) -> tuple:

@@ -63,7 +63,7 @@ def symbols(names: Sequence[str], constraints: Sequence[str]) -> dict[str, Any]:
     return dict(zip(names, _symbols(tuple(names), tuple(constraints)), strict=True)) if names else {}
 
 
-@remembered("structures")
+@remembered("shape classes")
 def _symbols(names: tuple[str, ...], constraints: tuple[str, ...]) -> Sequence[Any]:
     return export.symbolic_shape(", ".join(names), constraints=constraints)
 
