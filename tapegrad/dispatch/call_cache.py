@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.caches import Cache
+from tapegrad.caches import Cache, Interned
 from tapegrad.dispatch.call_keys import REPLAY, key_of, signature_of, spec_of
 from tapegrad.dispatch.codegen.backward import first_applier
 from tapegrad.dispatch.codegen.forward_ad import forwarding
@@ -45,19 +45,22 @@ class CallCache:
 
     Attributes:
         exact: what runs each call, by its key; hot paths read its ``recent`` themselves.
-        templates: the ``ShapeClasses`` of calls, with their plan templates, by signatures.
+        templates: what is known of calls with other numbers, by signatures: ``Known``.
+        classes: the ``ShapeClasses`` among it, of which there are one for all flags.
     """
 
-    __slots__ = ("exact", "templates")
+    __slots__ = ("exact", "templates", "classes")
 
     def __init__(self) -> None:
         self.exact = Cache("plans", PLAN)
         self.templates = Cache("shape classes")
+        self.classes = Interned()
 
     def clear(self) -> None:
         """Forget all entries."""
         self.exact.clear()
         self.templates.clear()
+        self.classes.clear()
 
 
 def call(op: Any, args: tuple, settings: dict) -> Any:
@@ -75,12 +78,14 @@ def new_call(op: Any, args: tuple, settings: dict, specs: tuple, key: tuple) -> 
     modes, calls = thread.modes, op.calls
     if modes.deferred and computes_now():
         return waiting_call(op, args, settings, key)
-    taken = signature, flags, numbers = signature_of(specs, settings)
+    taken = signature, _, numbers = signature_of(specs, settings)
     known = calls.templates.recent.get(signature) or calls.templates.get(signature)
     for template in () if known is None else known.templates:
-        found = template.read(*numbers) if template.flags == flags else None
+        found = template.read(*numbers)
         if found is not None:
-            return bound_run(op, specs, settings, key, template, found)(*args)
+            if template.shape_class.dynamic or modes.forward_level >= 0:
+                return bound_run(op, specs, settings, key, template, found)(*args)
+            return calls.exact.keep(key, runner(template.bind(specs, settings, found)))(*args)
     if modes.function_modes:  # no plan is kept: see Note [Function modes] in ``tape/modes.py``
         with switched(function_modes=False):
             return call(op, args, settings)
@@ -128,7 +133,7 @@ def planned_run(op: Any, specs: tuple, settings: dict, key: tuple, taken: tuple)
         run = looping_runner(plan, runner)
     else:
         run = runner(plan)
-    return op.calls.exact.keep(key, with_tangents(op, specs, settings, run))
+    return op.calls.exact.keep(key, run if thread.modes.forward_level < 0 else with_tangents(op, specs, settings, run))
 
 
 def begun_dynamic(template: Template, pinned: tuple, plan: Plan) -> Any:
@@ -159,10 +164,10 @@ NEVER: Any = ()
 
 def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
     """The plan of a call: that of a template, if one fits, or a new one."""
-    taken = signature, flags, numbers = signature_of(specs, settings)
+    taken = signature, _, numbers = signature_of(specs, settings)
     known = op.calls.templates.get(signature)
     for template in () if known is None else known.templates:
-        found = template.read(*numbers) if template.flags == flags else None
+        found = template.read(*numbers)
         if found is not None:
             return template.bind(specs, settings, found)
     return new_plan(op, specs, settings, taken)
@@ -176,11 +181,11 @@ def new_plan(op: Any, specs: tuple, settings: dict, taken: tuple) -> Plan:
     binding, among = None, None
     if one_cpu() and len(specs) <= MANY and may_be_symbolic(specs):
         known, numbers = among = sought(op, specs, settings, taken)
-        binding = known.bound(op, specs, settings, numbers)
+        binding = known.classes.bound(op, specs, settings, numbers)
     plan = plan_call(op, specs, settings, None, node_class_of, binding, among)
     plan.late.applier = first_applier
     if among is not None and plan.binding is not None and not PLAN_TEMPLATES.off:
-        template = Template(plan, taken[1])
+        template = Template(plan)
         plan, late = template.plan.replace(), plan.late
         plan.late.applier, plan.late.kernels = late.applier, late.kernels
         known.templates.append(template)

@@ -5,9 +5,10 @@ A call is a *signature* and *numbers*: the lengths of its arguments, and integer
 operator's call is found again by its *key*, which has both, as they are: the modes of the thread, for each argument its
 spec, the type of a number or None, and the settings, in the order in which they were given. What runs each call builds
 that tuple itself (``Operator.__call__``, ``call``, ``dunders.py``); all others ask ``key_of``. A call that is new is
-taken apart by ``signature_of``, once: its signature leads to all that is known of calls with other numbers, its *flags*
-tell apart those of them that are planned differently, though the kernel is the same. Which dimension is meant
-(``AXES``) is no number: kernels ask. A public function's key has the values of other arguments, too (``part_of``).
+taken apart by ``signature_of``, once: its signature, in which specs have flags and no lengths, leads to all that is
+known of calls with other numbers. Their kernels depend on less: calls that differ in flags share them
+(``kernel_signature``). Which dimension is meant (``AXES``) is no number: kernels ask. A public function's key has the
+values of other arguments, too (``part_of``).
 
 What becomes of a result besides is a policy, by whose name the keys of such calls begin. Without one the result is a
 new tensor. ``VIEW``: it is put on the memory of the first argument (``bindings/viewing.py``); ``PLACE``: where it lies
@@ -53,22 +54,17 @@ def key_of(parts: Sequence[Any], settings: dict) -> tuple:
     return (*parts, *settings.items())
 
 
-def signature_of(specs: tuple, settings: dict) -> tuple[tuple, tuple, list[Any]]:
-    """An operator's call taken apart: its signature, its flags, and its numbers.
-
-    Signatures have the mechanisms that are off, for which other things are known (Note [Mechanisms]).
-    """
-    modes = thread.modes
-    signature: list[Any] = [modes.without]
-    flags: list[Any] = [modes]
+def signature_of(specs: tuple, settings: dict) -> tuple[tuple, int, list[Any]]:
+    """An operator's call taken apart: its signature, how much of that is not of settings, and its numbers."""
+    signature: list[Any] = [thread.modes]
     numbers: list[Any] = []
     for spec in specs:
         if isinstance(spec, Spec):
-            signature += spec.ndim, spec.dtype, spec.device
-            flags.append(spec.flags)
+            signature += spec.flags, spec.ndim
             numbers.extend(spec.shape)
         else:
             signature.append(spec)
+    head = len(signature)
     for name, value in settings.items():
         kind = type(value)
         if kind is float or (kind is int and name not in AXES):
@@ -77,7 +73,16 @@ def signature_of(specs: tuple, settings: dict) -> tuple[tuple, tuple, list[Any]]
         else:
             nested = isinstance(value, tuple) and name not in AXES
             signature += name, _without_numbers(value, numbers) if nested else value
-    return tuple(signature), tuple(flags), numbers
+    return tuple(signature), head, numbers
+
+
+def kernel_signature(specs: tuple, signature: tuple, head: int) -> tuple:
+    """The part of a call's signature that its kernel depends on; mechanisms that are off are a part (Note
+    [Mechanisms])."""
+    parts: list[Any] = [thread.modes.without]
+    for spec in specs:
+        parts += (spec.ndim, spec.dtype, spec.device) if isinstance(spec, Spec) else (spec,)
+    return (*parts, *signature[head:])
 
 
 def _without_numbers(value: Any, numbers: list[Any]) -> Any:

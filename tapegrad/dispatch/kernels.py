@@ -67,14 +67,14 @@ class Kernels:
             return
         if binding is None and among is None and may_be_symbolic(specs):
             among = sought(*call)
-            self.binding = among[0].bound(*call, among[1])
+            self.binding = among[0].classes.bound(*call, among[1])
         if self.binding is not None:
             self._of_class(*call, self.binding)
             return
         function = op.prepare(specs, settings)
         if op.real:
             refuse_complex(op, specs)
-        self.binding = None if among is None else among[0].made(*call, among[1])
+        self.binding = None if among is None else among[0].classes.made(*call, among[1])
         here = among is not None or is_run_here(specs)
         anew = here and self.binding is None
         if anew and op.variadic is None and self._in_pieces(*call, shapes_of_many(*call, 0)):

@@ -317,8 +317,8 @@ class Plan(Draft):
         known: Any = None
         if binding is None and may_be_symbolic(self.specs):  # perhaps there is one by now
             given = self.op, self.specs, self.given
-            known_calls, numbers = sought(*given)
-            binding = known_calls.bound(*given, numbers)
+            like, numbers = sought(*given)
+            binding = like.classes.bound(*given, numbers)
         call = "backward", self.op, self.specs, self.given, self.needed, wanted, defined
         if binding is not None:
             known = Rather(partial(binding.backward, self, wanted, defined), *call)

@@ -41,19 +41,20 @@ class Template:
     """A shape class, and a plan without what depends on numbers. See Note [Plan templates].
 
     Attributes:
-        flags: those of the calls: see Note [Keys of calls].
         read: that of the shape class.
         plan: that of a call like all; ``applier``: what nodes do at first.
         gradients: the key of its gradients among the kernels of its shape class, where all are given and wanted.
-        written: what was written for calls and nodes, by what it is, and the kernel for all lengths that it calls.
+        runs: what makes the calls of all plans that run a kernel for all lengths, by that.
+        written: what was written else, by what it is, and by the kernel that it calls.
         last: the specs of the plan that was made last.
     """
 
-    __slots__ = ("shape_class", "flags", "read", "plan", "applier", "gradients", "written", "last")
+    __slots__ = ("shape_class", "read", "plan", "applier", "gradients", "runs", "written", "last")
 
-    def __init__(self, plan: Plan, flags: tuple) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.shape_class: ShapeClass = plan.binding.shape_class
-        self.flags, self.read = flags, self.shape_class.read
+        self.read = self.shape_class.read
+        self.runs: dict[SymbolicKernel, Callable] = {}
         self.written: dict[Any, Any] = {}
         self.last = plan.specs if self.shape_class.always else None
         self.gradients = plan.needed, plan.needed, (True,) * plan.slots

@@ -53,7 +53,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.dispatch.call_keys import signature_of
+from tapegrad.dispatch.call_keys import kernel_signature, signature_of
 from tapegrad.dispatch.disk_keys import AXES, place_of, shipped_family
 from tapegrad.dispatch.patterns import (
     Pattern,
@@ -125,16 +125,29 @@ class ClassBinding(NamedTuple):
         return general.at(self.growth, numbers)
 
 
-Sought = tuple["ShapeClasses", Sequence[Any]]
+class Known(NamedTuple):
+    """All that is known of calls of one signature: the shape classes of their kernels, and plan templates for these.
+
+    Calls that differ in flags alone have the same classes. See Note [Plan templates].
+    """
+
+    classes: ShapeClasses
+    templates: list[Any]
+
+
+Sought = tuple[Known, Sequence[Any]]
 """All that is known of calls with the signature of one, and its numbers."""
 
 
 def sought(op: Any, specs: tuple, settings: dict, taken: tuple | None = None) -> Sought:
     """Look for what is known of calls like one that may have a shape class; it may have been ``taken`` apart."""
-    signature, _, numbers = taken or signature_of(specs, settings)
+    signature, head, numbers = taken or signature_of(specs, settings)
     known = op.calls.templates.get(signature)
     if known is None:
-        known = op.calls.templates.keep(signature, ShapeClasses(shipped_family(op, specs, settings)))
+        key = kernel_signature(specs, signature, head)
+        classes = op.calls.classes.get(key)
+        classes = classes or op.calls.classes.only(key, ShapeClasses(shipped_family(op, specs, settings)))
+        known = op.calls.templates.keep(signature, Known(classes, []))
     return known, numbers
 
 
@@ -186,22 +199,20 @@ def symbolic_spec(spec: Spec, shape: Sequence[Any]) -> Spec:
 
 
 class ShapeClasses:
-    """An operator's calls of one signature: their shape classes, and the plan templates for these.
+    """The shape classes of an operator's calls that differ in numbers, and in flags that its kernel does not depend on.
 
     Attributes:
         classes: the shape classes that were found.
-        templates: the templates of plans for these. See Note [Plan templates].
         examples: the numbers of the last calls that no class fits.
         tried: the patterns of which a class was to be made.
         named: under what name what comes with the package is found; None if nothing does.
         asked: what was found there, by which numbers are equal.
     """
 
-    __slots__ = ("classes", "templates", "examples", "tried", "named", "asked")
+    __slots__ = ("classes", "examples", "tried", "named", "asked", "__weakref__")
 
     def __init__(self, named: str | None) -> None:
         self.classes: list[ShapeClass] = []
-        self.templates: list[Any] = []
         self.examples: list[Pattern] = []
         self.tried: set[tuple] = set()
         self.named = named

@@ -95,7 +95,7 @@ def twice(leaves: Sequence[Any], output: Any) -> None:
 def forget_examples() -> None:
     """Have what comes next compared with nothing before it."""
     for op in TABLE.values():
-        for known in op.calls.templates.values():
+        for known in op.calls.classes.values():
             known.examples = []
 
 

@@ -30,7 +30,7 @@ class _Any(kept.Shipped):
 def all_known() -> Iterator[tuple[Any, ShapeClasses]]:
     """All that calls so far have left."""
     for name in sorted(TABLE):
-        for known in TABLE[name].calls.templates.values():
+        for known in TABLE[name].calls.classes.values():
             if known.classes:
                 yield TABLE[name], known
 

@@ -51,9 +51,9 @@ def runner(plan: Plan, forward: Callable | None = None) -> Callable:
     template = plan.template
     kernel = None if template is None or forward is not None or plan.modes.deferred else plan.symbolic_forward()
     if kernel is not None:
-        run = template.written.get(("run", kernel))
+        run = template.runs.get(kernel)
         if run is None:
-            run = template.written["run", kernel] = runner_of_all(plan, kernel)
+            run = template.runs[kernel] = runner_of_all(plan, kernel)
         return partial(run, plan, *plan.out_specs, *kernel.keys(plan.binding.numbers, size=plan.late.size))
     recorded = plan.recorded
     names = {} if recorded is None else recording_names(recorded)
