@@ -216,6 +216,19 @@ def cheap_loop(torch: Any) -> Step:
     return lambda number: train().item()
 
 
+def gated_loop(torch: Any) -> Step:
+    """A compiled loop of 100 turns in which two states go through a product and through cheap operators."""
+    w, x = torch.full((8, 8), 0.1), torch.linspace(0, 1, 512).reshape(64, 8)
+
+    @torch.compile
+    def run(h: Any, c: Any) -> Any:
+        for _ in range(100):
+            h, c = ((c + 1) * c) @ w, c * 0.5 + h
+        return h
+
+    return lambda number: run(x, x).sum().item()
+
+
 def large(torch: Any) -> Step:
     """A function that XLA computes sooner than NumPy, of a large array, and its gradient."""
     x = leaf(torch, 400, 400)
@@ -292,6 +305,10 @@ WORKLOADS: dict[str, Workload] = {
     **dict(deferred_workloads()),
     **dict(compiled_workloads()),
     "elementwise loop, compiled": Workload(cheap_loop, ("loop carry",), compiled=True, by_xla=True),
+    "gated loop, compiled": Workload(gated_loop, ("loop carry",), compiled=True, by_xla=True),
+    "gated loop, compiled, the first four steps": Workload(
+        gated_loop, ("loop carry",), EARLY, compiled=True, by_xla=True
+    ),
     "compiled, the loss asked for": Workload(asking, ("compiled updates",), compiled=True),
     "small net, first step": Workload(small_net, ("disk cache", "shipped classes", "numpy backend"), FIRST),
     "small net, first step, nothing kept or shipped": Workload(

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution import step_executable
+from tapegrad.execution import compiled_before, step_executable
+from tapegrad.execution.persistent import persistent_cache
 from tapegrad.execution.programs import counters
 from tapegrad.execution.step_executable import StepExecutable
 from tapegrad.execution.tiering import compiler, settings
@@ -15,12 +16,16 @@ from tapegrad.tape.modes import alone
 pytestmark = pytest.mark.once("it looks at what is made at once, and says where not")
 
 
+CACHE_DIRECTORY = compiled_before.cache_directory
+
+
 @pytest.fixture(autouse=True)
 def background(monkeypatch):
     """As in a user's process, but that a step is compiled after few calls."""
     monkeypatch.setattr(settings, "background", True)
     monkeypatch.setattr(step_executable, "SECONDS_PER_STEP", 0.002)
     monkeypatch.setattr(step_executable, "SECONDS_PER_INSTRUCTION", 0.0002)
+    monkeypatch.setattr(compiled_before, "cache_directory", lambda: None)  # that of the tests is on disk
 
 
 def training(width=8):
@@ -78,6 +83,30 @@ def test_wait_for_compiler_has_the_program_take_over_with_the_next_call(monkeypa
         step()
     assert step.replayed >= 2
     assert step.report().endswith("kind 1: replayed")
+
+
+def test_what_is_in_the_cache_on_disk_takes_over_sooner(monkeypatch, tmp_path):
+    for name, value in ("SECONDS_PER_STEP", 0.5), ("SECONDS_TO_LOAD", 0.001), ("SECONDS_TO_LOWER", 0.0001):
+        monkeypatch.setattr(step_executable, name, value)
+    monkeypatch.setattr(compiled_before, "cache_directory", CACHE_DIRECTORY)
+
+    def calls_until_replayed(directory):
+        step = torch.compile(training())
+        persistent_cache(directory)
+        try:
+            for _ in range(3):
+                step()
+            torch.execution.wait_for_compiler()
+        finally:
+            persistent_cache(enabled=False)
+        return waits.pop()
+
+    waits, later = [], StepExecutable.compile_later
+    monkeypatch.setattr(
+        StepExecutable, "compile_later", lambda self: (later(self), waits.append(self.calls_left))[0]
+    )
+    cold, warm, elsewhere = (calls_until_replayed(tmp_path / name) for name in ("a", "a", "b"))
+    assert warm < cold / 5 < elsewhere / 4
 
 
 def test_nothing_is_compiled_for_a_step_that_cannot_be_replayed(monkeypatch):

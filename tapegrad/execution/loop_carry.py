@@ -6,7 +6,7 @@ With a value that goes through a loop, as the gradient of the state of a recurre
 period computes the nine before it once more, each of its readers for itself. Then compiling takes a time that grows
 with the square of the periods, and running, too. What somebody outside wants, XLA does not compute twice. So of a value
 on a cheap way from one period to the next that is read several times (``loop_carry``) we say that it is wanted, and
-drop it.
+drop it. Loops of nothing but cheap operations are one kernel anyway: there it would only write to memory.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[A
         values = [known[slot] if slot >= 0 else arguments[~slot] for slot in slots]
         return computed_twice(call, tuple(map(kind_of, values)))
 
-    found = [slot for slot in loop_carry(code, lambda instruction: True) if not wanted[slot]]
+    found = [slot for slot in loop_carry(code) if not wanted[slot]]
     if found:
         found = [slot for slot in loop_carry(code, is_cheap) if not wanted[slot]]
     total = sum(known[slot].nbytes for slot in found)
@@ -92,27 +92,41 @@ def operations(jaxpr: Any) -> Iterator[str]:
             yield from operations(inner)
 
 
-def loop_carry(code: Sequence[tuple], is_cheap: Callable[[tuple], bool]) -> list[int]:
+def loop_carry(code: Sequence[tuple], is_cheap: Callable[[tuple], bool] | None = None) -> list[int]:
     """The results in loops on which depends what a later period does, and which depend on an earlier one themselves.
 
-    Only those that are read several times, and only as far as all that is between them ``is_cheap``.
+    Only those that are read several times; with ``is_cheap``, only as far as all that is between them is, and in loops
+    where something is not.
     """
     firsts = list(accumulate((call.count for call, *_ in code), initial=0))
     readers = Counter(slot for instruction in code for slot in set(instruction[1:]))
     found: list[int] = []
     for start, period, times in loops([id(instruction[0]) for instruction in code], SHORTEST_LOOP):
         places = range(start, start + period * times)
-        period_of = {slot: (i - start) // period for i in places for slot in range(firsts[i], firsts[i + 1])}
-        cheap = [i for i in places if is_cheap(code[i])]
-        late: set[int] = set()
-        for i in cheap:
-            now = (i - start) // period
-            if any(slot in late or period_of.get(slot, now) < now for slot in code[i][1:]):
-                late.update(range(firsts[i], firsts[i + 1]))
+        turns = {i: (i - start) // period for i in places}
+        period_of = {slot: turns[i] for i in places for slot in range(firsts[i], firsts[i + 1])}
+        cheap = [i for i in places if is_cheap is None or is_cheap(code[i])]
+        if is_cheap is not None and set(cheap).issuperset(_carried(code, firsts, turns, period_of, places)[0]):
+            continue  # XLA makes one kernel of what is carried, and computes everything in it once
+        late = _carried(code, firsts, turns, period_of, cheap)[1]
         early: set[int] = set()
         for i in reversed(cheap):
-            now, slots = (i - start) // period, code[i][1:]
+            now, slots = turns[i], code[i][1:]
             needed = not early.isdisjoint(range(firsts[i], firsts[i + 1]))
             early.update(slot for slot in slots if needed or period_of.get(slot, now) < now)
         found += sorted(slot for slot in late & early if readers[slot] > 1)
     return found
+
+
+def _carried(
+    code: Sequence[tuple], firsts: Sequence[int], turns: dict[int, int], period_of: dict[int, int], among: Sequence[int]
+) -> tuple[list[int], set[int]]:
+    """Those of some instructions that depend on an earlier period by others of them, and their results."""
+    carried: list[int] = []
+    late: set[int] = set()
+    for i in among:
+        now = turns[i]
+        if any(slot in late or period_of.get(slot, now) < now for slot in code[i][1:]):
+            carried.append(i)
+            late.update(range(firsts[i], firsts[i + 1]))
+    return carried, late

@@ -11,7 +11,8 @@ On a CPU no call waits for XLA. The first calls of a step, whose instructions ar
 as at once. When it is known that the step will come back (``compile_later``), it is compiled on the compiler's thread,
 and calls go on at once, in Python, until these have cost what compiling is likely to take (``SECONDS_PER_STEP`` and so
 on), ``PATIENCE`` times (``waits``). So who computes a call depends on the calls before it, not on the time, as with
-tiers (Note [Tiers] in ``tiering.py``); a call waits only where the compiler takes longer than it was likely to.
+tiers (Note [Tiers] in ``tiering.py``); a call waits only where the compiler takes longer than it was likely to. What
+another process has compiled takes its place sooner (Note [Compiled by another process] in ``compiled_before.py``).
 ``wait_for_compiler`` has all of it compiled now.
 """
 
@@ -31,6 +32,7 @@ import numpy as np
 
 from tapegrad.caches import EXECUTABLE, weigh
 from tapegrad.execution.calls import Call
+from tapegrad.execution.compiled_before import CacheMark
 from tapegrad.execution.costs import XLA_ARRAY, XLA_CALL, memory_cost_of
 from tapegrad.execution.devices import jitted
 from tapegrad.execution.kernel import call_into
@@ -57,6 +59,9 @@ go through loops, what XLA takes to compile grows faster than the length, and pi
 SECONDS_PER_STEP, SECONDS_PER_INSTRUCTION, SECONDS_PER_CONVOLUTION = 0.5, 0.0025, 0.15
 """About what XLA takes to compile a step, for each of its instructions, and for each convolution, forward or back:
 measured with ``python -m benchmarks --compiled``."""
+
+SECONDS_TO_LOAD, SECONDS_TO_LOWER = 0.1, 0.002
+"""About what it takes where another process has compiled it: to load it, and to lower each of its instructions."""
 
 HALVES = frozenset(map(np.dtype, ("float16", ml_dtypes.bfloat16)))
 """Dtypes of which XLA would keep more digits between two operations than they have."""
@@ -122,7 +127,7 @@ class StepExecutable(Due):
         for slot in results:
             wanted[slot] = 1
         self._wanted = bytes(wanted)
-        in_loops = AT_ONCE_IN_LOOPS < len(code) <= AT_ONCE and bool(loop_carry(code, lambda _: True))
+        in_loops = AT_ONCE_IN_LOOPS < len(code) <= AT_ONCE and bool(loop_carry(code))
         cached = len(code) > AT_ONCE or in_loops
         self._cached = CachedProgram(code, self._wanted, asked=not in_background()) if cached else None
         self.donated = () if self._cached else tuple(replaced)
@@ -157,17 +162,30 @@ class StepExecutable(Due):
         """Have XLA compile it in the background: it will come back."""
         if self._jitted is not None or self._cached is not None or self._program is not None or not in_background():
             return
-        convolutions = sum("onvolution" in instruction[0].kernel.name for instruction in self._code)
         count, self._program = len(self._code), self._jit(self._examples)
-        seconds = SECONDS_PER_STEP + SECONDS_PER_INSTRUCTION * count + SECONDS_PER_CONVOLUTION * convolutions
-        seconds += SECONDS_IN_LOOPS * count**2 if self._in_loops else 0.0
-        self._debt, self._each = PATIENCE * seconds, 1e-9 * kernels_cost(self._code, Call.present_cost)
+        self._mark = CacheMark(self._described())
+        self._debt, self._each = PATIENCE * self._seconds(), 1e-9 * kernels_cost(self._code, Call.present_cost)
         self._each += CALL_AT_ONCE * count
         steps = ceil(self._debt / self._each)
         for call, times in Counter(instruction[0] for instruction in self._code).items():
             call.kernel.postpone(steps * times)
         _waiting.add(self)
         compiler.add(self)
+
+    def _seconds(self) -> float:
+        """About what it takes until it can be run."""
+        count = len(self._code)
+        if self._mark.is_there:
+            return SECONDS_TO_LOAD + SECONDS_TO_LOWER * count
+        convolutions = sum("onvolution" in instruction[0].kernel.name for instruction in self._code)
+        seconds = SECONDS_PER_STEP + SECONDS_PER_INSTRUCTION * count + SECONDS_PER_CONVOLUTION * convolutions
+        return seconds + (SECONDS_IN_LOOPS * count**2 if self._in_loops else 0.0)
+
+    def _described(self) -> Iterator[str]:
+        """Its instructions and their types, its inputs and results, in words."""
+        for call, *slots in self._code:
+            yield f"{shown((call, *slots))} {[aval and (aval.shape, aval.dtype.name) for aval in call.avals]}"
+        yield f"{self._examples} {self.constants} {self.results} {self.donated}"
 
     def pays(self) -> bool:
         """Whether its program is likely to be quicker than calls at once; where XLA runs everything, it is.
@@ -233,8 +251,10 @@ class StepExecutable(Due):
         start = perf_counter()
         with jax.core.eval_context(), jax.enable_x64(True) if self._wide else nullcontext():
             self._program.lower(*[self._examples[i] for i in self._order]).compile()
-        counters.compile_seconds += perf_counter() - start
+        seconds = perf_counter() - start
+        counters.compile_seconds += seconds
         counters.compiled += 1
+        self._mark.leave(seconds)
 
     def _use(self, program: Any) -> None:
         self._jitted, self._steps, self.compiled = program, None, True

@@ -970,3 +970,18 @@ def gradients_written_first(compile):
         return w.grad._version, u.grad._version
 
     return call, [w, u]
+
+
+@program("data of another shape, behind elements that are read: nobody else holds the graph before it", calls=6)
+def data_of_another_shape(compile):
+    @compile
+    def step():
+        a = torch.tensor([[-1.0, 0.5, 1.5]]).requires_grad_()
+        b = a * a if a.sum() > 0 else -a
+        a.data = a.data.view(-1, 1)
+        b[..., torch.tensor([[-1, 0], [-1, 0]]), [1, 2]] *= 2
+        b.detach_()
+        a.pow(2).mean().backward()
+        return a.grad
+
+    return lambda n: step(), []

@@ -193,13 +193,18 @@ class Capture(Program):
 
     def note(self, tensor: Tensor, before: bool = False) -> None:
         """Note a tensor, and its gradient, unless the call has made them."""
-        if id(tensor) in self.seen:
+        if id(tensor) in self.seen or (self.split and self._made(tensor)):
             return
         seen = Seen(tensor, before)
         if not (type(seen.value) is DeferredValue and seen.value.program is self) and not tensor._spec.level:
             self.seen[id(tensor)] = seen
             if seen.grad is not None:
                 self.note(seen.grad, before)
+
+    def _made(self, tensor: Tensor) -> bool:
+        """Whether the history of a tensor began in the call: who held it would keep its graph alive."""
+        edge = tensor._edge
+        return edge is not None and edge[0].sequence_nr >= self.started
 
     def note_constant(self, array: Any) -> None:
         """An array that is the same in each call."""
