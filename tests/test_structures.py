@@ -10,7 +10,7 @@ from samples import all_samples
 
 import tapegrad as torch
 from tapegrad import ops
-from tapegrad.dispatch import kernels, plan, plan_template, shape_class
+from tapegrad.dispatch import kernels, plan, shape_class
 from tapegrad.dispatch.call_keys import signature_of
 from tapegrad.dispatch.patterns import pattern_of
 from tapegrad.dispatch.shape_class import ShapeClass
@@ -20,6 +20,7 @@ from tapegrad.execution.host_tier.rules import Unwritable
 from tapegrad.execution.host_tier.writer import written
 from tapegrad.execution.kernel import Kernel
 from tapegrad.ops.operator import TABLE, forget_plans
+from tapegrad.tape import sources
 from tapegrad.tensor.spec import Spec
 
 for module in pkgutil.iter_modules(ops.__path__):
@@ -122,13 +123,13 @@ def test_elementwise_operators_have_one_structure_for_all_lengths(right):
 
 def test_a_length_that_is_new_writes_no_function(monkeypatch):
     forget_plans()
-    made, instantiate = [], plan_template.WrittenCode.instantiate
+    made, instantiate = [], sources.WrittenCode.instantiate
 
     def noting(self, names):
         made.append(self.name)
         return instantiate(self, names)
 
-    monkeypatch.setattr(plan_template.WrittenCode, "instantiate", noting)
+    monkeypatch.setattr(sources.WrittenCode, "instantiate", noting)
     w = torch.full((23, 29), 0.01, requires_grad=True)
     for n in (31, 37, 41, 43, 47):
         before = len(made)

@@ -22,10 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import CodeType
 from typing import Any
 
-from tapegrad.caches import Cache
 from tapegrad.dispatch.plan import Plan, frozen
 from tapegrad.dispatch.planning import saved_specs
 from tapegrad.dispatch.shape_class import ClassBinding, ShapeClass
@@ -34,7 +32,7 @@ from tapegrad.execution.modes import note_other_lengths
 from tapegrad.execution.shared import FloatKernel, SymbolicKernel
 from tapegrad.execution.sizes import check_size
 from tapegrad.execution.symbolic import GeneralTrace
-from tapegrad.tape.sources import code_of, function_of
+from tapegrad.tape.sources import WrittenCode
 
 
 class Template:
@@ -214,25 +212,3 @@ class DynamicRun:
 
 OFTEN = 8
 """The number of times in a row that a number comes back before it is given a plan."""
-
-
-class WrittenCode:
-    """A function that was written for a plan, to be given to others: its code, and the names that mean the same."""
-
-    __slots__ = ("name", "code", "names")
-
-    def __init__(self, name: str, code: CodeType, names: dict[str, Any]) -> None:
-        self.name, self.code, self.names = name, code, names
-
-    def instantiate(self, names: dict[str, Any]) -> Callable:
-        """The function, with names that mean something else for each plan."""
-        return function_of(self.code, self.name, {**self.names, **names})
-
-
-def written_once(name: str, key: tuple, source: Callable[[], str], names: dict[str, Any]) -> WrittenCode:
-    """Code that is the same for all plans with this key: it takes longer to write it again."""
-    key = name, *key
-    return WrittenCode(name, _codes.get(key) or _codes.keep(key, code_of(source())), names)
-
-
-_codes = Cache("written code", nbytes=8 << 10)

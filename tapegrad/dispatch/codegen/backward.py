@@ -34,7 +34,7 @@ from typing import Any
 
 from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.plan_template import WrittenCode, dynamic_backward, written_once
+from tapegrad.dispatch.plan_template import dynamic_backward
 from tapegrad.execution.calls import Call, call_lines, program_for, recording_names
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import is_traced
@@ -42,7 +42,7 @@ from tapegrad.execution.modes import is_recording
 from tapegrad.execution.shared import Symbolic
 from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import thread
-from tapegrad.tape.sources import code_of
+from tapegrad.tape.sources import WrittenCode, code_of, written_once
 from tapegrad.tensor.tensor import window_value
 
 

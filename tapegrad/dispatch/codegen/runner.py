@@ -29,7 +29,6 @@ from tapegrad.dispatch.nodes.accumulate_grad import leaf_edge, node_made
 from tapegrad.dispatch.nodes.lost_gradients import note_losses
 from tapegrad.dispatch.nodes.saved_tensor import held, snapshot
 from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.plan_template import WrittenCode, written_once
 from tapegrad.errors import INFERENCE_SAVED
 from tapegrad.execution.calls import Call, program_for, recording_lines, recording_names
 from tapegrad.execution.host import transfer
@@ -37,7 +36,7 @@ from tapegrad.execution.shared import Symbolic
 from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad.tape.modes import alone, thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, next_sequence_nr
-from tapegrad.tape.sources import code_of
+from tapegrad.tape.sources import WrittenCode, code_of, written_once
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, edge_of, materialize, new_tensor, version_of, window_operand
