@@ -100,6 +100,15 @@ def test_plans_that_differ_in_flags_share_their_kernels():
     assert other.kernels is recorded.kernels
 
 
+def test_a_plan_is_a_record():
+    plan = (torch.ones(2, requires_grad=True) * torch.ones(2)).grad_fn.plan
+    with pytest.raises(AttributeError, match=r"replace\(needed="):
+        plan.needed = (False, False)
+    other = plan.replace(needed=(False, False))
+    assert (plan.needed, other.needed) == ((True, False), (False, False))
+    assert other.specs is plan.specs and other.late is not plan.late
+
+
 def test_a_runner_is_straight_line_code(execution):
     plan = (torch.ones(2, requires_grad=True) * torch.ones(2)).grad_fn.plan
     assert isinstance(plan, Plan)

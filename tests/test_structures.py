@@ -121,6 +121,14 @@ def test_elementwise_operators_have_one_structure_for_all_lengths(right):
     assert len(shape_class.sought(TABLE["mul"], given[-1], {})[0].classes.classes) == 1
 
 
+def test_calls_that_are_recorded_trace_no_kernel_that_others_have_traced(traced):
+    for n in (31, 37):
+        torch.exp(torch.ones(n))
+    before = len(traced)
+    assert torch.exp(torch.ones(41, requires_grad=True)).shape == (41,)
+    assert before > 0 and len(traced) == before
+
+
 def test_a_length_that_is_new_writes_no_function(monkeypatch):
     forget_plans()
     made, instantiate = [], sources.WrittenCode.instantiate
