@@ -203,15 +203,15 @@ def test_kept_results_are_not_computed_again(keep):
     """Where a result is kept, the operator's kernel does not run again; else it does, once."""
     ran, operator, x = [], TABLE["mm"], torch.eye(5, requires_grad=True)
     torch.execution.clear_caches()  # a product of other lengths may have been remembered as one of all lengths
-    operator.plan_cache.clear(), operator.kernels.clear()
+    operator.calls.clear(), operator.kernels.clear()
     contexts = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default] if keep else [])
     out = recorded(lambda x: (x @ x).exp(), x, context_fn=contexts)
     (kernels,) = operator.kernels.values()
-    operator.plan_cache.clear()  # the second run's are made with the kernel that follows
+    operator.calls.clear()  # the second run's are made with the kernel that follows
     forward = kernels.forward
     kernels._forward = lambda *values: ran.append(1) or forward(*values)
     out.sum().backward()
-    operator.plan_cache.clear(), operator.kernels.clear()
+    operator.calls.clear(), operator.kernels.clear()
     assert len(ran) == (0 if keep else 1)
 
 

@@ -24,7 +24,7 @@ HOW_OPERATORS_ARE_DECLARED = {
 """Files of ``ops/`` in which no operators of a family are."""
 
 WITHOUT_FUNCTIONS = {
-    "assignment": "what ``bindings/inplace.py`` writes with",
+    "assignment": "what ``bindings/writes/in_place.py`` writes with",
     "convolving": "how convolutions are computed: ``convolution`` has the operators",
     "kinds": "operators that the kinds themselves speak",
     "nested": "``nested/``, a room of its own that is imported on demand",

@@ -70,22 +70,23 @@ ORDERS = {
         "exposing", "placing", "dual", "level_messages", "lifted", "refusals",
     ],
     "dispatch": [
-        "packing", "saved", "fitting", "accumulation", "error_nodes", "levels", "patterns", "keys", "structures",
-        "pieces", "kernels", "plan", "looping", "moulds", "constant_gradients", "operator_node", "backward_code", "jvp",
-        "lost_gradients", "forward_code", "views",
+        "nodes.packing", "nodes.saved_tensor", "nodes.gradient_check", "nodes.accumulate_grad", "nodes.error",
+        "function_levels", "patterns", "disk_keys", "call_keys", "shape_class", "many_operands", "kernels", "plan",
+        "planning", "many_operands_code", "plan_template", "nodes.constant_gradients", "nodes.operator",
+        "codegen.backward", "codegen.forward_ad", "nodes.lost_gradients", "codegen.runner", "codegen", "nodes",
+        "call_cache", "view_history",
     ],
     "ops": OPS,
     "bindings": [
         "arguments", "bounds", "matrix_checks", "casting", "layouts", "naming", "return_types", "viewing",  # checks
         "handing", "parser_table", "schema_calls", "dispatching",  # who is shown a call, and in which words
-        "parser", "declarations", "shortcuts", "registry",  # how a function is declared
+        "parser", "declarations", "function_calls", "registry",  # how a function is declared
         "scalars", "dunders", "shown_calls", "factory", "capsules", "windows",  # what families are declared with
         "together",
         "attributes", "memory", "storages", "storage_methods", "generator", "settings",  # state that users see and set
-        "inplace_memory", "tangents", "inplace_fast_path", "inplace", "inplace_parts", "part_fast_path", "inplace_out",
-        "outside", "placement", "inplace_views", "function_modes", "overriding", "wrapper_subclass", "subclass",
-        "protocols", "kinds",
-        "scripting", "accelerator", "cpu", "cuda",
+        "writes.overlaps", "tangents", "writes.cached", "writes.in_place", "writes.parts", "writes.cached_parts",
+        "writes.out", "outside", "placement", "writes.views", "writes", "function_modes", "overriding",
+        "wrapper_subclass", "subclass", "protocols", "kinds", "scripting", "accelerator", "cpu", "cuda",
         "streams", "gpus", "other_devices", "symbolic", "checking", "asked", "attach",
     ],
     "autograd": [

@@ -248,10 +248,10 @@ def test_programs_compute_the_same_without_any():
 # -- each does something -----------------------------------------------------------------------------------------------
 
 MARKS = {
-    "shape classes": (lengths, "Sought.of"),
-    "plan templates": (lengths, "Mould.cast"),
-    "symbolic kernels": (lengths, "SharedKernel.keys"),
-    "dynamic settings": (settings, "MovingRunner.runner"),
+    "shape classes": (lengths, "ShapeClasses.bound"),
+    "plan templates": (lengths, "Template.bind"),
+    "symbolic kernels": (lengths, "SymbolicKernel.keys"),
+    "dynamic settings": (settings, "DynamicRun.bind"),
     "many operands": (pieces, "looping_runner.<locals>.run"),
     "steady rows": (lengths, "softmax_of_rows"),
     "numpy backend": (writes, "Tiered._decided"),

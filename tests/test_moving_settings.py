@@ -1,4 +1,4 @@
-"""Settings that are another number at each call, and share one plan. See Note [Moving settings]."""
+"""Settings that are another number at each call, and share one plan. See Note [Dynamic settings]."""
 
 import importlib
 import pkgutil
@@ -10,7 +10,7 @@ from test_structures import as_spec, differentiated, lengths_of, results_and_gra
 
 import tapegrad as torch
 from tapegrad import ops
-from tapegrad.dispatch import structures
+from tapegrad.dispatch import shape_class
 from tapegrad.dispatch.patterns import pattern_of
 from tapegrad.ops.operator import TABLE, forget_plans
 
@@ -172,10 +172,10 @@ def test_an_operator_that_forgets_its_special_numbers_is_not_traced_for_all(name
     moving = [key for key, value in settings.items() if type(value) in (int, float)]
     calls = [{**settings, **dict.fromkeys(moving, number)} for number in (3.5, 4.5)]
     pattern = pattern_of(*(lengths_of(specs, settings) for settings in calls), 0)
-    structures.Structure(op, specs, calls[1], pattern)
+    shape_class.ShapeClass(op, specs, calls[1], pattern)
     monkeypatch.setattr(op, "special", ())
     with pytest.raises(TypeError, match="not declared special"):
-        structures.Structure(op, specs, calls[1], pattern)
+        shape_class.ShapeClass(op, specs, calls[1], pattern)
 
 
 @pytest.mark.parametrize("key", MOVING)
@@ -183,8 +183,8 @@ def test_results_of_numbers_that_move_are_those_of_each_by_itself(key, monkeypat
     sample, name = MOVING[key]
     settings = [moved(sample.settings, name, times) for times in range(4)]
     with monkeypatch.context() as patch:
-        patch.setattr(structures.Sought, "known", lambda self, op, specs, settings: None)
-        patch.setattr(structures.Sought, "made", lambda self, op, specs, settings: None)
+        patch.setattr(shape_class.ShapeClasses, "bound", lambda self, *call: None)
+        patch.setattr(shape_class.ShapeClasses, "made", lambda self, *call: None)
         forget_plans()
         expected = [computed(sample, some) for some in settings[2:]]
     forget_plans()

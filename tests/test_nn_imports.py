@@ -69,8 +69,9 @@ def test_what_modules_import_is_public():
 
 def test_other_imports_are_found():
     source = (
-        "from tapegrad.dispatch.accumulation import AccumulateGrad, edge_of\nfrom tapegrad.functions.joining import cat"
+        "from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad, edge_of\n"
+        "from tapegrad.functions.joining import cat"
     )
     assert list(not_public(source, public_objects())) == [
-        "tapegrad.dispatch.accumulation.AccumulateGrad", "tapegrad.dispatch.accumulation.edge_of"
+        "tapegrad.dispatch.nodes.accumulate_grad.AccumulateGrad", "tapegrad.dispatch.nodes.accumulate_grad.edge_of"
     ]  # fmt: skip

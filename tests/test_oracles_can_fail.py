@@ -270,6 +270,6 @@ def test_a_mode_that_is_not_restored(monkeypatch):
 
 
 def test_an_accumulator_that_replaces(monkeypatch):
-    monkeypatch.setattr("tapegrad.dispatch.accumulation.add_values", lambda left, right: right)
+    monkeypatch.setattr("tapegrad.dispatch.nodes.accumulate_grad.add_values", lambda left, right: right)
     with pytest.raises(AssertionError):
         test_tiny.test_gradients_accumulate_over_calls()

@@ -6,8 +6,8 @@ import weakref
 import pytest
 
 import tapegrad as torch
-from tapegrad.dispatch.forward_code import source_of
-from tapegrad.dispatch.saved import Saves
+from tapegrad.dispatch.codegen.runner import source_of
+from tapegrad.dispatch.nodes.saved_tensor import Saves
 from tapegrad.tape.modes import thread
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.dispatch.forward_code import source_of
+from tapegrad.dispatch.codegen.runner import source_of
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.host import array_of
 from tapegrad.tensor.tensor import describe, value_of, wrap
@@ -98,6 +98,15 @@ def test_plans_that_differ_in_flags_share_their_kernels():
     other = (written * y).grad_fn.plan
     assert other is not recorded
     assert other.kernels is recorded.kernels
+
+
+def test_a_plan_is_a_record():
+    plan = (torch.ones(2, requires_grad=True) * torch.ones(2)).grad_fn.plan
+    with pytest.raises(AttributeError, match=r"replace\(needed="):
+        plan.needed = (False, False)
+    other = plan.replace(needed=(False, False))
+    assert (plan.needed, other.needed) == ((True, False), (False, False))
+    assert other.specs is plan.specs and other.late is not plan.late
 
 
 def test_a_runner_is_straight_line_code(execution):

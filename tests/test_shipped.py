@@ -9,8 +9,8 @@ from test_kept import anew, computed, traces  # noqa: F401 - a fixture
 
 import tapegrad as torch
 from benchmarks.first_operators import CALLS
-from tapegrad.dispatch import structures
-from tapegrad.dispatch.structures import Family, outlined_numbers
+from tapegrad.dispatch import shape_class
+from tapegrad.dispatch.shape_class import ShapeClasses, outlined_numbers
 from tapegrad.shipping import calls, running, writing
 from tapegrad.shipping.calls import Specimen
 from tapegrad.tape import kept
@@ -31,16 +31,16 @@ FOUND = ["t.tanh(x)", "x.sum(1)", "x.softmax(1)", "x @ w", "x * y", "y ** 3", "x
 def shipped(tmp_path_factory):
     """A file of a few calls."""
     place = tmp_path_factory.mktemp("shipped") / "shipped.bin"
-    before = kept.store, kept.shipped, structures.MOST_STRUCTURES, structures.MOST_TRIED, structures.pattern_of
-    fit, made = Family.fit, calls.calls
+    before = kept.store, kept.shipped, shape_class.MOST_CLASSES, shape_class.MOST_TRIED, shape_class.pattern_of
+    make, made = ShapeClasses.made, calls.calls
     kept.store, running.calls = kept.Keeper(None), lambda: SOME
     try:
         anew()
         assert running.run() == {}
         writing.write(place)
     finally:
-        running.calls, Family.fit = made, fit
-        kept.store, kept.shipped, structures.MOST_STRUCTURES, structures.MOST_TRIED, structures.pattern_of = before
+        running.calls, ShapeClasses.made = made, make
+        kept.store, kept.shipped, shape_class.MOST_CLASSES, shape_class.MOST_TRIED, shape_class.pattern_of = before
         torch.execution.clear_caches()
     return place
 

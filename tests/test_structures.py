@@ -1,4 +1,4 @@
-"""Structures: what is traced once for calls that differ in lengths. See Note [Structures]."""
+"""Structures: what is traced once for calls that differ in lengths. See Note [Shape classes]."""
 
 import importlib
 import pkgutil
@@ -10,9 +10,10 @@ from samples import all_samples
 
 import tapegrad as torch
 from tapegrad import ops
-from tapegrad.dispatch import kernels, moulds, plan, structures
+from tapegrad.dispatch import kernels, plan, shape_class
+from tapegrad.dispatch.call_keys import signature_of
 from tapegrad.dispatch.patterns import pattern_of
-from tapegrad.dispatch.structures import Structure
+from tapegrad.dispatch.shape_class import ShapeClass
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device
 from tapegrad.execution.host_tier.rules import Unwritable
@@ -20,6 +21,7 @@ from tapegrad.execution.host_tier.writer import written
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.tiers import settings as tier_settings
 from tapegrad.ops.operator import TABLE, forget_plans
+from tapegrad.tape import sources
 from tapegrad.tensor.spec import Spec
 
 for module in pkgutil.iter_modules(ops.__path__):
@@ -54,7 +56,7 @@ def test_lengths_that_change_are_symbols(before, now, ranks, expected):
 
 def structure_for(operator, pattern, *shapes, **settings):
     specs = tuple(Spec.of(shape, dtypes.float32, CPU) for shape in shapes)
-    return Structure(TABLE[operator], specs, settings, pattern)
+    return ShapeClass(TABLE[operator], specs, settings, pattern)
 
 
 def test_symbols_are_read_off_lengths_that_fit():
@@ -117,18 +119,26 @@ def test_elementwise_operators_have_one_structure_for_all_lengths(right):
         x, y = torch.rand(rows, columns), torch.rand(shape)
         assert np.array_equal((x * y).numpy(), x.numpy() * y.numpy())
         given.append((x._spec, y._spec))
-    assert len(structures.Sought.of(TABLE["mul"], given[-1], {}).family.structures) == 1
+    assert len(shape_class.sought(TABLE["mul"], given[-1], {})[0].classes.classes) == 1
+
+
+def test_calls_that_are_recorded_trace_no_kernel_that_others_have_traced(traced):
+    for n in (31, 37):
+        torch.exp(torch.ones(n))
+    before = len(traced)
+    assert torch.exp(torch.ones(41, requires_grad=True)).shape == (41,)
+    assert before > 0 and len(traced) == before
 
 
 def test_a_length_that_is_new_writes_no_function(monkeypatch):
     forget_plans()
-    made, casting = [], moulds.Casting.made
+    made, instantiate = [], sources.WrittenCode.instantiate
 
     def noting(self, names):
         made.append(self.name)
-        return casting(self, names)
+        return instantiate(self, names)
 
-    monkeypatch.setattr(moulds.Casting, "made", noting)
+    monkeypatch.setattr(sources.WrittenCode, "instantiate", noting)
     w = torch.full((23, 29), 0.01, requires_grad=True)
     for n in (31, 37, 41, 43, 47):
         before = len(made)
@@ -333,9 +343,7 @@ def grown(value, by):
 
 
 def lengths_of(specs, settings):
-    lengths = []
-    structures.skeleton_of(specs, settings, lengths)
-    return tuple(lengths)
+    return tuple(signature_of(specs, settings)[2])
 
 
 def as_spec(argument):
@@ -387,7 +395,7 @@ def test_kernels_of_the_table_are_right_at_lengths_that_they_were_not_traced_wit
             ranks = sum(spec.ndim for spec in calls[0][0] if isinstance(spec, Spec))
             pattern = pattern_of(lengths_of(*calls[0]), lengths_of(*calls[1]), ranks)
             try:
-                structure = Structure(op, *calls[1], pattern)
+                structure = ShapeClass(op, *calls[1], pattern)
             except Exception:
                 refused.append(name)
                 continue
@@ -434,8 +442,8 @@ def test_gradients_of_the_table_are_right_at_lengths_that_they_were_not_traced_w
     lengths = [sized(sample, lambda n, k=k: n + k * n if n > 1 else n) for k in (1, 2, 4)]
     positions = differentiated(sample)
     with monkeypatch.context() as patch:
-        patch.setattr(structures.Sought, "known", lambda self: None)
-        patch.setattr(structures.Sought, "made", lambda self, op, specs, settings: None)
+        patch.setattr(shape_class.ShapeClasses, "bound", lambda self, *call: None)
+        patch.setattr(shape_class.ShapeClasses, "made", lambda self, *call: None)
         forget_plans()
         try:
             expected = results_and_gradients(op, *lengths[2], positions)

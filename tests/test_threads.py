@@ -21,9 +21,9 @@ from fake_nodes import Act, run
 import tapegrad as torch
 from tapegrad.autograd.differentiate import engine
 from tapegrad.caches import Interned
-from tapegrad.dispatch.accumulation import AccumulateGrad, leaf_edge
 from tapegrad.dispatch.kernels import Kernels
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad, leaf_edge
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.execution.devices import device
 from tapegrad.execution.step_executable import StepExecutable
 from tapegrad.ops.unary import sin
@@ -556,8 +556,8 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import threading
 import tapegrad as torch
 from tapegrad.autograd.differentiate import engine
-from tapegrad.dispatch.accumulation import AccumulateGrad
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad.dispatch.nodes.operator import OperatorNode
 
 engine._workers = lambda: True
 for node_class in (OperatorNode, AccumulateGrad):

@@ -7,7 +7,7 @@ from typing import Any
 
 from tapegrad._higher_order_ops.checks import INCOMPLETE, check_alike
 from tapegrad._higher_order_ops.cond import is_batched
-from tapegrad.dispatch.levels import lower
+from tapegrad.dispatch.function_levels import lower
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.dtypes import bool as bool_dtype
 from tapegrad.execution.host import is_traced

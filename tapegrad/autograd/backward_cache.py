@@ -39,8 +39,8 @@ from tapegrad.autograd.currencies import RecordedValues
 from tapegrad.autograd.laid_out import LaidOut, laid, strides_of, value_in
 from tapegrad.autograd.running import engine
 from tapegrad.caches import Cache, weigh
-from tapegrad.dispatch.accumulation import AccumulateGrad
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.engine.currency import Currency
 from tapegrad.engine.graph_task import next_task_id
 from tapegrad.execution.excerpt import Excerpt, ProgramPlace, Unrepeatable, present_place

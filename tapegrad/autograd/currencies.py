@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.dispatch.accumulation import AccumulateGrad
-from tapegrad.dispatch.fitting import checked, hook_name
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad.dispatch.nodes.gradient_check import checked, hook_name
 from tapegrad.engine import on_values
 from tapegrad.execution.kernel import add_values, record_sum
 from tapegrad.execution.sums import add_into

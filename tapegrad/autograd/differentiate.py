@@ -22,7 +22,7 @@ from tapegrad.bindings.handing import asked, overridden, overriding
 from tapegrad.bindings.registry import NAMESPACES
 from tapegrad.caches import memory, remembered
 from tapegrad.dispatch import AccumulateGrad, gradient_edge
-from tapegrad.dispatch.levels import lift
+from tapegrad.dispatch.function_levels import lift
 from tapegrad.errors import warn_once
 from tapegrad.execution.host import is_traced, ones
 from tapegrad.execution.modes import is_recording, run_recorded

@@ -9,7 +9,7 @@ from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.tangents import embedded
 from tapegrad.bindings.viewing import as_view, view_of
-from tapegrad.dispatch.jvp import primal_of
+from tapegrad.dispatch.codegen.forward_ad import primal_of
 from tapegrad.ops.shape import alias, view
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.dual import forget_tangents, set_tangent, tangent_of

@@ -14,7 +14,7 @@ from tapegrad.autograd.function_levels import taken_along
 from tapegrad.autograd.function_mapped import no_vmap
 from tapegrad.autograd.function_node import BackwardCFunction, FunctionBase, FunctionCtx, HookMixin, no_backward
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.dispatch.error_nodes import DelayedError
+from tapegrad.dispatch.nodes.error import DelayedError
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor
 

@@ -21,10 +21,10 @@ from tapegrad.autograd.function_node import (
     restore_grad,
 )
 from tapegrad.bindings.viewing import as_view, move_of
-from tapegrad.dispatch.accumulation import gradient_edge, node_made
-from tapegrad.dispatch.levels import live
-from tapegrad.dispatch.saved import NOTHING, SavedTensor
-from tapegrad.dispatch.views import refuse_view, take_history
+from tapegrad.dispatch.function_levels import live
+from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge, node_made
+from tapegrad.dispatch.nodes.saved_tensor import NOTHING, SavedTensor
+from tapegrad.dispatch.view_history import refuse_view, take_history
 from tapegrad.errors import VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops.shape import view
@@ -72,7 +72,7 @@ def run_function(cls: Any, args: tuple, with_setup: bool) -> Any:
     """Call a custom function: make the node, run forward, put what it returns into the graph."""
     modes = thread.modes
     inputs = [arg for arg in args if isinstance(arg, Tensor)]
-    if not modes.level and any([x._spec.level for x in inputs]):  # noqa: C419 - thrice as fast
+    if not modes.level and any([x._spec.level for x in inputs]):
         return run_function(cls, tuple([live(arg) if isinstance(arg, Tensor) else arg for arg in args]), with_setup)
     node = new_node(cls, args)
     recorded = modes.grad and True in node.needs_input_grad

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from tapegrad.autograd.function_call import run_function
 from tapegrad.autograd.function_mapped import Mapped, no_vmap
 from tapegrad.autograd.function_node import BackwardCFunction
-from tapegrad.dispatch.levels import as_placed, at, handle, lift, live, lower, tracked
+from tapegrad.dispatch.function_levels import as_placed, at, handle, lift, live, lower, tracked
 from tapegrad.functions.shape import movedim
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.lifted import Level, Lifted

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.autograd.function_node import BackwardCFunction, call_backward, no_backward
-from tapegrad.dispatch.levels import handle, lift, lower
+from tapegrad.dispatch.function_levels import handle, lift, lower
 from tapegrad.ops.kinds import broadcast_to
 from tapegrad.tensor.lifted import Level
 from tapegrad.tensor.tensor import Tensor, version_of

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.autograd.running import engine
-from tapegrad.dispatch.accumulation import WorkerOfDevice
-from tapegrad.dispatch.fitting import gradient_fitter
-from tapegrad.dispatch.saved import SavedTensor, second_backward
+from tapegrad.dispatch.nodes.accumulate_grad import WorkerOfDevice
+from tapegrad.dispatch.nodes.gradient_check import gradient_fitter
+from tapegrad.dispatch.nodes.saved_tensor import SavedTensor, second_backward
 from tapegrad.execution.dtypes import COMPLEX, FLOATING
 from tapegrad.execution.host import filled
 from tapegrad.ops.kinds import cast
@@ -417,7 +417,7 @@ def reduced(grad: Tensor, shape: Sequence[int]) -> Tensor:
 
 def among(tensor: Any, tensors: Sequence) -> bool:
     """Whether this very object is in a sequence."""
-    return any([tensor is other for other in tensors]) if tensors else False  # noqa: C419 - thrice as fast
+    return any([tensor is other for other in tensors]) if tensors else False
 
 
 def broadcasts_to(shape: Sequence[int], other: Sequence[int]) -> bool:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from tapegrad.autograd.currencies import Tensors
 from tapegrad.autograd.function_node import BackwardCFunction, as_tensors, gradients
 from tapegrad.caches import remembered
-from tapegrad.dispatch.accumulation import AccumulateGrad
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.engine.currency import on_values
 from tapegrad.tape.node import Node
 from tapegrad.tensor.geometry import Ints, contiguous_strides, elementwise_strides, is_dense, preserved_strides
@@ -66,7 +66,7 @@ class LaidOut:
         results = node.apply_values(grads, needed) if self.plain else self.values.run(node, grads, needed)
         if plan is None:
             return results
-        layouts = plan.layouts[strides] if strides in plan.layouts else plan.gradient_layouts(strides)
+        layouts = plan.late.layouts[strides] if strides in plan.late.layouts else plan.gradient_layouts(strides)
         return results if layouts is None else tuple(map(laid, results, layouts))
 
     def _accumulate(self, node: AccumulateGrad, grads: list, needed: tuple[bool, ...] | None) -> Sequence:

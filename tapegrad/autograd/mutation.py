@@ -8,7 +8,8 @@ programs count its entries: all of them go when the last node that needs them go
 
 Note [Saved tensors that survive]
 ``saved_tensors_survive_mutation`` needs no books: nodes keep a handle on the value instead of the tensor (``snapshot``
-in ``dispatch/saved.py``), which no write can reach. It is a mode, so that programs without it run by other plans.
+in ``dispatch/nodes/saved_tensor.py``), which no write can reach. It is a mode, so that programs without it run by other
+plans.
 """
 
 from __future__ import annotations

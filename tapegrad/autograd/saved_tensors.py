@@ -1,7 +1,7 @@
 """Hooks on tensors that are saved for backward: ``saved_tensors_hooks`` and its kin.
 
 The hooks in force are the thread's: a stack of pairs (pack, unpack) of which the innermost is used
-(``thread.saved_hooks``; see Note [Saved tensors] in ``dispatch/saved.py``).
+(``thread.saved_hooks``; see Note [Saved tensors] in ``dispatch/nodes/saved_tensor.py``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tapegrad.dispatch.saved import Hooks, check_hooks, incompatible
+from tapegrad.dispatch.nodes.saved_tensor import Hooks, check_hooks, incompatible
 from tapegrad.execution.devices import device
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor

@@ -13,8 +13,8 @@ from typing import Any
 from tapegrad.autograd.currencies import Tensors
 from tapegrad.bindings.dispatching import hidden, is_shown, show, show_detached, sum_to
 from tapegrad.bindings.handing import DISPATCH, overriding
-from tapegrad.dispatch.accumulation import AccumulateGrad
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.ops.overloads import identity
 from tapegrad.ops.wording import REDUCTIONS
 from tapegrad.tape.node import Node

@@ -9,7 +9,7 @@ from typing import Any
 
 from tapegrad.autograd import differentiate
 from tapegrad.bindings.registry import PROPERTIES, public
-from tapegrad.dispatch.accumulation import separate, share_leaf_hooks
+from tapegrad.dispatch.nodes.accumulate_grad import separate, share_leaf_hooks
 from tapegrad.tape.hooks import HookDict, NodeHooks, RemovableHandle, add_hook, making
 from tapegrad.tensor.refusals import refuse_to_call
 from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf

@@ -1,6 +1,6 @@
 """The binding of PyTorch's names to operators: what the families in ``functions/`` are declared with.
 
-Declarations and checks of arguments (``registry.py``), memory that is shared and written to (``inplace.py``), tensors
+Declarations and checks of arguments (``registry.py``), memory that is shared and written to (``in_place.py``), tensors
 as programs see them (``attributes.py``), and settings. ``attach.py`` puts methods on Tensor.
 """
 
@@ -13,8 +13,6 @@ from tapegrad.bindings import (
     factory,
     function_modes,
     generator,
-    inplace_out,
-    inplace_views,
     kinds,
     memory,
     overriding,
@@ -28,3 +26,4 @@ from tapegrad.bindings import (
     subclass,
     windows,
 )
+from tapegrad.bindings.writes import out, views

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from tapegrad.bindings import inplace
 from tapegrad.bindings.handing import NOT_WRAPPED, asked, overridden, overriding
 from tapegrad.bindings.registry import NAMESPACES, PROPERTIES, refusal, unprefixed
+from tapegrad.bindings.writes import in_place
 from tapegrad.tape.modes import switched
 from tapegrad.tape.sources import defined
 from tapegrad.tensor.tensor import Tensor
@@ -17,7 +17,7 @@ from tapegrad.tensor.tensor import Tensor
 
 def attach() -> None:
     """Set every function declared for ``"Tensor"`` and every property; called once, at the end of import."""
-    inplace.declare_variants()
+    in_place.declare_variants()
     give_places()
     for name, method in NAMESPACES["Tensor"].items():
         setattr(Tensor, name, staticmethod(method) if name == "__new__" else method)

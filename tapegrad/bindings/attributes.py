@@ -10,8 +10,8 @@ from tapegrad.bindings.factory import named_device
 from tapegrad.bindings.handing import overriding, taking_part
 from tapegrad.bindings.registry import NAMESPACES, PROPERTIES, public
 from tapegrad.bindings.viewing import data_version_of, sharing
-from tapegrad.dispatch.accumulation import refit
-from tapegrad.dispatch.views import place_written_views, tell_views
+from tapegrad.dispatch.nodes.accumulate_grad import refit
+from tapegrad.dispatch.view_history import place_written_views, tell_views
 from tapegrad.errors import INFERENCE_REQUIRES_GRAD
 from tapegrad.execution import dtypes
 from tapegrad.execution.capturing import capturing

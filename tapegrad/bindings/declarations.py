@@ -106,7 +106,7 @@ class InPlace(NamedTuple):
             overloads; see ``refuse_captured``.
         overloads: what PyTorch calls its overloads for a number and for a tensor, where that are no others; or what
             says of the arguments of a call which it is; see ``overload_of``.
-        fast: what makes it need not go the long way, and with which operators: Note [The fast path].
+        fast: what makes it need not go the long way, and with which operators: Note [Repeated writes].
         unlisted: whether there is one though PyTorch has no signature of it.
     """
 

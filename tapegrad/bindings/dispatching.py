@@ -24,7 +24,7 @@ from typing import Any
 from tapegrad.bindings.handing import DISPATCH, flat, overriding
 from tapegrad.bindings.schema_calls import bound_by
 from tapegrad.bindings.viewing import MOVES
-from tapegrad.dispatch.forward_code import class_dispatcher, replay
+from tapegrad.dispatch.call_cache import class_dispatcher, replay
 from tapegrad.execution.opaque import Opaque
 from tapegrad.ops.overloads import OpOverload, ShownCall, identity, identity_of, shown
 from tapegrad.ops.wording import Worded, worded

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+from tapegrad.bindings.function_calls import cacheable
 from tapegrad.bindings.handing import ASK_NOBODY, asked, overridden, overriding
 from tapegrad.bindings.registry import BY_CLASSES, NAMESPACES, shown_as
 from tapegrad.bindings.scalars import EXACT, is_number, length_tensor
-from tapegrad.bindings.shortcuts import settled
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.sizes import SYMBOL
 from tapegrad.ops.operator import Operator
@@ -58,7 +58,7 @@ def dunder(
     method, settles = _declared(name, function, asks, augmented, foreign), getattr(function, "settles", None)
     made = method
     if settles is not None:
-        made = shown_as(method, named(name, settled(settles, method), function))
+        made = shown_as(method, named(name, cacheable(settles, method), function))
         made.__wrapped__ = method  # type: ignore[attr-defined]
     NAMESPACES["Tensor"][name] = made
     return made

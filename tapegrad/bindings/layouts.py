@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.ops.shape import clone
 from tapegrad.tensor.dual import tangent_of
 from tapegrad.tensor.geometry import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tapegrad.bindings.viewing import view_of
-from tapegrad.dispatch.levels import handle, live
+from tapegrad.dispatch.function_levels import handle, live
 from tapegrad.ops.shape import permute
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.lifted import Level, Lifted, mapping

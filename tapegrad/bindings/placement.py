@@ -14,17 +14,17 @@ from tapegrad.bindings.factory import (
     target,
     type_name,
 )
-from tapegrad.bindings.inplace import refuse_in_place
 from tapegrad.bindings.layouts import checked_format, copy_strides, format_strides, laid_out
 from tapegrad.bindings.memory import check_extent, int_tuple
 from tapegrad.bindings.outside import OutsideTensor, count_outside, lift_again, outside_of, stays_where_it_is
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.storages import TypedStorage, UntypedStorage, storage_of_dtype
 from tapegrad.bindings.viewing import geometry_of
-from tapegrad.dispatch.accumulation import gradient_edge, refit
-from tapegrad.dispatch.error_nodes import Error
-from tapegrad.dispatch.levels import not_further
-from tapegrad.dispatch.views import refuse_view, take_history
+from tapegrad.bindings.writes.in_place import refuse_in_place
+from tapegrad.dispatch.function_levels import not_further
+from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge, refit
+from tapegrad.dispatch.nodes.error import Error
+from tapegrad.dispatch.view_history import refuse_view, take_history
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution.host import filled
 from tapegrad.execution.sizes import check_size

@@ -13,7 +13,7 @@ from tapegrad.bindings.attributes import as_instance, sharing
 from tapegrad.bindings.dispatching import WrapperValue
 from tapegrad.bindings.handing import DISPATCH
 from tapegrad.bindings.registry import public
-from tapegrad.dispatch.accumulation import AccumulateGrad
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
 from tapegrad.doors import Door
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import dtype, from_numpy

@@ -19,6 +19,7 @@ from typing import Any
 
 from tapegrad.absent import no_attribute
 from tapegrad.bindings.declarations import ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, takes_out
+from tapegrad.bindings.function_calls import cacheable
 from tapegrad.bindings.handing import ASK_NOBODY, Overriding, asked, flat, overridden, overriders, overrides, overriding
 from tapegrad.bindings.parser import (
     NUMPY_NAMES,
@@ -34,7 +35,6 @@ from tapegrad.bindings.parser import (
     type_name,
 )
 from tapegrad.bindings.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON
-from tapegrad.bindings.shortcuts import settled
 from tapegrad.declaring import explained
 from tapegrad.doors import Door
 from tapegrad.errors import message
@@ -132,7 +132,7 @@ TENSOR = ("Tensor", Tensor)
 TENSORS = (*TENSOR, "Tensor | None")
 """Those of parameters that take tensors, or None."""
 
-out_writer: Door[Callable[..., Any]] = Door("out_writer", filled_by="bindings/inplace_out.py")
+out_writer: Door[Callable[..., Any]] = Door("out_writer", filled_by="bindings/writes/out.py")
 """Calls a function and writes its result into the tensor given as ``out=``."""
 
 function_shower: Door[Callable[..., Any]] = Door("function_shower", filled_by="bindings/shown_calls.py")
@@ -142,7 +142,7 @@ caster: Door[Callable[..., Any]] = Door("caster", filled_by="amp/casting.py")
 """Casts the arguments of a call where ``modes.autocast`` says so."""
 
 IN_PLACE: dict[str, InPlace] = {}
-"""The particulars of in-place variants, by the methods that they belong to; ``inplace.py`` declares them."""
+"""The particulars of in-place variants, by the methods that they belong to; ``in_place.py`` declares them."""
 
 PREFIXES = {"fft": "fft_", "linalg": "linalg_", "special": "special_"}
 """The prefixes of the names of a namespace's functions, in PyTorch's messages and in ``__name__``."""
@@ -178,7 +178,7 @@ def public(
         asks: who may override it: ``"all"`` classes and modes, ``"modes"`` only, or ``"nobody"``.
         native: whether PyTorch has it in C++ though it is one of ``nn.functional``, most of which are not.
         is_settled: whether what it does depends on nothing but modes, the specs of tensors, and other arguments: no
-            elements, no setting, no warning. See Note [Shortcuts] in ``shortcuts.py``.
+            elements, no setting, no warning. See Note [Calls of functions] in ``function_calls.py``.
 
     Raises:
         TypeError: a name is declared twice; or a method that is a function, too, and of which PyTorch has no
@@ -336,7 +336,7 @@ def wrapped(
             return takes.handed_over(shown, args, kwargs, asked_of)
         return wrapper(*again[0], **again[1])
 
-    shown = settled(function, wrapper) if is_settled else wrapper
+    shown = cacheable(function, wrapper) if is_settled else wrapper
     shown.__name__ = shown.__qualname__ = takes.called
     shown.place = place_of_kind(home, called, kind)  # type: ignore[attr-defined]
     if classes:

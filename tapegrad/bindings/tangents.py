@@ -12,8 +12,8 @@ from typing import Any
 from tapegrad.bindings.layouts import laid_out
 from tapegrad.bindings.memory import as_strided
 from tapegrad.bindings.viewing import view_of
-from tapegrad.dispatch.accumulation import gradient_edge
-from tapegrad.dispatch.levels import unreached
+from tapegrad.dispatch.function_levels import unreached
+from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge
 from tapegrad.errors import SHOWN_TWICE
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import filled

@@ -18,10 +18,10 @@ from typing import Any
 
 from numpy import ndarray
 
-from tapegrad.caches import Cache
-from tapegrad.dispatch.forward_code import replay, unread_runner
-from tapegrad.dispatch.levels import level_operators
-from tapegrad.dispatch.views import Reinterpretation, creation_of
+from tapegrad.dispatch.call_cache import replay, unread_runner
+from tapegrad.dispatch.call_keys import PLACE, VIEW, key_of
+from tapegrad.dispatch.function_levels import level_operators
+from tapegrad.dispatch.view_history import Reinterpretation, creation_of
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops import joining
@@ -59,24 +59,20 @@ def declare_view(op: Any, move: Move, view_bits: int = 0) -> None:
         VIEW_BITS[op] = view_bits
 
 
-_moves, _views = Cache("views", nbytes=512), Cache("views", nbytes=512)
-_recent_moves, _recent_views = _moves.recent, _views.recent
-"""Moves; and for a call, the runner, and all that is said of what it gives, of an input that is ordinary."""
-
 UNREAD = -1
 """The data version of a window that nobody has read."""
 
 
 def move_of(op: Any, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[int, ...] | None, int, int]:
     """The strides of a view (None: contiguous), how much further it begins, and how much for a step of its number."""
-    key = (op, spec, *settings.items())
-    found = _recent_moves.get(key) or _moves.get(key)
+    key = key_of((PLACE, spec), settings)
+    found = op.plans.get(key) or op.calls.exact.get(key)
     if found is None:
         place = Geometry(tuple(spec.shape), spec.layout, 0)
         first = MOVES[op](place, *(0 for _ in numbers), **settings)
         assert first is not None
         step = MOVES[op](place, *(1 for _ in numbers), **settings).offset - first.offset if numbers else 0  # type: ignore[union-attr]
-        found = _moves.keep(key, (named_strides(first.shape, first.strides), first.offset, step))
+        found = op.calls.exact.keep(key, (named_strides(first.shape, first.strides), first.offset, step))
     return found
 
 
@@ -90,9 +86,9 @@ def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
     """The view of ``input`` that an operator gives."""
     storage, spec, view = input._storage, input._spec, input._view
     data_version = 0 if storage is None else storage.data_version
-    key = (op, thread.modes, spec, *map(type, numbers), *settings.items())
+    key = (VIEW, thread.modes, spec, *map(type, numbers), *settings.items())
     later = data_version and reads_later(storage)  # type: ignore[arg-type]
-    known = None if data_version and not later else _recent_views.get(key) or _views.get(key)
+    known = None if data_version and not later else op.plans.get(key) or op.calls.exact.get(key)
     if known is not None and (view is None or is_ordinary(input, view)):
         return _known_view(input, numbers, known)
     if data_version and is_shared(storage) and _may_wait(input):
@@ -118,7 +114,7 @@ def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
         if later and _may_wait(input):
             run, seen = unread_runner(op, (input, *numbers), settings), UNREAD
         if run is not None and type(result) is Tensor and not thread.modes.inference:
-            _views.keep(key, (run, result._spec, result._view.creation, start, step, seen))  # type: ignore[union-attr]
+            op.calls.exact.keep(key, (run, result._spec, result._view.creation, start, step, seen))  # type: ignore[union-attr]
     return result
 
 
@@ -129,7 +125,7 @@ def reads_later(storage: Storage) -> bool:
 
 
 def _known_view(input: Tensor, numbers: tuple[int, ...], known: tuple) -> Tensor:
-    """A view of which all is known that its input does not say itself, as it is in ``_views``."""
+    """A view of which all is known that its input does not say itself."""
     run, shown, creation, start, step, seen = known
     view, storage, counter = input._view, input._storage, input._counter
     seen = seen or (0 if storage is None else storage.data_version)  # before its value is read
@@ -162,7 +158,7 @@ def view_again(input: Tensor, result: Tensor, op: Any, numbers: tuple, settings:
     """A function that makes such a view of a tensor of the same spec, in these modes, as an operator has given; None if
     too much depends on the tensor.
     """
-    known = _views.get((op, thread.modes, input._spec, *map(type, numbers), *settings.items()))
+    known = op.calls.exact.get(key_of((VIEW, thread.modes, input._spec, *map(type, numbers)), settings))
     if known is None or result._spec is not known[1] or result._view is None or result._view.creation is not known[2]:
         return None
 
@@ -210,8 +206,9 @@ def views_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor
     """The views, one after another along a dimension, that an operator with several outputs gives."""
     data_version = data_version_of(input)
     results = op(input, axis=axis, **settings)
-    key = (op, input._spec, results[0]._spec, axis, *settings.items())
-    places = _recent_moves.get(key) or _moves.get(key) or _moves.keep(key, _places(input._spec, results, axis, op))
+    key = key_of((PLACE, input._spec, results[0]._spec, axis), settings)
+    places = op.plans.get(key) or op.calls.exact.get(key)
+    places = places or op.calls.exact.keep(key, _places(input._spec, results, axis, op))
     if _are_alike(input):
         _share_alike(input, results, places)
         return results
@@ -227,7 +224,7 @@ def views_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor
 
 def views_again(input: Tensor, results: tuple, op: Any, settings: dict) -> Callable[..., tuple[Tensor, ...]] | None:
     """``view_again`` for several views, which an operator has given of a tensor."""
-    run = op.plan_cache.get((thread.modes, input._spec, *settings.items()))
+    run = op.calls.exact.get(key_of((thread.modes, input._spec), settings))
     view = results[0]._view
     if run is None or view is None or view.base is not input or not _are_alike(input):
         return None

@@ -3,12 +3,13 @@
 Operators come as arguments; nothing here knows any of them. See Note [Plans] in ``plan.py``.
 """
 
-from tapegrad.dispatch.accumulation import AccumulateGrad, gradient_edge
-from tapegrad.dispatch.error_nodes import DelayedError, Error, UndefinedGrad
-from tapegrad.dispatch.forward_code import call, plan_for, runner, waiting_runner
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.call_cache import call, plan_for, waiting_runner
+from tapegrad.dispatch.codegen.runner import runner
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad, gradient_edge
+from tapegrad.dispatch.nodes.error import DelayedError, Error, UndefinedGrad
+from tapegrad.dispatch.nodes.operator import OperatorNode
+from tapegrad.dispatch.nodes.saved_tensor import SavedTensor
 from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.saved import SavedTensor
 
 __all__ = [
     "AccumulateGrad",

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tapegrad.dispatch.keys import Rather, kept_from, place_of
-from tapegrad.dispatch.levels import lifted_forward
-from tapegrad.dispatch.pieces import host_function, shapes_of_many
-from tapegrad.dispatch.structures import Fit, Sought
+from tapegrad.dispatch.call_keys import key_of
+from tapegrad.dispatch.disk_keys import Rather, kept_from, place_of
+from tapegrad.dispatch.function_levels import lifted_forward
+from tapegrad.dispatch.many_operands import host_function, shapes_of_many
+from tapegrad.dispatch.shape_class import ClassBinding, Sought, sought
 from tapegrad.execution.calls import Call
 from tapegrad.execution.costs import NOTHING
 from tapegrad.execution.devices import META
@@ -42,56 +43,58 @@ class Kernels:
     Attributes:
         forward: the forward kernel, made when somebody asks; of a call on lifted tensors, or on tensors without data, a
             function.
-        many: whether there are very many arguments or results. See Note [Many pieces].
+        many: whether there are very many arguments or results. See Note [Many operands].
         outputs: shape and dtype of each output; ``single`` tells one output from a tuple of one.
         wide: whether a 64-bit type is involved.
         backwards: the backward kernels, by (inputs that require grad, wanted inputs, defined gradients).
-        fit: what they have in common with those of other lengths, if that is known. See Note [Structures].
+        binding: the shape class that they fit, if there is one. See Note [Shape classes].
     """
 
+    single: Any
     __slots__ = (
-        "_forward", "_make", "outputs", "single", "wide", "backwards", "fit", "many", "_recorded", "__weakref__",
+        "_forward", "_make", "outputs", "single", "wide", "backwards", "binding", "many", "_recorded", "__weakref__",
     )  # fmt: skip
 
-    def __init__(self, op: Any, specs: tuple, settings: dict, fit: Fit | None = None) -> None:
+    def __init__(
+        self, op: Any, specs: tuple, settings: dict, binding: ClassBinding | None = None, among: Sought | None = None
+    ) -> None:
         self.backwards: dict[tuple, Any] = {}
         self._recorded: Call | None = None
         self._forward: Any = None
-        self.fit = fit
-        if self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings)):
+        self.binding = binding
+        call = op, specs, settings
+        if self._in_pieces(*call, shapes_of_many(*call)):
             return
-        sought = Sought.of(op, specs, settings) if fit is None and has_structure(specs) else None
-        if sought is not None:
-            self.fit = sought.known(op, specs, settings)
-        if self.fit is not None:
-            self._of_fit(op, specs, settings, self.fit)
+        if binding is None and among is None and may_be_symbolic(specs):
+            among = sought(*call)
+            self.binding = among[0].classes.bound(*call, among[1])
+        if self.binding is not None:
+            self._of_class(*call, self.binding)
             return
-        arguments = [abstract_argument(spec) for spec in specs if spec is not None]
         function = op.prepare(specs, settings)
         if op.real:
             refuse_complex(op, specs)
-        self.fit = None if sought is None else sought.made(op, specs, settings)
-        traced = self.fit is None and is_run_here(specs) and op.variadic is None
-        if traced and self._in_pieces(op, specs, settings, shapes_of_many(op, specs, settings, 0)):
+        self.binding = None if among is None else among[0].classes.made(*call, among[1])
+        here = among is not None or is_run_here(specs)
+        anew = here and self.binding is None
+        if anew and op.variadic is None and self._in_pieces(*call, shapes_of_many(*call, 0)):
             return
-        place: Any = None
-        found: Any = None
-        trace: Any = None
-        if self.fit is None:
-            place = place_of("forward", op, specs, settings) if is_run_here(specs) else None
-            found = None if place is None else place()
-            trace = abstract(function, arguments) if found is None else None
-            results, self.single = trace.results if found is None else found.results
+        arguments = [abstract_argument(spec) for spec in specs if spec is not None]
+        place = place_of("forward", *call) if anew else None
+        found: Any = None if place is None else place()
+        trace: Any = abstract(function, arguments) if self.binding is None and found is None else None
+        if self.binding is None:
+            results, self.single = (found or trace).results
             self.outputs = [(one[0], from_numpy(one[1])) for one in results if one is not None]
         else:
-            self.single, self.outputs = self.fit.structure.single, self.fit.outputs
-        self.wide = self._touches_64_bits(op, specs, settings)
-        if any(isinstance(spec, Spec) and spec.level for spec in specs):
-            self._forward = lifted_forward(op, specs, settings)
-        elif any(isinstance(spec, Spec) and spec.device is META for spec in specs):
+            self.single, self.outputs = self.binding.shape_class.single, self.binding.outputs
+        self.wide = self._touches_64_bits(*call)
+        if not here and any([isinstance(spec, Spec) and spec.level for spec in specs]):
+            self._forward = lifted_forward(*call)
+        elif not here and any([isinstance(spec, Spec) and spec.device is META for spec in specs]):
             self._forward = self._shapes
         else:
-            known = self._known(op, specs, settings, place, found, trace)
+            known = self._known(*call, place, found, trace)
             self._forward = Kernel(
                 function, name=op.name, wide=self.wide, arguments=arguments, known=known, settings=settings
             )
@@ -99,8 +102,8 @@ class Kernels:
     def _known(self, op: Any, specs: tuple, settings: dict, place: Any, found: Any, trace: Any) -> Callable | None:
         """A function that gives the function of the host: it was kept, or is written as it is traced in the mode of the
         kernel."""
-        if self.fit is not None:
-            return Rather(self.fit.forward, "fitting forward", op, specs, settings)
+        if self.binding is not None:
+            return Rather(self.binding.forward, "fitting forward", op, specs, settings)
         if found is None and (self.wide or trace.is_narrow):
             return partial(kept_from, place, trace)
         if found is None and place is not None:
@@ -128,20 +131,20 @@ class Kernels:
                 self._forward = self._forward or self._make()
         return self._forward
 
-    def _of_fit(self, op: Any, specs: tuple, settings: dict, fit: Fit) -> None:
-        """The same where there is a structure: nothing is traced, nor prepared before that is necessary."""
+    def _of_class(self, op: Any, specs: tuple, settings: dict, binding: ClassBinding) -> None:
+        """The same where there is a shape class: nothing is traced, nor prepared before that is necessary."""
         op.check(specs, settings)
-        structure = fit.structure
-        self.single, self.outputs = structure.single, fit.outputs
-        if structure.wide is None:
-            structure.wide = self._touches_64_bits(op, specs, settings)
-        self.wide = structure.wide
-        known = Rather(fit.forward, "fitting forward", op, specs, settings)
+        shape_class = binding.shape_class
+        self.single, self.outputs = shape_class.single, binding.outputs
+        if shape_class.wide is None:
+            shape_class.wide = self._touches_64_bits(op, specs, settings)
+        self.wide = shape_class.wide
+        known = Rather(binding.forward, "fitting forward", op, specs, settings)
         self._make = partial(forward_kernel, op, specs, settings, self.wide, known)
 
     def _touches_64_bits(self, op: Any, specs: tuple, settings: dict) -> bool:
         types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
-        return any(dtype.is_64bit for dtype in types) or op.is_wide(specs, settings)
+        return any([dtype.is_64bit for dtype in types]) or op.is_wide(specs, settings)
 
     def _shapes(self, *values: Any) -> Any:
         """Stands for the results of a call where there is no data. See Note [Values without data]."""
@@ -149,13 +152,20 @@ class Kernels:
         return results[0] if self.single else results
 
     @classmethod
-    def of(cls, op: Any, specs: tuple, settings: dict, fit: Fit | None = None) -> Kernels:
-        """The kernels for arguments of these shapes and dtypes, which are known to fit a structure, or not."""
+    def of(
+        cls, op: Any, specs: tuple, settings: dict, binding: ClassBinding | None = None, among: Sought | None = None
+    ) -> Kernels:
+        """The kernels for arguments of these shapes and dtypes.
+
+        Args:
+            op, specs, settings: the operator, the specs of its arguments, its settings.
+            binding: the shape class that they fit, if that is known; ``among``: what is known of calls like it.
+        """
         bare = [spec.bare if isinstance(spec, Spec) else spec for spec in specs]
-        key = (thread.modes.without, *bare, *settings.items())
+        key = key_of((thread.modes.without, *bare), settings)
         kernels = op.kernels.get(key)
         if kernels is None:
-            kernels = op.kernels.only(key, cls(op, specs, settings, fit))  # all threads use the same ones
+            kernels = op.kernels.only(key, cls(op, specs, settings, binding, among))  # all threads use the same ones
         return kernels
 
     @property
@@ -174,7 +184,7 @@ class Kernels:
         return self._recorded
 
 
-def has_structure(specs: tuple) -> bool:
+def may_be_symbolic(specs: tuple) -> bool:
     """Whether a call may share what is known of it with those of other lengths."""
     return is_run_here(specs) and not SHAPE_CLASSES.off
 
@@ -182,11 +192,16 @@ def has_structure(specs: tuple) -> bool:
 def is_run_here(specs: tuple) -> bool:
     """Whether a call is run here, on arrays of known lengths.
 
-    Where the lengths are symbols a structure is being traced, of which calls that come later must not hear.
+    Where the lengths are symbols a shape class is being made, of which calls that come later must not hear.
     """
-    given = [spec for spec in specs if isinstance(spec, Spec)]
-    run = all(spec.level == 0 and spec.device is not META for spec in given)
-    return run and all(type(length) is int for spec in given for length in spec.shape)
+    for spec in specs:
+        if isinstance(spec, Spec):
+            if spec.level or spec.device is META:
+                return False
+            for length in spec.shape:
+                if type(length) is not int:
+                    return False
+    return True
 
 
 def refuse_complex(op: Any, specs: tuple) -> None:

@@ -1,4 +1,4 @@
-"""Patterns: what the numbers of two calls have in common. See Note [Structures] in ``structures.py``.
+"""Patterns: what the numbers of two calls have in common. See Note [Shape classes] in ``shape_class.py``.
 
 Note [Names of a pattern]
 A pattern has for each number of a call either that number or what stands for it: ``n0``, ``n1``, ... for lengths of

@@ -17,7 +17,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.bindings.inplace import copy_
+from tapegrad.bindings.writes.in_place import copy_
 from tapegrad.distributed.groups import ProcessGroup, Work, member, members, work
 from tapegrad.errors import message
 from tapegrad.execution.devices import jitted

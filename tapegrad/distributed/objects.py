@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.bindings.inplace import copy_
+from tapegrad.bindings.writes.in_place import copy_
 from tapegrad.distributed.groups import Work, member, members, the_store, work, world
 from tapegrad.errors import message
 from tapegrad.execution.host import to_host

@@ -3,8 +3,8 @@
 Note [Recording is written]
 To record a call is to append one instruction (Note [Deferred programs] in ``deferred.py``). That is done so often that
 it is written down for each call as straight-line Python: by ``recorder`` as a function of its own, and by runners and
-appliers (``dispatch/forward_code.py``, ``backward_code.py``) in the middle of theirs, for which ``recording_lines`` and
-``call_lines`` give the lines and ``recording_names`` what they refer to.
+appliers (``dispatch/codegen/runner.py``, ``codegen/backward.py``) in the middle of theirs, for which
+``recording_lines`` and ``call_lines`` give the lines and ``recording_names`` what they refer to.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ fifth longer at most, and all take a twentieth longer on average than if the qui
 from __future__ import annotations
 
 import math
+from operator import add
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -160,7 +161,7 @@ class Cost(NamedTuple):
     compile: float
 
     def __add__(self, other: Any) -> Cost:
-        return Cost(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+        return Cost(*map(add, self, other))
 
 
 NOTHING = Cost(0.0, 0.0, 0.0)
@@ -176,7 +177,7 @@ def cost_of(jaxpr: Any, lengths: dict[str, int] | None = None) -> Cost:
     """
     lengths, inside = dict(lengths or {}), getattr(jaxpr, "jaxpr", jaxpr)
     arrays = XLA_ARRAY * (len(inside.invars) + len(inside.outvars))
-    results = sum(_memory(_size(aval, lengths)) for aval in _avals(inside.outvars))
+    results = sum([_memory(_size(aval, lengths)) for aval in _avals(inside.outvars)])
     return equations_of(jaxpr, lengths) + Cost(0.0, XLA_CALL + arrays + results, COMPILE)
 
 
@@ -311,9 +312,9 @@ def _on_host(
     makes, rows = written, 0.0
     if name == "broadcast_in_dim":
         makes = count = has[0] if has else 1.0
-    elif name in ELEMENTWISE and sum(size > 1 for size in has) == 1:
+    elif name in ELEMENTWISE and sum([size > 1 for size in has]) == 1:
         makes = count = max(has)
-    elif name in ELEMENTWISE and any(1 < size < written for size in has):
+    elif name in ELEMENTWISE and any([1 < size < written for size in has]):
         rows = written / max(_count(equation.outvars[0].aval.shape[-1:], lengths), 1)
     elif name == "reshape" and 1 < has[0] < written:  # of what is repeated: a copy
         rows = written / max(_count(equation.invars[0].aval.shape[-1:], lengths), 1)

@@ -11,7 +11,7 @@ the end of a backward call, or of what else runs programs, when ``APART`` times 
 to begin where the others do that it may be like. So a ninth of all is recorded in vain.
 
 Calls that are new while a thread computes as calls come are planned as in immediate mode (``waiting_call`` in
-``dispatch/forward_code.py``), with all that makes new lengths cheap there. A call that is recorded for other lengths
+``dispatch/codegen/runner.py``), with all that makes new lengths cheap there. A call that is recorded for other lengths
 than one before costs more than others, and says that more such will come: it counts ``OTHER_LENGTHS`` times, and has
 the program cut that much sooner.
 

@@ -1,10 +1,10 @@
 """Kernels that are shared: one function of the host for all lengths of a structure.
 
-Note [Shared kernels]
-What is written for a structure (Note [Structures] in ``dispatch/structures.py``) takes what its symbols and floats are
-before the kernel's own arguments. So where the host would run the kernel anyway, because arrays are small, lengths that
-are new need no kernel of their own: plans call the one function with their numbers. That of a ``relu`` of ``n0`` rows
-reads::
+Note [Symbolic kernels]
+What is written for a shape class (Note [Shape classes] in ``dispatch/shape_class.py``) takes what its symbols and
+floats are before the kernel's own arguments. So where the host would run the kernel anyway, because arrays are small,
+lengths that are new need no kernel of their own: plans call the one function with their numbers. That of a ``relu`` of
+``n0`` rows reads::
 
     def run(k0, x0):
         if type(x0) is ndarray:
@@ -44,7 +44,7 @@ SMALL = 4096
 """Up to so many elements an array is small: it may be kept alive by a view of a part of it."""
 
 
-class SharedKernel:
+class SymbolicKernel:
     """A kernel of a structure, for the host.
 
     Args:
@@ -94,7 +94,7 @@ class SharedKernel:
         lost = least.host - least.xla + (cost.host - least.host - cost.xla + least.xla) * growth
         return math.inf if lost <= 0 else (least.compile + (cost.compile - least.compile) * growth) / lost
 
-    def fitting(self, growth: float, small: bool) -> SharedKernel | None:
+    def fitting(self, growth: float, small: bool) -> SymbolicKernel | None:
         """Itself, if the host runs it whatever comes; what counts calls, if that runs the first of them."""
         if small and self._pays:
             return self
@@ -118,7 +118,7 @@ FEW, MANY = 4, 8
 """The part of the cold calls of one length that is counted here is the ``FEW``th, of at most ``MANY`` calls."""
 
 
-class CountedKernel(SharedKernel):
+class CountedKernel(SymbolicKernel):
     """The same for large arrays: calls have one key more, which counts those that are left to it.
 
     What XLA has computed is read where it lies.
@@ -150,7 +150,7 @@ class FloatKernel:
         names: the symbols and floats of the structure.
 
     Attributes:
-        run, key_names: as ``SharedKernel`` has them; the keys are the floats.
+        run, key_names: as ``SymbolicKernel`` has them; the keys are the floats.
     """
 
     __slots__ = ("key_names", "_run", "_floats")
@@ -172,7 +172,7 @@ class FloatKernel:
         return [numbers[place] for place in self._floats]
 
 
-Shared = SharedKernel | FloatKernel
+Symbolic = SymbolicKernel | FloatKernel
 
 
 @tabulated(1 << 10)

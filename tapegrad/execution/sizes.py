@@ -123,7 +123,7 @@ def out_of_memory(error: BaseException) -> BaseException:
 
 
 def as_number(length: Any) -> Any:
-    """A length for kernels to compute with: a float, or the symbol that it is. See Note [Structures].
+    """A length for kernels to compute with: a float, or the symbol that it is. See Note [Shape classes].
 
     >>> as_number(3)
     3.0

@@ -1,4 +1,4 @@
-"""Kernels that are traced with symbols in place of lengths. See Note [Structures] in ``dispatch/structures.py``."""
+"""Kernels that are traced with symbols in place of lengths. See Note [Shape classes] in ``dispatch/shape_class.py``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def symbols(names: Sequence[str], constraints: Sequence[str]) -> dict[str, Any]:
     return dict(zip(names, _symbols(tuple(names), tuple(constraints)), strict=True)) if names else {}
 
 
-@remembered("structures")
+@remembered("shape classes")
 def _symbols(names: tuple[str, ...], constraints: tuple[str, ...]) -> Sequence[Any]:
     return export.symbolic_shape(", ".join(names), constraints=constraints)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tapegrad.autograd.differentiate import make_seeds, run_backward
 from tapegrad.autograd.forward_ad import make_dual, unpack_dual
-from tapegrad.dispatch.levels import at, lift, live, lower
+from tapegrad.dispatch.function_levels import at, lift, live, lower
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.func.checks import all_picked, check_outputs, check_tensors, picked, put_back, with_aux
 from tapegrad.functions.creation import zeros_like

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from tapegrad.autograd.function_node import FunctionBase
-from tapegrad.dispatch.levels import at, lower
+from tapegrad.dispatch.function_levels import at, lower
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.func.gradients import backward_of, differentiable, jvp, vjp
 from tapegrad.functions.creation import zeros_like

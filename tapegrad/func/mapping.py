@@ -12,7 +12,7 @@ from typing import Any
 
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.viewing import view_of
-from tapegrad.dispatch.levels import lift, lower
+from tapegrad.dispatch.function_levels import lift, lower
 from tapegrad.functions.joining import cat
 from tapegrad.functions.shape import permuted
 from tapegrad.ops.kinds import broadcast_to

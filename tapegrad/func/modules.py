@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
-from tapegrad.bindings.inplace import before_write
+from tapegrad.bindings.writes.in_place import before_write
 from tapegrad.functions.joining import stack
 from tapegrad.tape.modes import switched
 from tapegrad.tensor.lifted import Lifted

@@ -9,12 +9,12 @@ from typing import Any
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.declarations import FOUND, Out
 from tapegrad.bindings.generator import one_by_one
-from tapegrad.bindings.inplace import become, before_write, refuse_in_place
 from tapegrad.bindings.layouts import in_row_major_order
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.bindings.scalars import computed_with, converted
-from tapegrad.dispatch.packing import while_writing
+from tapegrad.bindings.writes.in_place import become, before_write, refuse_in_place
+from tapegrad.dispatch.nodes.packing import while_writing
 from tapegrad.execution.dtypes import BOOL, COMPLEX, INTEGRAL, finfo, float64, int64
 from tapegrad.functions.random import rand_like
 from tapegrad.functions.shape import reshaped

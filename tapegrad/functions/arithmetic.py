@@ -8,8 +8,6 @@ from typing import Any
 from tapegrad.bindings.bounds import refuse_elements, zero
 from tapegrad.bindings.declarations import ARITHMETIC, InPlace, Out, refuse_wider
 from tapegrad.bindings.dunders import dunder, hot_dunder, reverse
-from tapegrad.bindings.inplace import check_castable
-from tapegrad.bindings.inplace_fast_path import one_operand
 from tapegrad.bindings.layouts import in_row_major_order
 from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public
 from tapegrad.bindings.scalars import (
@@ -25,6 +23,8 @@ from tapegrad.bindings.scalars import (
     refuse,
     unsupported,
 )
+from tapegrad.bindings.writes.cached import one_operand
+from tapegrad.bindings.writes.in_place import check_castable
 from tapegrad.execution.capturing import moves
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
 from tapegrad.functions.unary import declare, said_of

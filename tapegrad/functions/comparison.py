@@ -10,11 +10,11 @@ import numpy as np
 
 from tapegrad.bindings.declarations import ARITHMETIC, FOUND, InPlace, Out
 from tapegrad.bindings.dunders import AUGMENTED, dunder, hot_dunder, refused, reverse
-from tapegrad.bindings.inplace import become, before_write, refuse_in_place
-from tapegrad.bindings.inplace_memory import refuse_shared_parts
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import IN_PLACE, NAMESPACES, public
 from tapegrad.bindings.scalars import is_number, no_overload, operand, operands, refuse
+from tapegrad.bindings.writes.in_place import become, before_write, refuse_in_place
+from tapegrad.bindings.writes.overlaps import refuse_shared_parts
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING
 from tapegrad.execution.host import to_host
 from tapegrad.functions.construction import from_numpy

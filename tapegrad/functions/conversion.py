@@ -12,7 +12,7 @@ from tapegrad.bindings.factory import named_device, named_dtype, no_overload
 from tapegrad.bindings.handing import DISPATCH
 from tapegrad.bindings.layouts import checked_format, copy_strides, laid_out, suggested_format
 from tapegrad.bindings.registry import public
-from tapegrad.dispatch.accumulation import gradient_edge
+from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge
 from tapegrad.errors import message
 from tapegrad.execution import dtypes
 from tapegrad.execution.capturing import capturing

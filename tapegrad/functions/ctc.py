@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.bindings.bounds import differs, negative, numbers, outside, refuse_elements
-from tapegrad.bindings.inplace import before_write
 from tapegrad.bindings.registry import public
+from tapegrad.bindings.writes.in_place import before_write
 from tapegrad.execution.dtypes import int64
 from tapegrad.execution.late import Finding
 from tapegrad.functions.construction import tensor

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 
 from tapegrad.bindings.generator import Sample, next_key
-from tapegrad.bindings.inplace import become, before_write, refuse_in_place
 from tapegrad.bindings.registry import public
+from tapegrad.bindings.writes.in_place import become, before_write, refuse_in_place
 from tapegrad.execution import random as sampling
 from tapegrad.ops import arithmetic
 from tapegrad.ops import dropout as ops

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tapegrad.bindings.bounds import outside, refuse_elements
-from tapegrad.bindings.inplace import refuse_in_place
 from tapegrad.bindings.parser import check_given
 from tapegrad.bindings.registry import public
+from tapegrad.bindings.writes.in_place import refuse_in_place
 from tapegrad.declaring import on_demand
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops import embedding as ops

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tapegrad.bindings.registry import NAMESPACES, public
-from tapegrad.dispatch.levels import lower
+from tapegrad.dispatch.function_levels import lower
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.dtypes import float64, int32
 from tapegrad.tape.modes import thread

@@ -11,11 +11,11 @@ import numpy as np
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.bounds import negative, outside, refuse_elements
 from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
-from tapegrad.bindings.inplace import not_of_integers
-from tapegrad.bindings.inplace_memory import refuse_shared_parts
 from tapegrad.bindings.naming import NO_DERIVATIVE, renamed, underivable
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import converted, is_number, no_overload, refuse_unfitting, unsupported
+from tapegrad.bindings.writes.in_place import not_of_integers
+from tapegrad.bindings.writes.overlaps import refuse_shared_parts
 from tapegrad.errors import warn_once
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import BOOL, COMPLEX, int32, int64

@@ -20,15 +20,15 @@ import numpy as np
 
 from tapegrad.bindings.bounds import outside, refuse_elements
 from tapegrad.bindings.declarations import InPlace
-from tapegrad.bindings.inplace import become, before_write, not_of_integers, refuse_in_place
-from tapegrad.bindings.inplace_fast_path import fast_method
-from tapegrad.bindings.inplace_memory import last_written, refuse_shared_parts
-from tapegrad.bindings.inplace_parts import can_write_part, overwrite, write_part
 from tapegrad.bindings.layouts import both_laid_out
-from tapegrad.bindings.part_fast_path import assigning
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import converted, refuse_unfitting
 from tapegrad.bindings.viewing import geometry_of, view_of
+from tapegrad.bindings.writes.cached import fast_method
+from tapegrad.bindings.writes.cached_parts import assigning
+from tapegrad.bindings.writes.in_place import become, before_write, not_of_integers, refuse_in_place
+from tapegrad.bindings.writes.overlaps import last_written, refuse_shared_parts
+from tapegrad.bindings.writes.parts import can_write_part, overwrite, write_part
 from tapegrad.errors import warn_once
 from tapegrad.execution.devices import META
 from tapegrad.execution.dtypes import INTEGRAL, float64, int32, int64, uint8

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.inplace import become, before_write, fill_, refuse_in_place
 from tapegrad.bindings.memory import as_strided
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import is_number, wrong_type
 from tapegrad.bindings.viewing import geometry_of
+from tapegrad.bindings.writes.in_place import become, before_write, fill_, refuse_in_place
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import from_host, to_host
 from tapegrad.functions.dropout import alpha_dropout, check_native_probability, dropout, feature_alpha_dropout

@@ -12,8 +12,8 @@ from typing import Any
 
 from tapegrad.bindings import bounds
 from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.bindings.inplace import before_write
 from tapegrad.bindings.registry import NAMESPACES, public
+from tapegrad.bindings.writes.in_place import before_write
 from tapegrad.execution import dtypes
 from tapegrad.execution.dtypes import BOOL, FLOATING, dtype
 from tapegrad.functions import norms, scans

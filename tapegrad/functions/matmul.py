@@ -10,10 +10,10 @@ from typing import Any
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
 from tapegrad.bindings.dunders import dunder, reverse
-from tapegrad.bindings.inplace_memory import resize_for
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.parser import check_given
 from tapegrad.bindings.registry import public
+from tapegrad.bindings.writes.overlaps import resize_for
 from tapegrad.errors import message, warn_once
 from tapegrad.execution.dtypes import bfloat16, dtype, float16, float32, int32
 from tapegrad.functions.joining import cat, stack

@@ -6,10 +6,10 @@ from typing import Any
 
 from tapegrad.bindings.arguments import refuse_large, wrap_dim
 from tapegrad.bindings.declarations import EXPECTED, Out
-from tapegrad.bindings.inplace import copy_
 from tapegrad.bindings.matrix_checks import check_floating, check_square
 from tapegrad.bindings.memory import clone
 from tapegrad.bindings.registry import public
+from tapegrad.bindings.writes.in_place import copy_
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import BOOL, FLOATING, int64
 from tapegrad.functions.arrangement import flip

@@ -11,7 +11,7 @@ from tapegrad.bindings.generator import sampled
 from tapegrad.bindings.layouts import copy_strides, laid_out
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.windows import hashable, windows
-from tapegrad.dispatch.packing import while_writing
+from tapegrad.dispatch.nodes.packing import while_writing
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import bool as boolean
 from tapegrad.execution.dtypes import dtype, uint8

@@ -9,8 +9,8 @@ from typing import Any
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.viewing import geometry_of
-from tapegrad.dispatch.levels import lower
-from tapegrad.dispatch.packing import while_writing
+from tapegrad.dispatch.function_levels import lower
+from tapegrad.dispatch.nodes.packing import while_writing
 from tapegrad.execution.dtypes import finfo, float32, float64, int64
 from tapegrad.functions.shape import reshaped
 from tapegrad.ops import arithmetic, normalization, reductions, resampling, unary

@@ -23,10 +23,10 @@ from tapegrad.bindings.factory import (
     type_name,
 )
 from tapegrad.bindings.generator import Sample, next_key, one_by_one, sampled, stream_of
-from tapegrad.bindings.inplace import check_castable
 from tapegrad.bindings.layouts import copy_strides, laid_out
 from tapegrad.bindings.registry import out_writer, public
 from tapegrad.bindings.scalars import element, is_number, unsupported
+from tapegrad.bindings.writes.in_place import check_castable
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype, float32, float64, int64, uint32
 from tapegrad.ops import random as ops

@@ -13,10 +13,10 @@ import numpy as np
 from tapegrad.bindings.declarations import InPlace
 from tapegrad.bindings.factory import is_integer, no_overload, type_name
 from tapegrad.bindings.generator import next_key, sampled
-from tapegrad.bindings.inplace import become, before_write, refuse_in_place
-from tapegrad.bindings.inplace_memory import refuse_shared_parts
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import is_number, unsupported
+from tapegrad.bindings.writes.in_place import become, before_write, refuse_in_place
+from tapegrad.bindings.writes.overlaps import refuse_shared_parts
 from tapegrad.execution import random as sampling
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
 from tapegrad.functions.random import chances, check_deviation, check_probabilities, check_range, whole_limit

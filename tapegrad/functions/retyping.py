@@ -7,7 +7,7 @@ from typing import Any
 from tapegrad.bindings.factory import refused_half
 from tapegrad.bindings.registry import PROPERTIES, public
 from tapegrad.bindings.viewing import declare_view, sharing, view_of
-from tapegrad.dispatch.views import in_reals
+from tapegrad.dispatch.view_history import in_reals
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.execution.dtypes import float16
 from tapegrad.execution.windows import CONJUGATED, NEGATED

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.bindings.declarations import ARITHMETIC, FOUND, InPlace, Out, refuse_wider
-from tapegrad.bindings.inplace import not_of_integers, written_shape
-from tapegrad.bindings.inplace_fast_path import two_operands
-from tapegrad.bindings.inplace_memory import refuse_shared_parts
 from tapegrad.bindings.layouts import in_row_major_order
 from tapegrad.bindings.registry import NAMESPACES, public
 from tapegrad.bindings.scalars import (
@@ -22,6 +19,9 @@ from tapegrad.bindings.scalars import (
     refuse_unfitting,
     unsupported,
 )
+from tapegrad.bindings.writes.cached import two_operands
+from tapegrad.bindings.writes.in_place import not_of_integers, written_shape
+from tapegrad.bindings.writes.overlaps import refuse_shared_parts
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, dtype
 from tapegrad.functions.arithmetic import pair

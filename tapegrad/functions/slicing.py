@@ -8,11 +8,11 @@ from typing import Any
 
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.declarations import EXPECTED, InPlace, Out
-from tapegrad.bindings.inplace import not_of_integers
 from tapegrad.bindings.memory import on_copied_memory
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.scalars import no_overload
 from tapegrad.bindings.viewing import declare_view, view_of
+from tapegrad.bindings.writes.in_place import not_of_integers
 from tapegrad.execution.dtypes import INTEGRAL, dtype
 from tapegrad.execution.promotion import can_cast
 from tapegrad.execution.sizes import is_symbolic, places_of

@@ -6,9 +6,9 @@ from typing import Any
 
 from tapegrad.bindings.arguments import wrap_dim
 from tapegrad.bindings.bounds import refuse_elements
-from tapegrad.bindings.inplace_views import squeeze_, transpose_
 from tapegrad.bindings.memory import as_strided
 from tapegrad.bindings.registry import public
+from tapegrad.bindings.writes.views import squeeze_, transpose_
 from tapegrad.errors import warn_once
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.functions.arrangement import pad

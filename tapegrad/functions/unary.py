@@ -11,9 +11,9 @@ from typing import Any
 
 from tapegrad.bindings.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out
 from tapegrad.bindings.factory import refused_half
-from tapegrad.bindings.inplace import refuse_in_place
 from tapegrad.bindings.registry import UNSET, public
 from tapegrad.bindings.scalars import unsupported
+from tapegrad.bindings.writes.in_place import refuse_in_place
 from tapegrad.execution.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype, float16
 from tapegrad.ops import unary as ops
 from tapegrad.ops.operator import Operator

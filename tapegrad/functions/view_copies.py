@@ -11,7 +11,7 @@ from tapegrad.bindings.arguments import shape_of_arguments
 from tapegrad.bindings.declarations import EXPECTED, Out
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.registry import public
-from tapegrad.dispatch.jvp import apart
+from tapegrad.dispatch.codegen.forward_ad import apart
 from tapegrad.execution.dtypes import dtype as dtype_class
 from tapegrad.functions import joining, retyping, shape, slicing
 from tapegrad.tape.node import name_of

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.dispatch.accumulation import AccumulateGrad
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.views import CopySlices
+from tapegrad.dispatch.view_history import CopySlices
 from tapegrad.engine import GraphRoot
 from tapegrad.execution.host import to_host
 from tapegrad.execution.kernel import Kernel

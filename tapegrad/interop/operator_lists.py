@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import jax
 
 from tapegrad.bindings.attributes import detach
-from tapegrad.dispatch.levels import live
+from tapegrad.dispatch.function_levels import live
 from tapegrad.execution.capturing import capturing
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.interop.tape_rules import outside_transforms

@@ -20,12 +20,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.caches import Cache
-from tapegrad.dispatch.forward_code import replay
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.call_cache import replay
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.execution.kernel import Kernel
 from tapegrad.ops.foreign import Foreign, filled_in, is_flowing, strong
-from tapegrad.ops.operator import PLAN
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor, value_of
 
@@ -123,7 +121,6 @@ class Keeping(Foreign):
 
     def __init__(self, function: Callable, name: str, node: str | None = None) -> None:
         super().__init__(function, name, node)
-        self.parts = Cache("plans", PLAN)
 
     def node_class(self, base: type, num_outputs: int) -> type:
         """Nodes that can have residuals."""
@@ -145,13 +142,13 @@ class Keeping(Foreign):
 
     def parts_for(self, args: Sequence, x64: bool) -> Parts:
         """The two parts of the function for these arguments."""
-        key = (x64, *(arg._spec.bare.replace(requires_grad=arg._spec.requires_grad) if isinstance(arg, Tensor)
-                      else type(arg) for arg in args))  # fmt: skip
-        parts = self.parts.get(key)
+        key = (Parts, x64, *(arg._spec.bare.replace(requires_grad=arg._spec.requires_grad) if isinstance(arg, Tensor)
+                             else type(arg) for arg in args))  # fmt: skip
+        parts = self.calls.exact.get(key)
         if parts is None:
             free = tuple(isinstance(arg, Tensor) and arg._spec.requires_grad for arg in args)
             wide = self.is_wide([arg._spec for arg in args if isinstance(arg, Tensor)], {"x64": x64})
-            parts = self.parts.keep(key, Parts(self.given, free, wide, self.name))
+            parts = self.calls.exact.keep(key, Parts(self.given, free, wide, self.name))
         return parts
 
 

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad.autograd.forward_ad import make_dual, unpack_dual
-from tapegrad.dispatch.levels import at, lift, lower
+from tapegrad.dispatch.function_levels import at, lift, lower
 from tapegrad.errors import message
 from tapegrad.execution.host import array_of
 from tapegrad.execution.opaque import Opaque

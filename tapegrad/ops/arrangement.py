@@ -64,7 +64,7 @@ def _turned_back(place: Geometry, x: Spec, k: int, axes: tuple[int, int]) -> Geo
 @linear(x=lambda g, k, axes: rot90(g, k=-k, axes=axes), gradient_lies=_turned_back)
 def rot90(x, *, k, axes):
     """``x`` turned ``k`` times by a right angle in the plane of two dimensions, from the first towards the second."""
-    return jnp.rot90(x, int(k), axes)  # jax asks of k alone whether it equals a number: see Note [Structures]
+    return jnp.rot90(x, int(k), axes)  # jax asks of k alone whether it equals a number: see Note [Shape classes]
 
 
 # -- padding -----------------------------------------------------------------------------------------------------------

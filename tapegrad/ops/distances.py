@@ -108,7 +108,7 @@ def euclidean_dist(x, y):
 
 
 def _pairs(count):
-    """The pairs of different rows, in order; of a symbol (Note [Structures]) found when the kernel runs."""
+    """The pairs of different rows, in order; of a symbol (Note [Shape classes]) found when the kernel runs."""
     if isinstance(count, int):
         return np.triu_indices(count, 1)
     pairs = count * (count - 1) // 2

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from tapegrad.caches import remembered
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import innermost, is_traced, may_look, to_host

@@ -45,7 +45,7 @@ def _contraction(equation: str, shapes: Sequence[Sequence[int]], i: int) -> tupl
 def paths_of(equation: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[str, ...]:
     """In which order more than two operands of these shapes are contracted, and then so for the gradient of each.
 
-    It follows from lengths, so that what a kernel computes follows from this (Note [Structures]).
+    It follows from lengths, so that what a kernel computes follows from this (Note [Shape classes]).
 
     >>> paths_of("ij,jk,kl->il", ((2, 3), (3, 100), (100, 2)))
     ('1,2;0,1', '1,2;0,1', '0,1;0,1', '0,1;0,1')

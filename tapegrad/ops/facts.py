@@ -71,7 +71,7 @@ class Facts:
     plain_inputs: tuple[str, ...] = ()
     """Inputs that are plain numbers of the node (an index, a start): saved, but not freed after a backward."""
     pieces: Any = None
-    """NumPy functions for any number of arguments or results: ``Pieces``, see Note [Many pieces]."""
+    """NumPy functions for any number of arguments or results: ``Pieces``, see Note [Many operands]."""
     records_integers: bool = False
     """Whether integers that it gives require grad: see Note [Written integers]."""
     rounds_once: bool | tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class Facts:
     undefined: bool = False
     """Whether formulas get None for a gradient of one of several outputs that is not there, where others get zeros."""
     uniform: bool = False
-    """Whether it is computed in the same way where lengths are one, or equal by chance. See Note [Structures]."""
+    """Whether it is computed in the same way where lengths are one, or equal by chance. See Note [Shape classes]."""
     wraps_numbers: bool = False
     """Whether a Python number among the inputs is shown, and freed, as a tensor that was saved."""
 

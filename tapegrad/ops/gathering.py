@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.dispatch.levels import not_further, tracked
+from tapegrad.dispatch.function_levels import not_further, tracked
 from tapegrad.execution.dtypes import as_dtype
 from tapegrad.execution.dtypes import bool as bool_
 from tapegrad.ops import conventions

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad.dispatch.pieces import Pieces
+from tapegrad.dispatch.many_operands import Pieces
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general, linear, zeros_of
 from tapegrad.ops.memory_formats import as_all_images

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.dispatch.structures import SPECIAL
+from tapegrad.dispatch.shape_class import SPECIAL
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
 from tapegrad.execution import dtypes
 from tapegrad.execution.flat import flat
@@ -42,7 +42,7 @@ def widened(x: Any) -> Any:
 def same(setting: Any, number: float) -> bool:
     """Whether a float setting is a number that is ``special``, for which another formula holds.
 
-    A setting that moves is an argument of the kernel (Note [Structures]): it is none of these. An operator that asks
+    A setting that moves is an argument of the kernel (Note [Shape classes]): it is none of these. An operator that asks
     without having said so is not traced for all numbers.
     """
     if not isinstance(setting, jax.core.Tracer):

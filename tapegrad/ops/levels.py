@@ -10,12 +10,12 @@ from typing import Any
 
 import jax
 
-from tapegrad.caches import Cache
-from tapegrad.dispatch.levels import LevelOperators, level_operators, lower
+from tapegrad.dispatch.call_keys import key_of
+from tapegrad.dispatch.function_levels import LevelOperators, level_operators, lower
 from tapegrad.dispatch.plan import Plan
+from tapegrad.dispatch.planning import plan_call
 from tapegrad.ops.foreign import foreign
 from tapegrad.ops.kinds import General, broadcast_to, sum_to
-from tapegrad.ops.operator import PLAN
 from tapegrad.tensor.lifted import Level, Lifted, raised
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor
@@ -35,7 +35,6 @@ class Vmapped(General):
         vars(self).pop("check", None)
         self.op, self.mask, self.pieces = op, mask, None  # what is put together are arrays of one example
         self.remember_nothing()
-        self.singles = Cache("plans", PLAN)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -68,11 +67,11 @@ class Vmapped(General):
 
     def single(self, plan: Plan) -> Plan:
         """The plan for one example of a plan for the batch."""
-        key = (plan.modes, *plan.specs, *plan.settings.items())
-        found = self.singles.get(key)
+        key = key_of(("one example", plan.modes, *plan.specs), plan.settings)
+        found = self.calls.exact.get(key)
         if found is None:
-            single = Plan(self.op, tuple(self.examples(plan.specs)), plan.settings, plan.modes)
-            found = self.singles.keep(key, single)
+            single = plan_call(self.op, tuple(self.examples(plan.specs)), plan.settings, plan.modes)
+            found = self.calls.exact.keep(key, single)
         return found
 
     def gradients(self, plan: Plan, grads: Sequence, saved: Sequence, wanted: tuple[bool, ...]) -> tuple:
@@ -140,7 +139,7 @@ class Gradients(General):
     listed = False
 
     def __init__(self, plan: Plan, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> None:
-        count, formulas = sum(defined), plan.formulas()
+        count, formulas = sum(defined), plan.replace()
 
         def gradients(*values: Any) -> tuple:
             given = iter(values[:count])

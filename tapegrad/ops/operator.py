@@ -32,7 +32,8 @@ import jax.numpy as jnp
 
 from tapegrad import dispatch
 from tapegrad.caches import Cache, Interned
-from tapegrad.dispatch.operator_node import saved_properties
+from tapegrad.dispatch.call_cache import CallCache
+from tapegrad.dispatch.nodes.operator import saved_properties
 from tapegrad.execution import dtypes
 from tapegrad.execution.flat import flat
 from tapegrad.execution.promotion import result_dtype
@@ -51,9 +52,6 @@ TABLE: dict[str, Operator] = {}
 
 HOME = "tapegrad.ops."
 """The module paths of the functions of the table."""
-
-PLAN = 16 << 10
-"""About how many bytes a plan takes, with its runner, its kernels' traces and all: measured."""
 
 
 class Formula:
@@ -141,11 +139,9 @@ class Operator(SavedFields):
 
     def remember_nothing(self) -> None:
         """Begin with nothing decided and compiled; whoever is made of another operator must not have its."""
-        self.plan_cache = Cache("plans", PLAN)
-        self.plans: dict[tuple, Callable] = self.plan_cache.recent
-        self.has_moved = False  # whether some calls have one runner for all settings: Note [Moving settings]
+        self.calls = CallCache()
+        self.plans: dict[tuple, Callable] = self.calls.exact.recent
         self.kernels = Interned()
-        self.families = Cache("structures")  # see Note [Structures] in ``dispatch/structures.py``
 
     def __call__(self, *args: Any, **settings: Any) -> Any:
         try:
@@ -284,18 +280,17 @@ def _with_inputs(node_class: type, input_slots: int) -> type:
     return variants[input_slots]
 
 
-shortcuts = Cache("shortcuts")
-"""The plans that calls of public functions run: see Note [Shortcuts] in ``bindings/shortcuts.py``."""
+function_calls = Cache("calls of functions")
+"""The functions that run calls of public functions: Note [Calls of functions] in ``bindings/function_calls.py``."""
 
 
 def forget_plans() -> None:
     """Forget all that was decided and compiled for calls; it is made again when it is needed."""
     for operator in TABLE.values():
-        operator.plan_cache.clear()
+        operator.calls.clear()
         operator.kernels.clear()
-        operator.families.clear()
         operator.__dict__.pop("variants", None)
-    shortcuts.clear()
+    function_calls.clear()
 
 
 dtypes.default_dtype_listener.fill(forget_plans)

@@ -207,7 +207,7 @@ def _max_of_tiles(x: Any, rows: Sampling, columns: Sampling) -> tuple[Any, Any]:
         below = [(best[:, row], at[:, row] + number(row * width)) for row in range(1, rows.kernel)]
         return reduce(_greater, below, (best[:, 0], at[:, 0]))
 
-    if not all(isinstance(length, int) for length in x.shape):  # see Note [Structures]: it is the host's
+    if not all(isinstance(length, int) for length in x.shape):  # see Note [Shape classes]: it is the host's
         best, place = together(each)
         flat = _in_planes(place.reshape(*outer, *tiles), kernel=(rows.kernel, columns.kernel))
         return best.reshape(*outer, *tiles), flat

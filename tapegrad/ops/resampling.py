@@ -3,7 +3,7 @@
 Note [Taps]
 All of these act on each dimension of space by itself, and along one dimension an output is a sum of a few inputs with
 fixed weights, its *taps*. A ``Sampling`` says where the taps are. Positions and weights are constants of the kernel,
-found with NumPy when it is traced; where a length is a symbol (Note [Structures]) the kernel finds them itself. The
+found with NumPy when it is traced; where a length is a symbol (Note [Shape classes]) the kernel finds them itself. The
 adjoint adds to the same positions with the same weights.
 """
 

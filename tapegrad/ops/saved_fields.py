@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.dispatch.saved import NOTHING, SavedTensor
+from tapegrad.dispatch.nodes.saved_tensor import NOTHING, SavedTensor
 from tapegrad.execution import dtypes
 from tapegrad.execution.devices import device
 from tapegrad.execution.host import filled

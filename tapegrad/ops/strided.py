@@ -14,7 +14,7 @@ import math
 import jax.numpy as jnp
 
 from tapegrad.caches import remembered
-from tapegrad.dispatch.views import ViewOperators, view_operators
+from tapegrad.dispatch.view_history import ViewOperators, view_operators
 from tapegrad.execution.boxes import NO_BOX
 from tapegrad.execution.kernel import WIDE, Kernel
 from tapegrad.execution.rows import fills, from_row, positions, row

@@ -1,4 +1,4 @@
-"""Calls as they are made, so that they leave structures."""
+"""Calls as they are made, so that they leave shape classes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 import tapegrad as torch
-from tapegrad.dispatch import structures
-from tapegrad.dispatch.structures import Family
+from tapegrad.dispatch import shape_class
+from tapegrad.dispatch.shape_class import ShapeClasses
 from tapegrad.ops.operator import TABLE
 from tapegrad.shipping.calls import LENGTHS, SAME, Specimen, calls
 
 
 def run() -> dict[str, str]:
     """Make all calls at all shapes; what can't be made, and why."""
-    structures.MOST_STRUCTURES, structures.MOST_TRIED = 1 << 10, 1 << 12
+    shape_class.MOST_CLASSES, shape_class.MOST_TRIED = 1 << 10, 1 << 12
     torch.execution.set_cache_limit(entries=1 << 24, bytes=1 << 40)
     failed: dict[str, str] = {}
     fixed()
@@ -95,21 +95,20 @@ def twice(leaves: Sequence[Any], output: Any) -> None:
 def forget_examples() -> None:
     """Have what comes next compared with nothing before it."""
     for op in TABLE.values():
-        for family in op.families.values():
-            if isinstance(family, Family):
-                family.examples = []
+        for known in op.calls.classes.values():
+            known.examples = []
 
 
 def few_symbols() -> None:
     """Have small settings, as exponents are, never be symbols: other bits could come of it."""
-    pattern_of = structures.pattern_of
+    pattern_of = shape_class.pattern_of
 
     def found(before: Sequence[Any], now: Sequence[Any], count: int, *others: Any) -> Any:
         pairs = zip(before[count:], now[count:], strict=True)
         moves = any(old != new and type(old) is int and min(old, new) < SMALL for old, new in pairs)
         return None if moves else pattern_of(before, now, count, *others)
 
-    structures.pattern_of = found  # type: ignore[assignment]
+    shape_class.pattern_of = found  # type: ignore[assignment]
 
 
 SMALL = 6
@@ -117,19 +116,19 @@ SMALL = 6
 
 
 def fixed() -> None:
-    """Have structures without symbols made of calls without lengths but one."""
-    fit = Family.fit
+    """Have shape classes without symbols made of calls without lengths but one."""
+    make = ShapeClasses.made
 
-    def fitting(family: Family, op: Any, specs: tuple, settings: dict, numbers: tuple) -> Any:
-        found = fit(family, op, specs, settings, numbers)
-        if found is None and numbers not in family.tried:
-            count = sum(spec.ndim for spec in specs if isinstance(spec, structures.Spec))
+    def making(known: ShapeClasses, op: Any, specs: tuple, settings: dict, numbers: Sequence[Any]) -> Any:
+        found = make(known, op, specs, settings, numbers)
+        if found is None and tuple(numbers) not in known.tried:
+            count = sum(spec.ndim for spec in specs if isinstance(spec, shape_class.Spec))
             if all(number == 1 for number in numbers[:count]) and all(number < 4 for number in numbers[count:]):
-                family.tried.add(numbers)
-                made = family._made(op, specs, settings, numbers, [])
+                known.tried.add(tuple(numbers))
+                made = known._made(op, specs, settings, tuple(numbers), [])
                 if made is not None:
-                    family.structures.append(made)
-                    return structures.Fit(made, ())
+                    known.classes.append(made)
+                    return shape_class.ClassBinding(made, ())
         return found
 
-    Family.fit = fitting  # type: ignore[method-assign, assignment]
+    ShapeClasses.made = making  # type: ignore[method-assign, assignment]

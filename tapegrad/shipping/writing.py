@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tapegrad.dispatch.keys import shipped_family
+from tapegrad.dispatch.disk_keys import shipped_family
 from tapegrad.dispatch.patterns import reader_for
-from tapegrad.dispatch.structures import Family, Structure, outlined_numbers
+from tapegrad.dispatch.shape_class import ShapeClass, ShapeClasses, outlined_numbers
 from tapegrad.execution.keeping import ShippedEntry, as_bytes
 from tapegrad.execution.shared import SMALL
 from tapegrad.ops.operator import TABLE
@@ -27,37 +27,37 @@ class _Any(kept.Shipped):
         return None
 
 
-def families() -> Iterator[tuple[Any, Family]]:
+def all_known() -> Iterator[tuple[Any, ShapeClasses]]:
     """All that calls so far have left."""
     for name in sorted(TABLE):
-        for family in TABLE[name].families.values():
-            if isinstance(family, Family) and family.structures:
-                yield TABLE[name], family
+        for known in TABLE[name].calls.classes.values():
+            if known.classes:
+                yield TABLE[name], known
 
 
-def small(structure: Structure) -> list[str]:
+def small(shape_class: ShapeClass) -> list[str]:
     """That arguments and results are small, as Python says it."""
-    specs, _ = structure._given
-    numbers = iter(structure._pattern)
+    specs, _ = shape_class._given
+    numbers = iter(shape_class._pattern)
     arguments = [[next(numbers) for _ in spec.shape] for spec in specs if isinstance(spec, Spec)]
-    shapes = [[size for size in shape if size != 1] for shape in [*arguments, *structure._shapes]]
-    moving = [shape for shape in shapes if any(isinstance(size, str) for size in shape)]
-    products = {" * ".join([f"({size})" for size in shape]) for shape in moving}
+    shapes = [[size for size in shape if size != 1] for shape in [*arguments, *shape_class._shapes]]
+    symbolic = [shape for shape in shapes if any(isinstance(size, str) for size in shape)]
+    products = {" * ".join([f"({size})" for size in shape]) for shape in symbolic}
     return [f"{product} <= {SMALL}" for product in sorted(products)]
 
 
 def entries() -> dict[bytes, bytes]:
-    """The entries of all structures there are, and the code of what runs many calls."""
+    """The entries of all shape classes there are, and the code of what runs many calls."""
     kept.shipped = _Any(None)
     found: dict[bytes, dict] = {}
-    for op, family in families():
-        named = shipped_family(op, *family.structures[0]._given)
-        for index, structure in enumerate(family.structures if named is not None else ()):
-            parts = dict(parts_of(index, structure))
+    for op, known in all_known():
+        named = shipped_family(op, *known.classes[0]._given)
+        for index, shape_class in enumerate(known.classes if named is not None else ()):
+            parts = dict(parts_of(index, shape_class))
             if parts:
-                outline = outlined_numbers(numbers_of(structure), op.uniform or op.indifferent)
+                outline = outlined_numbers(numbers_of(shape_class), op.uniform or op.indifferent)
                 place = found.setdefault(ShippedEntry(str(named), outline).key, {"readers": []})
-                place["readers"].append((index, read_of(op, structure)))
+                place["readers"].append((index, read_of(op, shape_class)))
                 place.update(parts)
     written = {key: marshal.dumps({**parts, "readers": as_bytes(parts["readers"])}) for key, parts in found.items()}
     cache = code_of.cache  # type: ignore[attr-defined]
@@ -71,26 +71,26 @@ ENTRIES = "def run(", "def apply("
 """The beginnings of lines that many calls have in common."""
 
 
-def parts_of(index: int, structure: Structure) -> Iterator[tuple[Any, bytes]]:
-    """The parts of a structure, and of its backward kernels, that are kept, as far as they can be."""
-    data = None if structure.forward is None else as_bytes(structure.as_shipped)
+def parts_of(index: int, shape_class: ShapeClass) -> Iterator[tuple[Any, bytes]]:
+    """The parts of a shape class, and of its backward kernels, that are kept, as far as they can be."""
+    data = None if shape_class.forward is None else as_bytes(shape_class.as_shipped)
     if data is not None:
         yield index, data
-        for key, general in structure._backwards.items():
+        for key, general in shape_class._traces.items():
             data = as_bytes((general,))
             if data is not None:
                 yield (index, *key), data
 
 
-def read_of(op: Any, structure: Structure) -> Callable:
+def read_of(op: Any, shape_class: ShapeClass) -> Callable:
     """The code that reads the numbers of small calls."""
-    return reader_for(op, structure._pattern, structure.names, structure._order, small(structure))
+    return reader_for(op, shape_class._pattern, shape_class.names, shape_class._order, small(shape_class))
 
 
-def numbers_of(structure: Structure) -> list[Any]:
-    """The numbers of the call that a structure was made for."""
-    scope = dict(zip(structure.names, structure._first, strict=True))
-    return [eval(number, dict(scope)) if isinstance(number, str) else number for number in structure._pattern]
+def numbers_of(shape_class: ShapeClass) -> list[Any]:
+    """The numbers of the call that a shape class was made for."""
+    scope = dict(zip(shape_class.names, shape_class._first, strict=True))
+    return [eval(number, dict(scope)) if isinstance(number, str) else number for number in shape_class._pattern]
 
 
 def write(path: Path) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.autograd.function import Function
-from tapegrad.dispatch.accumulation import sparse_accumulator
+from tapegrad.dispatch.nodes.accumulate_grad import sparse_accumulator
 from tapegrad.ops import bags, embedding
 from tapegrad.ops.sparse import sparse_constructor
 from tapegrad.sparse.arithmetic import merged

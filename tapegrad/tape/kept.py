@@ -4,9 +4,9 @@ Note [Kept functions]
 To trace a kernel and to write it for the host takes a millisecond or two, a hundred times what it takes to run it once,
 and a program does so anew in each process. So what came of it, a function of Python's and its constants, is kept: under
 a digest of all that it follows from (the operator, specs, settings; what is asked for in a program's name in
-``dispatch/keys.py``), in a file that is named after the versions of Python, NumPy, jax and this package, and after the
-size and age of its sources. What is decided for a call, and which functions run it, is the same whether it is found or
-made: only the work is saved, so the results have the same bits.
+``dispatch/disk_keys.py``), in a file that is named after the versions of Python, NumPy, jax and this package, and after
+the size and age of its sources. What is decided for a call, and which functions run it, is the same whether it is found
+or made: only the work is saved, so the results have the same bits.
 
 Nothing of a file is executed unless it belongs to this user, nobody else may write to it, its table of contents has the
 digest that stands before it, and the entry the one that stands in there. The file is written once, when the process
@@ -307,8 +307,8 @@ class CompressedFile:
 class Shipped:
     """The file that comes with the package: found in it is what was written for calls of any lengths.
 
-    It is read where it was written by these versions, from these sources. See Note [Shipped structures] in
-    ``dispatch/structures.py``.
+    It is read where it was written by these versions, from these sources. See Note [Shipped classes] in
+    ``dispatch/shape_class.py``.
     """
 
     def __init__(self, path: Path | None) -> None:

@@ -13,11 +13,11 @@ thread that restores modes of before would bring back what was, so that backward
 
 Note [Watchers]
 What wants to see what happens registers a function with the thread. ``interceptors`` get the calls of operators, the
-innermost first (``dispatch/forward_code.py``). ``result_watchers`` are told ``(plan, args, results)`` of every operator
-that has run, which is cheaper. ``function_watchers`` get the forward of custom functions, to run it: ``watcher(name,
-inputs, node, run)``. ``node_watchers`` get every node that is made. ``backward_watchers`` wrap the currency of a
-backward call. ``failure_watchers`` are told ``(node, error)`` when a node or a hook raises in a backward call. Whether
-there are any is a mode, so that a program without them runs by other plans, which know nothing of them.
+innermost first (``dispatch/call_cache.py``). ``result_watchers`` are told ``(plan, args, results)`` of every
+operator that has run, which is cheaper. ``function_watchers`` get the forward of custom functions, to run it:
+``watcher(name, inputs, node, run)``. ``node_watchers`` get every node that is made. ``backward_watchers`` wrap the
+currency of a backward call. ``failure_watchers`` are told ``(node, error)`` when a node or a hook raises in a backward
+call. Whether there are any is a mode, so that a program without them runs by other plans, which know nothing of them.
 
 Note [Function modes]
 A ``TorchFunctionMode`` gets the calls of public functions, above all operators. ``function_modes`` says whether there
@@ -220,7 +220,7 @@ class _Thread(threading.local):
         saved_hooks: pairs (pack, unpack) for tensors that are saved, the innermost last; ``modes.saved_hooks`` says
             whether the last one is in force.
         saved_hooks_disabled: why such hooks may not be used now, or None.
-        writing: what is done when results are packed for a function that writes; see ``dispatch/packing.py``.
+        writing: what is done when results are packed for a function that writes; see ``dispatch/nodes/packing.py``.
         duals: weak references to the tensors that have a tangent; see Note [Duals] in ``tensor/dual.py``.
         interceptors, result_watchers, function_watchers, node_watchers, backward_watchers, failure_watchers: see Note
             [Watchers].

@@ -39,7 +39,7 @@ class Node:
         worker: what the engine tells its threads by; None for the thread that called backward.
         _origin: where it was made, if that is recorded. See Note [Positions] in ``positions.py``.
         _cut: why an argument had lost its gradient, if that is recorded. See Note [Lost gradients] in
-            ``dispatch/lost_gradients.py``.
+            ``dispatch/nodes/lost_gradients.py``.
         _seen: what was noted of it for pictures. See Note [What pictures record] in ``viz/recording.py``.
 
     The node of a custom function is also the ``ctx`` on which its author sets what he likes: so these names are not

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any
 
-from tapegrad.caches import remembered
+from tapegrad.caches import Cache, remembered
 from tapegrad.tape import kept
 from tapegrad.tape.mechanisms import DISK_CACHE, SHIPPED_CLASSES
 
@@ -47,3 +47,23 @@ def code_of(source: str) -> CodeType:
     return code
 
 
+class WrittenCode:
+    """A function that was written for one, to be given to others: its code, and the names that mean the same."""
+
+    __slots__ = ("name", "code", "names")
+
+    def __init__(self, name: str, code: CodeType, names: dict[str, Any]) -> None:
+        self.name, self.code, self.names = name, code, names
+
+    def instantiate(self, names: dict[str, Any]) -> Callable:
+        """Make the function, with names that mean something else for each."""
+        return function_of(self.code, self.name, {**self.names, **names})
+
+
+def written_once(name: str, key: tuple, source: Callable[[], str], names: dict[str, Any]) -> WrittenCode:
+    """Code that is the same for all with this key: it takes longer to write the source again."""
+    key = name, *key
+    return WrittenCode(name, _codes.get(key) or _codes.keep(key, code_of(source())), names)
+
+
+_codes = Cache("written code", nbytes=8 << 10)

@@ -5,10 +5,11 @@ A function transform runs the user's function at a *level* of its own. What is t
 grad, that it is dual, that it is one example of a batch) is true at this level alone: the tensor is *lifted*, and has
 its own place in the graph and its own tangent. Its value is no array but a ``Lifted``: a tensor of the level outside.
 The memory of what was lifted (the ``origin``) is that of outside: its views inside are views outside, and writes are
-made there at once; all else that is computed lies in memory of the level, and nobody writes to its tensor outside.
-So to compute with values at a level is to call operators on tensors one level further out (``dispatch/levels.py``),
-where they are recorded if that level records, and so on, until the values are arrays. This is how transforms nest in
-any order without getting into each other's way, and how gradients flow through to what a transformed function captured.
+made there at once; all else that is computed lies in memory of the level, and nobody writes to its tensor outside. So
+to compute with values at a level is to call operators on tensors one level further out
+(``dispatch/function_levels.py``), where they are recorded if that level records, and so on, until the values are
+arrays. This is how transforms nest in any order without getting into each other's way, and how gradients flow through
+to what a transformed function captured.
 
 At a ``vmap`` level the tensor outside has one more dimension in front, if it is ``batched``; inside, nobody sees that.
 
@@ -289,12 +290,14 @@ class Lifted(Opaque):
         raise RuntimeError(NO_MEMORY)
 
 
-lifted_runner: Door[Callable[[Callable, tuple, Level], Any]] = Door("lifted_runner", filled_by="dispatch/levels.py")
+lifted_runner: Door[Callable[[Callable, tuple, Level], Any]] = Door(
+    "lifted_runner", filled_by="dispatch/function_levels.py"
+)
 """Runs a kernel on lifted values."""
 
 
 write_outside: Door[Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = Door(
-    "write_outside", filled_by="bindings/inplace.py"
+    "write_outside", filled_by="bindings/writes/in_place.py"
 )
 """Gives what was lifted, or a view of it, another value, that is written at the level through some tensor."""
 

@@ -18,9 +18,9 @@ it, so that tensors on other memory pay nothing:
 - *A compiled step* reads the memory anew at each call. What it writes is put there when its program has been run; while
   it is captured the storage is withheld, an ordinary one (``withhold``). If it reaches an array of NumPy's, or nobody
   knows what it reaches, it is split at the write, as where elements are read.
-- *Autograd* saves of shared memory what is there then (``held`` in ``dispatch/saved.py``); PyTorch uses what NumPy
-  has written since, without a word. What it saved before the memory was shared is read as in PyTorch. A write through
-  a tensor is an error in backward, as ever.
+- *Autograd* saves of shared memory what is there then (``held`` in ``dispatch/nodes/saved_tensor.py``); PyTorch uses
+  what NumPy has written since, without a word. What it saved before the memory was shared is read as in PyTorch. A
+  write through a tensor is an error in backward, as ever.
 - *Nobody else holds it* when reference counts say so: views of NumPy's refer to the array that owns the memory. The
   next read finds that out, if there are no other threads, and makes the storage an ordinary one, whose value the array
   is; an unwritten one, with plain members, if no tensor has written to it. So it is where a compiled step begins: that

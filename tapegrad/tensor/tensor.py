@@ -139,14 +139,14 @@ new_tensor = object.__new__
 
 
 class View:
-    """The relation that makes a tensor a view of another one, for autograd. See Note [Views] in ``dispatch/views.py``.
+    """The relation that makes a tensor a view of another one: Note [Views] in ``dispatch/view_history.py``.
 
     Attributes:
         base: the tensor that it is a view of, which is not itself a view.
         creation: why it may not be written to where gradients are recorded, or None.
         version: the version of the data that its place in the graph belongs to.
         leaf: whether the user said that it requires grad, of a view that nothing recorded.
-        reinterpretation: how it came to show its base as other numbers, if it does (``dispatch/views.py``).
+        reinterpretation: how it came to show its base as other numbers, if it does (``dispatch/view_history.py``).
         turn: of a view that was written to, the sequence number of the place that it will get, and the version then:
             the node is made when somebody asks for it, but takes its turn in backward as if it had been made at once.
     """
@@ -180,7 +180,7 @@ def remember_astray(view: Tensor, base: Tensor) -> None:
     base._astray.append(weakref.ref(view))
 
 
-view_remaker: Door[Callable[[Tensor, View], None]] = Door("view_remaker", filled_by="dispatch/views.py")
+view_remaker: Door[Callable[[Tensor, View], None]] = Door("view_remaker", filled_by="dispatch/view_history.py")
 """Gives a view its place in the graph again after a write."""
 
 

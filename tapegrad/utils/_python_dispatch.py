@@ -18,7 +18,7 @@ from tapegrad.bindings.dispatching import (
     without_innermost,
 )
 from tapegrad.bindings.handing import overriding
-from tapegrad.dispatch.forward_code import replay
+from tapegrad.dispatch.call_cache import replay
 from tapegrad.ops.overloads import OpOverload, ShownCall, shown
 from tapegrad.tape.modes import switched, thread
 from tapegrad.tensor.tensor import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from tapegrad.dispatch.accumulation import AccumulateGrad
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
 from tapegrad.tape.hooks import making
 from tapegrad.tape.node import Node
 from tapegrad.tensor.tensor import Tensor, views_of

@@ -8,8 +8,8 @@ from contextlib import suppress
 from types import NoneType
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.operator_node import OperatorNode
-from tapegrad.dispatch.saved import SavedTensor, Saves
+from tapegrad.dispatch.nodes.operator import OperatorNode
+from tapegrad.dispatch.nodes.saved_tensor import SavedTensor, Saves
 from tapegrad.execution.values import NUMBERS
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Node, name_of
 from tapegrad.tape.positions import Position

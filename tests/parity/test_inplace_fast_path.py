@@ -1,13 +1,14 @@
 """In-place methods that were called so before: what the short way does, and where it must not be taken.
 
-Every program makes calls of one kind several times, for only the first two go the long way: Note [The fast path].
+Every program makes calls of one kind several times, for only the first two go the long way: Note [Repeated writes].
 """
 
 import pytest
 from harness import Programs, agree, attempt, watching_class
 
 import tapegrad
-from tapegrad.bindings.inplace_fast_path import FAST, NEVER
+from tapegrad.dispatch.call_cache import NEVER
+from tapegrad.dispatch.call_keys import WRITE
 from tapegrad.ops import arithmetic, assignment
 from tapegrad.tape.modes import thread
 
@@ -192,7 +193,7 @@ def test_calls_that_come_again_take_the_short_way(method, op, other):
     x = tapegrad.ones(7)
     for _ in range(4):  # the first write changes what is known of the tensor
         getattr(x, method)(tapegrad.ones(7) if other is None else other)
-    assert [run for key, run in op.plans.items() if key[:3] == (FAST, thread.modes, x._spec) and run]
+    assert [run for key, run in op.plans.items() if key[:3] == (WRITE, thread.modes, x._spec) and run]
 
 
 def test_what_must_be_cast_never_does():
@@ -200,7 +201,7 @@ def test_what_must_be_cast_never_does():
     for _ in range(5):
         x.add_(y)
     plans, modes = arithmetic.add.plans.items(), thread.modes
-    runs = [run for key, run in plans if key[:2] == (FAST, modes) and key[3] is y._spec]
+    runs = [run for key, run in plans if key[:2] == (WRITE, modes) and key[3] is y._spec]
     assert NEVER in runs and not any(runs)
     with pytest.raises(TypeError):
         x.mul_(y, alpha=2.0)

@@ -1,4 +1,4 @@
-"""Calls with very many arguments or results, against PyTorch. See Note [Many pieces]."""
+"""Calls with very many arguments or results, against PyTorch. See Note [Many operands]."""
 
 import numpy as np
 import pytest

@@ -56,7 +56,7 @@ MOVES = {
 
 
 def repeated(write):
-    """A write four times: from the third on it takes the short way of Note [The fast path]."""
+    """A write four times: from the third on it takes the short way of Note [Repeated writes]."""
 
     def four_times(torch, *arguments):
         for _ in range(4):

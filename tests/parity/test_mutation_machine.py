@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from mutation_programs import Player, disagreement, minimal, quiet
 
 import tapegrad
-from tapegrad.dispatch import views
-from tapegrad.dispatch.accumulation import AccumulateGrad
+from tapegrad.dispatch import view_history
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
 from tapegrad.tensor import tensor
 from tapegrad.tensor.storage import Counter, Storage
 
@@ -117,7 +117,7 @@ def accumulates_twice(self, grads, needed):
     return accumulate(self, grads, needed)
 
 
-replace, copy_slices, accumulate = Storage.replace, views.CopySlices.apply_values, AccumulateGrad.apply_values
+replace, copy_slices, accumulate = Storage.replace, view_history.CopySlices.apply_values, AccumulateGrad.apply_values
 
 FAULTS = {
     "views do not see writes": lambda patch: patch.setattr(Storage, "replace", forgotten),
@@ -126,11 +126,11 @@ FAULTS = {
         tensor.view_remaker, "content", lambda tensor, view: None
     ),
     "a wrong gradient of what was written over": lambda patch: patch.setattr(
-        views.CopySlices, "apply_values", keeps_what_was_written_over
+        view_history.CopySlices, "apply_values", keeps_what_was_written_over
     ),
     "gradients are added twice": lambda patch: patch.setattr(AccumulateGrad, "apply_values", accumulates_twice),
     "forbidden views are written to": lambda patch: patch.setattr(
-        views.View, "creation", property(lambda self: None, lambda self, value: None)
+        view_history.View, "creation", property(lambda self: None, lambda self, value: None)
     ),
 }
 

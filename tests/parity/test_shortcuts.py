@@ -1,6 +1,6 @@
 """Public functions that were called so before: what the short way gives, and where it must not be taken.
 
-Every program makes calls of one kind several times, for only the first go the long way: Note [Shortcuts].
+Every program makes calls of one kind several times, for only the first go the long way: Note [Calls of functions].
 """
 
 import pytest
@@ -8,7 +8,7 @@ from harness import Programs, agree, attempt, warned
 
 import tapegrad
 from tapegrad.execution import clear_caches
-from tapegrad.ops.operator import shortcuts
+from tapegrad.ops.operator import function_calls
 
 pytestmark = pytest.mark.parity
 
@@ -255,8 +255,8 @@ def test_calls_that_come_again_take_the_short_way(method, given):
     operands = [tapegrad.ones(7) if method == "maximum" else number for number in given]
     for _ in range(4):
         getattr(x, method)(*operands)
-    assert [kind for kind in shortcuts.values() if kind is not None]
-    kinds = [kind for kind in shortcuts.recent if kind[0].__name__ in (method, "function") and kind[2] is x._spec]
+    assert [kind for kind in function_calls.values() if kind is not None]
+    kinds = [kind for kind in function_calls.recent if kind[0].__name__ in (method, "function") and kind[2] is x._spec]
     assert kinds
 
 
@@ -264,16 +264,16 @@ def test_lengths_that_are_new_are_not_looked_at_until_calls_come_again():
     lengths = [tapegrad.ones(n) for n in range(1, 200)]
     for _ in range(4):
         values = [x.sinh() for x in lengths[:100]]
-    assert len(shortcuts) < 50, "a function of which no call has come back for long rests"
+    assert len(function_calls) < 50, "a function of which no call has come back for long rests"
     for _ in range(200):
         values = [x.sinh() for x in lengths[:3]]
-    kinds = [kind for kind in shortcuts.recent if kind[0].__name__ == "sinh"]
+    kinds = [kind for kind in function_calls.recent if kind[0].__name__ == "sinh"]
     assert {kind[2] for kind in kinds} >= {x._spec for x in lengths[:3]}
     assert [value.tolist() for value in values] == [pytest.approx([1.1752012] * n) for n in (1, 2, 3)]
 
 
 def test_numbers_that_are_never_the_same_are_not_kept():
-    x, before = tapegrad.ones(9), len(shortcuts)
+    x, before = tapegrad.ones(9), len(function_calls)
     for number in range(50):
         x.clamp(-number, number / 7).mul(number / 3)
-    assert len(shortcuts) == before
+    assert len(function_calls) == before

@@ -8,15 +8,16 @@ from test_view_hooks import order_of_running
 from test_view_refusals import which_output_is_named
 from test_view_versions import base_views_and_detached, which_node_is_named
 
-from tapegrad.bindings import inplace, viewing
-from tapegrad.dispatch import views
+from tapegrad.bindings import viewing
+from tapegrad.bindings.writes import in_place
+from tapegrad.dispatch import view_history
 from tapegrad.tensor import storage, tensor
 from tapegrad.tensor.storage import Counter
 
 pytestmark = pytest.mark.parity
 
 
-def late_turn(base, edge, original=views.take_history):
+def late_turn(base, edge, original=view_history.take_history):
     original(base, edge)
     if base._view is not None:
         base._view.turn = None
@@ -36,7 +37,9 @@ UNMOVED = property(lambda self: 0, lambda self, version: None)
 
 BROKEN = {
     "creation is forgotten": (viewing, "creation_of", lambda origin, creation: None, which_output_is_named),
-    "what was written gets no gradient": (views.CopySlices, "apply_values", all_to_the_base, a_write_through_a_view),
+    "what was written gets no gradient": (
+        view_history.CopySlices, "apply_values", all_to_the_base, a_write_through_a_view,
+    ),
     "places are not made again": (tensor, "edge_of", lambda tensor: tensor._edge, writes_in_turns),
     "windows don't look": (tensor, "window_value", old_numbers, overlapping),
     "writes are not counted": (Counter, "version", UNMOVED, base_views_and_detached),
@@ -54,6 +57,6 @@ def test_what_is_broken_is_found(monkeypatch, where, what, broken, program):
 
 def test_a_late_turn_is_found(monkeypatch):
     agree(order_of_running)
-    monkeypatch.setattr(inplace, "take_history", late_turn)
+    monkeypatch.setattr(in_place, "take_history", late_turn)
     with pytest.raises(AssertionError):
         agree(order_of_running)

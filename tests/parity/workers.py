@@ -2,8 +2,8 @@
 
 from tapegrad.autograd.differentiate import engine
 from tapegrad.autograd.function_node import FunctionBase
-from tapegrad.dispatch.accumulation import AccumulateGrad
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad.dispatch.nodes.operator import OperatorNode
 
 
 def give_workers(monkeypatch, choose):

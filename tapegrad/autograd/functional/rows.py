@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tapegrad.autograd.forward_ad import make_dual, refuse_nested, unpack_dual
 from tapegrad.autograd.functional.arguments import Tensors
-from tapegrad.dispatch.levels import at, lift, lower
+from tapegrad.dispatch.function_levels import at, lift, lower
 from tapegrad.functions.creation import eye, zeros_like
 from tapegrad.ops.levels import whole
 from tapegrad.tensor.lifted import TOGETHER, Level

@@ -13,8 +13,8 @@ from tapegrad.compiler.capture.backward_programs import Backward
 from tapegrad.compiler.capture.capture import Capture
 from tapegrad.compiler.capture.joint_graph import Joint, leaving
 from tapegrad.compiler.capture.rebuilt_graph import rebuilt
-from tapegrad.dispatch.accumulation import WorkerOfDevice, gradient_edge
-from tapegrad.dispatch.saved import check_version, modified, second_backward, was_written
+from tapegrad.dispatch.nodes.accumulate_grad import WorkerOfDevice, gradient_edge
+from tapegrad.dispatch.nodes.saved_tensor import check_version, modified, second_backward, was_written
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.step_executable import StepExecutable

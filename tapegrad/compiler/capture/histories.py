@@ -18,10 +18,10 @@ from typing import Any
 from tapegrad.autograd.function_node import BackwardCFunction
 from tapegrad.compiler.capture.capture import Capture
 from tapegrad.compiler.guards.code import mentions
-from tapegrad.dispatch.accumulation import AccumulateGrad
-from tapegrad.dispatch.error_nodes import Error
-from tapegrad.dispatch.operator_node import OperatorNode
-from tapegrad.dispatch.saved import second_backward
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad.dispatch.nodes.error import Error
+from tapegrad.dispatch.nodes.operator import OperatorNode
+from tapegrad.dispatch.nodes.saved_tensor import second_backward
 from tapegrad.tape.node import Edge, Node
 
 _OF_NODES = frozenset({"_numbers", "versions", "output_storages"})

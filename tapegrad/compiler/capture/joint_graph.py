@@ -27,8 +27,8 @@ from tapegrad.autograd.backward_cache import is_usual
 from tapegrad.compiler.capture.capture import Capture
 from tapegrad.compiler.capture.histories import is_used_up
 from tapegrad.compiler.capture.sources import TensorSource, Unaccounted
-from tapegrad.dispatch.accumulation import AccumulateGrad, leaf_edge
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad, leaf_edge
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.values import NUMBERS, number_key
 from tapegrad.tape.node import Edge, Node

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.compiler.capture.joint_graph import Item, Joint, NodeTemplate, Place, Stage
-from tapegrad.dispatch.accumulation import gradient_edge
+from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge
+from tapegrad.dispatch.nodes.saved_tensor import SavedTensor, Saves
 from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.saved import SavedTensor, Saves
 from tapegrad.tape.node import Edge, Node, next_sequence_nr
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import edge_of, version_of, wrap

@@ -117,11 +117,12 @@ _ROOMS = """
     tensor.placing tensor.refusals tensor.shared tensor.spec tensor.storage tensor.tensor tensor.trees
     execution.dtypes execution.devices execution.promotion execution.values execution.host
     autograd bindings.arguments bindings.attach bindings.attributes bindings.bounds bindings.casting bindings.checking
-    bindings.declarations bindings.dunders bindings.factory bindings.function_modes bindings.handing bindings.inplace
-    bindings.inplace_fast_path bindings.inplace_memory bindings.inplace_out bindings.inplace_parts bindings.kinds
+    bindings.declarations bindings.dunders bindings.factory bindings.function_modes bindings.handing
+    bindings.writes.in_place bindings.writes.cached bindings.writes.overlaps bindings.writes.out bindings.writes.parts
+    bindings.kinds
     bindings.layouts bindings.memory bindings.matrix_checks bindings.naming bindings.overriding bindings.parser
-    bindings.part_fast_path bindings.placement
-    bindings.protocols bindings.registry bindings.return_types bindings.scalars bindings.shortcuts
+    bindings.writes.cached_parts bindings.placement
+    bindings.protocols bindings.registry bindings.return_types bindings.scalars bindings.function_calls
     bindings.storage_methods bindings.storages bindings.subclass bindings.symbolic bindings.tangents bindings.together
     bindings.viewing bindings.windows bindings.asked
     nested _higher_order_ops utils.checkpoint utils._pytree utils._foreach_utils utils.hooks utils.dlpack utils.weak
@@ -156,7 +157,7 @@ _OURS_TOO = frozenset(
 )
 """Single functions of other rooms."""
 
-WRAPPING = ("tapegrad.bindings.registry", "tapegrad.bindings.shortcuts", "jax._src.traceback_util")
+WRAPPING = ("tapegrad.bindings.registry", "tapegrad.bindings.function_calls", "jax._src.traceback_util")
 """Modules whose functions stand for others, which they call: those are judged."""
 
 

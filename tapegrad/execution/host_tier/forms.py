@@ -11,10 +11,10 @@ In a jaxpr it is one equation then, a ``composite``, of which XLA compiles what 
 and settings by name. What ``vmap`` makes of it is what is inside, mapped; what jax differentiates is what is inside;
 nothing, if it is declared not to be ``smooth``, as a place in an order.
 
-Where lengths are symbols (Note [Structures] in ``dispatch/structures.py``) jax could often not trace what is inside: a
-scan has as many steps as its length says. If it is declared which array comes out (``gives``), nothing inside is traced
-there, for such a jaxpr is never XLA's; and what that would cost is told by figures. What is exported is XLA's, and
-what is inside stands in its program.
+Where lengths are symbols (Note [Shape classes] in ``dispatch/shape_class.py``) jax could often not trace what is
+inside: a scan has as many steps as its length says. If it is declared which array comes out (``gives``), nothing inside
+is traced there, for such a jaxpr is never XLA's; and what that would cost is told by figures. What is exported is
+XLA's, and what is inside stands in its program.
 """
 
 from __future__ import annotations

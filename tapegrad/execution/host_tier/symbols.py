@@ -1,4 +1,4 @@
-"""Rules of lengths that are symbols. See Note [Structures] in ``dispatch/structures.py``."""
+"""Rules of lengths that are symbols. See Note [Shape classes] in ``dispatch/shape_class.py``."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class Writer:
         return self.constant(self.names.setdefault(f"dtype_{dtype.name}", dtype))
 
     def size(self, size: Any) -> str:
-        """The length of a dimension, as it is written: a number, or what Note [Structures] says."""
+        """The length of a dimension, as it is written: a number, or what Note [Shape classes] says."""
         return str(size) if isinstance(size, int) else symbolic(size, self.names)
 
     def shape(self, shape: Sequence[Any]) -> str:
@@ -302,7 +302,7 @@ class Writer:
         equations, same = distinct(live_equations(jaxpr, results))
         self._same.update(same)
         read = [atom for equation in equations for atom in equation.invars]
-        uses = Counter(same.get(atom, atom) for atom in [*read, *results] if isinstance(atom, Var))
+        uses = Counter([same.get(atom, atom) for atom in [*read, *results] if isinstance(atom, Var)])
         for variable, operand in zip(jaxpr.invars, arguments, strict=True):
             if uses[variable] > 1:
                 self._operands[variable] = operand._replace(source=self.named(operand.source))
@@ -342,7 +342,7 @@ class Writer:
             if (
                 len(self.lines) == lines
                 and not equation.effects
-                and all(self.known(given) is not None for given in seen.operands)
+                and all([self.known(given) is not None for given in seen.operands])
             ):
                 operand = self._folded(operand)
             self._note_new(operand, seen, aval.dtype)
@@ -352,7 +352,7 @@ class Writer:
             operand = operand._replace(source=self._assigned.get(operand.source, operand.source))
             if source in self._new:
                 self._new.setdefault(operand.source, self._new[source])
-            if not any(operand.source == given.source for given in seen.operands):
+            if operand.source not in [given.source for given in seen.operands]:
                 self._origins.setdefault(operand.source, self._origins.get(source, seen))
             self._operands[variable] = operand
 
@@ -419,7 +419,7 @@ def have_long_rows(shapes: Sequence[Sequence[Any]], whole: Sequence[Any]) -> boo
     >>> have_long_rows([(16, 32, 400), (32, 1)], (16, 32, 400)), have_long_rows([(16, 32, 400), (400,)], (16, 32, 400))
     (True, False)
     """
-    if not all(isinstance(size, int) for size in whole) or prod(whole) < MANY:
+    if not all([isinstance(size, int) for size in whole]) or prod(whole) < MANY:
         return False
     alike = [next((i for i, size in enumerate(shape[::-1]) if size != 1), 0) for shape in shapes if prod(shape) > 1]
     return any(prod(whole[len(whole) - count :]) >= LONG_ROW for count in alike if count)
@@ -565,7 +565,7 @@ def live_equations(jaxpr: Jaxpr, results: Sequence[Any]) -> list[JaxprEqn]:
     kept = []
     for equation in reversed(jaxpr.eqns):
         if equation.effects or wanted.intersection(equation.outvars):
-            wanted.update(atom for atom in equation.invars if isinstance(atom, Var))
+            wanted.update([atom for atom in equation.invars if isinstance(atom, Var)])
             kept.append(equation)
     return kept[::-1]
 

@@ -67,11 +67,12 @@ def has_wide(jaxpr: Any) -> bool:
     False
     """
     inside = getattr(jaxpr, "jaxpr", jaxpr)
-    atoms = [*inside.invars, *(atom for equation in inside.eqns for atom in (*equation.invars, *equation.outvars))]
-    if any(is_wide(atom.aval) for atom in atoms):
-        return True
-    parameters = (value for equation in inside.eqns for value in equation.params.values())
-    return any(has_wide(one) for value in parameters for one in jaxprs_in(value))
+    for atoms in (inside.invars, *[(*equation.invars, *equation.outvars) for equation in inside.eqns]):
+        for atom in atoms:
+            if is_wide(atom.aval):
+                return True
+    parameters = [value for equation in inside.eqns for value in equation.params.values()]
+    return any(has_wide(one) for value in parameters if value is not None for one in jaxprs_in(value))
 
 
 FEW = 1 << 12
@@ -111,7 +112,7 @@ def taking_numbers(function: Callable, dtypes: Sequence[Any], examples: Sequence
     np.float32(3.0)
     """
     given = list(zip([one for one in examples if one is not type(None)], dtypes, strict=True))
-    if not any(isinstance(example, type) for example, _ in given):
+    if not any([isinstance(example, type) for example, _ in given]):
         return function
     names = {"array": np.array, "written": function} | {f"dtype{i}": dtype for i, (_, dtype) in enumerate(given)}
     arguments = [f"x{i}" for i in range(len(given))]
@@ -126,7 +127,7 @@ WORTH_KEEPING_APART = 1 << 16
 
 def largest_of(examples: Sequence[Any]) -> int:
     """The bytes of the largest array, of pairs of a shape and a dtype, and other things."""
-    arrays = (one for one in examples if isinstance(one, tuple))
+    arrays = [one for one in examples if isinstance(one, tuple)]
     return max([math.prod(shape) * dtype.itemsize for shape, dtype in arrays], default=0)
 
 

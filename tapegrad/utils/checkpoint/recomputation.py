@@ -26,7 +26,7 @@ from tapegrad.autograd.grad_mode import enable_grad, no_grad
 from tapegrad.autograd.running import engine
 from tapegrad.autograd.saved_tensors import saved_tensors_hooks
 from tapegrad.dispatch import SavedTensor, gradient_edge
-from tapegrad.dispatch.packing import EverythingSavedError
+from tapegrad.dispatch.nodes.packing import EverythingSavedError
 from tapegrad.tensor.tensor import Tensor
 
 TIP = """

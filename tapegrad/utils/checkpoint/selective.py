@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.dispatch.forward_code import replay
+from tapegrad.dispatch.call_cache import replay
 from tapegrad.ops.overloads import OpOverload, OpOverloadPacket, aten, prim
 from tapegrad.tape.modes import thread
 from tapegrad.tensor.tensor import Tensor, value_of, version_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.dispatch.kernels import abstract_argument
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.kernel import Kernel
 from tapegrad.execution.xla_costs import FREE, XlaCost, xla_cost

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.saved import SavedTensor
+from tapegrad.dispatch.nodes.saved_tensor import SavedTensor
 from tapegrad.optim.optimizer import Optimizer
 from tapegrad.tape.node import Node
 from tapegrad.tape.positions import passed_over

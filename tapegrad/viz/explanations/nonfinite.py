@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from tapegrad.autograd.nonfinite.checks import saved_by as named_saves
 from tapegrad.autograd.nonfinite.report import backward_hint, forward_hint, kind_of, line_about
-from tapegrad.dispatch.operator_node import OperatorNode
-from tapegrad.dispatch.saved import Saves
+from tapegrad.dispatch.nodes.operator import OperatorNode
+from tapegrad.dispatch.nodes.saved_tensor import Saves
 from tapegrad.errors import message
 from tapegrad.execution.host import is_traced, to_host
 from tapegrad.execution.kernel import Kernel

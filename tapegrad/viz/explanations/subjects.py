@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.errors import message
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import Position

@@ -1,8 +1,9 @@
 """In-place variants: ``x.add_(y)`` computes ``add`` on what ``x`` was and makes ``x`` the result.
 
 Arrays are immutable, so a function in place is the function followed by a write: the storage gets the new value and one
-more version, the tensor the new history, and its base too, if it is a view (Note [Views] in ``dispatch/views.py``).
-Which methods have such a variant, and what is particular about it: Note [Declared once] in ``declarations.py``.
+more version, the tensor the new history, and its base too, if it is a view (Note [Views] in
+``dispatch/view_history.py``). Which methods have such a variant, and what is particular about it: Note [Declared once]
+in ``declarations.py``.
 """
 
 from __future__ import annotations
@@ -13,8 +14,6 @@ from typing import Any
 
 from tapegrad.bindings.declarations import ARITHMETIC, ORDINARY_IN_PLACE, InPlace, is_method
 from tapegrad.bindings.dunders import AUGMENTED, Asks, named, operator
-from tapegrad.bindings.inplace_fast_path import fast_method, no_operand, one_operand
-from tapegrad.bindings.inplace_memory import last_written, refuse_shared_parts, shows_the_same
 from tapegrad.bindings.naming import renamed, underivable
 from tapegrad.bindings.parser import chosen, overloads_of
 from tapegrad.bindings.parser_table import FUNCTIONS, NUMBERS_AS_TENSORS
@@ -27,9 +26,11 @@ from tapegrad.bindings.tangents import (
     unwritten_tangent,
     written_tangent,
 )
-from tapegrad.dispatch.levels import handle, unreached, untransformed
-from tapegrad.dispatch.packing import while_writing
-from tapegrad.dispatch.views import refuse_view, take_history
+from tapegrad.bindings.writes.cached import fast_method, no_operand, one_operand
+from tapegrad.bindings.writes.overlaps import last_written, refuse_shared_parts, shows_the_same
+from tapegrad.dispatch.function_levels import handle, unreached, untransformed
+from tapegrad.dispatch.nodes.packing import while_writing
+from tapegrad.dispatch.view_history import refuse_view, take_history
 from tapegrad.errors import SHOWN_TWICE, VIEW_OF_LEAF
 from tapegrad.execution.dtypes import FLOATING, dtype
 from tapegrad.execution.promotion import can_cast, warn_of_cast

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.dispatch.accumulation import gradient_edge
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.tensor.dual import set_tangent, tangent_of
 from tapegrad.tensor.storage import Storage
 from tapegrad.tensor.tensor import Tensor, value_of, wrap

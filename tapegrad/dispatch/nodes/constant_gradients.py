@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.dispatch.accumulation import gradient_edge
-from tapegrad.dispatch.levels import at, live, tracked
+from tapegrad.dispatch.function_levels import at, live, tracked
+from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge
 from tapegrad.execution.host import filled
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node, next_sequence_nr

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
-from tapegrad.dispatch.accumulation import AccumulateGrad, WorkerOfDevice, gradient_edge
-from tapegrad.dispatch.constant_gradients import with_history, with_history_below
-from tapegrad.dispatch.fitting import fitted_edges, fitting
-from tapegrad.dispatch.levels import gradients_below
-from tapegrad.dispatch.packing import EverythingSavedError
-from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.saved import (
+from tapegrad.dispatch.function_levels import gradients_below
+from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad, WorkerOfDevice, gradient_edge
+from tapegrad.dispatch.nodes.constant_gradients import with_history, with_history_below
+from tapegrad.dispatch.nodes.gradient_check import fitted_edges, fitting
+from tapegrad.dispatch.nodes.packing import EverythingSavedError
+from tapegrad.dispatch.nodes.saved_tensor import (
     DETACHED,
     FREED,
     NOTHING,
@@ -30,6 +29,7 @@ from tapegrad.dispatch.saved import (
     second_backward,
     was_written,
 )
+from tapegrad.dispatch.plan import Plan
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import Edge, Node
 from tapegrad.tape.positions import Position
@@ -72,7 +72,7 @@ class OperatorNode(Node):
         saved, plan = self.saved, self.plan
         try:
             if type(saved) is tuple and (needed is None or plan.wanted(needed) == plan.needed):
-                return plan.applier(self, grads, saved)
+                return plan.late.applier(self, grads, saved)
             return self.apply_some(grads, needed)
         except SavedMisfit:
             return self._apply_unpacked(grads, needed)
@@ -330,10 +330,10 @@ class UnderivableNode(OperatorNode):
     apply = apply_values
 
 
-def node_class_of(plan: Plan) -> type[Node]:
-    """The class of the nodes that the calls of a plan make: each operator has its own."""
-    node_class = plan.op.node_class(UnderivableNode if plan.op.underivable else OperatorNode, plan.slots)
-    misfits = any(isinstance(spec, Spec) and spec.misfit for spec in plan.specs)
+def node_class_of(op: Any, slots: int, specs: tuple) -> type[Node]:
+    """The class of the nodes that calls make which have so many gradients: each operator has its own."""
+    node_class = op.node_class(UnderivableNode if op.underivable else OperatorNode, slots)
+    misfits = any([isinstance(spec, Spec) and spec.misfit for spec in specs])
     return fitting(node_class) if misfits else node_class
 
 

@@ -2,7 +2,7 @@
 
 Note [Appliers are written]
 Which values a backward kernel takes is decided by the plan, as the call is (Note [Runners are written] in
-``forward_code.py``). ``applier`` writes it down as straight-line Python, for the common case: nothing is packed by
+``codegen/runner.py``). ``applier`` writes it down as straight-line Python, for the common case: nothing is packed by
 hooks, all gradients are there, and all that can be computed are wanted. ``print(source_of(plan))`` shows it; that of
 ``x * y`` reads, where only ``x`` requires grad::
 
@@ -28,30 +28,31 @@ run at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from tapegrad.caches import Cache
-from tapegrad.dispatch.moulds import Casting
-from tapegrad.dispatch.operator_node import OperatorNode
+from tapegrad.dispatch.nodes.operator import OperatorNode
 from tapegrad.dispatch.plan import Plan
+from tapegrad.dispatch.plan_template import dynamic_backward
 from tapegrad.execution.calls import Call, call_lines, program_for, recording_names
 from tapegrad.execution.devices import META
 from tapegrad.execution.host import is_traced
 from tapegrad.execution.modes import is_recording
-from tapegrad.execution.shared import Shared
+from tapegrad.execution.shared import Symbolic
 from tapegrad.execution.values import quiet_numbers
 from tapegrad.tape.modes import thread
-from tapegrad.tape.sources import code_of
+from tapegrad.tape.sources import WrittenCode, code_of, written_once
 from tapegrad.tensor.tensor import window_value
 
 
 def first_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
     """Stands in for the ``applier`` of a plan that is used for the first time: many are never used again."""
     plan = node.plan
-    if plan.mould is not None or plan.moving is not None or plan.modes.deferred or any(grad is None for grad in grads):
+    is_shared = plan.template is not None or plan.dynamic is not None
+    if is_shared or plan.modes.deferred or any([grad is None for grad in grads]):
         return writing_applier(node, grads, saved)
-    plan.applier = writing_applier
+    plan.late.applier = writing_applier
     if plan.passes and node.output_storages is None:
         return tuple([grads[0] if needed else None for needed in plan.needed])
     with quiet_numbers():
@@ -60,13 +61,13 @@ def first_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
 
 def writing_applier(node: OperatorNode, grads: list, saved: tuple) -> Sequence:
     """Stands in for the ``applier`` of a plan until it is worth while to write it."""
-    if any(grad is None for grad in grads):
+    if any([grad is None for grad in grads]):
         return node.apply_some(grads, None)
     plan = node.plan
-    apply = None if plan.mould is None or plan.moving is not None else plan.mould.applier_for(plan)
+    apply = None if plan.template is None or plan.dynamic is not None else plan.template.applier_for(plan)
     if apply is None:
         apply = applier(plan, [*grads, *node.saved_values()])
-    plan.applier = apply
+    plan.late.applier = apply
     with quiet_numbers():
         return apply(node, grads, saved)
 
@@ -78,17 +79,10 @@ def applier(plan: Plan, values: Sequence) -> Callable:
     """
     if plan.node_class.saved_values is not OperatorNode.saved_values:
         return some
-    mould, moves = plan.mould, plan.moving is not None
-    shared: Shared | None = None
-    if mould is not None and not plan.modes.deferred:
-        shared = mould.moving_backward(plan) if moves else mould.shared_backward(plan)
-    if mould is not None and (shared is not None or (plan.passes and not plan.modes.deferred)):
-        plan.applier = sharing_applier(plan, shared)
-        if not moves:
-            mould.appliers[shared] = plan.applier
-        elif shared is not None:
-            plan.moving[0] = plan.applier
-        return plan.applier
+    if plan.template is not None and not plan.modes.deferred:
+        kernel = plan.symbolic_backward() if plan.dynamic is None else dynamic_backward(plan)
+        if kernel is not None or plan.passes:
+            return applier_of_all(plan, kernel)
     names: dict[str, Any] = {f"spec{i}": spec for i, spec in enumerate(plan.saved_specs)}
     call = None
     if not plan.passes:
@@ -96,45 +90,43 @@ def applier(plan: Plan, values: Sequence) -> Callable:
         if plan.modes.deferred and not plan.mixed and plan.device is not META and not any(map(is_traced, values)):
             call = plan.backward_kernel(plan.needed, (True,) * plan.slots).call_for(values)
             names |= recording_names(call)
-    if mould is None or plan.passes or (plan.modes.deferred and call is None):  # that of a mould records
-        plan.applier = casting_of(plan, call).made(names)
-        return plan.applier
-    mould.applier = mould.applier or casting_of(plan, call)
-    plan.applier = mould.applier.made(names)
-    return plan.applier
+    write = partial(code_for, plan, call)
+    if plan.template is None or plan.passes or (plan.modes.deferred and call is None):  # that of a template records
+        return write().instantiate(names)
+    return plan.template.instantiated("apply", write, names)
 
 
-def sharing_applier(plan: Plan, shared: Shared | None) -> Callable:
-    """A function that applies nodes of a plan, and of all others that share a kernel or pass gradients on as this one
+def applier_of_all(plan: Plan, kernel: Symbolic | None) -> Callable:
+    """A function that applies nodes of a plan, and of all others that run a kernel, or pass gradients on as this one
     does."""
 
     def keyed(plan: Plan) -> list[Any]:
-        assert shared is not None
-        plan.keys = shared.keys(plan.fit.numbers, [spec.shape for spec in plan.out_specs], plan.size)
-        return plan.keys
+        assert kernel is not None
+        plan.late.keys = kernel.keys(plan.binding.numbers, [spec.shape for spec in plan.out_specs], plan.size)
+        return plan.late.keys
 
-    names = {} if shared is None else {"shared": shared.run, "keyed": keyed, "is_recording": is_recording}
-    return casting_of(plan, shared=shared).made(names)
+    names = {} if kernel is None else {"symbolic": kernel.run, "keyed": keyed, "is_recording": is_recording}
+    made = code_for(plan, kernel=kernel).instantiate(names)
+    if plan.dynamic is None:
+        plan.template.written["apply", kernel] = made
+    elif kernel is not None:
+        plan.dynamic.applier = made
+    return made
 
 
-def casting_of(plan: Plan, call: Call | None = None, shared: Shared | None = None) -> Casting:
-    """A function that makes a plan's applier: see ``source_of``."""
+def code_for(plan: Plan, call: Call | None = None, kernel: Symbolic | None = None) -> WrittenCode:
+    """The code of a plan's applier: see ``source_of``."""
     names = {"some": some, "thread": thread, "device": plan.device, "window_value": window_value}
     if call is not None:
-        return Casting("apply", code_of(source_of(plan, call, shared)), names)
-    key = decisive(plan, shared)
-    return Casting("apply", _codes.get(key) or _codes.keep(key, code_of(source_of(plan, None, shared))), names)
+        return WrittenCode("apply", code_of(source_of(plan, call, kernel)), names)
+    return written_once("apply", decisive(plan, kernel), partial(source_of, plan, None, kernel), names)
 
 
-_codes = Cache("written code", nbytes=8 << 10)
-"""The code of appliers, by what it depends on: it takes longer to write the same again."""
-
-
-def decisive(plan: Plan, shared: Shared | None) -> tuple:
+def decisive(plan: Plan, kernel: Symbolic | None) -> tuple:
     """The parts of a plan that the source of its applier depends on, if its calls are not recorded."""
     saved = [None if spec is None else (spec.plain, spec.inference, spec.window) for spec in plan.saved_specs]
     passed = plan.needed if plan.passes else None
-    keys = None if shared is None else tuple(shared.key_names)
+    keys = None if kernel is None else tuple(kernel.key_names)
     return plan.modes, plan.slots, bool(plan.saved_outputs), passed, keys, *saved
 
 
@@ -154,56 +146,55 @@ def some(node: OperatorNode, grads: list, saved: tuple) -> Any:
     return node.apply_some(grads, None)
 
 
-def source_of(plan: Plan, call: Call | None = None, shared: Shared | None = None) -> str:
+def source_of(plan: Plan, call: Call | None = None, kernel: Symbolic | None = None) -> str:
     """The source of a plan's applier.
 
-    ``call`` is how the call of the backward kernel is recorded, if it is; ``shared`` is tried before the kernel: Note
-    [Shared kernels] in ``execution/shared.py``.
+    ``call`` is how the call of the backward kernel is recorded, if it is; ``kernel``, for all lengths, is tried before
+    the plan's: Note [Symbolic kernels] in ``execution/shared.py``.
     """
-    lines = _lines(plan, call, shared)
-    return "def apply(node, grads, saved):\n" + "".join(f"    {line}\n" for line in lines)
+    return "def apply(node, grads, saved):\n" + "".join([f"    {line}\n" for line in _lines(plan, call, kernel)])
 
 
-def _lines(plan: Plan, call: Call | None, shared: Shared | None) -> Iterator[str]:
+def _lines(plan: Plan, call: Call | None, kernel: Symbolic | None) -> list[str]:
     grads = [f"grad{i}" for i in range(plan.slots)]
     special = [f"{grad} is None" for grad in grads]
     if plan.saved_outputs and not plan.modes.surviving:  # somebody made a storage of an output: it may be written to
         special.append("node.output_storages is not None")
-    yield f"{', '.join(grads)}, = grads"
-    yield f"if {' or '.join(special)}:"
-    yield "    return some(node, grads, saved)"
+    lines = [f"{', '.join(grads)}, = grads", f"if {' or '.join(special)}:", "    return some(node, grads, saved)"]
     if plan.passes:
-        yield f"return ({''.join('grad0, ' if needed else 'None, ' for needed in plan.needed)})"
-        return
+        return [*lines, f"return ({''.join(['grad0, ' if needed else 'None, ' for needed in plan.needed])})"]
+    places = range(len(plan.saved_specs))
     if plan.saved_specs:
-        yield f"{', '.join(f'x{i}' for i in range(len(plan.saved_specs)))}, = saved"
-    if shared is not None:
-        yield "plan = node.plan"
+        lines.append(f"{', '.join([f'x{i}' for i in places])}, = saved")
+    if kernel is not None:
+        lines.append("plan = node.plan")
         if any(plan.saved_specs):
-            yield f"{', '.join(f'spec{i}' for i in range(len(plan.saved_specs)))}, = plan.saved_specs"
-        if shared.key_names:
-            yield f"{', '.join(shared.key_names)}, = plan.keys or keyed(plan)"
+            lines.append(f"{', '.join([f'spec{i}' for i in places])}, = plan.saved_specs")
+        if kernel.key_names:
+            lines.append(f"{', '.join(kernel.key_names)}, = plan.late.keys or keyed(plan)")
     for i, spec in enumerate(plan.saved_specs):
-        yield f"value{i} = {_value(i, spec, counted=not plan.modes.surviving)}"
-    operands = [*grads, *(f"value{i}" for i in range(len(plan.saved_specs)))]
+        lines.append(f"value{i} = {_value(i, spec, counted=not plan.modes.surviving)}")
+    operands = [*grads, *[f"value{i}" for i in places]]
     if call is not None:
-        yield from call_lines(call, operands, program_for("device"))
-        return
-    values = ", ".join(operands)
-    if shared is not None:
-        found = f"shared({', '.join([*shared.key_names, values])})"
-        yield f"found = None if thread.modes.deferred and is_recording() else {found}"
-        yield "if found is None:"
-        yield f"    return plan.own_backward(plan.needed, {(True,) * plan.slots})({values})"
-        yield "return found"
-        return
-    if not plan.modes.deferred:
-        yield "if thread.modes.deferred:"
-        yield f"    return dispatcher({values})"
-    yield "try:"
-    yield f"    return backward({values})"
-    yield "except TypeError:"
-    yield f"    return dispatcher({values})"
+        return [*lines, *call_lines(call, operands, program_for("device"))]
+    return [*lines, *_kernel_lines(plan, kernel, ", ".join(operands))]
+
+
+def _kernel_lines(plan: Plan, kernel: Symbolic | None, values: str) -> Sequence[str]:
+    """Run the kernel."""
+    if kernel is not None:
+        found = f"symbolic({', '.join([*kernel.key_names, values])})"
+        return (
+            f"found = None if thread.modes.deferred and is_recording() else {found}",
+            "if found is None:",
+            f"    return plan.own_backward(plan.needed, {(True,) * plan.slots})({values})",
+            "return found",
+        )
+    deferred = () if plan.modes.deferred else ("if thread.modes.deferred:", f"    return dispatcher({values})")
+    return (
+        *deferred,
+        "try:", f"    return backward({values})", "except TypeError:", f"    return dispatcher({values})",
+    )  # fmt: skip
 
 
 def _value(index: int, spec: Any, counted: bool) -> str:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.dispatch.fitting import checked
+from tapegrad.dispatch.nodes.gradient_check import checked
 from tapegrad.doors import Door
 from tapegrad.errors import SHOWN_TWICE, warn_once
 from tapegrad.execution.kernel import add_values

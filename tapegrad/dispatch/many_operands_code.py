@@ -1,4 +1,4 @@
-"""Calls with very many pieces, and what their nodes do. See Note [Many pieces] in ``pieces.py``."""
+"""Calls with very many pieces, and what their nodes do. See Note [Many operands] in ``many_operands.py``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.dispatch.accumulation import leaf_edge
+from tapegrad.dispatch.nodes.accumulate_grad import leaf_edge
 from tapegrad.dispatch.plan import Plan
 from tapegrad.execution.modes import computes_now, is_recording
 from tapegrad.execution.tiers.host_trace import WORTH_KEEPING_APART

@@ -1,13 +1,13 @@
 """In-place methods that come down to one operator, reached without a detour.
 
-Note [The fast path]
+Note [Repeated writes]
 The way through an in-place method is long: what may not be written to is refused; operands are checked and converted;
 the result is compared with the tensor, which takes over its history. Nearly all of that is decided by the modes and the
 specs. So a method that has gone the long way twice does, for calls of the same kind, only what is left: it runs the
 operator and writes the result. That is so where nothing is recorded and nobody watches, where the tensor does not show
 a place of its memory several times, and where the result fits it without a cast: of floating numbers, and of counters.
 What is looked at each time is whether the other operand shows the same memory (Note [Overlapping memory] in
-``inplace_memory.py``).
+``overlaps.py``).
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import Any
 from tapegrad.bindings.registry import NAMESPACES, shown_as
 from tapegrad.bindings.scalars import EXACT, FITS_ALL
 from tapegrad.dispatch import plan_for, runner, waiting_runner
+from tapegrad.dispatch.call_cache import NEVER
+from tapegrad.dispatch.call_keys import WRITE, Counts
 from tapegrad.execution.dtypes import FLOATING, int64
 from tapegrad.execution.modes import is_recording
 from tapegrad.ops.operator import Operator
@@ -28,14 +30,7 @@ from tapegrad.tensor.geometry import overlaps_itself
 from tapegrad.tensor.spec import Spec
 from tapegrad.tensor.tensor import Tensor, write, writing
 
-FAST = "in place"
-"""The first item of the keys by which an operator's plans for this are found among its others."""
-
-SEEN_ONCE: Any = False
-"""In place of a plan: many kinds of calls come once only, and to write a plan costs more than the long way."""
-
-NEVER: Any = ()
-"""The same, for kinds of calls that always go the long way."""
+_counts = Counts()
 
 Method = Callable[..., Any]
 
@@ -51,7 +46,7 @@ def fast_method(fast: Callable[..., Method], *ops: Operator) -> Callable[[Method
 
 
 def one_operand(whole: Method, op: Operator, scaled: Operator | None = None) -> Method:
-    """An in-place method of one other operand, a tensor or a number, by the shortest way. See Note [The fast path].
+    """An in-place method of one other operand, a tensor or a number, by the shortest way. See Note [Repeated writes].
 
     Args:
         whole: the method as it is, which goes the long way.
@@ -76,10 +71,10 @@ def one_operand(whole: Method, op: Operator, scaled: Operator | None = None) -> 
                 return whole(self, *args, **kwargs)
         if scaled is not None and kwargs:
             operator, alpha = scaled, kwargs["alpha"]
-            key, operands = (FAST, thread.modes, self._spec, kind, type(alpha)), (other, alpha)
+            key, operands = (WRITE, thread.modes, self._spec, kind, type(alpha)), (other, alpha)
         else:
-            operator, key, operands = op, (FAST, thread.modes, self._spec, kind), (other,)
-        run, storage = operator.plans.get(key) or operator.plan_cache.get(key), self._storage
+            operator, key, operands = op, (WRITE, thread.modes, self._spec, kind), (other,)
+        run, storage = operator.plans.get(key) or operator.calls.exact.get(key), self._storage
         if not run or (storage is not None and other is not self and getattr(other, "_storage", None) is storage):
             return _long_way(whole, operator, key, self, args, kwargs)
         return _written(self, run(self, *operands))
@@ -95,8 +90,8 @@ def two_operands(whole: Method, op: Operator, *names: str) -> Method:
         if len(args) != 2 or tuple(kwargs) != names:
             return whole(self, *args, **kwargs)
         operands, storage = (*args, *kwargs.values()), self._storage
-        key = (FAST, thread.modes, self._spec, *[x._spec if isinstance(x, Tensor) else type(x) for x in operands])
-        run, plain = op.plans.get(key) or op.plan_cache.get(key), True
+        key = (WRITE, thread.modes, self._spec, *[x._spec if isinstance(x, Tensor) else type(x) for x in operands])
+        run, plain = op.plans.get(key) or op.calls.exact.get(key), True
         for x in operands:
             if isinstance(x, Tensor):
                 plain = plain and (x is self or storage is None or x._storage is not storage)
@@ -114,8 +109,8 @@ def no_operand(whole: Method, op: Operator) -> Method:
 
     @wraps(whole)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        key = (FAST, thread.modes, self._spec)
-        run = op.plans.get(key) or op.plan_cache.get(key)
+        key = (WRITE, thread.modes, self._spec)
+        run = op.plans.get(key) or op.calls.exact.get(key)
         if not run or args or kwargs:
             return _long_way(whole, op, key, self, args, kwargs)
         return _written(self, run(self))
@@ -134,11 +129,8 @@ def _long_way(
 ) -> Tensor:
     """Call a method as it is; when that went well a second time, the next call of its kind need not go this way."""
     result = whole(tensor, *args, **kwargs)
-    known = NEVER if WRITE_CACHE.off else op.plan_cache.get(key)
-    if known is None:
-        op.plan_cache.keep(key, SEEN_ONCE)
-    elif known is SEEN_ONCE:
-        op.plan_cache.replace(key, _as_planned_now(op, key) or NEVER)
+    if not WRITE_CACHE.off and op.calls.exact.get(key) is None and _counts.came((op, key)):
+        op.calls.exact.keep(key, _as_planned_now(op, key) or NEVER)
     return result
 
 

@@ -1,41 +1,42 @@
-"""Structures: what is worked out once for calls that differ in lengths and other numbers alone.
+"""Shape classes: what is worked out once for calls that differ in lengths and other numbers alone.
 
-Note [Structures]
+Note [Shape classes]
 To know what a kernel computes it must be traced, which takes a millisecond, a hundred times what a small kernel takes
 to run. A program whose lengths change with each example would trace all the time. So lengths that change become
 *symbols*: when a call comes that differs from one before in some lengths alone (of arguments, or among the settings, as
-of a reshape), the kernel is traced once with symbols in their place. What comes out is a ``Structure``: the shapes of
+of a reshape), the kernel is traced once with symbols in their place. What comes out is a ``ShapeClass``: the shapes of
 the results as functions of the symbols, and the function that the host runs (its rules stand in
 ``execution/host_tier/symbols.py``). Calls that fit it later trace nothing. Floats among the settings that change, a
 dropout's ``p``, become arguments of the kernel in the same way.
 
 Lengths that never changed stay numbers, as do 0 and 1, which change what many kernels do: a symbol is two or more. jax
 refuses to trace what depends on more than is known of a symbol. It is told then in which order the lengths were, too;
-if that doesn't help there is no structure, and each shape is traced as it comes. ``==`` is not refused: lengths that
-nobody knows to be equal count as different. So symbols of one structure, and what is computed from them, stand for
+if that doesn't help there is no shape class, and each shape is traced as it comes. ``==`` is not refused: lengths that
+nobody knows to be equal count as different. So symbols of one shape class, and what is computed from them, stand for
 lengths that differ from each other, and from its other lengths. Of operators that are ``uniform``, elementwise ones
 among them, it is known that neither matters: what is traced with lengths that are two or more, and differ, is right for
 all but 0. Of others, as of windows, it is known that it doesn't matter which are equal (``indifferent``). Those that
 broadcast have symbols for all lengths but 1 at once, one for each dimension of the result, so that there is one
-structure for all shapes of as many dimensions, with ones in the same places. Floats at which another formula holds
+shape class for all shapes of as many dimensions, with ones in the same places. Floats at which another formula holds
 (``special``: a norm's 0, 1 and 2) are no symbols either, nor is which dimension is meant.
 
 Traced anew at each length are still: adaptive pooling into windows of several lengths and antialiased resampling (how
 many elements a window has follows from the lengths); convolutions and recurrent layers of other widths (the lengths
 choose the algorithm); the gradient of ``glu``; ``ctc_loss``; factorizations of matrices with what is made of them; and
 at each number ``diagonal`` (the offset) and ``var`` (the correction). How many results ``split`` and ``unbind`` have
-follows from the lengths, so that these have none, but on the host need none: Note [Many pieces] in ``pieces.py``.
+follows from the lengths, so that these have none, but on the host need none: Note [Many operands] in
+``many_operands.py``.
 
-Note [Shipped structures]
-The first call of an operator has none before it to be compared with. But what a structure says is the same in each
+Note [Shipped classes]
+The first call of an operator has none before it to be compared with. But what a shape class says is the same in each
 process of one version. So ``python -m tapegrad.shipping``, which is run before the package is built, makes calls of all
-kinds at several lengths, and writes the structures that they leave, with the backward kernels that were asked of them,
-into a file that comes with the package. A family that is new looks there, by the name of the operator, what is no
-number of specs and settings, and which numbers are equal; what it finds are functions that read the numbers off a call,
-as ``Structure.read`` does. One that fits leads to a structure, of which nothing is traced.
+kinds at several lengths, and writes the shape classes that they leave, with the backward kernels that were asked of
+them, into a file that comes with the package. A signature that is new looks there, by the name of the operator, what is
+no number of specs and settings, and which numbers are equal; what it finds are functions that read the numbers off a
+call, as ``ShapeClass.read`` does. One that fits leads to a shape class, of which nothing is traced.
 
 They are for small calls only, of arguments and results of at most ``SMALL`` elements: of larger ones it matters what
-XLA would take, which is guessed from the lengths that a structure was made at. What computes other bits for known
+XLA would take, which is guessed from the lengths that a shape class was made at. What computes other bits for known
 lengths is left out: exponents that are symbols.
 
 The file says by which versions of Python, NumPy, jax and this package it was written, and from which sources; where any
@@ -52,7 +53,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.dispatch.keys import AXES, place_of, shipped_family
+from tapegrad.dispatch.call_keys import kernel_signature, signature_of
+from tapegrad.dispatch.disk_keys import AXES, place_of, shipped_family
 from tapegrad.dispatch.patterns import (
     Pattern,
     aligned,
@@ -66,13 +68,14 @@ from tapegrad.dispatch.patterns import (
 from tapegrad.execution.dtypes import from_numpy
 from tapegrad.execution.host_tier.writer import evaluated, symbolic
 from tapegrad.execution.keeping import KeptEntry, ShippedEntry
+from tapegrad.execution.shared import SymbolicKernel
 from tapegrad.execution.symbolic import GeneralTrace, general, let_frames_go, shapes_for, symbols, traced
 from tapegrad.execution.tiers.host_trace import HostFunction
-from tapegrad.tape.modes import thread
+from tapegrad.tape.mechanisms import SYMBOLIC_KERNELS
 from tapegrad.tensor.spec import Size, Spec
 
-MOST_STRUCTURES, MOST_TRIED = 8, 16
-"""The most structures that calls of one family have, and the most that are tried: some can't be traced."""
+MOST_CLASSES, MOST_TRIED = 8, 16
+"""The most shape classes that calls of one signature have, and the most that are tried: some can't be traced."""
 
 MOST_EXAMPLES = 4
 """With how many calls before a new one is compared."""
@@ -80,104 +83,72 @@ MOST_EXAMPLES = 4
 SPECIAL: ContextVar[tuple[float, ...] | None] = ContextVar("special", default=None)
 """The ``special`` numbers of the operator that is traced with floats in place of settings; None elsewhere."""
 
-NUMBER = object()
-"""Stands for a number in the skeleton of a call."""
-
 
 class Stumbled(BaseException):
     """Carries an error through jax, which takes long to shorten the traceback of what is an ``Exception``."""
 
 
-class Fit(NamedTuple):
-    """A structure, and what its symbols and floats are for one call."""
+class ClassBinding(NamedTuple):
+    """A shape class, and what its symbols and floats are for one call."""
 
-    structure: Structure
+    shape_class: ShapeClass
     numbers: tuple[Any, ...]
 
     @property
     def outputs(self) -> list[tuple[tuple[int, ...], Any]]:
         """Shape and dtype of each result."""
-        return list(zip(self.structure.outputs(*self.numbers), self.structure.dtypes, strict=True))
+        return list(zip(self.shapes, self.shape_class.dtypes, strict=True))
 
     @property
     def shapes(self) -> tuple:
         """Shape of each result."""
-        return self.structure.outputs(*self.numbers)
+        return self.shape_class.outputs(*self.numbers)
 
     @property
     def growth(self) -> float:
-        """The number of elements that results have, as a multiple of those when the structure was made."""
-        return sum(map(math.prod, self.shapes)) / self.structure.count
+        """The number of elements that results have, as a multiple of those when the shape class was made."""
+        return sum(map(math.prod, self.shapes)) / self.shape_class.count
 
     def forward(self) -> HostFunction | None:
         """The function that the host runs; None if the kernel is XLA's."""
-        return self._at(self.structure.forward)
+        return self._at(self.shape_class.forward)
 
     def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> HostFunction | None:
         """The function that the host runs for a backward kernel of a plan; None if it is XLA's, or depends on more than
         is known."""
-        return self._at(self.structure.backward(plan, wanted, given))
+        return self._at(self.shape_class.backward(plan, wanted, given))
 
     def _at(self, general: GeneralTrace | None) -> HostFunction | None:
         if general is None:
             return None
-        numbers = dict(zip(self.structure.names, self.numbers, strict=True))
+        numbers = dict(zip(self.shape_class.names, self.numbers, strict=True))
         return general.at(self.growth, numbers)
 
 
-class Sought(NamedTuple):
-    """A call, as structures see it: its family, and its numbers."""
+class Known(NamedTuple):
+    """All that is known of calls of one signature: the shape classes of their kernels, and plan templates for these.
 
-    family: Family
-    numbers: tuple[Any, ...]
+    Calls that differ in flags alone have the same classes. See Note [Plan templates].
+    """
 
-    @classmethod
-    def of(cls, op: Any, specs: tuple, settings: dict) -> Sought:
-        numbers: list[Any] = []
-        key = (thread.modes.without, *skeleton_of(specs, settings, numbers))
-        family = op.families.recent.get(key) or op.families.get(key)
-        if family is None:
-            family = op.families.keep(key, Family(shipped_family(op, specs, settings)))
-        return cls(family, tuple(numbers))
-
-    def known(self, op: Any, specs: tuple, settings: dict) -> Fit | None:
-        """The structure that the call fits, if there is one already, or comes with the package."""
-        numbers, family = self.numbers, self.family
-        for structure in family.structures:
-            found = structure.read(*numbers)
-            if found is not None:
-                return Fit(structure, found)
-        return None if family.named is None else family.shipped(op, specs, settings, numbers)
-
-    def made(self, op: Any, specs: tuple, settings: dict) -> Fit | None:
-        """The structure that the call fits, made now, if a call before gives reason to. It is asked only once."""
-        return self.family.fit(op, specs, settings, self.numbers)
+    classes: ShapeClasses
+    templates: list[Any]
 
 
-def without_numbers(settings: dict) -> tuple[Any, list[Any]]:
-    """Settings without their numbers, to look things up with, and the numbers."""
-    numbers: list[Any] = []
-    return tuple(settings_skeleton(settings, numbers)), numbers
+Sought = tuple[Known, Sequence[Any]]
+"""All that is known of calls with the signature of one, and its numbers."""
 
 
-def skeleton_of(specs: tuple, settings: dict, numbers: list[Any]) -> tuple:
-    """A call without its numbers, which are appended to a list."""
-    return (*[skeleton(spec, numbers) for spec in specs], *settings_skeleton(settings, numbers))
-
-
-def settings_skeleton(settings: dict, numbers: list[Any]) -> list[Any]:
-    """The same; the numbers are appended to a list. Those of ``AXES`` are none: kernels ask which is meant."""
-    key: list[Any] = []
-    for name, value in settings.items():
-        kind = type(value)
-        if name in AXES:
-            key += name, value
-        elif kind is float or kind is int:
-            numbers.append(value)
-            key += name, kind
-        else:
-            key += name, skeleton(value, numbers) if isinstance(value, tuple) else value
-    return key
+def sought(op: Any, specs: tuple, settings: dict, taken: tuple | None = None) -> Sought:
+    """Look for what is known of calls like one that may have a shape class; it may have been ``taken`` apart."""
+    signature, head, numbers = taken or signature_of(specs, settings)
+    known = op.calls.templates.get(signature)
+    if known is None:
+        key = kernel_signature(specs, signature, head)
+        classes = op.calls.classes.get(key)
+        classes = classes or op.calls.classes.only(key, ShapeClasses(shipped_family(op, specs, settings)))
+        known = op.calls.templates.keep(signature, Known(classes, []))
+    return known, numbers
 
 
 def outlined_numbers(numbers: Sequence[Any], uniform: bool) -> tuple:
@@ -192,20 +163,8 @@ def outlined_numbers(numbers: Sequence[Any], uniform: bool) -> tuple:
     return tuple(["p" if type(number) is float else first.setdefault(number, len(first)) for number in numbers])
 
 
-def skeleton(value: Any, numbers: list[Any]) -> Any:
-    """A nested tuple without its numbers, which are appended to a list."""
-    kind = type(value)
-    if kind is int or kind is float:
-        numbers.append(value)
-        return NUMBER, kind
-    if kind is Spec:
-        numbers.extend(value.shape)
-        return Spec, value.ndim, value.dtype, value.device
-    return (kind, *[skeleton(item, numbers) for item in value]) if isinstance(value, tuple) else value
-
-
 def _filled(value: Any, numbers: Iterator[Any]) -> Any:
-    """A nested tuple with other numbers, in the order of ``skeleton``."""
+    """A nested tuple with other numbers, in the order of ``signature_of``."""
     kind = type(value)
     if kind is int or kind is float:
         return next(numbers)
@@ -239,25 +198,36 @@ def symbolic_spec(spec: Spec, shape: Sequence[Any]) -> Spec:
     return made
 
 
-class Family:
-    """Calls of one operator that differ in numbers alone: some examples, and the structures that were found.
+class ShapeClasses:
+    """The shape classes of an operator's calls that differ in numbers, and in flags that its kernel does not depend on.
 
     Attributes:
+        classes: the shape classes that were found.
+        examples: the numbers of the last calls that no class fits.
+        tried: the patterns of which a class was to be made.
         named: under what name what comes with the package is found; None if nothing does.
         asked: what was found there, by which numbers are equal.
     """
 
-    __slots__ = ("examples", "structures", "tried", "named", "asked")
+    __slots__ = ("classes", "examples", "tried", "named", "asked", "__weakref__")
 
     def __init__(self, named: str | None) -> None:
+        self.classes: list[ShapeClass] = []
         self.examples: list[Pattern] = []
-        self.structures: list[Structure] = []
         self.tried: set[tuple] = set()
         self.named = named
         self.asked: dict[tuple, list] = {}
 
-    def shipped(self, op: Any, specs: tuple, settings: dict, numbers: Pattern) -> Fit | None:
-        """The structure that some numbers fit, if it comes with the package."""
+    def bound(self, op: Any, specs: tuple, settings: dict, numbers: Sequence[Any]) -> ClassBinding | None:
+        """The shape class that some numbers fit, if there is one already, or comes with the package."""
+        for one in self.classes:
+            found = one.read(*numbers)
+            if found is not None:
+                return ClassBinding(one, found)
+        return None if self.named is None else self.shipped(op, specs, settings, numbers)
+
+    def shipped(self, op: Any, specs: tuple, settings: dict, numbers: Sequence[Any]) -> ClassBinding | None:
+        """The shape class that some numbers fit, if it comes with the package."""
         outline = outlined_numbers(numbers, op.uniform or op.indifferent)
         readers = self.asked.get(outline)
         if readers is None:
@@ -267,13 +237,13 @@ class Family:
         for place, index, read in readers:
             found = read(*numbers)
             if found is not None:
-                structure = Structure.shipped(op, specs, settings, read, place, index)
-                self.structures.append(structure)
-                return Fit(structure, found)
+                shape_class = ShapeClass.shipped(op, specs, settings, read, place, index)
+                self.classes.append(shape_class)
+                return ClassBinding(shape_class, found)
         return None
 
-    def fit(self, op: Any, specs: tuple, settings: dict, numbers: Pattern) -> Fit | None:
-        """The structure that some numbers fit, made now if a call before gives reason to."""
+    def made(self, op: Any, specs: tuple, settings: dict, numbers: Sequence[Any]) -> ClassBinding | None:
+        """The shape class that some numbers fit, made now if a call before gives reason to. It is asked only once."""
         shapes = [tuple(spec.shape) for spec in specs if isinstance(spec, Spec)]
         count = sum(map(len, shapes))
         for example in self.examples:
@@ -286,13 +256,13 @@ class Family:
             found = found or self._found(op, specs, settings, pattern, order_of(pattern, example, numbers), numbers)
             if found is not None:
                 return found
-        self.examples = [numbers, *self.examples][:MOST_EXAMPLES]
+        self.examples = [tuple(numbers), *self.examples][:MOST_EXAMPLES]
         return None
 
     def _found(
-        self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: list[str], numbers: Pattern
-    ) -> Fit | None:
-        """The structure of a pattern that some numbers fit, made now unless that was tried before."""
+        self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: list[str], numbers: Sequence[Any]
+    ) -> ClassBinding | None:
+        """The shape class of a pattern that some numbers fit, made now unless that was tried before."""
         if (pattern, *order) in self.tried or self._is_full:
             return None
         if reader_for(op, pattern, symbols_in(pattern))(*numbers) is None:
@@ -301,17 +271,17 @@ class Family:
         made = self._made(op, specs, settings, pattern, order)
         if made is None:
             return None
-        self.structures.append(made)
+        self.classes.append(made)
         found = made.read(*numbers)
-        return None if found is None else Fit(made, found)
+        return None if found is None else ClassBinding(made, found)
 
     @property
     def _is_full(self) -> bool:
-        made = sum([structure.place is None for structure in self.structures])
-        return made >= MOST_STRUCTURES or len(self.tried) >= MOST_TRIED
+        made = sum([one.place is None for one in self.classes])
+        return made >= MOST_CLASSES or len(self.tried) >= MOST_TRIED
 
-    def _made(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: list[str]) -> Structure | None:
-        """The structure of a pattern; if need be for lengths in this order only. None if jax can't trace it."""
+    def _made(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: list[str]) -> ShapeClass | None:
+        """The shape class of a pattern; if need be for lengths in this order only. None if jax can't trace it."""
         for constraints in ([], order) if order else ([],):
             made, again = attempted(op, specs, settings, pattern, constraints)
             if made is not None or not again:
@@ -319,14 +289,14 @@ class Family:
         return None
 
 
-def attempted(*call: Any) -> tuple[Structure | None, bool]:
-    """A structure, if there is one, and else whether it is worth a try with more constraints.
+def attempted(*call: Any) -> tuple[ShapeClass | None, bool]:
+    """A shape class, if there is one, and else whether it is worth a try with more constraints.
 
     An error of the operator's own, as of shapes that don't broadcast, comes with all of them.
     """
     again = True
     try:
-        made = Structure(*call)
+        made = ShapeClass(*call)
     except Untraceable as error:
         return None, error.args[0] == REFUSED
     except Exception as error:  # whatever a trace with symbols stumbles over
@@ -356,21 +326,21 @@ class Untraceable(Exception):
     """It is known that a kernel can't be traced with symbols; ``REFUSED`` or ``WRONG``."""
 
 
-class Structure:
-    """A class of calls that differ in some numbers alone, and what they have in common. See Note [Structures].
+class ShapeClass:
+    """A class of calls that differ in some numbers alone, and what they have in common. See Note [Shape classes].
 
     Attributes:
         names: what stands for numbers, in order: Note [Names of a pattern] in ``patterns.py``.
         read: ``read(*numbers)`` gives what these are for a call that fits, None for another.
         outputs: ``outputs(*numbers)``, of those, gives the shapes of the results.
-        moving: the places of those names that the shapes of arguments and results do not depend on.
+        dynamic: the places of those names that the shapes of arguments and results do not depend on.
         always: whether arguments had these shapes whenever it was needed so far.
         count: how many elements results had when it was made.
         dtypes: the dtypes of the results; ``single`` tells one from a tuple of one.
         forward: what the host runs; None if the kernel is XLA's.
         wide: whether a 64-bit type is involved; None as long as nobody has asked.
         was_traced: whether it was made by a trace, in this process.
-        moulds: what plans have in common. See Note [Moulds] in ``moulds.py``.
+        kernels: the symbolic kernels, by what is said of a backward one; () for the forward one.
         place: where it is kept, if it comes with the package, and its ``index`` there.
     """
 
@@ -378,8 +348,7 @@ class Structure:
     index = 0
 
     def __init__(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: Sequence[str] = ()) -> None:
-        numbers: list[Any] = []
-        skeleton_of(specs, settings, numbers)
+        numbers = signature_of(specs, settings)[2]
         self.names = symbols_in(pattern)
         self.read = reader_for(op, pattern, self.names, order)
         lengths = [name for name in self.names if name[0] != "p"]
@@ -397,20 +366,20 @@ class Structure:
         ranks = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
         sizes = [*pattern[:ranks], *(size for shape in self._shapes for size in shape)]
         shown = {name for size in sizes for name in names_in(str(size))}
-        self.moving = [place for place, name in enumerate(self.names) if name not in shown]
+        self.dynamic = [place for place, name in enumerate(self.names) if name not in shown]
         self.always = all(isinstance(number, int) for number in pattern[:ranks])
         self.count = max(sum(map(math.prod, self.outputs(*self._first))), 1)
 
     def _begin(self, op: Any, specs: tuple, settings: dict) -> None:
         self._op, self._given = op, (specs, settings)
-        self._backwards: dict[tuple, GeneralTrace | None] = {}
-        self.moulds: dict[tuple, Any] = {}
+        self._traces: dict[tuple, GeneralTrace | None] = {}
+        self.kernels: dict[tuple, SymbolicKernel | None] = {}
         self.wide: bool | None = None
 
     @classmethod
     def shipped(
         cls, op: Any, specs: tuple, settings: dict, read: Callable, place: ShippedEntry, index: int
-    ) -> Structure:
+    ) -> ShapeClass:
         """The one that comes with the package, for these calls."""
         made = object.__new__(cls)
         made._begin(op, specs, settings)
@@ -426,6 +395,11 @@ class Structure:
         assert self.forward is not None
         self.outputs = self.forward.shapes
         return tuple([dtypes if name == "dtypes" else getattr(self, name) for name in SHIPPED])
+
+    @cached_property
+    def pinned(self) -> list[int]:
+        """The places of the names that shapes depend on."""
+        return [place for place in range(len(self.names)) if place not in self.dynamic]
 
     @cached_property
     def _symbols(self) -> dict[str, Any]:
@@ -450,7 +424,7 @@ class Structure:
         Raises:
             Exception: whatever that stumbles over.
         """
-        place = self._place("structure")
+        place = self._place("shape class")
         found = None if place is None else place()
         self.was_traced = found is None
         if found is None:
@@ -501,7 +475,7 @@ class Structure:
         """As ``Plan.passes``, for all numbers: which lengths are one now, or equal by chance, does not count."""
         found = self._passing.get(plan.needed)
         if found is None:
-            place = self._place("structure passes", plan.needed)
+            place = self._place("shape class passes", plan.needed)
             known = None if place is None else place()
             found = self._passing[plan.needed] = known[0] if known else self._kept_passes(place, plan)
         return found
@@ -547,19 +521,38 @@ class Structure:
         lengths = {name: number for name, number in zip(self.names, self._first, strict=True) if name[0] != "p"}
         return general(closed, tree, self.names, lengths)
 
+    def kernel(self, plan: Any, *gradients: tuple[bool, ...]) -> SymbolicKernel | None:
+        """The kernel for all lengths of calls like those of a plan, or of their gradients, of which these are wanted,
+        and these given; None if there is none.
+
+        See Note [Symbolic kernels] in ``execution/shared.py``.
+        """
+        key = (plan.needed, *gradients) if gradients else ()
+        if key not in self.kernels:
+            self.kernels[key] = None if SYMBOLIC_KERNELS.off else self._kernel(plan, *gradients)
+        return self.kernels[key]
+
+    def _kernel(self, plan: Any, *gradients: tuple[bool, ...]) -> SymbolicKernel | None:
+        if gradients:
+            given = gradients[1]
+            general, examples = self.backward(plan, *gradients), plan.backward_arguments(given)
+        else:
+            given, general, examples = (), self.forward, plan.forward_arguments
+        return None if general is None else SymbolicKernel(general, self.names, examples, sum(given))
+
     def backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> GeneralTrace | None:
-        """As ``Fit.backward``, for all numbers."""
+        """As ``ClassBinding.backward``, for all numbers."""
         key = (plan.needed, wanted, given)
-        if key not in self._backwards:
+        if key not in self._traces:
             if self.place is not None:
                 found = self.place((self.index, *key))
                 if found is not None:
-                    self._backwards[key] = found[0]
+                    self._traces[key] = found[0]
                     return found[0]
-            place = self._place("structure backward", *key)
+            place = self._place("shape class backward", *key)
             known = None if place is None else place()
-            self._backwards[key] = known[0] if known is not None else self._kept_backward(place, plan, wanted, given)
-        return self._backwards[key]
+            self._traces[key] = known[0] if known is not None else self._kept_backward(place, plan, wanted, given)
+        return self._traces[key]
 
     def _kept_backward(
         self, place: KeptEntry | None, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]
@@ -568,7 +561,7 @@ class Structure:
             found = self._written_backward(plan, wanted, given)
         except (MemoryError, RecursionError):
             return None
-        except Exception:  # as in Family._made
+        except Exception:  # as in ShapeClasses._made
             found = None
         finally:
             let_frames_go()
@@ -581,7 +574,9 @@ class Structure:
         out_specs = self.out_specs(plan)
 
         def make(specs: tuple, settings: dict) -> Callable:
-            return plan.with_others(specs, settings, out_specs).backward_function(wanted, given)
+            symbolic = plan.replace(specs=specs, given=settings, out_specs=out_specs)
+            symbolic.late.sources = None  # shapes among them are those of the plan
+            return symbolic.backward_function(wanted, given)
 
         outputs = [_example(spec) for spec in out_specs]
         grads = [outputs[slot] for slot in range(plan.slots) if given[slot]]
@@ -590,13 +585,13 @@ class Structure:
 
 
 SHIPPED = (
-    "names", "single", "dtypes", "outputs", "forward", "wide", "moving", "always", "count",
+    "names", "single", "dtypes", "outputs", "forward", "wide", "dynamic", "always", "count",
     "_shapes", "_pattern", "_constraints", "_floats", "_passing", "_first", "_order",
 )  # fmt: skip
-"""Kept of a structure that comes with the package."""
+"""Kept of a shape class that comes with the package."""
 
 REFUSED, WRONG = "refused", "wrong"
-"""Kept of a structure that can't be traced: by jax, and for an error of the operator's own."""
+"""Kept of a shape class that can't be traced: by jax, and for an error of the operator's own."""
 
 
 def said_in_python(size: Any) -> str:

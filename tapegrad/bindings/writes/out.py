@@ -14,15 +14,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad.bindings.declarations import EXPECTED, Out, said
-from tapegrad.bindings.inplace import become, captured_base, check_castable, copy_, refuse_in_place
-from tapegrad.bindings.inplace_memory import refuse_shared_parts, resize_for
 from tapegrad.bindings.naming import NO_DERIVATIVE, renamed
 from tapegrad.bindings.parser_table import FUNCTIONS
 from tapegrad.bindings.registry import out_writer, unprefixed
 from tapegrad.bindings.scalars import unsupported
 from tapegrad.bindings.viewing import geometry_of
+from tapegrad.bindings.writes.in_place import become, captured_base, check_castable, copy_, refuse_in_place
+from tapegrad.bindings.writes.overlaps import refuse_shared_parts, resize_for
 from tapegrad.dispatch import DelayedError
-from tapegrad.dispatch.levels import lower
+from tapegrad.dispatch.function_levels import lower
 from tapegrad.errors import NotDifferentiableError
 from tapegrad.execution.devices import device
 from tapegrad.execution.dtypes import COMPLEX, FLOATING, dtype

@@ -1,17 +1,17 @@
-"""Public functions that come down to one operator, reached without a detour.
+"""The call cache of public functions: those that come down to one operator are reached without a detour.
 
-Note [Shortcuts]
+Note [Calls of functions]
 The way through a public function is long: the types of arguments are looked at, what PyTorch refuses is refused, what
 the caller said is put into an operator's words. Of most functions that compute one thing, all this is decided by the
-modes, the specs of the tensors, and what the other arguments are. They are declared as ``settled``. When a call of one
+modes, the specs of the tensors, and what the other arguments are. They are declared as cacheable. When a call of one
 comes back, it is watched (Note [Watchers] in ``tape/modes.py``): if all that it did was to call one operator, on its
-tensors in their order, and to return the result as it was, then calls of that kind run the operator's plan from then
+tensors in their order, and to return the result as it was, then calls with that key run the operator's plan from then
 on. If the result is a view, or several, they make it as ``view_of`` does what it has done before. What is refused,
 overridden, cast or told to somebody runs no plan of these modes, so it goes the long way always.
 
-Where kinds do not come back, as of lengths that are new each time, it only takes time to look for them. So a function
-that had no shortcut for ``MISSED`` calls in a row *rests*: its next calls go the long way, and nobody looks. It rests
-longer from time to time, until a call that is looked at has a shortcut.
+Where keys do not come back, as of lengths that are new each time, it only takes time to look for them. So a function
+of which nothing was found for ``MISSED`` calls in a row *backs off*: its next calls go the long way, and nobody looks.
+It backs off for longer from time to time, until a call that is looked for is found.
 """
 
 from __future__ import annotations
@@ -23,44 +23,29 @@ from typing import Any
 
 from tapegrad.bindings.viewing import view_again, views_again
 from tapegrad.caches import memory
-from tapegrad.dispatch.forward_code import spec_of
+from tapegrad.dispatch.call_keys import Counts, function_key, key_of, spec_of
 from tapegrad.errors import warn_once
-from tapegrad.execution.dtypes import dtype
-from tapegrad.ops.operator import shortcuts
+from tapegrad.ops.operator import function_calls
 from tapegrad.tape.mechanisms import CALL_CACHE
 from tapegrad.tape.modes import Modes, thread
-from tapegrad.tensor.spec import Size
 from tapegrad.tensor.tensor import Tensor
 
 WATCHED = 2
-"""The number of calls of a kind that are made before one is watched: many come once only."""
-
-KINDS = 256
-"""The number of kinds of calls that are counted at a time."""
+"""The number of calls with a key that are made before one is watched: many come once only."""
 
 MISSED = 48
-"""After so many calls in a row without a shortcut a function rests: a step may make that many, of several kinds."""
+"""After so many calls in a row that are not found a function backs off: a step may make that many, of several keys."""
 
-RESTS = 32
-"""For so many calls it rests, at most."""
+LONGEST = 32
+"""For so many calls it backs off, at most."""
 
-_counts: dict[tuple, int] = {}
-memory.others.append(_counts)
-
-PLAIN = frozenset((int, float, bool, str, dtype, type(None)))
-"""Types of arguments whose values are a part of the kind, where equal ones are the same."""
-
-COUNTING = frozenset((int, type(None)))
-"""Those of what counts or names dimensions, and elements of slices."""
-
-OTHER: list = []
-"""In place of any other argument: it can't be looked up, nor is it asked whether it is equal to something."""
+_counts = Counts()
 
 
-class Looks:
-    """The count of calls of a function in a row that had no shortcut, and of those for which it rests."""
+class Backoff:
+    """The count of calls of a function in a row that were not found, and of those that are not looked for."""
 
-    __slots__ = ("missed", "rest")
+    __slots__ = ("missed", "left")
 
     def __init__(self) -> None:
         self.clear()
@@ -68,72 +53,42 @@ class Looks:
 
     def clear(self) -> None:
         """Begin anew."""
-        self.missed = self.rest = 0
+        self.missed = self.left = 0
 
 
-def settled(function: Callable, whole: Callable) -> Callable:
-    """``whole``, what is public of ``function``, with shortcuts. See Note [Shortcuts]."""
-    recent, older, looks = shortcuts.recent, shortcuts.older, Looks()
+def cacheable(function: Callable, whole: Callable) -> Callable:
+    """``whole``, what is public of ``function``, with a call cache. See Note [Calls of functions]."""
+    recent, older, backoff = function_calls.recent, function_calls.older, Backoff()
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if looks.rest > 0:
-            looks.rest -= 1
+        if backoff.left > 0:
+            backoff.left -= 1
             return whole(*args, **kwargs)
         if len(args) == 1 and not kwargs and isinstance(args[0], Tensor):
-            kind = function, thread.modes, args[0]._spec
+            key = function, thread.modes, args[0]._spec
         else:
-            kind = kind_of_call(function, args, kwargs)
+            key = function_key(function, args, kwargs)
         try:
-            run = recent.get(kind)
+            run = recent.get(key)
         except TypeError:
             return whole(*args, **kwargs)
         if run is None and older:
-            run = shortcuts.get(kind)
+            run = function_calls.get(key)
         if run is None:
-            return missed(kind, args, kwargs)
-        looks.missed = 0
+            return missed(key, args, kwargs)
+        backoff.missed = 0
         return run(*args, **kwargs)
 
-    def missed(kind: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
-        looks.missed += 1
-        looks.rest = min(max(looks.missed - MISSED, 0), RESTS)
-        count = _counts.get(kind, 0)
-        if count <= WATCHED and may_be_kept(kind[1]):
-            if len(_counts) >= KINDS:
-                _counts.clear()
-            _counts[kind] = count + 1
-            if count == WATCHED:
-                result = watched(whole, kind, args, kwargs)
-                if kind in recent:  # should it be forgotten, it is watched again
-                    _counts.pop(kind, None)
-                return result
+    def missed(key: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
+        backoff.missed += 1
+        backoff.left = min(max(backoff.missed - MISSED, 0), LONGEST)
+        if may_be_kept(key[1]) and _counts.came(key) == WATCHED:
+            return watched(whole, key, args, kwargs)
         return whole(*args, **kwargs)
 
     call.settles = function  # type: ignore[attr-defined]
     return call
-
-
-def kind_of_call(function: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple:
-    """The key of a call: all that decides what it does."""
-    given = [
-        x._spec if isinstance(x, Tensor) else (type(x), x) if type(x) in COUNTING else kind_of_argument(x) for x in args
-    ]
-    named = [(name, kind_of_argument(x)) for name, x in kwargs.items()] if kwargs else ()
-    return (function, thread.modes, *given, *named)
-
-
-def kind_of_argument(x: Any) -> Any:
-    """The part of the key for one argument, which is no tensor, but may have some in it."""
-    kind = type(x)
-    if kind in PLAIN:
-        return (kind, x) if x or kind is not float else OTHER  # -0.0 is equal to 0.0
-    if kind is slice:
-        ends = x.start, x.stop, x.step
-        return (kind, *ends) if COUNTING.issuperset(map(type, ends)) else OTHER
-    if kind is list or kind is tuple or kind is Size:
-        return (kind, *[one._spec if isinstance(one, Tensor) else kind_of_argument(one) for one in x])
-    return OTHER
 
 
 def may_be_kept(modes: Modes) -> bool:
@@ -142,7 +97,7 @@ def may_be_kept(modes: Modes) -> bool:
     return not (told or modes.level or modes.autocast or CALL_CACHE.off) and modes.forward_level < 0
 
 
-def watched(whole: Callable, kind: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
+def watched(whole: Callable, key: tuple, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Make a call, and remember the plan of the operator that it called if that was all."""
     seen: list[tuple] = []
 
@@ -159,14 +114,15 @@ def watched(whole: Callable, kind: tuple, args: tuple, kwargs: dict[str, Any]) -
     finally:  # not ``watching``: an interrupt could come when its ``__exit__`` begins
         thread.interceptors, thread.modes = interceptors, modes
     for _, op, operands, settings, _, _ in seen:  # what gives calls to watchers need not be kept
-        op.plans.pop((told, *map(spec_of, operands), *settings.items()), None)
+        op.plans.pop(key_of((told, *map(spec_of, operands)), settings), None)
     if len(seen) == 1 and warned == warn_once.calls:
         made_in, op, operands, settings, made, node = seen[0]
-        unmoved = kind_of_call(kind[0], args, kwargs) == kind  # a trace may have changed what a tensor is
+        unmoved = function_key(key[0], args, kwargs) == key  # a trace may have changed what a tensor is
         if made_in is modes and made is result and node is kind_of_node(result) and unmoved:
             call = _again(op, operands, settings, args, kwargs, result)
             if call is not None:
-                shortcuts.keep(kind, call)
+                function_calls.keep(key, call)
+                _counts.forget(key)  # should it be evicted, it is watched again
     return result
 
 
@@ -181,7 +137,7 @@ def _again(op: Any, operands: tuple, settings: dict, args: tuple, kwargs: dict[s
     """A function that does for the arguments of a call, which gave this result, what an operator did; None if that is
     not all."""
     if type(result) is Tensor and not vars(result):
-        run = op.plan_cache.get((thread.modes, *map(spec_of, operands), *settings.items()))
+        run = op.calls.exact.get(key_of((thread.modes, *map(spec_of, operands)), settings))
         return None if run is None else _on_arguments(run, args, kwargs, operands)
     rest = (*args[1:], *kwargs.values())
     if not (args and operands) or args[0] is not operands[0] or any(map(has_tensors, (*operands[1:], *rest))):
@@ -195,7 +151,7 @@ def _on_arguments(run: Callable, args: tuple, kwargs: dict[str, Any], operands: 
     """A function that runs a plan on the arguments of a call: on the first ones, or on what is in the first, which are
     tensors.
 
-    What comes behind them, among the operands, goes with the kind of the call. None if there are other tensors.
+    What comes behind them, among the operands, goes with the key of the call. None if there are other tensors.
     """
     if not args:
         return None

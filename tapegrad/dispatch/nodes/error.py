@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.dispatch.accumulation import gradient_edge, node_made
+from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge, node_made
 from tapegrad.tape.modes import thread
 from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node, check_call, next_sequence_nr
 from tapegrad.tensor.tensor import value_of, wrap

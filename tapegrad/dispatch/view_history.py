@@ -21,11 +21,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tapegrad.caches import Cache, remembered
-from tapegrad.dispatch.accumulation import WorkerOfDevice, gradient_edge, node_made, rebase
-from tapegrad.dispatch.fitting import fitting
-from tapegrad.dispatch.forward_code import replay
-from tapegrad.dispatch.operator_node import OperatorNode, SavedMisfit
-from tapegrad.dispatch.saved import second_backward
+from tapegrad.dispatch.call_cache import replay
+from tapegrad.dispatch.nodes.accumulate_grad import WorkerOfDevice, gradient_edge, node_made, rebase
+from tapegrad.dispatch.nodes.gradient_check import fitting
+from tapegrad.dispatch.nodes.operator import OperatorNode, SavedMisfit
+from tapegrad.dispatch.nodes.saved_tensor import second_backward
 from tapegrad.doors import Door
 from tapegrad.errors import CREATION, out_of_storage
 from tapegrad.execution.boxes import box_kinds

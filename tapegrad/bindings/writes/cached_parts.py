@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad.bindings.inplace_fast_path import NEVER, is_simple, is_usual
-from tapegrad.bindings.inplace_parts import can_write_part, write_part
 from tapegrad.bindings.viewing import is_ordinary
-from tapegrad.caches import Cache, memory
+from tapegrad.bindings.writes.cached import is_simple, is_usual
+from tapegrad.bindings.writes.parts import can_write_part, write_part
+from tapegrad.dispatch.call_cache import NEVER
+from tapegrad.dispatch.call_keys import WRITE, Counts
 from tapegrad.execution.capturing import capturing
 from tapegrad.execution.windows import put_in_place
+from tapegrad.ops.operator import function_calls
 from tapegrad.tape.mechanisms import WRITE_CACHE
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.geometry import Geometry, overlaps_itself, selected, sliced
@@ -37,15 +39,7 @@ LARGEST = {float: 1e38, int: 1 << 24}
 ENDS = frozenset((int, type(None)))
 """Types of the ends and steps of slices that are a part of the kind of a call."""
 
-_parts = Cache("views", nbytes=512)
-_recent = _parts.recent
-"""Parts, by modes, spec, the index without its integers, and what is known of the value."""
-
-KINDS = 256
-"""So many kinds of calls that came once are known at a time: slices may be others each time."""
-
-_seen_once: set[tuple] = set()
-memory.others.append(_seen_once)
+_counts = Counts()
 
 
 class Part(NamedTuple):
@@ -89,17 +83,13 @@ def assigning(whole: Callable[..., None]) -> Callable[..., None]:
         numbers, kind = ((index,), int) if type(index) is int else taken_apart(index)
         if numbers is None:
             return whole(self, index, value)
-        key = (thread.modes, self._spec, kind, value._spec if isinstance(value, Tensor) else type(value))
-        part = _recent.get(key) or _parts.get(key)
+        key = (WRITE, thread.modes, self._spec, kind, value._spec if isinstance(value, Tensor) else type(value))
+        part = function_calls.recent.get(key) or function_calls.get(key)
         if part and _is_written(self, part, numbers, value):
             return None
         whole(self, index, value)
-        if part is None and key not in _seen_once:
-            if len(_seen_once) >= KINDS:
-                _seen_once.clear()
-            _seen_once.add(key)
-        elif part is None:
-            _parts.keep(key, part_of(*key[:2], index, key[3]) or NEVER)
+        if part is None and _counts.came(key):
+            function_calls.keep(key, part_of(*key[1:3], index, key[4]) or NEVER)
         return None
 
     return method

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapegrad.bindings.arguments import squeeze_axes, wrap_dim
-from tapegrad.bindings.inplace import before_write, refuse_in_place
 from tapegrad.bindings.memory import checked_place, strided_arguments, tangent_window
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.outside import OutsideTensor, count_outside, lift_again, outside_of, stays_where_it_is
 from tapegrad.bindings.placement import give_place
 from tapegrad.bindings.registry import public
 from tapegrad.bindings.viewing import MOVES, geometry_of
-from tapegrad.dispatch.accumulation import refit
+from tapegrad.bindings.writes.in_place import before_write, refuse_in_place
+from tapegrad.dispatch.nodes.accumulate_grad import refit
 from tapegrad.ops import shape as ops
 from tapegrad.ops import strided
 from tapegrad.tape.node import Edge

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from tapegrad.bindings.declarations import ARITHMETIC
-from tapegrad.bindings.inplace import become, before_write, captured_base, copy_, fill_, refuse_in_place
-from tapegrad.bindings.inplace_memory import refuse_overlap, refuse_shown_twice
 from tapegrad.bindings.memory import window_settings
 from tapegrad.bindings.naming import renamed
 from tapegrad.bindings.viewing import geometry_of
-from tapegrad.dispatch.forward_code import replay
-from tapegrad.dispatch.levels import untransformed
-from tapegrad.dispatch.views import take_history
+from tapegrad.bindings.writes.in_place import become, before_write, captured_base, copy_, fill_, refuse_in_place
+from tapegrad.bindings.writes.overlaps import refuse_overlap, refuse_shown_twice
+from tapegrad.dispatch.call_cache import replay
+from tapegrad.dispatch.function_levels import untransformed
+from tapegrad.dispatch.view_history import take_history
 from tapegrad.execution.dtypes import FLOATING
 from tapegrad.execution.host import to_host
 from tapegrad.execution.kernel import is_here

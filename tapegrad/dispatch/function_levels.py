@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.accumulation import gradient_edge
-from tapegrad.dispatch.error_nodes import DelayedError
+from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge
+from tapegrad.dispatch.nodes.error import DelayedError
 from tapegrad.doors import Door
 from tapegrad.tape.modes import Modes, thread
 from tapegrad.tensor.dual import set_tangent
@@ -183,7 +183,7 @@ def not_further(tensor: Tensor, message: str) -> Tensor:
 def is_level_call(specs: tuple) -> bool:
     """Whether a plan can't be made for arguments like these: they have to be brought to the innermost level first."""
     depth = thread.modes.level
-    return any(isinstance(spec, Spec) and spec.level != depth for spec in specs)
+    return any([isinstance(spec, Spec) and spec.level != depth for spec in specs])
 
 
 def levelled(op: Any, settings: dict, call: Callable) -> Callable:

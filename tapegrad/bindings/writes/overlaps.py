@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tapegrad.bindings.viewing import geometry_of
-from tapegrad.dispatch.accumulation import refit
+from tapegrad.dispatch.nodes.accumulate_grad import refit
 from tapegrad.errors import SHOWN_TWICE
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops import slicing

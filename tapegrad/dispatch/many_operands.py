@@ -1,14 +1,13 @@
 """Calls with very many arguments or results, which are run by a loop.
 
-Note [Many pieces]
+Note [Many operands]
 Straight-line Python for hundreds of tensors takes longer to write and to compile than the call takes, and so does a
 trace with hundreds of arguments; and the next call may have another count. So operators that put arrays together or
 take one apart are declared with what NumPy does for any number of them (``Pieces``), and where the host runs kernels,
-calls of more than ``MANY`` pieces are made by a loop (``looping.py``), which calls that, and so are those that take
-apart another length than a call before: of these there is no structure, as it may be in as many pieces. The node is an
-ordinary one.
-Where something is unusual about the call (watchers, other values than NumPy's arrays, mixed dtypes) it is made like
-all others.
+calls of more than ``MANY`` pieces are made by a loop (``many_operands_code.py``), which calls that, and so are those
+that take apart another length than a call before: of these there is no shape class, as it may be in as many pieces. The
+node is an ordinary one. Where something is unusual about the call (watchers, other values than NumPy's arrays, mixed
+dtypes) it is made like all others.
 """
 
 from __future__ import annotations
