@@ -127,8 +127,12 @@ WORTH_KEEPING_APART = 1 << 16
 
 def largest_of(examples: Sequence[Any]) -> int:
     """The bytes of the largest array, of pairs of a shape and a dtype, and other things."""
-    arrays = [one for one in examples if isinstance(one, tuple)]
-    return max([math.prod(shape) * dtype.itemsize for shape, dtype in arrays], default=0)
+    largest = 0
+    for one in examples:
+        if isinstance(one, tuple):
+            shape, dtype = one
+            largest = max(largest, math.prod(shape) * dtype.itemsize)
+    return largest
 
 
 def separating(body: Callable, examples: Sequence[Any]) -> Callable:
