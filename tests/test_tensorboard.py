@@ -30,8 +30,10 @@ def written(monkeypatch):
     module.SummaryWriter = Writer
     monkeypatch.setitem(sys.modules, "tensorboardX", module)
     monkeypatch.delitem(sys.modules, NAME, raising=False)
+    monkeypatch.delitem(sys.modules, f"{NAME}.writer", raising=False)
     yield calls
     sys.modules.pop(NAME, None)
+    sys.modules.pop(f"{NAME}.writer", None)
 
 
 def test_tensors_are_written_as_arrays(written):
@@ -45,6 +47,7 @@ def test_tensors_are_written_as_arrays(written):
     assert both[1] == {"a": np.float32(1.5), "b": 2.5}
     assert isinstance(histogram["values"], np.ndarray) and histogram["values"].dtype == np.float32
     assert writer.logdir == "runs"
+    assert importlib.import_module(f"{NAME}.writer").SummaryWriter is type(writer)
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch):

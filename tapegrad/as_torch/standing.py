@@ -55,17 +55,28 @@ class Stand(ModuleType):
     def __init__(self, spec: importlib.machinery.ModuleSpec) -> None:
         super().__init__("torch", "tapegrad, under the name of torch.")
         package = importlib.import_module("tapegrad")
-        self.__dict__.update(package=package, __file__=package.__file__, __package__="torch")
+        self.__dict__.update(package=package, replaced={}, __file__=package.__file__, __package__="torch")
         self.__dict__.update(__spec__=spec, __path__=[], torch=self)  # torch.torch is torch, as it happens
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["package"], name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self.__dict__["package"], name, value)
+        package = self.__dict__["package"]
+        if hasattr(package, name):
+            self.__dict__["replaced"].setdefault(name, []).append(getattr(package, name))
+        setattr(package, name, value)
 
     def __delattr__(self, name: str) -> None:
-        delattr(self.__dict__["package"], name)
+        """Take a name away; one that was given another value has the one before again.
+
+        So patches of tests end, as they don't find the name in the ``__dict__`` of this module.
+        """
+        before = self.__dict__["replaced"].get(name)
+        if before:
+            setattr(self.__dict__["package"], name, before.pop())
+        else:
+            delattr(self.__dict__["package"], name)
 
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["package"])

@@ -208,6 +208,36 @@ def test_the_name_torch_is_tapegrad_inside_and_not_afterwards():
     assert late.startswith("torch was imported before tapegrad.install()")
 
 
+PATCHES = """
+import pytest, torch
+from unittest.mock import patch
+
+first = torch.randn
+for _ in range(2):
+    with pytest.MonkeyPatch.context() as outer:
+        outer.setattr(torch, "randn", torch.ones)
+        with patch("torch.randn", torch.zeros), pytest.MonkeyPatch.context() as inner:
+            print(torch.randn is torch.zeros)
+            inner.setattr("torch.randn", 3)
+            print(torch.randn)
+        print(torch.randn is torch.ones)
+    print(torch.randn is first)
+torch.own = 1
+torch.own = 2
+with patch("torch.own", 3):
+    print(torch.own)
+print(torch.own)
+with patch("torch.another", 4, create=True):
+    print(torch.another)
+print(hasattr(torch, "another"))
+"""
+
+
+def test_patches_of_tests_end_as_on_pytorch():
+    ours, _ = said("-c", f"import tapegrad\nwith tapegrad.install():\n    exec({PATCHES!r})\n")
+    assert ours == said("-c", PATCHES)[0]
+
+
 def test_what_install_gives():
     assert Stand.__version__.startswith("2.13.0+") and hasattr(Installed, "remove")
 
