@@ -42,7 +42,10 @@ TABLE = [
         "gpytorch", "1.15.2", ("linear_operator==0.6.1", "scikit-learn==1.7.2"), tests=("test",), one_in=12
     ),
     Library("julius", "0.2.8", ("resampy==0.4.3",)),
-    Library("linear_operator", "0.6.1", tests=("test",), one_in=12),
+    Library(
+        "linear_operator", "0.6.1", tests=("test",), one_in=12,
+        differs="the inverse root of a matrix of low rank is nan here, and noise of rounding there",
+    ),
     Library("neurodiffeq", "0.7.0", ("tensorboardX==2.6.4",), one_in=4),
     Library(
         "nflows", "0.14",
@@ -52,7 +55,7 @@ TABLE = [
     Library("normflows", "1.7.3", tests=("normflows",), one_in=1),
     Library(
         "opacus", "1.6.0", ("hypothesis==6.170.17", "scikit-learn==1.9.1"), tests=("opacus/tests/grad_samples",),
-        one_in=3, options=("-o", "python_files=*_test.py"), part="gradients of layers by sample",
+        one_in=6, options=("-o", "python_files=*_test.py"), part="gradients of layers by sample",
     ),
     Library(
         "opt_einsum", "3.4.0", tests=("opt_einsum/tests",), options=("-k", "torch"), part="those named after torch",
@@ -72,15 +75,18 @@ TABLE = [
     Library("pytorch_warmup", "0.2.0", tests=("test",)),
     Library(
         "sbi", "0.27.0",
-        ("pytest-harvest==1.10.5", "torchtestcase==2018.2", "tensorboardX==2.6.4", "pandas==3.1.1"), one_in=40,
+        ("pytest-harvest==1.10.5", "torchtestcase==2018.2", "tensorboardX==2.6.4", "pandas==3.1.1"), one_in=160,
         options=("-m", "not slow and not gpu"), part="those that it does not call slow",
     ),
-    Library("skorch", "1.4.0", ("pandas==3.1.1", "flaky==3.8.1"), tests=("skorch/tests",), one_in=4),
+    Library(
+        "skorch", "1.4.0", ("pandas==3.1.1", "flaky==3.8.1"), tests=("skorch/tests",), one_in=4,
+        differs="compiled modules have no `dynamo_ctx`; a pickle is read without `torch.load`",
+    ),
     Library(
         "stable_baselines3", "2.9.2", ("pandas==3.1.1", "matplotlib==3.11.2", "tqdm==4.70.1", "rich==15.0.0"),
         one_in=25,
     ),
-    Library("tensorly", "0.10.0", tests=("tensorly",), one_in=3, environment={"TENSORLY_BACKEND": "pytorch"}),
+    Library("tensorly", "0.10.0", tests=("tensorly",), one_in=6, environment={"TENSORLY_BACKEND": "pytorch"}),
     Library(
         "torch-optimizer", "0.3.0", ("pytorch-ranger==0.1.1",),
         tests=("tests/test_optimizer.py", "tests/test_param_validation.py"), one_in=1,
@@ -90,7 +96,7 @@ TABLE = [
     Library(
         "torchsde", "0.2.6", ("boltons==25.0.0", "trampoline==0.1.2"),
         tests=("tests/test_brownian_interval.py", "tests/test_brownian_path.py", "tests/test_brownian_tree.py"),
-        one_in=1, options=("-k", "not determinism"),
+        one_in=5, options=("-k", "not determinism"),
         part="Brownian motion, without thousands of points (other tests lack files)",
     ),
     Library("zuko", "1.6.0", one_in=2),

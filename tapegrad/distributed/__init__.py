@@ -5,6 +5,7 @@ from tapegrad.distributed import checkpoint, data_parallel, device_mesh, distrib
 from tapegrad.distributed.device_mesh import DeviceMesh, init_device_mesh
 from tapegrad.distributed.distributed_c10d import *  # noqa: F403
 from tapegrad.distributed.distributed_c10d import __all__ as _names
+from tapegrad.distributed.distributed_c10d import _rank_not_in_group as _rank_not_in_group
 from tapegrad.distributed.store import Store, TCPStore
 
 __getattr__, __dir__ = on_demand(__name__, {"tapegrad.distributed": "algorithms autograd elastic launch optim rpc"})

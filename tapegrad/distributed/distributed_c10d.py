@@ -24,6 +24,7 @@ from tapegrad.distributed.device_mesh import group_of, meet
 from tapegrad.distributed.groups import *  # noqa: F403
 from tapegrad.distributed.groups import DEFAULT_TIMEOUT, ProcessGroup, is_initialized, world
 from tapegrad.distributed.groups import __all__ as _groups
+from tapegrad.distributed.groups import _rank_not_in_group as _rank_not_in_group
 from tapegrad.distributed.objects import *  # noqa: F403
 from tapegrad.distributed.objects import __all__ as _objects
 from tapegrad.distributed.peers import DistBackendError, DistError, DistNetworkError, DistStoreError, Peers

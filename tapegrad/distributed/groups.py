@@ -192,10 +192,15 @@ def is_initialized() -> bool:
     return world.store is not None
 
 
+def _rank_not_in_group(group: Any) -> bool:
+    """Whether this process is none of a group's; ignite asks for it."""
+    return group is not None and group == GroupMember.NON_GROUP_MEMBER
+
+
 def get_rank(group: Any = None) -> int:
     """Which of the processes this is; in a group, which of its: -1 if it is none."""
     the_store()
-    if group == GroupMember.NON_GROUP_MEMBER:
+    if _rank_not_in_group(group):
         return -1
     return processes.rank if group is None else group.rank()
 
@@ -203,7 +208,7 @@ def get_rank(group: Any = None) -> int:
 def get_world_size(group: Any = None) -> int:
     """Count the processes, or those of a group: -1 if this process is not in it."""
     the_store()
-    if group == GroupMember.NON_GROUP_MEMBER:
+    if _rank_not_in_group(group):
         return -1
     return processes.count if group is None else group.size()
 

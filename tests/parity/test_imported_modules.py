@@ -40,6 +40,7 @@ nn.modules.activation: MultiheadAttention
 _dynamo.testing: CompileCounter CompileCounterWithBackend
 distributed._tensor.experimental: implicit_replication local_map
 nn.init: _no_grad_uniform_ _no_grad_normal_ _no_grad_fill_ _no_grad_zero_ _no_grad_trunc_normal_
+distributed.distributed_c10d: _rank_not_in_group
 nn.common_types: _size_2_t _size_any_t _scalar_or_tuple_3_t _maybe_indices_t
 nn.modules.transformer: _get_clones _get_activation_fn
 nn.utils._named_member_accessor: swap_tensor
@@ -75,6 +76,12 @@ def test_what_is_refused_is_so_when_it_is_called(call):
     function = getattr(importlib.import_module(f"tapegrad.{home}"), name)
     with pytest.raises(NotImplementedError, match=rf"^torch\.{call} is not in tapegrad \(yet\): .{{20,}}"):
         function([])
+
+
+@pytest.mark.parametrize("lib", [torch, tapegrad])
+def test_who_is_in_no_group(lib):
+    ask, member = lib.distributed._rank_not_in_group, lib.distributed.distributed_c10d.GroupMember
+    assert (ask(None), ask(member.NON_GROUP_MEMBER)) == (False, True)
 
 
 def of(lib, name):
