@@ -71,13 +71,11 @@ for library in ("OMP", "OPENBLAS"):  # threads that wait for work take it from t
 import pytest  # noqa: E402 - the environment comes first
 
 import tapegrad  # noqa: E402 - before pytest imports one of its modules by file name for the doctests
-from tapegrad import caches  # noqa: E402
-from tapegrad.execution import (  # noqa: E402
-    deferred,
-    host,
-    programs,
-)
-from tapegrad.execution.tiers import settings as tier_settings  # noqa: E402
+from tapegrad._src import caches  # noqa: E402
+from tapegrad._src.execution.array_functions import host  # noqa: E402
+from tapegrad._src.execution.programs import running  # noqa: E402
+from tapegrad._src.execution.recording import program as deferred  # noqa: E402
+from tapegrad._src.execution.tiers import settings as tier_settings  # noqa: E402
 from tests import rings  # noqa: E402
 
 collect_ignore = [] if importlib.util.find_spec("tensorboardX") else ["tapegrad/utils/tensorboard.py"]
@@ -89,7 +87,7 @@ collect_ignore += [] if shutil.which("node") else ["tests/test_viz_page.py"]  # 
 pytest.register_assert_rewrite("harness", "oracles")
 
 caches.memory.most = 1 << 20, 1 << 40
-programs.SEEN_ENOUGH = 3
+running.SEEN_ENOUGH = 3
 tier_settings.settings.background = False  # what is compiled, and when, is the same each time
 host.SEEN_ENOUGH = 256  # the tests make tensors of hundreds of shapes: a kernel for each is not worth its compilation
 gc.set_threshold(20_000, 20, 20)  # tracing makes many objects that live for long, which are looked at again and again
@@ -169,8 +167,8 @@ def execution(request):
 @pytest.fixture(autouse=True)
 def modes_are_left_as_they_were(execution):
     """A test restores the thread's modes and the default dtype; the next one gets them clean even if it doesn't."""
-    from tapegrad.execution import dtypes
-    from tapegrad.tape.modes import thread
+    from tapegrad._src.execution.data import dtypes
+    from tapegrad._src.tape.modes import thread
 
     modes, default = thread.modes, dtypes.get_default_dtype()
     yield
@@ -269,7 +267,7 @@ class KernelCalls:
 @pytest.fixture
 def kernel_calls(monkeypatch):
     """The calls of kernels that are made from here on, and of all that are recorded."""
-    from tapegrad.execution.kernel import Kernel
+    from tapegrad._src.execution.kernels.kernel import Kernel
 
     tapegrad.execution.clear_caches()  # what is known of other lengths is shared, and is not called as a kernel
     calls, make = KernelCalls(deferred.run_recorded), Kernel.__init__

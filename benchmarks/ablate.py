@@ -47,7 +47,7 @@ BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 def answer(who: str, name: str, without: str | None, directory: str, quick: bool) -> float:
     """The seconds of a step of a workload, without a mechanism, or with all."""
     torch, workload = started(who), WORKLOADS[name]
-    from tapegrad.tape import kept
+    from tapegrad._src.tape import kept
 
     if workload.what == FIRST:
         kept.keep_in(Path(directory))
@@ -152,16 +152,16 @@ class shipped:
         self.path = directory / "shipped.bin"
 
     def __enter__(self) -> None:
-        from tapegrad.tape import kept
+        from tapegrad._src.tape import kept
 
         self.before = os.environ.get(kept.SHIPPED)
         if not kept.shipped.is_there:
-            command = [sys.executable, "-m", "tapegrad.shipping", str(self.path)]
+            command = [sys.executable, "-m", "tapegrad._src.shipping", str(self.path)]
             subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
             os.environ[kept.SHIPPED] = str(self.path)
 
     def __exit__(self, *error: object) -> None:
-        from tapegrad.tape import kept
+        from tapegrad._src.tape import kept
 
         if self.before is None:
             os.environ.pop(kept.SHIPPED, None)

@@ -72,7 +72,7 @@ def lived(mode: str, cache: str | None, quick: bool) -> dict[str, float]:
     importing = process_time() - began
     contest, workloads = import_module("benchmarks.contest"), import_module("benchmarks.workloads")
     if cache:
-        import_module("tapegrad.execution.persistent").persistent_cache(cache)
+        import_module("tapegrad._src.execution.state.persistent").persistent_cache(cache)
     workload = replace(workloads.workloads(small=quick)["MLP"], steps=1)
     start, began = perf_counter(), process_time()
     running = contest.MODES[mode](workload, mode)

@@ -17,8 +17,8 @@ import jax
 import numpy as np
 
 import tapegrad
-from tapegrad.execution.values import materialized
-from tapegrad.tensor.tensor import value_of
+from tapegrad._src.execution.data.values import materialized
+from tapegrad._src.tensor.tensor import value_of
 
 IMMEDIATE, DEFERRED, COMPILED = "tapegrad immediate", "tapegrad deferred", "tapegrad compiled"
 EAGER, TORCH_COMPILE = "PyTorch eager", "torch.compile"

@@ -3,7 +3,7 @@
 A process that has imported a library calls all of them, one after the other, and says what the CPU took for each, all
 threads together. Another one that has done nothing yet does the same for PyTorch; and again, in turns. So what is
 traced, written, planned and compiled for a call is measured, and nothing else: once where nothing is kept on disk, and
-once where another process has written the same before (Note [Kept functions] in ``tapegrad/tape/kept.py``).
+once where another process has written the same before (Note [Kept functions] in ``tapegrad/_src/tape/kept.py``).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def answer(who: str, families: list[str], directory: str | None = None) -> dict[
     """Call everything once; milliseconds of each. In the directory it is kept what was written for the calls."""
     torch = started(who)
     if directory:
-        import_module("tapegrad.tape.kept").keep_in(Path(directory))
+        import_module("tapegrad._src.tape.kept").keep_in(Path(directory))
     functional = import_module(f"{torch.__name__}.nn.functional")
     warm = torch.ones(2, requires_grad=True)
     twice(torch, [warm], warm * warm)
@@ -58,7 +58,7 @@ def answer(who: str, families: list[str], directory: str | None = None) -> dict[
             twice(torch, leaves, eval(code, scope))
             taken[call] = 1e3 * (cpu_seconds() - start)
     if directory:
-        import_module("tapegrad.tape.kept").store.write()
+        import_module("tapegrad._src.tape.kept").store.write()
     return taken
 
 

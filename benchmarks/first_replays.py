@@ -59,7 +59,7 @@ def lived(name: str, mode: str, cache: str | None, quick: bool) -> dict[str, flo
     )
     apart = import_module("benchmarks.apart")
     if cache:
-        import_module("tapegrad.execution.persistent").persistent_cache(cache)
+        import_module("tapegrad._src.execution.state.persistent").persistent_cache(cache)
     workload = replace(apart.named(name, quick), steps=1)
     run, replayed = stepping(workload, mode)
     taken: list[float] = []

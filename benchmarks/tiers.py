@@ -2,7 +2,8 @@
 
 The kernels are those of the workloads and operators of the other benchmarks. A row says how long a call takes, at
 least, in microseconds, what the model says, and how many times as long the tier that the model chooses takes as the
-other. Where that is more than a little above one, the figures in ``tapegrad/execution/costs.py`` are to be mended: see
+other. Where that is more than a little above one, the figures in ``tapegrad/_src/execution/tiers/costs.py`` are to be
+mended: see
 Note [Costs] there. They are for one core: ``taskset -c 0 python -m benchmarks.tiers``. ``--only TEXT`` takes what has
 TEXT in its name, and ``--all`` shows all rows and not only those of wrong choices.
 """
@@ -68,7 +69,7 @@ def value(example: Any, rng: np.random.Generator) -> Any:
 
 def measured(tiered: Any) -> Measured:
     """Measure a kernel on both tiers."""
-    from tapegrad.execution.tiers.xla_copies import aligned
+    from tapegrad._src.execution.tiers.xla_copies import aligned
 
     rng = np.random.default_rng(0)
     values = [value(example, rng) for example in tiered.examples]
@@ -83,8 +84,8 @@ def measured(tiered: Any) -> Measured:
 def kernels(run: Callable[[], object]) -> Iterator[Any]:
     """The kernels that something has made, which the host can run."""
     import tapegrad as torch
-    from tapegrad.execution.tiers.settings import awaiting_decisions
-    from tapegrad.execution.tiers.tiered_kernel import Tiered
+    from tapegrad._src.execution.tiers.settings import awaiting_decisions
+    from tapegrad._src.execution.tiers.tiered_kernel import Tiered
 
     torch.execution.clear_caches()
     before = set(map(id, awaiting_decisions))

@@ -24,7 +24,7 @@ import numpy as np
 import tapegrad
 from benchmarks.models import LSTM, MODELS, SMALL_MODELS, Model, lstm
 from benchmarks.timing import Contestant, Timing, take_turns
-from tapegrad.tensor.tensor import describe, value_of, wrap
+from tapegrad._src.tensor.tensor import describe, value_of, wrap
 
 TAPE, OURS_BY_JAX, JAX = "the tape", "tapegrad by jax", "JAX by hand"
 

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from docs.docstrings import entry, markdown, prose, slug
-from tapegrad.absent import ABSENT
+from tapegrad._src.absent import ABSENT
 from tapegrad.ops.page import page as operators
 
 ROOT = Path(__file__).parent.parent

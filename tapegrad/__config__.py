@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from tapegrad.bindings.settings import get_num_interop_threads, get_num_threads
+from tapegrad._src.bindings.state.settings import get_num_interop_threads, get_num_threads
 from tapegrad.version import __version__
 
 __all__ = ["parallel_info", "show"]

@@ -15,7 +15,7 @@ def set_overwrite_module_params_on_conversion(value: bool) -> None:
 
 
 def get_overwrite_module_params_on_conversion() -> bool:
-    """Whether converting a module makes new parameters."""
+    """Tell whether converting a module makes new parameters."""
     return _settings["overwrite"]
 
 
@@ -25,5 +25,5 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
 
 
 def get_swap_module_params_on_conversion() -> bool:
-    """Whether parameters are swapped when a module is converted or loaded."""
+    """Tell whether parameters are swapped when a module is converted or loaded."""
     return _settings["swap"]

@@ -11,29 +11,30 @@ Examples in docstrings begin with this import, as PyTorch's do, and don't say it
 
 from math import e, inf, nan, pi
 
-from tapegrad.declaring import nothing_collected, on_demand
+from tapegrad._src.declaring import nothing_collected, on_demand
 
 with nothing_collected():  # half of the time that it takes
-    from tapegrad import _C, autograd, functions
+    from tapegrad import _C, autograd
+    from tapegrad._src import functions
 
+from tapegrad._src.bindings import return_types
+from tapegrad._src.bindings.attach import attach
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
+from tapegrad._src.bindings.symbolic import SymBool, SymFloat, SymInt
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.devices import device, get_default_device, set_default_device
+from tapegrad._src.execution.data.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
+from tapegrad._src.execution.data.promotion import can_cast, promote_types
+from tapegrad._src.execution.recording.execution_mode import deferred, get_execution, set_execution
+from tapegrad._src.tensor.printing import get_printoptions, set_printoptions
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd import tensor_methods  # declares backward, retain_grad and register_hook
 from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from tapegrad.autograd.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from tapegrad.autograd.subgradient import get_subgradient, subgradient
-from tapegrad.bindings import return_types
-from tapegrad.bindings.attach import attach
-from tapegrad.bindings.registry import NAMESPACES
-from tapegrad.bindings.symbolic import SymBool, SymFloat, SymInt
 from tapegrad.errors import AcceleratorError, OutOfMemoryError, is_warn_always_enabled, set_warn_always
-from tapegrad.execution import dtypes
-from tapegrad.execution.devices import device, get_default_device, set_default_device
-from tapegrad.execution.dtypes import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
-from tapegrad.execution.modes import deferred, get_execution, set_execution
-from tapegrad.execution.promotion import can_cast, promote_types
 from tapegrad.interop.arrays import from_jax_array  # declares Tensor.jax
-from tapegrad.tensor.printing import get_printoptions, set_printoptions
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.version import __version__
 from tapegrad.viz import showing  # declares Tensor.graph
 
@@ -45,7 +46,21 @@ globals().update(NAMESPACES["torch"])
 del attach, dtypes, nothing_collected, showing, tensor_methods, NAMESPACES
 
 # these name what the families declared, or need the methods that were just attached
-from tapegrad import accelerator, cuda, fft, functional, interop, linalg, masked, nn, overrides, random, signal, special  # noqa: E402
+from tapegrad import (  # noqa: E402
+    accelerator,
+    cuda,
+    execution,
+    fft,
+    functional,
+    interop,
+    linalg,
+    masked,
+    nn,
+    overrides,
+    random,
+    signal,
+    special,
+)
 
 # a fifth of the package, which many programs do without
 __getattr__, __dir__ = on_demand(__name__, {
@@ -62,7 +77,7 @@ __getattr__, __dir__ = on_demand(__name__, {
     "tapegrad._higher_order_ops.cond": "cond",
     "tapegrad._higher_order_ops.while_loop": "while_loop",
     "tapegrad.amp.grad_scaler": "GradScaler",
-    "tapegrad.bindings.streams": "Event Stream",
+    "tapegrad._src.bindings.device_names.streams": "Event Stream",
     "tapegrad.ao.quantization.schemes": """per_channel_affine per_channel_affine_float_qparams per_channel_symmetric
         per_tensor_affine per_tensor_symmetric qint32 qint8 qscheme quint2x4 quint4x2 quint8""",
     "tapegrad.as_torch": "install",
@@ -88,9 +103,9 @@ __getattr__, __dir__ = on_demand(__name__, {
 on_demand("tapegrad.nn.parallel.distributed", {"tapegrad.distributed.data_parallel": "DistributedDataParallel"})
 on_demand("tapegrad.nn", {"tapegrad.ao.nn": "qat"})
 on_demand("tapegrad.nn.functional", {"tapegrad.nn": "grad"})
-on_demand("tapegrad.bindings.kinds", {"tapegrad.sparse.conversion": "from_dense mask_of"})
+on_demand("tapegrad._src.bindings.kinds", {"tapegrad.sparse.conversion": "from_dense mask_of"})
 on_demand("tapegrad.nn.modules.attention", {"tapegrad.nested.multihead": "attention"})
-on_demand("tapegrad.functions.embedding", {"tapegrad.sparse.embedding": "sparse_bags sparse_rows"})
+on_demand("tapegrad._src.functions.embedding", {"tapegrad.sparse.embedding": "sparse_bags sparse_rows"})
 on_demand("tapegrad.utils.model_zoo", {"tapegrad.hub": "load_url"})
 on_demand("tapegrad.utils.flop_counter", {"tapegrad.viz.explanations.flops": "FlopCounterMode"})
 del on_demand

@@ -2,8 +2,8 @@
 
 import sys
 
+from tapegrad._src.script import command
 from tapegrad.demo.run import main as demonstrate
-from tapegrad.script import command
 
 if __name__ == "__main__":
     given = sys.argv[1:]

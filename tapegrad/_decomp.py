@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.absent import refused
+from tapegrad._src.absent import refused
 
 __all__ = ["core_aten_decompositions", "decomposition_table", "get_decompositions", "register_decomposition"]
 

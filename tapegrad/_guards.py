@@ -1,6 +1,6 @@
 """``torch._guards``: what imports ask of PyTorch's tracer, which is not here."""
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 
 __getattr__ = refusing(__name__)
 __all__ = ["active_fake_mode", "detect_fake_mode"]

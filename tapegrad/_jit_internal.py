@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from tapegrad.absent import refusing
-from tapegrad.bindings.scripting import (
+from tapegrad._src.absent import refusing
+from tapegrad._src.bindings.scripting import (
     BroadcastingList1,
     BroadcastingList2,
     BroadcastingList3,

@@ -7,9 +7,9 @@ from enum import Enum
 from itertools import accumulate
 from typing import Any
 
-from tapegrad.absent import refused, refusing
-from tapegrad.execution import dtypes
-from tapegrad.execution.dtypes import dtype, get_default_dtype
+from tapegrad._src.absent import refused, refusing
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.dtypes import dtype, get_default_dtype
 
 __all__ = [
     "ELEMENTWISE_TYPE_PROMOTION_KIND", "canonicalize_dim", "canonicalize_dims", "corresponding_complex_dtype",
@@ -41,22 +41,22 @@ def _checked(kind: Any) -> dtype:
 
 
 def is_boolean_dtype(dtype: dtype) -> bool:
-    """Whether it is ``torch.bool``. Raises AssertionError: no dtype."""
+    """Tell whether it is ``torch.bool``. Raises AssertionError: no dtype."""
     return _checked(dtype) is dtypes.bool
 
 
 def is_float_dtype(dtype: dtype) -> bool:
-    """Whether it is one of real floating-point numbers. Raises AssertionError: no dtype."""
+    """Tell whether it is one of real floating-point numbers. Raises AssertionError: no dtype."""
     return _checked(dtype).is_floating_point
 
 
 def is_complex_dtype(dtype: dtype) -> bool:
-    """Whether it is one of complex numbers. Raises AssertionError: no dtype."""
+    """Tell whether it is one of complex numbers. Raises AssertionError: no dtype."""
     return _checked(dtype).is_complex
 
 
 def is_integer_dtype(dtype: dtype) -> bool:
-    """Whether it is one of integers, which booleans are not. Raises AssertionError: no dtype."""
+    """Tell whether it is one of integers, which booleans are not. Raises AssertionError: no dtype."""
     return not (is_boolean_dtype(dtype) or dtype.is_floating_point or dtype.is_complex)
 
 
@@ -149,7 +149,7 @@ def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) ->
 
 
 def same_shape(a: Sequence[int], b: Sequence[int]) -> bool:
-    """Whether two shapes are the same."""
+    """Tell whether two shapes are the same."""
     return tuple(a) == tuple(b)
 
 

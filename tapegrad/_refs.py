@@ -3,6 +3,6 @@
 Nothing is defined here.
 """
 
-from tapegrad.bindings.registry import functions_of_torch
+from tapegrad._src.bindings.declaration.registry import functions_of_torch
 
 __getattr__, __dir__ = functions_of_torch(__name__)

@@ -1,7 +1,7 @@
 """``torch._tensor``: where PyTorch has the class ``Tensor``. Nothing is defined here."""
 
-from tapegrad.absent import refusing
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.absent import refusing
+from tapegrad._src.tensor.tensor import Tensor
 
 __getattr__ = refusing(__name__)
 __all__ = ["Tensor"]

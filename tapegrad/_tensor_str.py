@@ -1,8 +1,8 @@
 """``torch._tensor_str``: how tensors are printed. Nothing is defined here."""
 
-from tapegrad.absent import refusing
-from tapegrad.bindings.protocols import _tensor_str
-from tapegrad.tensor.printing import PRINT_OPTS, get_printoptions, printoptions, set_printoptions
+from tapegrad._src.absent import refusing
+from tapegrad._src.bindings.protocols import _tensor_str
+from tapegrad._src.tensor.printing import PRINT_OPTS, get_printoptions, printoptions, set_printoptions
 
 __getattr__ = refusing(__name__)
 

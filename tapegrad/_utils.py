@@ -7,11 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tapegrad.absent import refusing
-from tapegrad.execution.devices import accelerator_type
-from tapegrad.execution.devices import device as Device
-from tapegrad.execution.dtypes import _element_size
-from tapegrad.functions.joining import cat
+from tapegrad._src.absent import refusing
+from tapegrad._src.execution.data.devices import accelerator_type
+from tapegrad._src.execution.data.devices import device as Device
+from tapegrad._src.execution.data.dtypes import _element_size
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.serialization.rebuild import (
     _rebuild_device_tensor_from_cpu_tensor,
     _rebuild_device_tensor_from_numpy,
@@ -22,7 +23,6 @@ from tapegrad.serialization.rebuild import (
     _rebuild_tensor_v2,
     _rebuild_tensor_v3,
 )
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.data._utils.worker import ExceptionWrapper
 
 __getattr__ = refusing(__name__)

@@ -1,7 +1,7 @@
 """``torch.accelerator``: what programs ask of a device before they choose it, whatever its type. Nothing is defined
 here."""
 
-from tapegrad.bindings.registry import NAMESPACES
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
 
 globals().update(NAMESPACES["accelerator"])
 __all__ = sorted(NAMESPACES["accelerator"])  # noqa: PLE0605 - filled by declarations

@@ -152,5 +152,5 @@ def set_warn_always(enabled: bool, /) -> None:
 
 
 def is_warn_always_enabled() -> bool:
-    """Whether once-per-process warnings are given each time."""
+    """Tell whether once-per-process warnings are given each time."""
     return warn_once.always

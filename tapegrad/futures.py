@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from tapegrad.execution.devices import device as device_class
+from tapegrad._src.execution.data.devices import device as device_class
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
@@ -43,7 +43,7 @@ class Future(Generic[T]):
         self._error: BaseException | None = None
 
     def done(self) -> bool:
-        """Whether there is a result, or an exception."""
+        """Tell whether there is a result, or an exception."""
         return self._complete.is_set()
 
     def wait(self) -> Any:

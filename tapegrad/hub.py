@@ -25,9 +25,9 @@ from typing import Any
 from urllib.parse import urlparse
 from urllib.request import Request, urlopen
 
+from tapegrad._src.progress import bars
 from tapegrad.as_torch import install, is_installed
 from tapegrad.errors import message
-from tapegrad.progress import bars
 from tapegrad.serialization.loading import load as load_file
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]

@@ -1,6 +1,6 @@
 """``torch.library``: operators that programs register. Nothing is defined here."""
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.autograd.custom_ops import CustomOpDef, custom_op, infer_schema
 from tapegrad.autograd.libraries import (
     Library,

@@ -1,6 +1,6 @@
 """``torch.linalg``: the functions that are declared for it in ``functions/``."""
 
-from tapegrad.bindings.registry import NAMESPACES
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad.errors import LinAlgError as LinAlgError
 
 globals().update(NAMESPACES["linalg"])

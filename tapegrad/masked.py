@@ -1,7 +1,7 @@
 """``torch.masked``: the functions that are declared for it in ``functions/``, and masked tensors."""
 
-from tapegrad.bindings.registry import NAMESPACES
-from tapegrad.declaring import on_demand
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
+from tapegrad._src.declaring import on_demand
 
 globals().update(NAMESPACES["masked"])
 __all__ = sorted(NAMESPACES["masked"])  # noqa: PLE0605 - filled by declarations

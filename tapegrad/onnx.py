@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from tapegrad.absent import EXPORTS, refused, refusing
+from tapegrad._src.absent import EXPORTS, refused, refusing
 
 __getattr__ = refusing(__name__)
 

@@ -1,6 +1,6 @@
 """``torch.overrides``: for functions that classes of tensors, and modes, can override. Nothing is defined here."""
 
-from tapegrad.bindings.function_modes import (
+from tapegrad._src.bindings.function_modes import (
     BaseTorchFunctionMode,
     TorchFunctionMode,
     _get_current_function_mode,
@@ -10,7 +10,7 @@ from tapegrad.bindings.function_modes import (
     _pop_mode_temporarily,
     _push_mode,
 )
-from tapegrad.bindings.overriding import (
+from tapegrad._src.bindings.overriding import (
     enable_reentrant_dispatch,
     get_default_nowrap_functions,
     get_ignored_functions,

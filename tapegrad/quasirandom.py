@@ -11,13 +11,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from tapegrad.bindings.generator import Generator
-from tapegrad.execution.dtypes import dtype as dtype_class
-from tapegrad.execution.dtypes import float32, float64, get_default_dtype
-from tapegrad.functions.construction import from_numpy
-from tapegrad.functions.joining import cat
-from tapegrad.functions.random import randint
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.bindings.state.generator import Generator
+from tapegrad._src.execution.data.dtypes import dtype as dtype_class
+from tapegrad._src.execution.data.dtypes import float32, float64, get_default_dtype
+from tapegrad._src.functions.construction import from_numpy
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.functions.random import randint
+from tapegrad._src.tensor.tensor import Tensor
 
 __all__ = ["SobolEngine"]
 

@@ -1,6 +1,6 @@
 """``torch.random``: generators and seeds. Nothing is defined here."""
 
-from tapegrad.bindings.generator import (
+from tapegrad._src.bindings.state.generator import (
     Generator,
     default_generator,
     fork_rng,

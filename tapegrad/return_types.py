@@ -1,6 +1,6 @@
 """``torch.return_types``. Nothing is defined here."""
 
-from tapegrad.absent import refusing
-from tapegrad.bindings.return_types import *  # noqa: F403
+from tapegrad._src.absent import refusing
+from tapegrad._src.bindings.return_types import *  # noqa: F403
 
 __getattr__ = refusing(__name__)

@@ -1,7 +1,7 @@
 """``torch.storage``: the memory of tensors. Nothing is defined here."""
 
-from tapegrad.absent import refusing
-from tapegrad.bindings.storages import TypedStorage, UntypedStorage
+from tapegrad._src.absent import refusing
+from tapegrad._src.bindings.state.storages import TypedStorage, UntypedStorage
 
 __getattr__ = refusing(__name__)
 __all__ = ["TypedStorage", "UntypedStorage"]

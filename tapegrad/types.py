@@ -10,13 +10,13 @@ from builtins import str as _str  # noqa: F401
 from collections.abc import Sequence
 from typing import IO, TypeAlias
 
-from tapegrad.bindings.storages import UntypedStorage as Storage
-from tapegrad.bindings.symbolic import SymBool, SymFloat, SymInt
-from tapegrad.execution.devices import device as _device
-from tapegrad.execution.dtypes import dtype as _dtype  # noqa: F401
-from tapegrad.tensor.layout import layout as _layout  # noqa: F401
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.bindings.state.storages import UntypedStorage as Storage
+from tapegrad._src.bindings.symbolic import SymBool, SymFloat, SymInt
+from tapegrad._src.execution.data.devices import device as _device
+from tapegrad._src.execution.data.dtypes import dtype as _dtype  # noqa: F401
+from tapegrad._src.tensor.layout import layout as _layout  # noqa: F401
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 
 _TensorOrTensors: TypeAlias = Tensor | Sequence[Tensor]
 _TensorOrOptionalTensors: TypeAlias = Tensor | Sequence[Tensor | None]

@@ -1,11 +1,11 @@
 """Nodes whose gradients are plain floats, for the tests of the engine and of the tape."""
 
-from tapegrad.engine import Engine
-from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Node, next_sequence_nr
+from tapegrad._src.engine import Engine
+from tapegrad._src.tape.node import HIGHEST_SEQUENCE_NR, Node, next_sequence_nr
 
 
 class Floats:
-    """The currency of these tests."""
+    """The gradient type of these tests."""
 
     def __init__(self):
         self.additions = []
@@ -92,13 +92,13 @@ class Act(Node):
         return ()
 
 
-def run(*roots, seeds=None, keep_graph=False, outputs=(), accumulate=None, engine=None, currency=None):
+def run(*roots, seeds=None, keep_graph=False, outputs=(), accumulate=None, engine=None, gradient_ops=None):
     """Execute, with 1.0 as the default seed; roots and outputs may be nodes instead of edges."""
     roots = [(root, 0) if isinstance(root, Node) else root for root in roots]
     outputs = [(output, 0) if isinstance(output, Node) else output for output in outputs]
     seeds = [1.0] * len(roots) if seeds is None else seeds
     accumulate = not outputs if accumulate is None else accumulate
-    return (engine or Engine()).execute(roots, seeds, keep_graph, False, accumulate, outputs, currency or Floats())
+    return (engine or Engine()).execute(roots, seeds, keep_graph, False, accumulate, outputs, gradient_ops or Floats())
 
 
 def chain(length, end, weight=1.0):

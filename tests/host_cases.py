@@ -1,4 +1,4 @@
-"""What rules of the host tier are held against XLA with: for each primitive functions, arguments, and the accuracy.
+"""What rules of the NumPy backend are held against XLA with: for each primitive functions, arguments, and the accuracy.
 
 Arguments have what goes wrong: zeros of both signs, infinities, nan, the largest and the least numbers, ties, no
 elements, no dimensions. Each primitive's cases are one program for XLA, as its compiler is what takes time.

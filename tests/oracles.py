@@ -24,13 +24,13 @@ import jax.numpy as jnp
 import numpy as np
 from samples import Sample
 
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.execution.recording.execution_mode import deferred
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor, value_of, wrap
 from tapegrad.autograd import grad
-from tapegrad.execution import dtypes
-from tapegrad.execution.devices import device
-from tapegrad.execution.modes import deferred
 from tapegrad.ops.operator import Operator
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 CPU = device("cpu")
 STEP = 1e-5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from samples import Sample, array
 
-from tapegrad.execution import dtypes
+from tapegrad._src.execution.data import dtypes
 
 SAMPLES = [
     Sample("truncate", (array(2, 3, low=-300.0, high=300.0),), {"dtype": dtypes.int32}, constants=("x",)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from samples import Sample, array
 
-from tapegrad.execution.dtypes import float64
+from tapegrad._src.execution.data.dtypes import float64
 
 VECTOR = array(3)
 MATRIX = array(2, 3)

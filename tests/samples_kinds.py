@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from samples import Sample, array
 
-from tapegrad.execution import dtypes
+from tapegrad._src.execution.data import dtypes
 
 A, V, ROW, POINT, EMPTY = array(2, 3), array(3), array(1, 3), array(), array(0, 3)
 Z = array(2, 3, dtype="complex128")

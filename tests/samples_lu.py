@@ -6,7 +6,7 @@ import numpy as np
 from samples import Sample, array
 from samples_solving import matrix
 
-from tapegrad.execution.dtypes import float64
+from tapegrad._src.execution.data.dtypes import float64
 
 COMPLEX = {"dtype": "complex128"}
 SQUARE = matrix(3, 3)

@@ -10,7 +10,7 @@ from kinks import Kink, f
 from samples import Sample, array
 from samples_reductions import kept
 
-from tapegrad.execution import dtypes
+from tapegrad._src.execution.data import dtypes
 
 INF = float("inf")
 A, V, POINT = array(2, 3), array(3), array()

@@ -6,7 +6,8 @@ import jax
 import numpy as np
 from samples import Sample, array
 
-from tapegrad.execution import dtypes, random
+from tapegrad._src.execution.array_functions import random
+from tapegrad._src.execution.data import dtypes
 from tapegrad.ops import random as ops
 
 KEY = np.array([3, 14], np.uint32)

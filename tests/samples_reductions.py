@@ -9,7 +9,7 @@ import numpy as np
 from kinks import Kink, f
 from samples import Sample, array
 
-from tapegrad.execution import dtypes
+from tapegrad._src.execution.data import dtypes
 
 A, V, POINT, EMPTY = array(2, 3), array(3), array(), array(0, 3)
 Z = array(2, 3, dtype="complex128")

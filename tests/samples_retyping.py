@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from samples import Sample, array
 
-from tapegrad.execution.dtypes import float32, float64, int64
+from tapegrad._src.execution.data.dtypes import float32, float64, int64
 
 A = array(2, 3)
 Z = array(2, 3, dtype="complex128")

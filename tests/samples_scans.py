@@ -8,7 +8,7 @@ from kinks import Kink, f
 from samples import Sample, array
 from samples_reductions import kept
 
-from tapegrad.execution import dtypes
+from tapegrad._src.execution.data import dtypes
 
 A, POINT, EMPTY = array(2, 3), array(), array(0, 3)
 Z = array(2, 3, dtype="complex128")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from samples import Sample, array
 
-from tapegrad.execution import dtypes
+from tapegrad._src.execution.data import dtypes
 
 A, V, POINT, EMPTY = array(2, 3), array(3), array(), array(0, 3)
 TIES = np.array([[1.0, 3.0, 3.0], [3.0, 1.0, 1.0]])

@@ -16,9 +16,9 @@ from sharded_models import LAYOUTS, MLP, Block, data, loss_of
 
 import tapegrad as torch
 from benchmarks.plan import collectives
+from tapegrad._src.execution.programs.step_executable import StepExecutable
 from tapegrad.distributed.device_mesh import DeviceMesh, init_device_mesh
 from tapegrad.distributed.tensor import Replicate, Shard, distribute_tensor
-from tapegrad.execution.step_executable import StepExecutable
 
 RATE = 0.1
 

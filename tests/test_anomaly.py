@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.autograd.currencies import Values
+from tapegrad._src.engine import Engine
+from tapegrad._src.execution.array_functions import nonfinite
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.tensor import describe, wrap
+from tapegrad.autograd.gradient_types import Values
 from tapegrad.autograd.nonfinite import checks as nonfinite_checks
-from tapegrad.engine import Engine
-from tapegrad.execution import nonfinite
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import describe, wrap
 
 inf, nan = float("inf"), float("nan")
 

@@ -7,7 +7,7 @@ import pytest
 
 import tapegrad as torch
 import tapegrad.nn.functional as F
-from tapegrad.tensor.tensor import value_of
+from tapegrad._src.tensor.tensor import value_of
 
 READERS = ("__array__", "__bool__", "__float__", "__int__", "__complex__", "__index__", "__iter__", "__dlpack__")
 METHODS = ("item", "tolist", "block_until_ready", "unsafe_buffer_pointer", "is_ready")

@@ -25,7 +25,7 @@ STEPS = 5
 def eager(monkeypatch):
     """Every pass is observed the first time, however small it is."""
     monkeypatch.setattr(backward_cache, "FEWEST", 1)
-    monkeypatch.setattr(backward_cache.PassKind, "FIRST", 1)
+    monkeypatch.setattr(backward_cache.PassSignature, "FIRST", 1)
     backward_cache._kinds.clear()
     yield
     backward_cache._kinds.clear()
@@ -595,7 +595,7 @@ def test_without_a_look_at_the_graph_results_would_be_wrong(step, eager, monkeyp
 @pytest.mark.parametrize("step", [written_since, leaf_written_since, twice_through], ids=lambda step: step.__name__)
 def test_without_a_look_at_what_was_saved_errors_would_be_missed(step, eager, monkeypatch):
     monkeypatch.setattr(
-        backward_cache.CachedBackward, "fits", lambda self, nodes, leaves, place, seed: self.excerpt.begins_at(place)
+        backward_cache.CachedBackward, "fits", lambda self, nodes, leaves, place, seed: self.segment.begins_at(place)
     )
     assert differs(step)
 
@@ -633,12 +633,12 @@ def test_programs_that_take_turns(programs, turns):
             return [[] if tensor.grad is None else tensor.grad.tolist() for tensor in (x, w)]
 
     backward_cache._kinds.clear()
-    kind = backward_cache.PassKind
+    kind = backward_cache.PassSignature
     first, kind.FIRST, fewest, backward_cache.FEWEST = kind.FIRST, 1, backward_cache.FEWEST, 1
     try:
         got = grads(True)
     finally:
-        backward_cache.PassKind.FIRST, backward_cache.FEWEST = first, fewest
+        backward_cache.PassSignature.FIRST, backward_cache.FEWEST = first, fewest
     for left, right in zip(got, grads(False), strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-5)
 

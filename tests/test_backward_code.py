@@ -3,7 +3,7 @@
 import pytest
 
 import tapegrad as torch
-from tapegrad.dispatch.codegen.backward import source_of
+from tapegrad._src.dispatch.codegen.backward import source_of
 
 pytestmark = pytest.mark.once("the plans are those of calls that are computed at once")
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution import batching, programs
-from tapegrad.execution.deferred import recording
-from tapegrad.execution.kernel import Kernel
-from tapegrad.tensor.tensor import value_of, wrap
+from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.execution.programs import batching, running
+from tapegrad._src.execution.recording.program import recording
+from tapegrad._src.tensor.tensor import value_of, wrap
 
 pytestmark = pytest.mark.once("programs are deferred here")
 
@@ -20,9 +20,9 @@ SAMPLES = [(0.5, -1.0, 1.0), (2.0, 0.25, -1.0), (-0.75, 1.5, 1.0)]
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     """Nothing is known of programs yet, and what comes for the second time is compiled."""
-    monkeypatch.setattr(programs, "SEEN_ENOUGH", 2)
-    programs._programs.clear(), programs._recent.clear(), batching.machine.cache.clear()
-    programs.reset_stats()
+    monkeypatch.setattr(running, "SEEN_ENOUGH", 2)
+    running._programs.clear(), running._recent.clear(), batching.machine.cache.clear()
+    running.reset_stats()
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def batches(monkeypatch):
         found.append(batching.batched(code, wanted, inputs))
         return found[-1]
 
-    monkeypatch.setattr(programs, "batched", noted)
+    monkeypatch.setattr(running, "batched", noted)
     return found
 
 
@@ -192,7 +192,7 @@ def test_other_numbers_in_the_same_program(batches):
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("at_once", [1, 1024])
 def test_numbers_that_become_infinite_in_a_compiled_function(at_once, monkeypatch, batches):
-    monkeypatch.setattr("tapegrad.execution.step_executable.AT_ONCE", at_once)
+    monkeypatch.setattr("tapegrad._src.execution.programs.step_executable.AT_ONCE", at_once)
     step = torch.compile(lambda x: (x * 1e300, x / 1e300))
     assert [[y.tolist() for y in step(torch.tensor([1.0, -2.0]))] for _ in range(4)] == [
         [[float("inf"), float("-inf")], [0.0, -0.0]]
@@ -200,7 +200,7 @@ def test_numbers_that_become_infinite_in_a_compiled_function(at_once, monkeypatc
 
 
 def test_a_compiled_function(monkeypatch, batches):
-    monkeypatch.setattr("tapegrad.execution.step_executable.AT_ONCE", 16)
+    monkeypatch.setattr("tapegrad._src.execution.programs.step_executable.AT_ONCE", 16)
     weights = [torch.tensor(0.1 * i, requires_grad=True) for i in range(12)]
 
     def loss_of(values):

@@ -57,7 +57,7 @@ from benchmarks.workloads import (
     of_model,
     workloads,
 )
-from tapegrad.tape import kept
+from tapegrad._src.tape import kept
 
 pytestmark = pytest.mark.once("the benchmarks choose for themselves")
 

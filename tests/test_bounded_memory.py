@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad import caches
-from tapegrad.caches import Cache, Interned, Memory, remembered, weigh
-from tapegrad.execution import deferred
-from tapegrad.execution.dtypes import float32
+from tapegrad._src import caches
+from tapegrad._src.caches import Cache, Interned, Memory, remembered, weigh
+from tapegrad._src.execution.data.dtypes import float32
+from tapegrad._src.execution.recording import program as deferred
+from tapegrad._src.tensor.spec import Spec
 from tapegrad.interop import from_jax
-from tapegrad.tensor.spec import Spec
 from tapegrad.utils.checkpoint import checkpoint
 
 

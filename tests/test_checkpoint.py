@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import pytest
 
 import tapegrad as torch
+from tapegrad._src.tape.modes import thread
 from tapegrad.interop import from_jax
 from tapegrad.nn import functional as F
 from tapegrad.ops.operator import TABLE
 from tapegrad.ops.overloads import OWN, identity_of
-from tapegrad.tape.modes import thread
 from tapegrad.utils._python_dispatch import TorchDispatchMode
 from tapegrad.utils.checkpoint import checkpoint, checkpoint_sequential, create_selective_checkpoint_contexts
 

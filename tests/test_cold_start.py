@@ -13,9 +13,9 @@ import pytest
 
 import tapegrad as torch
 from benchmarks.cold_start import COLD, Fresh, measured
-from tapegrad.bindings.registry import NAMESPACES, TENSOR, Signature
-from tapegrad.execution import host
-from tapegrad.execution.persistent import persistent_cache, platform_caches
+from tapegrad._src.bindings.declaration.registry import NAMESPACES, TENSOR, Signature
+from tapegrad._src.execution.array_functions import host
+from tapegrad._src.execution.state.persistent import persistent_cache, platform_caches
 from tapegrad.ops.kinds import general
 from tapegrad.ops.operator import TABLE
 from tapegrad.ops.signatures import parameters_of
@@ -205,7 +205,7 @@ torch.execution.tiers("xla")
 torch.ones(2) * 2  # JAX settles on a cache when it compiles for the first time
 events = collections.Counter()
 jax.monitoring.register_event_listener(lambda event, **more: events.update([event.rpartition("/")[2]]))
-from tapegrad.execution.persistent import persistent_cache
+from tapegrad._src.execution.state.persistent import persistent_cache
 place = persistent_cache()
 x = torch.ones(3, requires_grad=True)
 with warnings.catch_warnings(record=True) as said:

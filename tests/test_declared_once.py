@@ -1,8 +1,8 @@
 """What stands about a function or an operator stands where it is declared: tables that list them by name are few.
 
-Note [Declared once] in ``bindings/declarations.py`` says how it is declared. A table of the package that lists more
-than ``MOST`` functions or operators by name is on the list here, with its reason, or it is a mistake: another place
-that has to be known when a function is added.
+Note [Declared once] in ``bindings/declaration/declarations.py`` says how it is declared. A table of the package that
+lists more than ``MOST`` functions or operators by name is on the list here, with its reason, or it is a mistake:
+another place that has to be known when a function is added.
 """
 
 import ast
@@ -13,7 +13,7 @@ import pytest
 from test_layers import PACKAGE, house, modules_of, room_of
 
 import tapegrad.ops
-from tapegrad.bindings.registry import NAMESPACES
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad.ops.operator import Operator
 
 pytestmark = pytest.mark.once("reads the source")
@@ -22,9 +22,10 @@ MOST = 7
 """As many functions may be listed beside one another in passing."""
 
 TABLES = {
-    "bindings.parser_table.FUNCTIONS": "PyTorch's signatures, collected from it: declarations are derived from them",
-    "bindings.parser_table.METHODS": "the same, of methods that are no functions",
-    "bindings.parser_table.NUMBERS_AS_TENSORS": "where numbers pass for tensors: a list of PyTorch's own",
+    "bindings.declaration.parser_table.FUNCTIONS":
+        "PyTorch's signatures, collected from it: declarations are derived from them",
+    "bindings.declaration.parser_table.METHODS": "the same, of methods that are no functions",
+    "bindings.declaration.parser_table.NUMBERS_AS_TENSORS": "where numbers pass for tensors: a list of PyTorch's own",
     "compiler.capture.moving.BY_NUMBERS": "what a compiled step knows of Python code above the operators",
     "compiler.capture.moving.CHECKED": "the same",
     "nn.init.GAINS": "facts of initial values, by the names that PyTorch gives to kinds of layers",

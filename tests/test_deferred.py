@@ -19,11 +19,12 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution import deferred, programs
-from tapegrad.execution.host import array_of
-from tapegrad.execution.values import DeferredValue
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import value_of, wrap
+from tapegrad._src.execution.array_functions.host import array_of
+from tapegrad._src.execution.data.values import DeferredValue
+from tapegrad._src.execution.programs import running
+from tapegrad._src.execution.recording import program as deferred
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.tensor import value_of, wrap
 from tapegrad.utils.checkpoint import checkpoint
 
 pytestmark = pytest.mark.once("here it is chosen by each test")
@@ -34,9 +35,9 @@ NUMBERS = [0.5, -1.5, 2.0]
 @pytest.fixture
 def fresh(monkeypatch):
     """Nothing is known of programs yet, and what comes for the second time is compiled."""
-    monkeypatch.setattr(programs, "SEEN_ENOUGH", 2)
-    programs._programs.clear(), programs._recent.clear()
-    programs.reset_stats()
+    monkeypatch.setattr(running, "SEEN_ENOUGH", 2)
+    running._programs.clear(), running._recent.clear()
+    running.reset_stats()
     return torch.execution.stats
 
 
@@ -479,7 +480,7 @@ def test_what_is_remembered_is_bounded(cache_limit, fresh):
 
 
 def test_a_program_that_is_another_each_time_takes_no_more_memory(monkeypatch, fresh):
-    monkeypatch.setattr(programs, "MOST_ALIKE", 4)
+    monkeypatch.setattr(running, "MOST_ALIKE", 4)
     steps = (torch.sin, torch.cos, torch.neg, torch.tanh)
     with torch.deferred():
         for number in range(4**4):
@@ -490,13 +491,13 @@ def test_a_program_that_is_another_each_time_takes_no_more_memory(monkeypatch, f
             (y * 2).sum().backward()
     assert fresh().misses == 4**4
     assert fresh().programs <= 4 * 4  # four of each kind: they differ in the last instruction
-    assert len(programs._executables) <= 2 * fresh().programs + 2 * 8  # and those of the programs that were last
+    assert len(running._executables) <= 2 * fresh().programs + 2 * 8  # and those of the programs that were last
 
 
 @pytest.mark.ring("everything")
 def test_a_million_programs_keep_memory_flat(monkeypatch, fresh):
-    monkeypatch.setattr(programs, "SEEN_ENOUGH", 10**9)  # compiling what comes again would take hours
-    monkeypatch.setattr(programs, "SECONDS_PER_PIECE", 10**9)
+    monkeypatch.setattr(running, "SEEN_ENOUGH", 10**9)  # compiling what comes again would take hours
+    monkeypatch.setattr(running, "SECONDS_PER_PIECE", 10**9)
     steps, draw, memory = (torch.sin, torch.cos, torch.neg, torch.tanh, torch.abs, torch.exp), random.Random(0), []
     x = torch.full((3,), 0.1)
     with torch.deferred():

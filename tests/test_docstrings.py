@@ -7,7 +7,7 @@ from test_layers import PACKAGE, modules_of, room_of
 
 pytestmark = pytest.mark.once("reads docstrings")
 
-QUESTIONS = {"What", "How", "Where", "Who"}
+QUESTIONS = {"What", "How", "Where", "Whether", "Who"}
 """Words that begin a question: they say that something is meant, and not what it is."""
 
 
@@ -42,4 +42,4 @@ def test_questions_are_found(tmp_path):
     lines = ['"""A module."""', "X = 1", '"""How many."""', "class A:", '    """What is meant."""', "    x: int = 0"]
     lines += ['    """Where."""', "    def f(self):", '        """Whether so."""', "        g()", "        'What?'"]
     (package / "tape.py").write_text("\n".join(lines))
-    assert questions_in(package) == {"tape": ["tape.py:3", "tape.py:5", "tape.py:7"]}
+    assert questions_in(package) == {"tape": ["tape.py:3", "tape.py:5", "tape.py:7", "tape.py:9"]}

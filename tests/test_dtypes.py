@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tapegrad.execution import devices, dtypes, promotion
-from tapegrad.tensor import printing
+from tapegrad._src.execution.data import devices, dtypes, promotion
+from tapegrad._src.tensor import printing
 
 
 @pytest.mark.parametrize("d", dtypes.ALL_DTYPES, ids=str)

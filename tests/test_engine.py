@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from fake_nodes import Floats, Leaf, Scale, chain, run
 
-from tapegrad.engine import GraphTask, InputBuffer
-from tapegrad.tape.hooks import NodeHooks
-from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, name_of
+from tapegrad._src.engine import GraphTask, InputBuffer
+from tapegrad._src.tape.hooks import NodeHooks
+from tapegrad._src.tape.node import HIGHEST_SEQUENCE_NR, name_of
 
 pytestmark = pytest.mark.once("fake nodes, no operators")
 
@@ -44,7 +44,7 @@ def test_a_diamond_runs_its_meeting_point_once():
 
 
 class Watched(Floats):
-    """A currency that notes what it runs; ``plain`` says whether it may be kept from seeing the start."""
+    """A gradient type that notes what it runs; ``plain`` says whether it may be kept from seeing the start."""
 
     def __init__(self, plain):
         super().__init__()
@@ -61,18 +61,18 @@ def test_who_looks_at_nodes_sees_the_start_and_who_does_not_gets_the_same(accumu
     for plain in (True, False):
         leaf, other = Leaf(), Leaf()
         top = Scale("top", [Scale("left", [leaf], (2.0,)), Scale("right", [leaf, other], (3.0, 5.0)), leaf], None)
-        currency = Watched(plain)
-        captured = run(top, outputs=[leaf, other], accumulate=accumulate, currency=currency)
+        gradient_ops = Watched(plain)
+        captured = run(top, outputs=[leaf, other], accumulate=accumulate, gradient_ops=gradient_ops)
         found[plain] = captured, leaf.grad, other.grad
-        assert ("GraphRoot" in currency.ran) is not plain
+        assert ("GraphRoot" in gradient_ops.ran) is not plain
     assert found[True] == found[False]
 
 
 def test_the_only_root_may_be_captured_itself():
     leaf = Leaf()
     root = Scale("root", [leaf], (3.0,))
-    assert run(root, outputs=[root, leaf], currency=Watched(True)) == [1.0, 3.0]
-    assert run(root, outputs=[root], currency=Watched(True)) == [1.0]
+    assert run(root, outputs=[root, leaf], gradient_ops=Watched(True)) == [1.0, 3.0]
+    assert run(root, outputs=[root], gradient_ops=Watched(True)) == [1.0]
 
 
 def test_a_ladder_of_diamonds_visits_each_node_once():
@@ -134,10 +134,10 @@ def test_undefined_gradients_flow_and_add_nothing():
     bottom = Scale("bottom", [leaf], None, log)
     undefined = Scale("undefined", [bottom], None, log)
     undefined.apply_values = lambda grads, needed: [None]
-    currency = Floats()
-    run(Scale("top", [undefined, bottom], (1.0, 2.0)), currency=currency)
+    gradient_ops = Floats()
+    run(Scale("top", [undefined, bottom], (1.0, 2.0)), gradient_ops=gradient_ops)
     assert log == [("bottom", 2.0)]
-    assert currency.additions == []
+    assert gradient_ops.additions == []
 
 
 def test_a_leaf_that_only_undefined_gradients_reach_stays_without():
@@ -153,9 +153,9 @@ def test_no_edge_no_gradient():
 
 
 def test_additions_happen_in_the_order_of_arrival_and_never_with_undefined():
-    leaf, currency = Leaf(), Floats()
-    run(Scale("top", [leaf, leaf, leaf], (1.0, 2.0, 4.0)), currency=currency)
-    assert currency.additions == [(1.0, 2.0), (3.0, 4.0)]
+    leaf, gradient_ops = Leaf(), Floats()
+    run(Scale("top", [leaf, leaf, leaf], (1.0, 2.0, 4.0)), gradient_ops=gradient_ops)
+    assert gradient_ops.additions == [(1.0, 2.0), (3.0, 4.0)]
 
 
 def test_a_node_must_return_one_gradient_for_each_edge():
@@ -480,7 +480,7 @@ import sys, types
 package = types.ModuleType("tapegrad")
 package.__path__ = [sys.argv[1]]
 sys.modules["tapegrad"] = package
-import tapegrad.engine, tapegrad.tape.node, tapegrad.tape.modes
+import tapegrad._src.engine, tapegrad._src.tape.node, tapegrad._src.tape.modes
 print(sorted(name for name in sys.modules if name.split(".")[0] in ("jax", "jaxlib", "numpy", "tapegrad")))
 """
 
@@ -489,4 +489,4 @@ def test_engine_and_tape_load_without_jax_and_without_the_rest_of_the_house():
     result = subprocess.run([sys.executable, "-c", ALONE, str(PACKAGE)], capture_output=True, text=True, check=True)
     loaded = ast.literal_eval(result.stdout)
     assert {name.split(".")[0] for name in loaded} == {"tapegrad"}
-    assert {name.split(".")[1] for name in loaded if "." in name} == {"doors", "engine", "tape"}
+    assert {name.split(".")[2] for name in loaded if name.count(".") > 1} == {"doors", "engine", "tape"}

@@ -6,7 +6,7 @@ from collections import OrderedDict
 import pytest
 from fake_nodes import Act, Leaf, Scale, run
 
-from tapegrad.engine import Engine
+from tapegrad._src.engine import Engine
 
 pytestmark = pytest.mark.once("fake nodes, no operators")
 

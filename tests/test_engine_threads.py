@@ -20,10 +20,10 @@ import pytest
 from fake_nodes import Act, Floats, Leaf, Scale, run
 
 import tapegrad
-from tapegrad.engine import Engine
-from tapegrad.engine.threads import NESTED_PER_THREAD, STAND_INS_KEPT, ReentrantThread
-from tapegrad.engine.workers import stop_workers
-from tapegrad.tape.modes import switched, thread
+from tapegrad._src.engine import Engine
+from tapegrad._src.engine.threads import NESTED_PER_THREAD, STAND_INS_KEPT, ReentrantThread
+from tapegrad._src.engine.workers import stop_workers
+from tapegrad._src.tape.modes import switched, thread
 
 pytestmark = pytest.mark.once("fake nodes, no operators")
 
@@ -181,7 +181,7 @@ def test_gradients_that_arrive_at_the_same_time_are_all_summed():
         leaf, meet = Leaf(), threading.Barrier(6, timeout=LIMIT)
         bottom = At("a", "bottom", [leaf], [])
         parts = [At(key, "part", [bottom] * 5, [], (1.0,) * 5, meet.wait) for key in "abcdef"]
-        within_limit(lambda parts=parts: run(Scale("top", parts), currency=Slow()))
+        within_limit(lambda parts=parts: run(Scale("top", parts), gradient_ops=Slow()))
         assert leaf.grad == 30.0
 
 
@@ -699,7 +699,7 @@ package.__path__ = [sys.argv[1]]
 sys.modules["tapegrad"] = package
 sys.path.insert(0, sys.argv[2])
 from fake_nodes import Act, run
-from tapegrad.engine import Engine
+from tapegrad._src.engine import Engine
 
 engine = Engine()
 

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import pytest
 
 import tapegrad as torch
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tape.positions import Position, explain, here, stack
 from tapegrad.errors import SECOND_BACKWARD
-from tapegrad.tape.modes import thread
-from tapegrad.tape.positions import Position, explain, here, stack
 
 HOW = "torch.autograd.set_record_source_lines(True), before the forward pass, lets this error name the lines"
 

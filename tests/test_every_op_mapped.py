@@ -16,11 +16,11 @@ from test_every_op import SLOW
 
 import tapegrad
 from tapegrad import func
+from tapegrad._src.tensor.tensor import value_of
 from tapegrad.autograd import grad
 from tapegrad.ops import operator
 from tapegrad.ops.levels import Vmapped
 from tapegrad.ops.operator import TABLE
-from tapegrad.tensor.tensor import value_of
 
 pytestmark = pytest.mark.once("what a sample computes is traced")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution.statistics import Statistics, ask_statistics, read_statistics
+from tapegrad._src.execution.array_functions.statistics import Statistics, ask_statistics, read_statistics
 
 
 def step(length=3, power=2, extra=False):

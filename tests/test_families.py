@@ -29,7 +29,7 @@ WITHOUT_FUNCTIONS = {
     "kinds": "operators that the kinds themselves speak",
     "nested": "``nested/``, a room of its own that is imported on demand",
     "sparse": "``sparse/``, a room of its own that is imported on demand",
-    "strided": "views whose history is made again: ``bindings/memory.py``, ``bindings/placement.py``",
+    "strided": "views whose history is made again: ``bindings/state/memory.py``, ``bindings/placement.py``",
 }
 
 WITHOUT_OPERATORS = {
@@ -62,7 +62,7 @@ def stems(folder, prefix=""):
     return {path.stem.removeprefix(prefix) for path in folder.glob(f"{prefix}*.py")} - {"__init__", "__main__"}
 
 
-OPERATORS, FUNCTIONS = stems(PACKAGE / "ops"), stems(PACKAGE / "functions")
+OPERATORS, FUNCTIONS = stems(PACKAGE / "ops"), stems(PACKAGE / "_src" / "functions")
 FAMILIES = sorted(OPERATORS & FUNCTIONS)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import tapegrad as torch
-from tapegrad.tape.kept import SHIPPED, VARIABLE
+from tapegrad._src.tape.kept import SHIPPED, VARIABLE
 
 PACKAGE = str(Path(torch.__file__).parent) + os.sep
 WARM = 60

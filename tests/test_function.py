@@ -9,12 +9,12 @@ import jax
 import pytest
 
 import tapegrad as torch
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.tape.modes import thread, watching
+from tapegrad._src.tape.node import Node, function_of, name_of
+from tapegrad._src.tensor.tensor import describe, value_of, wrap
 from tapegrad.autograd.function import Function, once_differentiable
 from tapegrad.autograd.function_node import BackwardCFunction, broadcasts_to, fitted
-from tapegrad.execution.devices import device
-from tapegrad.tape.modes import thread, watching
-from tapegrad.tape.node import Node, function_of, name_of
-from tapegrad.tensor.tensor import describe, value_of, wrap
 
 
 class Double(Function):
@@ -213,7 +213,7 @@ def test_interceptors_see_what_forward_and_backward_do():
 
 
 def test_tracing():
-    """JAX can compile a forward and backward through custom functions: all arithmetic passes the seam."""
+    """JAX can compile a forward and backward through custom functions: all arithmetic passes the backend interface."""
 
     def gradient(value):
         x = wrap(value, describe(value, on=device("cpu"))).requires_grad_()

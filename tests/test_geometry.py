@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from tapegrad.tensor import geometry
-from tapegrad.tensor.geometry import Geometry
+from tapegrad._src.tensor import geometry
+from tapegrad._src.tensor.geometry import Geometry
 
 pytestmark = pytest.mark.once("strides alone, no operators")
 

@@ -5,10 +5,10 @@ import logging
 import pytest
 
 import tapegrad as torch
-from tapegrad.autograd.currencies import InferenceValues, RecordedValues, Tensors, Values
-from tapegrad.autograd.differentiate import currency_for
+from tapegrad._src.tape.modes import watching
+from tapegrad.autograd.differentiate import gradient_ops_for
+from tapegrad.autograd.gradient_types import InferenceValues, RecordedValues, Tensors, Values
 from tapegrad.autograd.graph_log import Logged
-from tapegrad.tape.modes import watching
 
 
 def leaf(values):
@@ -46,16 +46,16 @@ def test_the_order_of_a_long_chain():
 def test_a_log_costs_nothing_until_it_is_wanted():
     logger = logging.getLogger("tapegrad.autograd.graph")
     values = RecordedValues if torch.get_execution() == "deferred" else Values
-    assert currency_for(create_graph=False) is values
-    assert currency_for(create_graph=True) is Tensors
+    assert gradient_ops_for(create_graph=False) is values
+    assert gradient_ops_for(create_graph=True) is Tensors
     with torch.inference_mode():
-        assert currency_for(create_graph=False) is InferenceValues
+        assert gradient_ops_for(create_graph=False) is InferenceValues
     logger.setLevel(logging.DEBUG)
     try:
-        assert isinstance(currency_for(create_graph=False), Logged)
+        assert isinstance(gradient_ops_for(create_graph=False), Logged)
     finally:
         logger.setLevel(logging.NOTSET)
-    assert currency_for(create_graph=False) is values
+    assert gradient_ops_for(create_graph=False) is values
 
 
 def test_a_version_set_back_is_as_if_nothing_had_been_written():

@@ -5,9 +5,9 @@ import threading
 import pytest
 
 import tapegrad as torch
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.tensor import value_of
 from tapegrad.ops import arithmetic
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import value_of
 
 
 def inference(values, **options):

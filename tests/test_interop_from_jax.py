@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
+from tapegrad._src.execution.array_functions.host import address, array_of
 from tapegrad.autograd import forward_ad
 from tapegrad.autograd.graph import save_on_cpu, saved_tensors_hooks
-from tapegrad.execution.host import address, array_of
 from tapegrad.interop import from_jax, is_tensor, to_arrays, to_tensors
 from tapegrad.ops.foreign import foreign
 

@@ -14,9 +14,9 @@ import pytest
 from instants import at_each_instant
 
 import tapegrad as torch
+from tapegrad._src.execution.recording.capturing import capturing
+from tapegrad._src.tape.modes import thread
 from tapegrad.autograd.differentiate import engine
-from tapegrad.execution.capturing import capturing
-from tapegrad.tape.modes import thread
 
 ROUNDS = 40
 OURS = ("/tapegrad/", "<written function>", __file__)

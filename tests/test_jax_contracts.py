@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution import deferred, values
-from tapegrad.execution.kernel import Kernel
+from tapegrad._src.execution.data import values
+from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.execution.recording import program
 
 pytestmark = pytest.mark.once("jax is asked, and nothing else")
 
@@ -27,7 +28,7 @@ def test_a_jitted_function_refuses_what_is_no_array_by_type_error(wide):
     ran = []
     double = jax.jit(lambda x, y: (ran.append(True), x + y)[1], inline=True)
     dtype = np.dtype("float64" if wide else "float32")
-    stranger = values.deferred_value(deferred.Program(), 0, values.aval((2,), dtype))
+    stranger = values.deferred_value(program.Program(), 0, values.aval((2,), dtype))
     with jax.enable_x64(wide):
         array = jnp.ones(2, dtype)
         for _ in range(2):  # before and after it has been compiled
@@ -123,9 +124,9 @@ def test_python_specialises_the_append_of_a_list():
 def test_a_list_holds_what_it_holds_once():
     """Which results are still wanted, and whose memory may be used again, is told by reference counts."""
     held = [object.__new__(values.DeferredValue)]
-    assert not any(deferred._held(held))
+    assert not any(program._held(held))
     other = held[0]
-    assert any(deferred._held(held)) and other is held[0]
+    assert any(program._held(held)) and other is held[0]
 
 
 def test_what_the_tests_patch_is_there():
@@ -135,7 +136,7 @@ def test_what_the_tests_patch_is_there():
 
 
 def test_jax_calls_the_threads_of_a_fork_lost():
-    """It warns in the parent; what the child computes is refused here (Note [Forks] in ``execution/forks.py``)."""
+    """It warns in the parent; what the child computes is refused here (Note [Forks] in ``execution/data/forks.py``)."""
     jnp.ones(2).block_until_ready()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -9,14 +9,13 @@ from test_cold_start import printed
 
 import tapegrad as torch
 from benchmarks.first_operators import ARGUMENTS, CALLS, code_of
-from tapegrad.dispatch import disk_keys
-from tapegrad.execution import keeping, symbolic
-from tapegrad.execution.persistent import persistent_cache
-from tapegrad.execution.tiers import host_trace, tiered_kernel
+from tapegrad._src.dispatch import disk_keys
+from tapegrad._src.execution.state.persistent import persistent_cache
+from tapegrad._src.execution.tiers import host_trace, keeping, symbolic_trace, tiered_kernel
+from tapegrad._src.tape import kept, sources
 from tapegrad.ops.foreign import foreign
 from tapegrad.ops.levels import Vmapped
 from tapegrad.ops.operator import TABLE, forget_plans
-from tapegrad.tape import kept, sources
 
 pytestmark = pytest.mark.once("a file of its own")
 
@@ -66,11 +65,11 @@ def traces(monkeypatch):
         function = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *args, **settings: [seen.append(name), function(*args, **settings)][1])
 
-    watched(sys.modules["tapegrad.dispatch.kernels"], "abstract")
-    watched(sys.modules["tapegrad.dispatch.shape_class"], "traced")
+    watched(sys.modules["tapegrad._src.dispatch.kernels"], "abstract")
+    watched(sys.modules["tapegrad._src.dispatch.shape_class"], "traced")
     watched(tiered_kernel.Tiered, "_trace")
     watched(host_trace, "written_jaxpr")
-    watched(symbolic, "written_jaxpr")
+    watched(symbolic_trace, "written_jaxpr")
     return seen
 
 
@@ -240,8 +239,8 @@ def test_the_persistent_cache_has_it_all_in_one_place(tmp_path):
 PROGRAM = """
 import json
 import tapegrad as torch
-from tapegrad.execution.tiers import tiered_kernel
-from tapegrad.tape import kept
+from tapegrad._src.execution.tiers import tiered_kernel
+from tapegrad._src.tape import kept
 traced, trace = [], tiered_kernel.Tiered._trace
 tiered_kernel.Tiered._trace = lambda self: [traced.append(self.kernel.name), trace(self)][1]
 x = torch.linspace(-1, 1, 12).reshape(3, 4).requires_grad_()

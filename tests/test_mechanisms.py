@@ -11,13 +11,13 @@ import pytest
 
 import tapegrad as torch
 from tapegrad import nn
+from tapegrad._src.execution.recording import recording_policy
+from tapegrad._src.execution.recording.program import recording
+from tapegrad._src.execution.tiers import settings as tier_settings
+from tapegrad._src.execution.tiers.flat import flat
+from tapegrad._src.tape import kept
+from tapegrad._src.tape.modes import thread
 from tapegrad.autograd import backward_cache
-from tapegrad.execution import prospects
-from tapegrad.execution.deferred import recording
-from tapegrad.execution.flat import flat
-from tapegrad.execution.tiers import settings as tier_settings
-from tapegrad.tape import kept
-from tapegrad.tape.modes import thread
 
 pytestmark = pytest.mark.once("chooses when operators are computed")
 
@@ -370,16 +370,16 @@ def test_an_error_in_a_block_restores_what_was(background):
 
 def test_a_function_can_be_decorated(background):
     @torch.execution.without("recording policy")
-    def waits(deep=1):
-        return prospects.may_wait() or (deep and waits(deep - 1))
+    def suspended(deep=1):
+        return recording_policy.may_suspend() or (deep and suspended(deep - 1))
 
-    assert not waits() and not waits() and prospects.may_wait()
+    assert not suspended() and not suspended() and recording_policy.may_suspend()
 
 
 def test_another_thread_is_not_concerned(background):
     found = []
     with torch.execution.without("recording policy"):
-        other = threading.Thread(target=lambda: found.append(prospects.may_wait()))
+        other = threading.Thread(target=lambda: found.append(recording_policy.may_suspend()))
         other.start(), other.join()
     assert found == [True]
 

@@ -6,8 +6,8 @@ import weakref
 import pytest
 
 import tapegrad as torch
+from tapegrad._src.tensor import placing
 from tapegrad.autograd import gradcheck, gradgradcheck
-from tapegrad.tensor import placing
 
 
 def test_addresses_are_not_given_twice():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
+from tapegrad._src.execution.array_functions.host import address
+from tapegrad._src.tensor import tensor as tensors
+from tapegrad._src.tensor.tensor import WORTH_REUSING, value_of
 from tapegrad.autograd.graph import allow_mutation_on_saved_tensors, saved_tensors_survive_mutation
-from tapegrad.execution.host import address
-from tapegrad.tensor import tensor as tensors
-from tapegrad.tensor.tensor import WORTH_REUSING, value_of
 
 pytestmark = pytest.mark.once("only writes that are made at once can reuse memory")
 

@@ -10,8 +10,8 @@ from test_structures import as_spec, differentiated, lengths_of, results_and_gra
 
 import tapegrad as torch
 from tapegrad import ops
-from tapegrad.dispatch import shape_class
-from tapegrad.dispatch.patterns import pattern_of
+from tapegrad._src.dispatch import shape_class
+from tapegrad._src.dispatch.patterns import pattern_of
 from tapegrad.ops.operator import TABLE, forget_plans
 
 for module in pkgutil.iter_modules(ops.__path__):

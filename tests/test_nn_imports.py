@@ -15,14 +15,14 @@ TENSORS = {"nn/parameter.py", "nn/functional.py"}
 """What makes parameters and names functions is no module."""
 
 TOLERATED = {
-    "tapegrad.functions.attention.kernels",  # what PyTorch sets in ``torch._C``
-    "tapegrad.bindings.casting._is_any_autocast_enabled",  # what PyTorch's modules ask ``torch._C``
-    "tapegrad.tensor.paths.owners",  # where modules are noted, so that parameters have paths
-    "tapegrad.tensor.paths.note_module",  # and where they are looked for, when an error leaves one
-    *(f"tapegrad.tape.hooks.module_forward{kind}" for kind in ("", "_pre", "_always_called")),  # as profiles do
+    "tapegrad._src.functions.attention.kernels",  # what PyTorch sets in ``torch._C``
+    "tapegrad._src.bindings.casting._is_any_autocast_enabled",  # what PyTorch's modules ask ``torch._C``
+    "tapegrad._src.tensor.paths.owners",  # where modules are noted, so that parameters have paths
+    "tapegrad._src.tensor.paths.note_module",  # and where they are looked for, when an error leaves one
+    *(f"tapegrad._src.tape.hooks.module_forward{kind}" for kind in ("", "_pre", "_always_called")),  # as profiles do
     "tapegrad.func.modules.reparametrized",  # which PyTorch has in ``nn.utils.stateless``, and ``func`` uses
     "tapegrad.interop.pytrees.register_node",  # modules are trees of jax, which PyTorch has nothing for
-    "tapegrad.tape.showing.shown_in_html",  # what modules look like in notebooks, which PyTorch has nothing for
+    "tapegrad._src.tape.showing.shown_in_html",  # what modules look like in notebooks, which PyTorch has nothing for
 }
 
 HOMES = (
@@ -52,7 +52,7 @@ def public_objects():
 def not_public(source, public):
     """What a file imports that is neither of ``nn`` nor has a public name."""
     for module, name in imported(source):
-        if name is None or not module.startswith(("tapegrad.nn", "tapegrad.declaring")):
+        if name is None or not module.startswith(("tapegrad.nn", "tapegrad._src.declaring")):
             found = None if name is None else getattr(import_module(module), name)
             if id(found) not in public and f"{module}.{name}" not in TOLERATED:
                 yield f"{module}.{name}"
@@ -69,9 +69,10 @@ def test_what_modules_import_is_public():
 
 def test_other_imports_are_found():
     source = (
-        "from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad, edge_of\n"
-        "from tapegrad.functions.joining import cat"
+        "from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad, edge_of\n"
+        "from tapegrad._src.functions.joining import cat"
     )
     assert list(not_public(source, public_objects())) == [
-        "tapegrad.dispatch.nodes.accumulate_grad.AccumulateGrad", "tapegrad.dispatch.nodes.accumulate_grad.edge_of"
+        "tapegrad._src.dispatch.nodes.accumulate_grad.AccumulateGrad",
+        "tapegrad._src.dispatch.nodes.accumulate_grad.edge_of"
     ]  # fmt: skip

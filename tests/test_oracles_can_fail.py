@@ -8,12 +8,12 @@ from oracles import Case, examine
 from samples import Sample, array
 
 import tapegrad as torch
-from tapegrad.engine import Engine, GraphTask, InputBuffer
+from tapegrad._src.engine import Engine, GraphTask, InputBuffer
+from tapegrad._src.tape.modes import switched
+from tapegrad._src.tensor.storage import Counter
 from tapegrad.ops import operator
 from tapegrad.ops.kinds import Elementwise, conj, elementwise, general, linear, multilinear
 from tapegrad.ops.operator import Operator
-from tapegrad.tape.modes import switched
-from tapegrad.tensor.storage import Counter
 
 A, B, ROW = array(2, 3), array(2, 3, seed=1), array(1, 3)
 Z, W = array(2, 3, dtype="complex128"), array(2, 3, dtype="complex128", seed=1)
@@ -270,6 +270,6 @@ def test_a_mode_that_is_not_restored(monkeypatch):
 
 
 def test_an_accumulator_that_replaces(monkeypatch):
-    monkeypatch.setattr("tapegrad.dispatch.nodes.accumulate_grad.add_values", lambda left, right: right)
+    monkeypatch.setattr("tapegrad._src.dispatch.nodes.accumulate_grad.add_values", lambda left, right: right)
     with pytest.raises(AssertionError):
         test_tiny.test_gradients_accumulate_over_calls()

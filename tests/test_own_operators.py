@@ -8,7 +8,7 @@ import sys
 import pytest
 from test_layers import PACKAGE
 
-from tapegrad.bindings.registry import public
+from tapegrad._src.bindings.declaration.registry import public
 
 pytestmark = pytest.mark.once("it runs in a process of its own, with another package")
 

@@ -8,7 +8,7 @@ import pytest
 
 import tapegrad as torch
 from tapegrad import nn
-from tapegrad.tensor.paths import owners, path_of
+from tapegrad._src.tensor.paths import owners, path_of
 
 
 def network():
@@ -73,12 +73,12 @@ def test_errors_name_the_module_in_a_note():
 
 
 def test_other_exceptions_may_leave_a_module():
-    class Leaving(nn.Module):
+    class OutputWriter(nn.Module):
         def forward(self):
             raise StopIteration
 
     with pytest.raises(StopIteration) as caught:
-        Leaving()()
+        OutputWriter()()
     assert not hasattr(caught.value, "__notes__")
 
 

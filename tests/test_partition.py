@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution.deferred import recording, wanted_of
-from tapegrad.execution.loop_carry import KEPT_BYTES, extra_outputs
-from tapegrad.execution.partition import cut, run_through, specialized
+from tapegrad._src.execution.programs.loop_carry import KEPT_BYTES, extra_outputs
+from tapegrad._src.execution.programs.partition import cut, run_through, specialized
+from tapegrad._src.execution.recording.program import recording, wanted_of
 
 pytestmark = pytest.mark.once("functions of programs")
 

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import tapegrad as torch
-from tapegrad.bindings.registry import NAMESPACES
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
 
 pytestmark = pytest.mark.once("nothing is computed")
 

@@ -8,10 +8,10 @@ import weakref
 import pytest
 
 import tapegrad as torch
+from tapegrad._src.tape.modes import thread
 from tapegrad.autograd.profiling import profile as profiler
 from tapegrad.autograd.profiling import recorder as profiler_recorder
 from tapegrad.ops.arithmetic import mul
-from tapegrad.tape.modes import thread
 
 
 def step(x):

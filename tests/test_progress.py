@@ -9,7 +9,7 @@ from contextlib import contextmanager, redirect_stderr
 import pytest
 
 import tapegrad as torch
-from tapegrad import progress
+from tapegrad._src import progress
 
 pytestmark = pytest.mark.once("what is shown doesn't depend on it")
 

@@ -19,8 +19,9 @@ if disturbed:  # before anything has taken them: clocks that stand, or jump
 
 import tapegrad as torch
 import tapegrad.nn.functional as F
-from tapegrad.execution import costs, programs
-from tapegrad.execution.tiers import background_compiler
+from tapegrad._src.execution.tiers import costs
+from tapegrad._src.execution.programs import running
+from tapegrad._src.execution.tiers import background_compiler
 
 costs.COMPILE, costs.COMPILE_EQUATION, costs.XLA_CALL, costs.XLA_ARRAY = 1e6, 0.0, 0.0, 0.0  # it is compiled soon
 costs.PRODUCT = costs.Figures(0.5, 0.01)

@@ -6,9 +6,9 @@ import weakref
 import pytest
 
 import tapegrad as torch
-from tapegrad.dispatch.codegen.runner import source_of
-from tapegrad.dispatch.nodes.saved_tensor import Saves
-from tapegrad.tape.modes import thread
+from tapegrad._src.dispatch.codegen.runner import source_of
+from tapegrad._src.dispatch.nodes.saved_tensor import Saves
+from tapegrad._src.tape.modes import thread
 
 
 class Tag:

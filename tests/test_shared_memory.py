@@ -13,11 +13,11 @@ import pytest
 from instants import at_each_instant
 
 import tapegrad as torch
+from tapegrad._src.execution.data.values import DeferredValue
+from tapegrad._src.tensor.storage import Storage
+from tapegrad._src.tensor.tensor import value_of
 from tapegrad.compiler.capture.capture import DataDependentError
-from tapegrad.execution.values import DeferredValue
 from tapegrad.interop import to_jax
-from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import value_of
 
 once = pytest.mark.once("does what it does at once, or chooses for itself")
 

@@ -9,11 +9,11 @@ from test_kept import anew, computed, traces  # noqa: F401 - a fixture
 
 import tapegrad as torch
 from benchmarks.first_operators import CALLS
-from tapegrad.dispatch import shape_class
-from tapegrad.dispatch.shape_class import ShapeClasses, outlined_numbers
-from tapegrad.shipping import calls, running, writing
-from tapegrad.shipping.calls import Specimen
-from tapegrad.tape import kept
+from tapegrad._src.dispatch import shape_class
+from tapegrad._src.dispatch.shape_class import ShapeClasses, outlined_numbers
+from tapegrad._src.shipping import calls, running, writing
+from tapegrad._src.shipping.calls import Specimen
+from tapegrad._src.tape import kept
 
 pytestmark = pytest.mark.once("a file of its own")
 
@@ -141,14 +141,14 @@ def test_the_environment_says_which_file_is_read(monkeypatch, tmp_path):
     monkeypatch.setenv(kept.SHIPPED, str(tmp_path))
     assert kept.shipped_path() == tmp_path
     monkeypatch.delenv(kept.SHIPPED)
-    assert kept.shipped_path() == kept.PACKAGE / "tape" / f"shipped-{sys.implementation.cache_tag}.bin"
+    assert kept.shipped_path() == kept.PACKAGE / "_src" / "tape" / f"shipped-{sys.implementation.cache_tag}.bin"
 
 
 PROGRAM = """
 import json
 import tapegrad as torch
-from tapegrad.execution.tiers import tiered_kernel
-from tapegrad.tape import kept
+from tapegrad._src.execution.tiers import tiered_kernel
+from tapegrad._src.tape import kept
 traced, trace = [], tiered_kernel.Tiered._trace
 tiered_kernel.Tiered._trace = lambda self: [traced.append(self.kernel.name), trace(self)][1]
 x = torch.tensor([[0.5, 1.0, -2.0], [0.25, 4.0, 3.0]]).requires_grad_()

@@ -10,19 +10,19 @@ from samples import all_samples
 
 import tapegrad as torch
 from tapegrad import ops
-from tapegrad.dispatch import kernels, plan, shape_class
-from tapegrad.dispatch.call_keys import signature_of
-from tapegrad.dispatch.patterns import pattern_of
-from tapegrad.dispatch.shape_class import ShapeClass
-from tapegrad.execution import dtypes
-from tapegrad.execution.devices import device
-from tapegrad.execution.host_tier.rules import Unwritable
-from tapegrad.execution.host_tier.writer import written
-from tapegrad.execution.kernel import Kernel
-from tapegrad.execution.tiers import settings as tier_settings
+from tapegrad._src.dispatch import kernels, plan, shape_class
+from tapegrad._src.dispatch.call_keys import signature_of
+from tapegrad._src.dispatch.patterns import pattern_of
+from tapegrad._src.dispatch.shape_class import ShapeClass
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.execution.numpy_backend.rules import Unwritable
+from tapegrad._src.execution.numpy_backend.writer import written
+from tapegrad._src.execution.tiers import settings as tier_settings
+from tapegrad._src.tape import sources
+from tapegrad._src.tensor.spec import Spec
 from tapegrad.ops.operator import TABLE, forget_plans
-from tapegrad.tape import sources
-from tapegrad.tensor.spec import Spec
 
 for module in pkgutil.iter_modules(ops.__path__):
     importlib.import_module(f"tapegrad.ops.{module.name}")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.autograd.currencies import Values
+from tapegrad._src.execution.array_functions import sums
+from tapegrad._src.tape.hooks import NodeHooks
+from tapegrad._src.tensor.tensor import describe, value_of, wrap
 from tapegrad.autograd.function_node import FunctionBase
-from tapegrad.execution import sums
-from tapegrad.tape.hooks import NodeHooks
-from tapegrad.tensor.tensor import describe, value_of, wrap
+from tapegrad.autograd.gradient_types import Values
 
 pytestmark = pytest.mark.once("only sums that are made at once can reuse memory")
 

@@ -5,8 +5,8 @@ import threading
 import pytest
 from fake_nodes import Leaf, Scale, chain
 
-from tapegrad.tape.modes import Modes, switched, thread
-from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Node, next_sequence_nr
+from tapegrad._src.tape.modes import Modes, switched, thread
+from tapegrad._src.tape.node import HIGHEST_SEQUENCE_NR, Node, next_sequence_nr
 
 pytestmark = pytest.mark.once("no operator runs")
 
@@ -139,8 +139,8 @@ def test_a_node_without_a_backward_says_so_by_name():
     class Mystery(Node):
         next_edges = ()
 
-    for backward, currency in ((Mystery().apply_values, "values"), (Mystery().apply, "tensors")):
-        with pytest.raises(NotImplementedError, match=f"Mystery has no backward on {currency}"):
+    for backward, gradient_ops in ((Mystery().apply_values, "values"), (Mystery().apply, "tensors")):
+        with pytest.raises(NotImplementedError, match=f"Mystery has no backward on {gradient_ops}"):
             backward([1.0], None)
 
 

@@ -16,8 +16,8 @@ from benchmarks import under_jit
 from benchmarks.models import SMALL_MODELS, Model
 from benchmarks.timing import Timing
 from benchmarks.under_jit import JAX, TAPE, by_tape, contestants, operations, tensor
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import value_of
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.tensor import value_of
 
 W = np.array([[0.5, -1.0, 0.3], [0.2, 0.7, -0.4]], "float32")
 X = np.array([0.3, -0.6, 0.9], "float32")

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.bindings.registry import NAMESPACES
-from tapegrad.execution import dtypes, host, random
-from tapegrad.execution.devices import device
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
+from tapegrad._src.execution.array_functions import host, random
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.tensor.tensor import describe, value_of, wrap
 from tapegrad.nn.parameter import Parameter
-from tapegrad.tensor.tensor import describe, value_of, wrap
 
 CPU = device("cpu")
 

@@ -19,18 +19,18 @@ import pytest
 from fake_nodes import Act, run
 
 import tapegrad as torch
+from tapegrad._src.caches import Interned
+from tapegrad._src.dispatch.kernels import Kernels
+from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad, leaf_edge
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.execution.programs.step_executable import StepExecutable
+from tapegrad._src.tape import modes
+from tapegrad._src.tape.hooks import RemovableHandle
+from tapegrad._src.tape.modes import Modes, alone
+from tapegrad._src.tensor.tensor import describe, storage_of, value_of, wrap
 from tapegrad.autograd.differentiate import engine
-from tapegrad.caches import Interned
-from tapegrad.dispatch.kernels import Kernels
-from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad, leaf_edge
-from tapegrad.dispatch.nodes.operator import OperatorNode
-from tapegrad.execution.devices import device
-from tapegrad.execution.step_executable import StepExecutable
 from tapegrad.ops.unary import sin
-from tapegrad.tape import modes
-from tapegrad.tape.hooks import RemovableHandle
-from tapegrad.tape.modes import Modes, alone
-from tapegrad.tensor.tensor import describe, storage_of, value_of, wrap
 
 LIMIT = 60
 ROUNDS = 60
@@ -556,8 +556,8 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import threading
 import tapegrad as torch
 from tapegrad.autograd.differentiate import engine
-from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
-from tapegrad.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
 
 engine._workers = lambda: True
 for node_class in (OperatorNode, AccumulateGrad):
@@ -600,7 +600,7 @@ def tell():
 atexit.register(tell)  # it is called after those that are registered later
 
 import tapegrad as torch
-from tapegrad.execution.deferred import run_recorded
+from tapegrad._src.execution.recording.program import run_recorded
 
 torch.set_execution(sys.argv[1])
 x = torch.ones(600, 600)

@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.execution import costs, programs
-from tapegrad.execution.allocating import ALIGNED
-from tapegrad.execution.kernel import Kernel
-from tapegrad.execution.tiers import entry, tiered_kernel
-from tapegrad.execution.tiers import settings as tier_settings
-from tapegrad.execution.tiers.background_compiler import compiler
-from tapegrad.execution.tiers.settings import Tier, settings
-from tapegrad.execution.tiers.tiered_kernel import Tiered
-from tapegrad.execution.tiers.xla_copies import aligned, readable, twin
-from tapegrad.execution.values import materialized
-from tapegrad.tensor.tensor import value_of
+from tapegrad._src.execution.data.allocating import ALIGNED
+from tapegrad._src.execution.data.values import materialized
+from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.execution.programs import running
+from tapegrad._src.execution.tiers import costs, entry, tiered_kernel
+from tapegrad._src.execution.tiers import settings as tier_settings
+from tapegrad._src.execution.tiers.background_compiler import compiler
+from tapegrad._src.execution.tiers.settings import Tier, settings
+from tapegrad._src.execution.tiers.tiered_kernel import Tiered
+from tapegrad._src.execution.tiers.xla_copies import aligned, xla_copy, xla_readable
+from tapegrad._src.tensor.tensor import value_of
 
 pytestmark = pytest.mark.once("it looks at what is computed at once, and says where not")
 
@@ -207,7 +207,7 @@ def test_no_array_of_the_users_is_a_value():
     assert x.tolist() == seen.tolist() == [1, 1, 1] and y.tolist() == [5, 5, 5]
     assert y.data_ptr() != x.data_ptr()
     with pytest.raises(ValueError, match="read-only"):
-        from tapegrad.functions.conversion import host_array
+        from tapegrad._src.functions.conversion import host_array
 
         host_array(x)[0] = 3
 
@@ -232,8 +232,8 @@ def test_jax_gets_arrays_of_its_own_kind():
 
 def test_the_copy_that_xla_gets_lives_as_long_as_the_array():
     array = np.ones(10_000)
-    copy = weakref.ref(twin(array))
-    assert twin(array) is copy()
+    copy = weakref.ref(xla_copy(array))
+    assert xla_copy(array) is copy()
     del array
     gc.collect()
     assert copy() is None
@@ -241,11 +241,11 @@ def test_the_copy_that_xla_gets_lives_as_long_as_the_array():
 
 def test_xla_reads_an_array_where_it_lies():
     array = aligned(np.ones((100, 100), "float32"))
-    assert readable(array) is array
-    assert jax.device_put(readable(array), may_alias=True).unsafe_buffer_pointer() == array.ctypes.data
+    assert xla_readable(array) is array
+    assert jax.device_put(xla_readable(array), may_alias=True).unsafe_buffer_pointer() == array.ctypes.data
     for other in (array.T, aligned(np.ones(10_001, "float32"))[1:]):
-        copy = readable(other)
-        assert readable(other) is copy and not np.may_share_memory(copy, other)
+        copy = xla_readable(other)
+        assert xla_readable(other) is copy and not np.may_share_memory(copy, other)
         assert copy.ctypes.data % ALIGNED == 0 and (copy == other).all()
         assert jax.device_put(copy, may_alias=True).unsafe_buffer_pointer() == copy.ctypes.data
 
@@ -257,7 +257,7 @@ def test_large_results_of_the_host_lie_where_xla_reads_them():
         leaf = torch.ones(5000, requires_grad=True)
         ((leaf * 2).sum() + (leaf * 3).sum()).backward()
     for result in [*results, leaf.grad]:
-        assert readable(value_of(result)) is value_of(result)
+        assert xla_readable(value_of(result)) is value_of(result)
     assert [float(one[1]) for one in results[:4]] == [1, 2, 3, 4]
     assert leaf.grad[0] == 5
 
@@ -476,8 +476,8 @@ def test_no_room_for_a_result_is_said_in_pytorchs_words():
 
 
 def test_a_program_that_has_taken_long_enough_is_compiled_in_the_background(background, monkeypatch):
-    monkeypatch.setattr(programs, "SECONDS_PER_PIECE", 1e-4)
-    monkeypatch.setattr(programs, "SECONDS_PER_INSTRUCTION", 0)
+    monkeypatch.setattr(running, "SECONDS_PER_PIECE", 1e-4)
+    monkeypatch.setattr(running, "SECONDS_PER_INSTRUCTION", 0)
     x = torch.rand(400, 400)
     compiled = torch.execution.stats().compiled
     with torch.deferred():
@@ -509,9 +509,9 @@ def many_numbers():
 
 @pytest.mark.parametrize("argument, compiled", [(2000, 0), (0, 1)])
 def test_a_program_of_many_numbers_is_not_left_to_xla_where_that_is_slower(background, monkeypatch, argument, compiled):
-    monkeypatch.setattr(programs, "SECONDS_PER_PIECE", 0)
-    monkeypatch.setattr(programs, "SECONDS_PER_TINY_INSTRUCTION", 0)
-    monkeypatch.setattr(programs, "BATCHED_ARGUMENT", argument)
+    monkeypatch.setattr(running, "SECONDS_PER_PIECE", 0)
+    monkeypatch.setattr(running, "SECONDS_PER_TINY_INSTRUCTION", 0)
+    monkeypatch.setattr(running, "BATCHED_ARGUMENT", argument)
     torch.execution.clear_caches()
     times, squares = many_numbers()
     assert times == compiled

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import tapegrad as torch
-from tapegrad.tensor.tensor import edge_of
+from tapegrad._src.tensor.tensor import edge_of
 
 MANY = 2 * sys.getrecursionlimit()
 

@@ -9,7 +9,7 @@ import pytest
 
 import tapegrad as torch
 from tapegrad import nn
-from tapegrad.tape.node import Node
+from tapegrad._src.tape.node import Node
 from tapegrad.viz.dot import has_graphviz, laid_out
 from tapegrad.viz.folding import repeats
 from tapegrad.viz.layered_layout import layered, longest_paths, without_cycles

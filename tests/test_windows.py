@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
-from tapegrad.execution import boxes, windows
-from tapegrad.execution.windows import CONJUGATED, NEGATED, Window, read_window, write_window
+from tapegrad._src.execution.array_functions import windows
+from tapegrad._src.execution.array_functions.windows import CONJUGATED, NEGATED, Window, read_window, write_window
+from tapegrad._src.execution.data import boxes
 
 pytestmark = pytest.mark.once("kernels on arrays, which are never deferred")
 

@@ -1,4 +1,5 @@
-"""Writes are kernels on the seam: under the user's ``jax.jit`` they update buffers, in place where XLA may."""
+"""Writes are kernels on the backend interface: under the user's ``jax.jit`` they update buffers, in place where XLA
+may."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
-from tapegrad.tensor.tensor import describe, value_of, wrap
+from tapegrad._src.tensor.tensor import describe, value_of, wrap
 
 MEMORY = np.arange(12, dtype="float32").reshape(3, 4)
 ROW = np.array([10.0, 20.0, 30.0, 40.0], "float32")

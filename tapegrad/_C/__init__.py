@@ -3,6 +3,25 @@
 from types import SimpleNamespace
 
 from tapegrad._C import _fft, _linalg, _nn, _special
+from tapegrad._src.bindings.asked import (
+    _are_functorch_transforms_active,
+    _get_default_device,
+    _get_tracing_state,
+    _is_torch_function_enabled,
+    _is_torch_function_mode_enabled,
+    _log_api_usage_once,
+    _WeakTensorRef,
+)
+from tapegrad._src.bindings.declaration.handing import _disabled_torch_dispatch_impl
+from tapegrad._src.bindings.state.generator import Generator
+from tapegrad._src.bindings.subclass import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    _disabled_torch_function_impl,
+)
+from tapegrad._src.dispatch import AccumulateGrad, DelayedError, Error, SavedTensor, UndefinedGrad
+from tapegrad._src.tape.node import Node as _Node
+from tapegrad._src.tensor.tensor import Tensor as _Tensor
 from tapegrad.autograd import saved_tensors as _saved
 from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from tapegrad.autograd.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
@@ -29,22 +48,7 @@ from tapegrad.autograd.graph_task import (
 from tapegrad.autograd.libraries import _dispatch_has_kernel
 from tapegrad.autograd.registered_ops import below_autograd as _AutoDispatchBelowAutograd
 from tapegrad.autograd.variable import ImperativeEngine as _ImperativeEngine
-from tapegrad.bindings.asked import (
-    _are_functorch_transforms_active,
-    _get_default_device,
-    _get_tracing_state,
-    _is_torch_function_enabled,
-    _is_torch_function_mode_enabled,
-    _log_api_usage_once,
-    _WeakTensorRef,
-)
-from tapegrad.bindings.generator import Generator
-from tapegrad.bindings.handing import _disabled_torch_dispatch_impl
-from tapegrad.bindings.subclass import DisableTorchFunction, DisableTorchFunctionSubclass, _disabled_torch_function_impl
-from tapegrad.dispatch import AccumulateGrad, DelayedError, Error, SavedTensor, UndefinedGrad
 from tapegrad.errors import LinAlgError as _LinAlgError
-from tapegrad.tape.node import Node as _Node
-from tapegrad.tensor.tensor import Tensor as _Tensor
 
 _TensorMeta = type(_Tensor)
 

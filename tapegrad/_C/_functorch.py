@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tapegrad.absent import refused, refusing
+from tapegrad._src.absent import refused, refusing
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.lifted import Lifted
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.func.modules import debug_unwrap
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.lifted import Lifted
-from tapegrad.tensor.tensor import Tensor, value_of
 
 __all__ = [
     "_add_batch_dim", "_remove_batch_dim", "get_unwrapped", "is_batchedtensor", "is_functorch_wrapped_tensor",
@@ -26,12 +26,12 @@ def _lifted(tensor: Tensor) -> Lifted | None:
 
 
 def is_functorch_wrapped_tensor(tensor: Tensor, /) -> bool:
-    """Whether a tensor is one of a function transform that is running."""
+    """Tell whether a tensor is one of a function transform that is running."""
     return _lifted(tensor) is not None
 
 
 def is_batchedtensor(tensor: Tensor, /) -> bool:
-    """Whether a tensor is one example of a ``vmap``.
+    """Tell whether a tensor is one example of a ``vmap``.
 
     >>> seen = []
     >>> _ = torch.vmap(lambda x: seen.append(is_batchedtensor(x)) or x)(torch.ones(2))
@@ -43,7 +43,7 @@ def is_batchedtensor(tensor: Tensor, /) -> bool:
 
 
 def is_gradtrackingtensor(tensor: Tensor, /) -> bool:
-    """Whether a tensor is one of a transform that differentiates."""
+    """Tell whether a tensor is one of a transform that differentiates."""
     found = _lifted(tensor)
     return found is not None and not found.level.maps
 

@@ -1,7 +1,7 @@
 """``torch._C._nn``: functions of networks where PyTorch has them in C++. Nothing is defined here."""
 
 from tapegrad._C.native import functions_in
-from tapegrad.functions.conversion import _parse_to
+from tapegrad._src.functions.conversion import _parse_to
 
 __all__ = ["_parse_to"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.absent import no_attribute
-from tapegrad.bindings.registry import NAMESPACES
+from tapegrad._src.absent import no_attribute
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
 
 
 def functions_in(home: str, module: str, **others: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

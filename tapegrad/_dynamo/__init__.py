@@ -2,6 +2,7 @@
 
 from tapegrad._dynamo.decorators import *  # noqa: F403
 from tapegrad._dynamo.decorators import __all__ as _names
+from tapegrad._src.declaring import on_demand
 from tapegrad.compiler import (
     allow_in_graph,
     assume_constant_result,
@@ -11,7 +12,6 @@ from tapegrad.compiler import (
     list_backends,
     reset,
 )
-from tapegrad.declaring import on_demand
 from tapegrad.nn.modules.optimized import OptimizedModule
 
 __getattr__, __dir__ = on_demand(__name__, {__name__: "config eval_frame exc testing"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.absent import EXPORTS, refused
+from tapegrad._src.absent import EXPORTS, refused
 from tapegrad.compiler import allow_in_graph, compile, disable
 
 __all__ = [

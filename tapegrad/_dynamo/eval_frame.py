@@ -1,7 +1,7 @@
 """``torch._dynamo.eval_frame``. Nothing is defined here."""
 
 from tapegrad._dynamo.decorators import optimize, run
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.compiler import disable, explain, reset
 from tapegrad.nn.modules.optimized import OptimizedModule
 

@@ -1,6 +1,6 @@
 """``torch._dynamo.exc``: errors of PyTorch's tracer, which programs catch. Those of exporting are raised here, too."""
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.export.errors import TorchDynamoException, Unsupported, UserError, UserErrorType
 
 __getattr__ = refusing(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.absent import refused
+from tapegrad._src.absent import refused
 
 __all__ = ["CompileCounter", "CompileCounterWithBackend"]
 

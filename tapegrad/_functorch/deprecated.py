@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from tapegrad import func
 from tapegrad._functorch import make_functional as modules
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 
 F = TypeVar("F", bound=Callable)
 __getattr__ = refusing(__name__)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.func.modules import functional_call
-from tapegrad.functions.joining import stack
 from tapegrad.nn import Module
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "make_functional",

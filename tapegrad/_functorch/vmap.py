@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.absent import refused, refusing
+from tapegrad._src.absent import refused, refusing
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import broadcast_prefix as _broadcast_to_and_flatten
 from tapegrad.func.mapping import batched_inputs, vmap
 from tapegrad.func.mapping import name_of as _get_name
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import broadcast_prefix as _broadcast_to_and_flatten
 from tapegrad.utils._pytree import TreeSpec, tree_flatten, tree_map_, tree_unflatten
 
 __all__ = [

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.bindings.arguments import wrap_dim
+from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.functions.arrangement import flip
+from tapegrad._src.functions.joining import cat, stack
+from tapegrad._src.functions.shape import movedim
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import flatten, map_leaves, unflatten
 from tapegrad.func.mapping import vmap
-from tapegrad.functions.arrangement import flip
-from tapegrad.functions.joining import cat, stack
-from tapegrad.functions.shape import movedim
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import flatten, map_leaves, unflatten
 
 TOO_FEW = "All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0"
 

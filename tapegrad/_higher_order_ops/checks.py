@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.execution.dtypes import float32
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.execution.data.dtypes import float32
+from tapegrad._src.tensor.tensor import Tensor
 
 INCOMPLETE = (
     "This higher order operator doesn't work unless it is captured completely with torch.compile. Got graph "

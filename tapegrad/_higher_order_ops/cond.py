@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad._higher_order_ops.checks import INCOMPLETE
-from tapegrad.caches import Cache
-from tapegrad.execution.host import is_readable
-from tapegrad.functions.selection import where
+from tapegrad._src.caches import Cache
+from tapegrad._src.execution.array_functions.host import is_readable
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.lifted import Lifted
+from tapegrad._src.tensor.tensor import Tensor, value_of
+from tapegrad._src.tensor.trees import flatten, unflatten
 from tapegrad.interop.loops import called, choosing
 from tapegrad.interop.operator_lists import Like, is_fit, is_plain, traced, traced_or_none
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.lifted import Lifted
-from tapegrad.tensor.tensor import Tensor, value_of
-from tapegrad.tensor.trees import flatten, unflatten
 
 
 def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: tuple | list = ()) -> Any:
@@ -87,7 +87,7 @@ def look_at_both(true_fn: Callable, false_fn: Callable, operands: Any) -> None:
 
 
 def is_batched(tensor: Tensor) -> bool:
-    """Whether a tensor has a number of its own for each example of a ``vmap``."""
+    """Tell whether a tensor has a number of its own for each example of a ``vmap``."""
     value = value_of(tensor) if tensor._spec.level else None
     while isinstance(value, Lifted):
         if value.batched:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.functions.joining import stack, unbind
+from tapegrad._src.functions.joining import stack, unbind
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import flatten, unflatten
 from tapegrad.interop.loops import called, mapping
 from tapegrad.interop.operator_lists import Like, is_fit, traced_or_none
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import flatten, unflatten
 
 
 def map(f: Callable, xs: Any, *args: Any) -> Any:

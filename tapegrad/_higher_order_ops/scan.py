@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad._higher_order_ops.checks import INCOMPLETE, check_alike
-from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.execution.host import is_readable
-from tapegrad.functions.arrangement import flip
-from tapegrad.functions.joining import stack, unbind
-from tapegrad.functions.shape import movedim
+from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.execution.array_functions.host import is_readable
+from tapegrad._src.functions.arrangement import flip
+from tapegrad._src.functions.joining import stack, unbind
+from tapegrad._src.functions.shape import movedim
+from tapegrad._src.tensor.tensor import Tensor, value_of
+from tapegrad._src.tensor.trees import flatten, map_leaves, unflatten
 from tapegrad.interop.loops import called, scanning
 from tapegrad.interop.operator_lists import Like, is_fit, traced_or_none
-from tapegrad.tensor.tensor import Tensor, value_of
-from tapegrad.tensor.trees import flatten, map_leaves, unflatten
 
 LONG = 64
 """A loop of so many steps is one operator at once, too: to trace a step costs as much as to run so many."""

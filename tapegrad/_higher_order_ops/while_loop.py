@@ -7,16 +7,16 @@ from typing import Any
 
 from tapegrad._higher_order_ops.checks import INCOMPLETE, check_alike
 from tapegrad._higher_order_ops.cond import is_batched
-from tapegrad.dispatch.function_levels import lower
-from tapegrad.execution.capturing import capturing
-from tapegrad.execution.dtypes import bool as bool_dtype
-from tapegrad.execution.host import is_traced
-from tapegrad.functions.selection import where
+from tapegrad._src.dispatch.function_levels import lower
+from tapegrad._src.execution.array_functions.host import is_traced
+from tapegrad._src.execution.data.dtypes import bool as bool_dtype
+from tapegrad._src.execution.recording.capturing import capturing
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.tensor import Tensor, value_of
+from tapegrad._src.tensor.trees import flatten, unflatten
 from tapegrad.interop.loops import called, repeating
 from tapegrad.interop.operator_lists import Like, is_plain, traced
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor, value_of
-from tapegrad.tensor.trees import flatten, unflatten
 
 
 def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: Any) -> Any:
@@ -51,7 +51,8 @@ def while_loop(cond_fn: Callable, body_fn: Callable, carried_inputs: Any) -> Any
 
 
 def runs_later(leaves: Sequence[Any]) -> bool:
-    """Whether the loop is one operator: where jax traces, and in a captured call where no gradient is wanted of it."""
+    """Tell whether the loop is one operator: where jax traces, and in a captured call where no gradient is wanted of
+    it."""
     if any(isinstance(leaf, Tensor) and is_traced(value_of(leaf)) for leaf in leaves):
         return True
     recorded = thread.modes.grad and any(isinstance(leaf, Tensor) and leaf.requires_grad for leaf in leaves)
@@ -97,7 +98,7 @@ def one_by_one(test: Callable, body: Callable, leaves: Sequence[Any]) -> list:
 
 
 def going_on(holds: Any) -> bool:
-    """Whether a condition holds: for one example at least."""
+    """Tell whether a condition holds: for one example at least."""
     while isinstance(holds, Tensor) and is_batched(holds):
         level = thread.levels[-1]
         below, _ = lower(holds, level)

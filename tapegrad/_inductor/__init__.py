@@ -1,8 +1,8 @@
 """``torch._inductor``: what libraries ask of PyTorch's code generator, in whose place XLA compiles."""
 
-from tapegrad.absent import EXPORTS, refused
+from tapegrad._src.absent import EXPORTS, refused
+from tapegrad._src.declaring import on_demand
 from tapegrad.compiler import cudagraph_mark_step_begin
-from tapegrad.declaring import on_demand
 
 __getattr__, __dir__ = on_demand(__name__, {__name__: "config"})
 __all__ = ["aot_compile", "aoti_compile_and_package", "aoti_load_package", "compile", "cudagraph_mark_step_begin"]

@@ -1,6 +1,6 @@
 """``torch.amp``: automatic mixed precision. See Note [Autocast] in ``casting.py``."""
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.amp.autocast_mode import (
     _enter_autocast,
     _exit_autocast,

@@ -10,13 +10,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from tapegrad._src.bindings.declaration.handing import overriding
+from tapegrad._src.bindings.declaration.parser import type_name
+from tapegrad._src.bindings.device_names.cuda import is_available as is_cuda_available
+from tapegrad._src.execution.data.dtypes import bfloat16, dtype, float16, float64
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.amp.casting import NAMES, state
-from tapegrad.bindings.cuda import is_available as is_cuda_available
-from tapegrad.bindings.handing import overriding
-from tapegrad.bindings.parser import type_name
-from tapegrad.execution.dtypes import bfloat16, dtype, float16, float64
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor
 
 OTHERS = frozenset(("mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "lazy", "vulkan", "meta"))
 """Types of devices for which PyTorch has no autocast."""
@@ -47,7 +47,7 @@ def _checked(function: str, device_type: Any) -> str:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there is autocast for a ``device_type``.
+    """Tell whether there is autocast for a ``device_type``.
 
     >>> is_autocast_available("cpu"), is_autocast_available("meta")
     (True, False)
@@ -56,7 +56,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether arguments on devices of this ``device_type`` are cast now, in this thread.
+    """Tell whether arguments on devices of this ``device_type`` are cast now, in this thread.
 
     Raises:
         RuntimeError: there is no autocast for it.
@@ -135,7 +135,7 @@ _Dtype = dtype
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether weights that were cast are kept."""
+    """Tell whether weights that were cast are kept."""
     return state().cache_enabled
 
 
@@ -242,7 +242,7 @@ class autocast:
         self._enabled = enabled and self._is_possible()
 
     def _is_possible(self) -> bool:
-        """Whether the device is there, and computes in the dtype; warns if not."""
+        """Tell whether the device is there, and computes in the dtype; warns if not."""
         if self.device == "cuda":
             if is_cuda_available():
                 return True

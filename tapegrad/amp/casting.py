@@ -3,11 +3,11 @@
 Note [Autocast]
 ``modes.autocast`` says for which types of devices arguments are cast, and to which dtype. Like all modes it is a part
 of what plans and compiled steps are found by. The casts are made where public functions are entered (``caster`` in
-``bindings/registry.py``), on the way that modes and overriding classes take too, so that nobody looks where autocast
-is off; and not where plans are made, since PyTorch's lists name functions, and the operators behind them are ours. A
-function on a list is called again with its arguments cast, and with autocast off: what it calls is part of it. One
-that is on no list runs as it is, and the functions that it calls are asked themselves. A cast is ``Tensor.to``, so it
-is recorded, mapped, captured and deferred like any other operator, and gradients reach the tensor that was cast.
+``bindings/declaration/registry.py``), on the way that modes and overriding classes take too, so that nobody looks where
+autocast is off; and not where plans are made, since PyTorch's lists name functions, and the operators behind them are
+ours. A function on a list is called again with its arguments cast, and with autocast off: what it calls is part of it.
+One that is on no list runs as it is, and the functions that it calls are asked themselves. A cast is ``Tensor.to``, so
+it is recorded, mapped, captured and deferred like any other operator, and gradients reach the tensor that was cast.
 
 Note [Weights that were cast]
 A leaf that requires grad is cast once while autocast is on, and the result kept until the outermost context ends:
@@ -21,13 +21,13 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tapegrad.bindings.registry import caster
-from tapegrad.execution.capturing import capturing
-from tapegrad.execution.dtypes import bfloat16, dtype, float16, float32, float64
-from tapegrad.functions.einsum import explicit
-from tapegrad.functions.recurrent import is_whole
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.bindings.declaration.registry import caster
+from tapegrad._src.execution.data.dtypes import bfloat16, dtype, float16, float32, float64
+from tapegrad._src.execution.recording.capturing import capturing
+from tapegrad._src.functions.einsum import explicit
+from tapegrad._src.functions.recurrent import is_whole
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.tensor import Tensor
 
 NAMES = ("cpu", "cuda", "xpu", "mps", "hpu", "mtia", "maia", "xla", "ipu", "privateuseone")
 """Types of devices for which PyTorch has autocast."""

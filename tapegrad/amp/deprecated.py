@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import bfloat16, dtype, float16
 from tapegrad.amp import autocast_mode, grad_scaler
-from tapegrad.execution.dtypes import bfloat16, dtype, float16
 
 
 def _warn(device: str, name: str, instead: str) -> None:

@@ -15,14 +15,14 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
+from tapegrad._src.bindings.device_names.cuda import is_available
+from tapegrad._src.execution.array_functions.host import may_look
+from tapegrad._src.execution.data.dtypes import float16, float32, int32
+from tapegrad._src.functions.creation import full
+from tapegrad._src.functions.foreach import _amp_foreach_non_finite_check_and_unscale_, _amp_update_scale_
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.bindings.cuda import is_available
-from tapegrad.execution.dtypes import float16, float32, int32
-from tapegrad.execution.host import may_look
-from tapegrad.functions.creation import full
-from tapegrad.functions.foreach import _amp_foreach_non_finite_check_and_unscale_, _amp_update_scale_
-from tapegrad.functions.selection import where
-from tapegrad.tensor.tensor import Tensor
 
 _HINT = "This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
 
@@ -40,7 +40,8 @@ def _refresh_per_optimizer_state() -> dict[str, Any]:
 
 
 def _can_be_taken_back(optimizer: Any) -> bool:
-    """Whether all that a step changes are tensors, which are there already. See Note [Steps that are taken back]."""
+    """Tell whether all that a step changes are tensors, which are there already. See Note [Steps that are taken
+    back]."""
     if optimizer._optimizer_step_pre_hooks or optimizer._optimizer_step_post_hooks:
         return False
     params = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
@@ -305,7 +306,7 @@ class GradScaler:
         return self._init_growth_tracker if self._growth_tracker is None else int(self._growth_tracker.item())
 
     def is_enabled(self) -> bool:
-        """Whether it does anything."""
+        """Tell whether it does anything."""
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:

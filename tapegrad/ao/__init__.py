@@ -7,7 +7,7 @@ gradient as if nothing had been rounded (``ops/quantization.py``). Losses, weigh
 PyTorch's. There are no integers to convert the result to: PyTorch converts what was trained, by its state dict.
 """
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.ao import nn, quantization
 
 __getattr__ = refusing(__name__)

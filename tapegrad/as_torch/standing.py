@@ -24,7 +24,7 @@ from os import PathLike
 from types import ModuleType
 from typing import Any, Self
 
-from tapegrad.absent import REASONS
+from tapegrad._src.absent import REASONS
 from tapegrad.as_torch.children import tell_children
 from tapegrad.torch_version import TorchVersion
 from tapegrad.version import __version__
@@ -227,7 +227,7 @@ def install() -> Installed:
 
 
 def is_installed() -> bool:
-    """Whether tapegrad stands in for torch in this process."""
+    """Tell whether tapegrad stands in for torch in this process."""
     return any(isinstance(finder, Finder) for finder in sys.meta_path)
 
 

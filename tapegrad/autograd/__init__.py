@@ -1,5 +1,7 @@
 """``torch.autograd``: ``backward``, ``grad``, grad modes and the graph."""
 
+from tapegrad._src.declaring import on_demand
+from tapegrad._src.dispatch import SavedTensor
 from tapegrad.autograd import anomaly_mode, convolution_backward, forward_ad, function, grad_mode, graph
 from tapegrad.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from tapegrad.autograd.differentiate import backward, engine, grad
@@ -19,8 +21,6 @@ from tapegrad.autograd.gradcheck import gradcheck, gradgradcheck
 from tapegrad.autograd.graph_task import is_checkpoint_valid as _is_checkpoint_valid
 from tapegrad.autograd.source_lines import set_record_source_lines
 from tapegrad.autograd.variable import Variable, variable
-from tapegrad.declaring import on_demand
-from tapegrad.dispatch import SavedTensor
 
 __getattr__, __dir__ = on_demand(__name__, {
     __name__: "functional profiler profiler_util",

@@ -14,12 +14,12 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from tapegrad._src.tape.modes import all_states, everywhere, thread
+from tapegrad._src.tape.node import Node, name_of
+from tapegrad._src.tape.positions import here, stack
 from tapegrad.autograd.nonfinite.checks import OFF, Checked, Checks, check_operator, read_forward
 from tapegrad.autograd.running import engine
 from tapegrad.autograd.source_lines import refresh, watch
-from tapegrad.tape.modes import all_states, everywhere, thread
-from tapegrad.tape.node import Node, name_of
-from tapegrad.tape.positions import here, stack
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
@@ -30,12 +30,12 @@ def checks_now() -> Checks:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on."""
+    """Tell whether anomaly detection is on."""
     return checks_now().enabled
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly detection, when it is on, looks for nan."""
+    """Tell whether anomaly detection, when it is on, looks for nan."""
     return checks_now().check_nan
 
 

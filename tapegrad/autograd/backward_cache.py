@@ -1,6 +1,6 @@
 """Backward passes that come back are not walked again.
 
-Note [Remembered passes]
+Note [Cached backward passes]
 A training loop builds the same graph again and again, of other nodes. In deferred mode all that a backward pass does to
 it is to record instructions, and to accumulate what they will compute; so if a graph is wired as one before, and what
 its nodes saved stands at the same places of the program, the pass will record the very same instructions. A
@@ -15,9 +15,9 @@ lists, got by mapping an ``attrgetter`` over the nodes. Where anything differs t
 errors.
 
 Only plain passes are remembered: from one root to all leaves, which accumulate or are asked for (``autograd.grad``),
-with nothing but operators' nodes between. The first time that a pass looks as one before (``PassKind``) the engine runs
-it under observation; if it can't be remembered, or what was remembered does not fit later, this is tried more and more
-rarely.
+with nothing but operators' nodes between. The first time that a pass looks as one before (``PassSignature``) the engine
+runs it under observation; if it can't be remembered, or what was remembered does not fit later, this is tried more and
+more rarely.
 
 Without all this, a step of the perceptron of single numbers (``benchmarks/workloads.py``) takes Python 1.4 times as
 long, a chain of multiplications 1.0 to 1.3 times, a loop of LSTM cells up to 1.2 times, and a net of few large
@@ -35,25 +35,25 @@ from itertools import chain, compress, islice, repeat
 from operator import attrgetter, gt, is_
 from typing import Any, cast
 
-from tapegrad.autograd.currencies import RecordedValues
+from tapegrad._src.caches import Cache, weigh
+from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.engine.gradient_ops import GradientOps
+from tapegrad._src.engine.graph_task import next_task_id
+from tapegrad._src.execution.programs.segment import ProgramLocation, RecordedSegment, Unrepeatable, present_place
+from tapegrad._src.tape.mechanisms import CACHED_BACKWARD
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tape.node import Edge, Node
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad.autograd.gradient_types import RecordedValues
 from tapegrad.autograd.laid_out import LaidOut, laid, strides_of, value_in
 from tapegrad.autograd.running import engine
-from tapegrad.caches import Cache, weigh
-from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
-from tapegrad.dispatch.nodes.operator import OperatorNode
-from tapegrad.engine.currency import Currency
-from tapegrad.engine.graph_task import next_task_id
-from tapegrad.execution.excerpt import Excerpt, ProgramPlace, Unrepeatable, present_place
-from tapegrad.tape.mechanisms import CACHED_BACKWARD
-from tapegrad.tape.modes import thread
-from tapegrad.tape.node import Edge, Node
-from tapegrad.tensor.tensor import Tensor
 
 FEWEST = 16
 """A graph with fewer nodes than this is as quickly walked."""
 
 NODE = 512
-"""About how many bytes a remembered pass takes for each node: measured."""
+"""About how many bytes a cached backward pass takes for each node: measured."""
 
 Way = tuple[int, int]
 """A way to find a node: which edge of which node leads to it."""
@@ -66,11 +66,11 @@ edge_of_leaf, view_of_leaf = attrgetter("variable._edge"), attrgetter("variable.
 
 
 
-class Unlike(Exception):
+class Mismatch(Exception):
     """A graph is not as the one that was remembered."""
 
 
-MISFITS = Unlike, Unrepeatable, RuntimeError, AttributeError, IndexError, KeyError
+MISMATCHES = Mismatch, Unrepeatable, RuntimeError, AttributeError, IndexError, KeyError
 """The errors raised where a graph is looked at that is not as expected. The user sees what the engine says of it."""
 
 
@@ -79,17 +79,17 @@ class CachedBackward:
 
     Attributes:
         ways, leaf_ways: how the operators' nodes are found, in the order in which they ran, and the leaves.
-        excerpt: the instructions; its results are the gradients of the leaves.
+        segment: the instructions; its results are the gradients of the leaves.
         layouts: how these lie in memory.
     """
 
-    def __init__(self, observed: Observed, since: ProgramPlace, seed: Any) -> None:
+    def __init__(self, observed: Observed, since: ProgramLocation, seed: Any) -> None:
         nodes, leaves = observed.nodes, [leaf for leaf, _ in observed.arrived]
         self._note_graph(nodes, leaves)
         self._note_saved(nodes)
         arrived = [grad for _, grad in observed.arrived]
         self.layouts = list(map(strides_of, arrived))
-        self.excerpt = Excerpt(since, self._values(nodes, seed), list(map(value_in, arrived)), seed)
+        self.segment = RecordedSegment(since, self._values(nodes, seed), list(map(value_in, arrived)), seed)
 
     def _note_graph(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad]) -> None:
         """Note the wiring of the nodes: one edge for each by which it is found, and where the others lead."""
@@ -144,16 +144,16 @@ class CachedBackward:
         """All that the nodes read, and the seed."""
         kept = list(map(saved, compress(nodes, self.ordinary)))
         if list(map(type, kept)).count(tuple) != len(kept):
-            raise Unlike  # it has been freed, or packed by hooks
+            raise Mismatch  # it has been freed, or packed by hooks
         items = list(chain.from_iterable(kept))
         if list(map(spec, compress(items, self.tensors))) != self.specs:
-            raise Unlike  # it has been written to
+            raise Mismatch  # it has been written to
         values = list(map(value, compress(items, self.plain)))
         stored = list(compress(items, self.stored))
         if stored:
             expected = compress(chain.from_iterable(map(versions, compress(nodes, self.versioned))), self.counted)
             if list(map(version, stored)) != list(expected) or list(map(counter, stored)).count(None) != len(stored):
-                raise Unlike
+                raise Mismatch
             values += map(stored_value, stored)
         values += compress(items, self.others)
         for number in self.careful:
@@ -171,11 +171,11 @@ class CachedBackward:
             leaves = [nodes[number].next_edges[position][0] for number, position in self.leaf_ways]
             self._check_graph(nodes, leaves)
         except (TypeError, IndexError, AttributeError):
-            raise Unlike from None
+            raise Mismatch from None
         return nodes, leaves
 
     def _check_graph(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad]) -> None:
-        """Raises ``Unlike`` if the nodes are not wired and ordered so that the engine would do the same."""
+        """Raises ``Mismatch`` if the nodes are not wired and ordered so that the engine would do the same."""
         edges: list[Any] = list(map(next_edges, nodes))
         ends = (edges[number][position][0] for number, position in self.crossing)
         numbers = list(map(sequence_nr, nodes))
@@ -192,18 +192,18 @@ class CachedBackward:
             and all(map(gt, numbers, islice(numbers, 1, None)))
         )
         if not like:
-            raise Unlike
+            raise Mismatch
 
-    def fits(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad], place: ProgramPlace, seed: Any) -> bool:
-        """Whether what the nodes saved is where it was in the program."""
-        if not self.excerpt.begins_at(place):
+    def fits(self, nodes: list[OperatorNode], leaves: list[AccumulateGrad], place: ProgramLocation, seed: Any) -> bool:
+        """Tell whether what the nodes saved is where it was in the program."""
+        if not self.segment.begins_at(place):
             return False
         savers = list(compress(nodes, self.savers))
         if list(map(output_storages, savers)).count(None) != len(savers) or not may_accumulate_last(nodes, leaves):
             return False
         try:
-            return self.excerpt.fits(place, self._values(nodes, seed))
-        except MISFITS:
+            return self.segment.fits(place, self._values(nodes, seed))
+        except MISMATCHES:
             return False
 
     def release(self, nodes: list[OperatorNode]) -> None:
@@ -214,19 +214,20 @@ class CachedBackward:
 
 
 def is_ordinary(node: OperatorNode) -> bool:
-    """Whether what a node saved can be read as it is."""
+    """Tell whether what a node saved can be read as it is."""
     if node.plan.saved_outputs and node.output_storages is not None:
         return False
     return not isinstance(node.saved, tuple) or all(map(is_readable, node.saved))
 
 
 def is_stored(item: Any) -> bool:
-    """Whether a saved item is a tensor whose value its storage has."""
+    """Tell whether a saved item is a tensor whose value its storage has."""
     return isinstance(item, Tensor) and not item._spec.plain
 
 
 def is_readable(item: Any) -> bool:
-    """Whether a saved item is no tensor, a plain one, or one that shows all of its storage and shares no counter."""
+    """Tell whether a saved item is no tensor, a plain one, or one that shows all of its storage and shares no
+    counter."""
     if not is_stored(item):
         return True
     return not (item._spec.window or item._spec.inference) and item._storage is not None and item._counter is None
@@ -249,7 +250,7 @@ class Observed(LaidOut):
         return super().run(node, grads, needed)
 
 
-class PassKind:
+class PassSignature:
     """Passes that look alike before their nodes are looked at.
 
     Attributes:
@@ -274,12 +275,12 @@ _kinds = Cache("backward passes")
 _remembering = threading.RLock()
 
 
-def kind_of(key: tuple) -> PassKind:
+def kind_of(key: tuple) -> PassSignature:
     """The kind with this key."""
-    return _kinds.get(key) or _kinds.keep(key, PassKind())
+    return _kinds.get(key) or _kinds.keep(key, PassSignature())
 
 
-def remember(kind: PassKind, new: CachedBackward) -> None:
+def remember(kind: PassSignature, new: CachedBackward) -> None:
     """Keep a pass, in place of the first of its kind if there are too many."""
     with _remembering:
         kind.passes = [*kind.passes[1 - MOST_ALIKE :], new]
@@ -300,10 +301,10 @@ def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], single
     for known in kind.passes:
         try:
             nodes, leaves = known.nodes_from(root)
-        except Unlike:
+        except Mismatch:
             continue
         if are_ends(targets, leaves) and known.fits(nodes, leaves, place, seed):
-            grads = known.excerpt.append(place, seed)
+            grads = known.segment.append(place, seed)
             if grads is None:
                 return None
             next_task_id()  # the call counts as one of the engine's
@@ -321,14 +322,19 @@ def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], single
 
 
 def observe(
-    kind: PassKind, edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], single_thread: Callable[[], bool]
+    kind: PassSignature,
+    edge: Edge,
+    seed: Any,
+    keep_graph: bool,
+    targets: Sequence[Edge],
+    single_thread: Callable[[], bool],
 ) -> list[Any]:
     """Have the engine run the pass, and remember it if that is possible."""
-    since, seen = cast(ProgramPlace, present_place()), Observed()
+    since, seen = cast(ProgramLocation, present_place()), Observed()
     since.hold(True)
     try:
-        engine.execute([edge], [seed], True, False, True, [], cast(Currency, seen), single_thread)
-        with suppress(*MISFITS):
+        engine.execute([edge], [seed], True, False, True, [], cast(GradientOps, seen), single_thread)
+        with suppress(*MISMATCHES):
             remember(kind, CachedBackward(seen, since, seed))
     finally:
         since.hold(False)
@@ -340,7 +346,7 @@ def observe(
 
 
 def are_ends(targets: Sequence[Edge], leaves: Collection[Node]) -> bool:
-    """Whether gradients are wanted of all leaves, or are to be accumulated in all: then no node is left out."""
+    """Tell whether gradients are wanted of all leaves, or are to be accumulated in all: then no node is left out."""
     return not targets or {node for node, _ in targets} == set(leaves)
 
 
@@ -355,7 +361,7 @@ def delivered(arrived: Iterable[tuple[AccumulateGrad, Any]], targets: Sequence[E
 
 
 def may_accumulate_last(nodes: Sequence[OperatorNode], leaves: Sequence[AccumulateGrad]) -> bool:
-    """Whether the leaves can accumulate when all nodes have run, as if each had when its gradient was there.
+    """Tell whether the leaves can accumulate when all nodes have run, as if each had when its gradient was there.
 
     So it is if that neither fails nor changes what a node has saved: the gradients that are there have memory of their
     own, and what is added to them is of their kind.
@@ -373,7 +379,7 @@ def may_accumulate_last(nodes: Sequence[OperatorNode], leaves: Sequence[Accumula
 
 
 def is_own(grad: Tensor, tensor: Tensor) -> bool:
-    """Whether no other tensor shares the memory of a gradient of a leaf, to which another can be added."""
+    """Tell whether no other tensor shares the memory of a gradient of a leaf, to which another can be added."""
     spec, storage = grad._spec, grad._storage
     alike = spec.shape == tensor._spec.shape and spec.dtype is tensor._spec.dtype and not spec.inference
     return alike and not spec.window and (storage is None or len(list(storage.living())) == 1)
@@ -405,6 +411,6 @@ def graph_of(root: OperatorNode) -> tuple[list[OperatorNode], list[AccumulateGra
 
 @cache
 def is_usual(node_class: Hashable) -> bool:
-    """Whether the nodes of an operator do what those of all operators do."""
+    """Tell whether the nodes of an operator do what those of all operators do."""
     methods = ("apply_values", "apply_some", "saved_values", "release_variables")
     return all(getattr(node_class, name) is getattr(OperatorNode, name) for name in methods)

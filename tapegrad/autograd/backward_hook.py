@@ -12,9 +12,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.function import Function
 from tapegrad.autograd.grad_mode import is_grad_enabled
-from tapegrad.tensor.tensor import Tensor
 
 
 class BackwardHookFunction(Function):

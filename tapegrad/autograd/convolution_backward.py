@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.bindings.declaration.registry import NAMESPACES, public
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import grad
 from tapegrad.autograd.grad_mode import enable_grad, is_grad_enabled
-from tapegrad.bindings.registry import NAMESPACES, public
-from tapegrad.tensor.tensor import Tensor
 
 
 @public("ops.aten")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.tensor.trees import TreeSpec, broadcast_prefix, flatten, unflatten
 from tapegrad.autograd.function import Function
-from tapegrad.functions.joining import stack
-from tapegrad.tensor.trees import TreeSpec, broadcast_prefix, flatten, unflatten
 
 
 class OperatorCall:

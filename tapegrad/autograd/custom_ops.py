@@ -12,6 +12,10 @@ import typing
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tapegrad._src.bindings.dispatching import is_wrapper
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.execution.data.dtypes import dtype
+from tapegrad._src.tensor.tensor import Tensor, storage_of
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.autograd.registered_ops import (
     BACKENDS,
@@ -22,11 +26,7 @@ from tapegrad.autograd.registered_ops import (
     register_shown,
     tensors_of,
 )
-from tapegrad.bindings.dispatching import is_wrapper
-from tapegrad.execution.devices import device
-from tapegrad.execution.dtypes import dtype
 from tapegrad.ops.schemas import Schema
-from tapegrad.tensor.tensor import Tensor, storage_of
 
 __all__ = ["CustomOpDef", "custom_op", "infer_schema"]
 
@@ -212,7 +212,9 @@ class CustomOpDef(RegisteredOperator):
         with no_grad():
             output = super()._run(*args, **kwargs)
         inputs, results = tensors_of([*args, *kwargs.values()]), tensors_of([output])
-        memories = [id(storage_of(one)) for one in (*results, *inputs) if not one.device.spread and not is_wrapper(one)]
+        memories = [
+            id(storage_of(one)) for one in (*results, *inputs) if not one.device.sharded and not is_wrapper(one)
+        ]
         own = len(results)
         if any(memory in memories[:at] or memory in memories[own:] for at, memory in enumerate(memories[:own])):
             raise RuntimeError(

@@ -1,4 +1,4 @@
-"""``backward`` and ``grad``: check what the user gave, choose the currency, run the engine."""
+"""``backward`` and ``grad``: check what the user gave, choose the gradient type, run the engine."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from tapegrad._src.bindings.declaration.handing import asked, overridden, overriding
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
+from tapegrad._src.bindings.dispatching import is_shown, sees_functions
+from tapegrad._src.caches import memory, remembered
+from tapegrad._src.dispatch import AccumulateGrad, gradient_edge
+from tapegrad._src.dispatch.function_levels import lift
+from tapegrad._src.execution.array_functions.host import is_traced, ones
+from tapegrad._src.execution.data.values import known_array
+from tapegrad._src.execution.recording.execution_mode import is_recording, run_recorded
+from tapegrad._src.execution.state.processes import processes
+from tapegrad._src.tape.hooks import NodeHooks
+from tapegrad._src.tape.modes import everywhere, thread, up_to_date
+from tapegrad._src.tape.node import Edge, Node
+from tapegrad._src.tape.positions import here
+from tapegrad._src.tensor.geometry import preserved_strides
+from tapegrad._src.tensor.layout import preserve_format
+from tapegrad._src.tensor.lifted import TOGETHER, Level
+from tapegrad._src.tensor.refusals import refuse_in_transforms
+from tapegrad._src.tensor.spec import Size, Spec, named_strides
+from tapegrad._src.tensor.tensor import Tensor, value_of, wrap
 from tapegrad.autograd import backward_cache, source_lines
-from tapegrad.autograd.currencies import InferenceValues, RecordedValues, Tensors, Values
 from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.function_node import FunctionBase, broadcasts_to, reduced
+from tapegrad.autograd.gradient_types import InferenceValues, RecordedValues, Tensors, Values
 from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.laid_out import Laid, LaidOut, LaidOutTensors
 from tapegrad.autograd.running import engine
 from tapegrad.autograd.shown_backward import Shown, holds_dispatching
-from tapegrad.bindings.dispatching import is_shown, sees_functions
-from tapegrad.bindings.handing import asked, overridden, overriding
-from tapegrad.bindings.registry import NAMESPACES
-from tapegrad.caches import memory, remembered
-from tapegrad.dispatch import AccumulateGrad, gradient_edge
-from tapegrad.dispatch.function_levels import lift
 from tapegrad.errors import warn_once
-from tapegrad.execution.host import is_traced, ones
-from tapegrad.execution.modes import is_recording, run_recorded
-from tapegrad.execution.processes import processes
-from tapegrad.execution.values import known_array
 from tapegrad.ops.kinds import cast, zeros_of
 from tapegrad.ops.levels import whole
-from tapegrad.tape.hooks import NodeHooks
-from tapegrad.tape.modes import everywhere, thread, up_to_date
-from tapegrad.tape.node import Edge, Node
-from tapegrad.tape.positions import here
-from tapegrad.tensor.geometry import preserved_strides
-from tapegrad.tensor.layout import preserve_format
-from tapegrad.tensor.lifted import TOGETHER, Level
-from tapegrad.tensor.refusals import refuse_in_transforms
-from tapegrad.tensor.spec import Size, Spec, named_strides
-from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 Root = Tensor | GradientEdge
 ROOTS, OPTIONAL_TENSOR = (Tensor, GradientEdge), (Tensor, type(None))
 LAID_OUT_VALUES = LaidOut(Values)
-"""The currency of most calls whose gradients somebody sees."""
+"""The gradient type of most calls whose gradients somebody sees."""
 
 IN_TRANSFORM = (
     "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
@@ -317,7 +317,7 @@ def run_backward(
     accumulate_grad: bool,
     allow_unused: bool = True,
 ) -> list[Any]:
-    """Translate tensors to edges, run the engine in the right currency, and translate back."""
+    """Translate tensors to edges, run the engine in the right gradient type, and translate back."""
     create_graph = create_graph if type(create_graph) is bool else flag(create_graph)
     allow_unused = allow_unused if type(allow_unused) is bool else flag(allow_unused)
     keep_graph = create_graph if retain_graph is None else flag(retain_graph)
@@ -336,16 +336,16 @@ def run_backward(
         level = level or spec.level
     target_edges = [target_edge(target, accumulate_grad) for target in targets] if targets else []
     if level:
-        currency: Any = Tensors
+        gradient_ops: Any = Tensors
     elif overriding.shows and not create_graph and (sees_functions() or holds_dispatching(root_edges)):
-        currency = Shown
+        gradient_ops = Shown
     else:
-        currency = currency_for(create_graph)
+        gradient_ops = gradient_ops_for(create_graph)
         if NodeHooks.made or FunctionBase.made or (targets and not accumulate_grad):  # seen by somebody
-            if currency is Values:
-                currency = LAID_OUT_VALUES
+            if gradient_ops is Values:
+                gradient_ops = LAID_OUT_VALUES
             else:
-                currency = LaidOutTensors if currency is Tensors else LaidOut(currency)
+                gradient_ops = LaidOutTensors if gradient_ops is Tensors else LaidOut(gradient_ops)
     try:
         thread.modes = previous.with_grad(create_graph)
         inputs: list[Any] = []
@@ -356,11 +356,11 @@ def run_backward(
                     seed = reduced(seed, spec.shape)
             if seed is not None:
                 seed = seed if seed._spec.dtype is spec.dtype else cast(seed, dtype=spec.dtype)
-                seed = currency.seed(seed)
+                seed = gradient_ops.seed(seed)
             inputs.append(seed)
         traced = partial(are_traced, roots, seeds)
         captured = execute(
-            root_edges, inputs, keep_graph, create_graph, accumulate_grad, target_edges, currency, traced
+            root_edges, inputs, keep_graph, create_graph, accumulate_grad, target_edges, gradient_ops, traced
         )
         results: list[Any] = []
         several = len(target_edges) > 1 and len(set(target_edges)) < len(target_edges)
@@ -368,7 +368,7 @@ def run_backward(
             if several and (first := target_edges.index(target_edges[len(results)])) < len(results):
                 value = results[first]  # of what is asked for twice there is one gradient
             elif value is not None:
-                value = currency.to_hook(value)
+                value = gradient_ops.to_hook(value)
             elif not allow_unused:
                 raise RuntimeError(source_lines.unused(len(results), targets[len(results)], roots))
             results.append(value)
@@ -401,28 +401,28 @@ def flag(given: Any) -> bool:
     return operator.index(given) != 0
 
 
-def currency_for(create_graph: bool) -> Any:
-    """The currency of a backward call that is made now, and is done with it."""
+def gradient_ops_for(create_graph: bool) -> Any:
+    """The gradient type of a backward call that is made now, and is done with it."""
     modes = thread.modes
-    currency: Any = Values
+    gradient_ops: Any = Values
     if create_graph or modes.forward_level >= 0:
-        currency = Tensors
+        gradient_ops = Tensors
     elif modes.inference:
-        currency = InferenceValues
+        gradient_ops = InferenceValues
     elif modes.deferred and is_recording():
-        currency = RecordedValues
+        gradient_ops = RecordedValues
     for watcher in thread.backward_watchers:
-        currency = watcher(currency)
-    return Logged(currency) if log.isEnabledFor(logging.DEBUG) else currency
+        gradient_ops = watcher(gradient_ops)
+    return Logged(gradient_ops) if log.isEnabledFor(logging.DEBUG) else gradient_ops
 
 
 def are_lifted(roots: Sequence[Root]) -> bool:
-    """Whether a backward call from there runs at a level: operators compute its gradients then, Note [Levels]."""
+    """Tell whether a backward call from there runs at a level: operators compute its gradients then, Note [Levels]."""
     return bool(thread.modes.level or max([spec_at(root).level for root in roots], default=0))
 
 
 def are_traced(roots: Sequence[Root], seeds: Sequence[Tensor | None]) -> bool:
-    """Whether JAX traces this backward call: tracers belong to the thread that traces."""
+    """Tell whether JAX traces this backward call: tracers belong to the thread that traces."""
     return any(isinstance(tensor, Tensor) and is_traced(value_of(tensor)) for tensor in (*roots, *seeds))
 
 
@@ -447,16 +447,18 @@ def execute(
     create_graph: bool,
     accumulate_grad: bool,
     outputs: list[Edge],
-    currency: Any,
+    gradient_ops: Any,
     single_thread: Callable[[], bool],
 ) -> list[Any]:
-    """Run the engine, or what is remembered of a pass before: Note [Remembered passes].
+    """Run the engine, or what is remembered of a pass before: Note [Cached backward passes].
 
     The graph that is freed remembers where the call was made: Note [Positions].
     """
     outer, captured = thread.backward_call, None
     plain = False
-    if thread.modes.deferred and (currency is RecordedValues or getattr(currency, "values", None) is RecordedValues):
+    if thread.modes.deferred and (
+        gradient_ops is RecordedValues or getattr(gradient_ops, "values", None) is RecordedValues
+    ):
         plain = len(roots) == 1 and seeds[0] is not None and type(seeds[0]) is not Laid
         plain = plain and not (outputs and accumulate_grad) and engine.current_task is None
     try:
@@ -468,7 +470,7 @@ def execute(
             captured = backward_cache.run(roots[0], seeds[0], keep_graph, outputs, single_thread)
         if captured is None:
             captured = engine.execute(
-                roots, seeds, keep_graph, create_graph, accumulate_grad, outputs, currency, single_thread
+                roots, seeds, keep_graph, create_graph, accumulate_grad, outputs, gradient_ops, single_thread
             )
     finally:
         thread.backward_call = outer

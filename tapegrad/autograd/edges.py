@@ -6,12 +6,12 @@ import abc
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tapegrad._src.dispatch import gradient_edge
+from tapegrad._src.tape import node as tape
+from tapegrad._src.tape.hooks import RemovableHandle
+from tapegrad._src.tape.modes import switched
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.function_node import BackwardCFunction, FunctionBase
-from tapegrad.dispatch import gradient_edge
-from tapegrad.tape import node as tape
-from tapegrad.tape.hooks import RemovableHandle
-from tapegrad.tape.modes import switched
-from tapegrad.tensor.tensor import Tensor
 
 
 class Node(abc.ABC):

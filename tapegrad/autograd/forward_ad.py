@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tapegrad._src.bindings.declaration.registry import public
+from tapegrad._src.bindings.naming import renamed
+from tapegrad._src.bindings.tangents import embedded
+from tapegrad._src.bindings.viewing import as_view, view_of
+from tapegrad._src.dispatch.codegen.forward_ad import primal_of
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.dual import forget_tangents, set_tangent, tangent_of
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import ModeDecorator
-from tapegrad.bindings.naming import renamed
-from tapegrad.bindings.registry import public
-from tapegrad.bindings.tangents import embedded
-from tapegrad.bindings.viewing import as_view, view_of
-from tapegrad.dispatch.codegen.forward_ad import primal_of
 from tapegrad.ops.shape import alias, view
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.dual import forget_tangents, set_tangent, tangent_of
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 

@@ -8,15 +8,15 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._src.dispatch.nodes.error import DelayedError
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.function_call import run_function
 from tapegrad.autograd.function_levels import apply as apply_at_level
 from tapegrad.autograd.function_levels import taken_along
 from tapegrad.autograd.function_mapped import no_vmap
 from tapegrad.autograd.function_node import BackwardCFunction, FunctionBase, FunctionCtx, HookMixin, no_backward
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.dispatch.nodes.error import DelayedError
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "NestedIOFunction",

@@ -9,6 +9,25 @@ import warnings
 from functools import cache, partial
 from typing import Any
 
+from tapegrad._src.bindings.viewing import as_view, move_of
+from tapegrad._src.dispatch.function_levels import live
+from tapegrad._src.dispatch.nodes.accumulate_grad import gradient_edge, node_made
+from tapegrad._src.dispatch.nodes.saved_tensor import NOTHING, SavedTensor
+from tapegrad._src.dispatch.view_history import refuse_view, take_history
+from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.tape.modes import Modes, thread
+from tapegrad._src.tape.node import next_sequence_nr
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import (
+    Tensor,
+    count_write,
+    counter_of,
+    passes_for_leaf,
+    refuse_inference,
+    value_of,
+    version_of,
+    wrap,
+)
 from tapegrad.autograd.function_forward import give_tangents, tangents_of
 from tapegrad.autograd.function_node import (
     BackwardCFunction,
@@ -20,27 +39,8 @@ from tapegrad.autograd.function_node import (
     reset,
     restore_grad,
 )
-from tapegrad.bindings.viewing import as_view, move_of
-from tapegrad.dispatch.function_levels import live
-from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge, node_made
-from tapegrad.dispatch.nodes.saved_tensor import NOTHING, SavedTensor
-from tapegrad.dispatch.view_history import refuse_view, take_history
 from tapegrad.errors import VIEW_OF_LEAF
-from tapegrad.execution.dtypes import FLOATING
 from tapegrad.ops.shape import view
-from tapegrad.tape.modes import Modes, thread
-from tapegrad.tape.node import next_sequence_nr
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import (
-    Tensor,
-    count_write,
-    counter_of,
-    passes_for_leaf,
-    refuse_inference,
-    value_of,
-    version_of,
-    wrap,
-)
 
 SAVED_AS_IS = (
     "An input that has been returned as-is as output is being saved for backward. This is not supported if you "

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.dual import set_tangent, tangent_of
+from tapegrad._src.tensor.tensor import Tensor, version_of
 from tapegrad.autograd.forward_ad import check_tangent
 from tapegrad.autograd.function_node import BackwardCFunction, among, constant_tensors, dirty_tensors, zeros
-from tapegrad.execution.dtypes import FLOATING
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.dual import set_tangent, tangent_of
-from tapegrad.tensor.tensor import Tensor, version_of
 
 Tangents = list[tuple[Tensor | None, int]]
 """For each argument of forward its tangent, or None, and that tangent's version."""
@@ -54,7 +54,7 @@ def give_tangents(
 
 
 def _is_inexact(arg: object) -> bool:
-    """Whether an argument is a tensor that could have a tangent."""
+    """Tell whether an argument is a tensor that could have a tangent."""
     return isinstance(arg, Tensor) and arg.dtype.category >= FLOATING
 
 

@@ -15,16 +15,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tapegrad._src.dispatch.function_levels import as_placed, at, handle, lift, live, lower, tracked
+from tapegrad._src.functions.shape import movedim
+from tapegrad._src.tape.modes import switched, thread
+from tapegrad._src.tensor.lifted import Level, Lifted
+from tapegrad._src.tensor.refusals import refuse_captured
+from tapegrad._src.tensor.tensor import Tensor, put, version_of
+from tapegrad._src.tensor.trees import TreeSpec, broadcast_prefix, flatten, map_leaves, unflatten
 from tapegrad.autograd.function_call import run_function
 from tapegrad.autograd.function_mapped import Mapped, no_vmap
 from tapegrad.autograd.function_node import BackwardCFunction
-from tapegrad.dispatch.function_levels import as_placed, at, handle, lift, live, lower, tracked
-from tapegrad.functions.shape import movedim
-from tapegrad.tape.modes import switched, thread
-from tapegrad.tensor.lifted import Level, Lifted
-from tapegrad.tensor.refusals import refuse_captured
-from tapegrad.tensor.tensor import Tensor, put, version_of
-from tapegrad.tensor.trees import TreeSpec, broadcast_prefix, flatten, map_leaves, unflatten
 
 MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.dispatch.function_levels import handle, lift, lower
+from tapegrad._src.tensor.lifted import Level
+from tapegrad._src.tensor.tensor import Tensor, version_of
+from tapegrad._src.tensor.trees import flatten, map_leaves, unflatten
 from tapegrad.autograd.function_node import BackwardCFunction, call_backward, no_backward
-from tapegrad.dispatch.function_levels import handle, lift, lower
 from tapegrad.ops.kinds import broadcast_to
-from tapegrad.tensor.lifted import Level
-from tapegrad.tensor.tensor import Tensor, version_of
-from tapegrad.tensor.trees import flatten, map_leaves, unflatten
 
 
 def no_vmap(info: Any, in_dims: tuple, *args: Any) -> Any:

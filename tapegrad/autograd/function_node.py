@@ -16,19 +16,19 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.dispatch.nodes.accumulate_grad import WorkerOfDevice
+from tapegrad._src.dispatch.nodes.gradient_check import gradient_fitter
+from tapegrad._src.dispatch.nodes.saved_tensor import SavedTensor, second_backward
+from tapegrad._src.execution.array_functions.host import filled
+from tapegrad._src.execution.data.dtypes import COMPLEX, FLOATING
+from tapegrad._src.tape.hooks import HookDict, RemovableHandle, add_hook
+from tapegrad._src.tape.modes import Modes, thread
+from tapegrad._src.tape.node import Node, name_of
+from tapegrad._src.tensor.lifted import fresh
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor, value_of, wrap
 from tapegrad.autograd.running import engine
-from tapegrad.dispatch.nodes.accumulate_grad import WorkerOfDevice
-from tapegrad.dispatch.nodes.gradient_check import gradient_fitter
-from tapegrad.dispatch.nodes.saved_tensor import SavedTensor, second_backward
-from tapegrad.execution.dtypes import COMPLEX, FLOATING
-from tapegrad.execution.host import filled
 from tapegrad.ops.kinds import cast
-from tapegrad.tape.hooks import HookDict, RemovableHandle, add_hook
-from tapegrad.tape.modes import Modes, thread
-from tapegrad.tape.node import Node, name_of
-from tapegrad.tensor.lifted import fresh
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 CLEARED: Any = object()
 """Stands in place of saved tensors that may be read only once, and have been."""
@@ -99,7 +99,7 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward and jvp get zeros, not None, where there is no gradient; by default they do.
+        """Tell whether backward and jvp get zeros, not None, where there is no gradient; by default they do.
 
         Args:
             value: whether they do.
@@ -142,7 +142,7 @@ class FunctionBase(Node):
     needs_input_grad: tuple[bool, ...]
     clear_saved_tensors_on_access = False
     made = False
-    """Whether there has ever been a custom function in this process whose backward sees gradients."""
+    """True if there has ever been a custom function in this process whose backward sees gradients."""
     _forward_cls: Any
     _arguments: tuple[Spec | None, ...]
     _outputs: tuple[Spec | None, ...]
@@ -416,12 +416,12 @@ def reduced(grad: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def among(tensor: Any, tensors: Sequence) -> bool:
-    """Whether this very object is in a sequence."""
+    """Tell whether this very object is in a sequence."""
     return any([tensor is other for other in tensors]) if tensors else False
 
 
 def broadcasts_to(shape: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether something of one shape can be expanded to the other."""
+    """Tell whether something of one shape can be expanded to the other."""
     extra = len(other) - len(shape)
     return extra >= 0 and all(a in (1, b) for a, b in zip(shape, other[extra:], strict=True))
 

@@ -8,23 +8,23 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self, TypeVar
 
-from tapegrad.bindings.handing import overridden
-from tapegrad.bindings.registry import public
-from tapegrad.tape.modes import thread
-from tapegrad.tape.positions import note_grad_switch
-from tapegrad.tensor.tensor import Tensor, count_write, counter_of, storage_to_write
+from tapegrad._src.bindings.declaration.handing import overridden
+from tapegrad._src.bindings.declaration.registry import public
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tape.positions import note_grad_switch
+from tapegrad._src.tensor.tensor import Tensor, count_write, counter_of, storage_to_write
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def is_grad_enabled() -> bool:
-    """Whether grad mode is on in this thread; operators are recorded then, except in inference mode."""
+    """Tell whether grad mode is on in this thread; operators are recorded then, except in inference mode."""
     return thread.modes.grad_enabled
 
 
 @public("torch", asks="nobody")
 def is_inference_mode_enabled() -> bool:
-    """Whether inference mode is on in this thread."""
+    """Tell whether inference mode is on in this thread."""
     return thread.modes.inference
 
 
@@ -37,13 +37,13 @@ def _set_grad_enabled(mode: bool) -> None:
 
 
 def is_multithreading_enabled() -> bool:
-    """Whether backward calls of this thread may use further threads."""
+    """Tell whether backward calls of this thread may use further threads."""
     return thread.modes.multithreading
 
 
 @public("torch", "Tensor")
 def is_inference(input: Tensor) -> bool:
-    """Whether a tensor was made in inference mode; see ``inference_mode``."""
+    """Tell whether a tensor was made in inference mode; see ``inference_mode``."""
     return input._spec.inference
 
 

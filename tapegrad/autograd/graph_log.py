@@ -6,28 +6,28 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.engine import GraphRoot
-from tapegrad.tape.node import Node
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, describe
+from tapegrad._src.engine import GraphRoot
+from tapegrad._src.tape.node import Node
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor, describe
 
 log = logging.getLogger("tapegrad.autograd.graph")
 
 
 class Logged:
-    """A currency that logs each node that is run with it."""
+    """A gradient type that logs each node that is run with it."""
 
-    def __init__(self, currency: Any) -> None:
-        self.currency = currency
+    def __init__(self, gradient_ops: Any) -> None:
+        self.gradient_ops = gradient_ops
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.currency, name)
+        return getattr(self.gradient_ops, name)
 
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Log a node with the shapes and dtypes of what it gets, and run it."""
         if not isinstance(node, GraphRoot):
             log.debug(f"Executing: {node} with grad_outputs: [{','.join(map(short_form, grads))}]")
-        return self.currency.run(node, grads, needed)
+        return self.gradient_ops.run(node, grads, needed)
 
 
 def short_form(grad: Any) -> str:

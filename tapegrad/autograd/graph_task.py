@@ -6,10 +6,10 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
+from tapegrad._src.engine import GraphTask
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tape.node import Node
 from tapegrad.autograd.running import engine
-from tapegrad.engine import GraphTask
-from tapegrad.tape.modes import thread
-from tapegrad.tape.node import Node
 
 
 def _current_graph_task_id() -> int:
@@ -25,23 +25,24 @@ def _current_autograd_node() -> Node | None:
 
 
 def _get_current_graph_task_keep_graph() -> bool:
-    """Whether the backward call that runs now keeps the graph; True outside."""
+    """Tell whether the backward call that runs now keeps the graph; True outside."""
     task = engine.current_task
     return True if task is None else task.keep_graph
 
 
 def is_checkpoint_valid() -> bool:
-    """Whether everything that requires grad gets one: not inside ``grad`` nor inside ``backward`` with ``inputs``."""
+    """Tell whether everything that requires grad gets one: not inside ``grad`` nor inside ``backward`` with
+    ``inputs``."""
     return not any(task.exec_info and not is_capturing(task) for task in engine.running_tasks)
 
 
 def is_capturing(task: GraphTask) -> bool:
-    """Whether what runs now are the hooks of a gradient that is captured, or callbacks: no node does."""
+    """Tell whether what runs now are the hooks of a gradient that is captured, or callbacks: no node does."""
     return task.node is None or not task.exec_info[task.node].needed
 
 
 def _will_engine_execute_node(node: Any) -> bool:
-    """Whether the backward call that runs now reaches a node, and runs it or captures a gradient there.
+    """Tell whether the backward call that runs now reaches a node, and runs it or captures a gradient there.
 
     The node from which the call starts, if it is the only such, counts as run already.
 

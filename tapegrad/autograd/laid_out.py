@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.autograd.currencies import Tensors
+from tapegrad._src.caches import remembered
+from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.engine.gradient_ops import on_values
+from tapegrad._src.tape.node import Node
+from tapegrad._src.tensor.geometry import Ints, contiguous_strides, elementwise_strides, is_dense, preserved_strides
+from tapegrad._src.tensor.spec import Spec, named_strides
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.autograd.function_node import BackwardCFunction, as_tensors, gradients
-from tapegrad.caches import remembered
-from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
-from tapegrad.dispatch.nodes.operator import OperatorNode
-from tapegrad.engine.currency import on_values
-from tapegrad.tape.node import Node
-from tapegrad.tensor.geometry import Ints, contiguous_strides, elementwise_strides, is_dense, preserved_strides
-from tapegrad.tensor.spec import Spec, named_strides
-from tapegrad.tensor.tensor import Tensor, value_of
+from tapegrad.autograd.gradient_types import Tensors
 
 
 class Laid(NamedTuple):
@@ -40,10 +40,10 @@ def strides_of(grad: Any) -> Ints | None:
 
 
 class LaidOut:
-    """A currency of values, with an account of how they lie.
+    """A gradient type of values, with an account of how they lie.
 
     Args:
-        values: the currency that computes.
+        values: the gradient type that computes.
     """
 
     def __init__(self, values: Any) -> None:
@@ -125,7 +125,7 @@ def _sum(add: Callable, left: Any, right: Any) -> Any:
     if type(left) is not Laid and type(right) is not Laid:
         return add(left, right)
     values = [value_in(grad) for grad in (left, right)]
-    shapes = [tuple(value.shape) for value in values]  # of misfits they differ
+    shapes = [tuple(value.shape) for value in values]  # of mismatches they differ
     laid_in = [strides_of(grad) or contiguous_strides(shape) for grad, shape in zip((left, right), shapes, strict=True)]
     total = add(*values)
     shape = tuple(total.shape)
@@ -163,7 +163,7 @@ def without_gaps(spec: Spec, strides: Ints | None) -> Spec:
 
 
 def has_gaps(shape: Ints, strides: Ints) -> bool:
-    """Whether there is memory between the elements that do not show it.
+    """Tell whether there is memory between the elements that do not show it.
 
     >>> has_gaps((2, 3), (3, 1)), has_gaps((2, 3), (0, 1)), has_gaps((2, 3), (6, 2))
     (False, False, True)

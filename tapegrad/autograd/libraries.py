@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import dtype
 from tapegrad.autograd.custom_ops import CustomOpDef
 from tapegrad.autograd.registered_ops import (
     BACKENDS,
@@ -21,7 +22,6 @@ from tapegrad.autograd.registered_ops import (
     in_fake,
     register_shown,
 )
-from tapegrad.execution.dtypes import dtype
 from tapegrad.ops.overloads import REGISTERED, OpOverload, namespace
 from tapegrad.ops.schemas import Argument, Schema
 
@@ -387,7 +387,7 @@ def register_torch_dispatch(
 
 
 def _dispatch_has_kernel(name: str) -> bool:
-    """Whether a program has registered an operator of this name, or PyTorch has it."""
+    """Tell whether a program has registered an operator of this name, or PyTorch has it."""
     ns, _, own = name.partition("::")
     return found_operator(name, missing=True) is not None or (ns == "aten" and hasattr(namespace("aten"), own))
 

@@ -8,12 +8,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad._src.engine import GraphTask
+from tapegrad._src.tape.hooks import RemovableHandle
+from tapegrad._src.tape.node import Node
+from tapegrad._src.tensor.tensor import Tensor, edge_of
 from tapegrad.autograd.graph_task import _will_engine_execute_node
 from tapegrad.autograd.running import engine
-from tapegrad.engine import GraphTask
-from tapegrad.tape.hooks import RemovableHandle
-from tapegrad.tape.node import Node
-from tapegrad.tensor.tensor import Tensor, edge_of
 
 MODES = ("all", "any")
 

@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.storage import Storage
+from tapegrad._src.tensor.tensor import Tensor, storage_of, value_of, wrap
 from tapegrad.autograd.grad_mode import ModeDecorator
 from tapegrad.autograd.saved_tensors import saved_tensors_hooks
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, storage_of, value_of, wrap
 
 OUTSIDE = (
     "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"

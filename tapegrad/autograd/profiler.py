@@ -1,6 +1,6 @@
 """``torch.autograd.profiler``: a profile of one block. Nothing is defined here but what is refused."""
 
-from tapegrad.absent import MARKS, RefusedClass
+from tapegrad._src.absent import MARKS, RefusedClass
 from tapegrad.autograd.profiling.events import DeviceType, EventList, FunctionEvent, FunctionEventAvg
 from tapegrad.autograd.profiling.profile import _profiler_enabled, kineto_available, profile, record_function
 

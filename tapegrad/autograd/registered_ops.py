@@ -16,16 +16,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tapegrad._src.bindings.dispatching import is_shown, show
+from tapegrad._src.execution.data.devices import META
+from tapegrad._src.execution.data.dtypes import dtype
+from tapegrad._src.tape.modes import switched, thread
+from tapegrad._src.tensor.tensor import Tensor, counter_of
+from tapegrad._src.tensor.trees import flatten
 from tapegrad.autograd.custom_op_node import CustomOpNode, OperatorCall
 from tapegrad.autograd.grad_mode import is_grad_enabled, no_grad
-from tapegrad.bindings.dispatching import is_shown, show
-from tapegrad.execution.devices import META
-from tapegrad.execution.dtypes import dtype
 from tapegrad.ops.overloads import REGISTERED, identity, namespace
 from tapegrad.ops.schemas import Argument, Schema
-from tapegrad.tape.modes import switched, thread
-from tapegrad.tensor.tensor import Tensor, counter_of
-from tapegrad.tensor.trees import flatten
 
 BACKENDS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "xla": "XLA", "mps": "MPS", "xpu": "XPU"}
 """The dispatch keys of types of devices."""
@@ -44,7 +44,7 @@ class _BelowRecording(threading.local):
 
 
 _below = _BelowRecording()
-"""Whether operators are called below what records: by a kernel for ``Autograd``."""
+"""True if operators are called below what records: by a kernel for ``Autograd``."""
 
 
 @contextmanager
@@ -66,7 +66,7 @@ class RegisteredOperator:
     """
 
     records_kernel = True
-    """Whether what its kernel calls is recorded where it has no derivative of its own."""
+    """True if what its kernel calls is recorded where it has no derivative of its own."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
@@ -115,7 +115,7 @@ class RegisteredOperator:
         return self._computed(args, kwargs)
 
     def _has_node(self, tensors: list[Tensor]) -> bool:
-        """Whether a call is one node of the graph, or one function at a level."""
+        """Tell whether a call is one node of the graph, or one function at a level."""
         own = self._backward is not None or not self.records_kernel
         if any(one._spec.level for one in tensors):
             return own or self._vmap is not None or IMPLICIT not in self._kernels
@@ -352,7 +352,7 @@ def checked(schema: Schema, place: int, argument: Argument, given: Any) -> Any:
 
 
 def is_of_type(kind: str, given: Any) -> bool:
-    """Whether something is of a type of schemas."""
+    """Tell whether something is of a type of schemas."""
     if kind.endswith("?"):
         return given is None or is_of_type(kind[:-1], given)
     if "[" in kind:

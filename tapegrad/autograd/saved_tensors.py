@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tapegrad.dispatch.nodes.saved_tensor import Hooks, check_hooks, incompatible
-from tapegrad.execution.devices import device
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.dispatch.nodes.saved_tensor import Hooks, check_hooks, incompatible
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.tensor import Tensor
 
 
 def _use(stack: tuple[Hooks, ...]) -> None:
@@ -47,7 +47,7 @@ def top_hooks(ignore_is_tracing: bool) -> Hooks | None:
 
 
 def hooks_are_enabled() -> bool:
-    """Whether hooks may be pushed on this thread."""
+    """Tell whether hooks may be pushed on this thread."""
     return thread.saved_hooks_disabled is None
 
 

@@ -1,4 +1,4 @@
-"""The currency of a backward call that dispatch modes see, or tensors with a ``__torch_dispatch__`` are in.
+"""The gradient type of a backward call that dispatch modes see, or tensors with a ``__torch_dispatch__`` are in.
 
 Gradients are tensors that are not recorded, so that formulas call operators one by one. A node whose derivative is one
 operator in PyTorch (``NAMED``) is shown as a call of that. See Note [Dispatch] in ``bindings/dispatching.py``.
@@ -10,17 +10,17 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from tapegrad.autograd.currencies import Tensors
-from tapegrad.bindings.dispatching import hidden, is_shown, show, show_detached, sum_to
-from tapegrad.bindings.handing import DISPATCH, overriding
-from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
-from tapegrad.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.bindings.declaration.handing import DISPATCH, overriding
+from tapegrad._src.bindings.dispatching import hidden, is_shown, show, show_detached, sum_to
+from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.tape.node import Node
+from tapegrad._src.tensor.layout import strided
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad.autograd.gradient_types import Tensors
 from tapegrad.ops.overloads import identity
 from tapegrad.ops.wording import REDUCTIONS
-from tapegrad.tape.node import Node
-from tapegrad.tensor.layout import strided
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor
 
 
 class Shown(Tensors):
@@ -62,7 +62,7 @@ def empty_strided(grad: Any, size: list[int], strides: list[int], **options: Any
 
 
 def holds_dispatching(roots: Sequence[Any]) -> bool:
-    """Whether the graph behind edges has tensors of a class with a ``__torch_dispatch__`` in it."""
+    """Tell whether the graph behind edges has tensors of a class with a ``__torch_dispatch__`` in it."""
     if not overriding.dispatches:
         return False
     stack, seen = [edge[0] for edge in roots if edge is not None], set()
@@ -275,7 +275,7 @@ def _unsqueeze(g: Any, saved: dict, given: dict) -> dict:
 
 
 def is_column_major(spec: Spec) -> bool:
-    """Whether a matrix lies column by column."""
+    """Tell whether a matrix lies column by column."""
     return spec.layout == (1, spec.shape[0])
 
 

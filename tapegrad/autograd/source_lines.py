@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tapegrad.tape.modes import Modes, thread
-from tapegrad.tape.node import Node, name_of
-from tapegrad.tape.positions import RECORD_LINES, at, explain, here
-from tapegrad.tensor.paths import fact_of
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.tape.modes import Modes, thread
+from tapegrad._src.tape.node import Node, name_of
+from tapegrad._src.tape.positions import RECORD_LINES, at, explain, here
+from tapegrad._src.tensor.paths import fact_of
+from tapegrad._src.tensor.tensor import Tensor
 
 
 def watch(slot: str, watcher: Callable, on: bool, state: Any = thread) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tapegrad import functions  # noqa: F401 - declares every operator that the table names
+from tapegrad._src import functions  # noqa: F401 - declares every operator that the table names
+from tapegrad._src.tape.modes import thread
 from tapegrad.autograd.grad_mode import F, ModeDecorator
 from tapegrad.ops.operator import TABLE
-from tapegrad.tape.modes import thread
 
 CHOICES = ("torch", "jax")
 

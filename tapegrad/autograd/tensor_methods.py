@@ -7,12 +7,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._src.bindings.declaration.registry import PROPERTIES, public
+from tapegrad._src.dispatch.nodes.accumulate_grad import separate, share_leaf_hooks
+from tapegrad._src.tape.hooks import HookDict, NodeHooks, RemovableHandle, add_hook, making
+from tapegrad._src.tensor.refusals import refuse_to_call
+from tapegrad._src.tensor.tensor import Tensor, edge_of, passes_for_leaf
 from tapegrad.autograd import differentiate
-from tapegrad.bindings.registry import PROPERTIES, public
-from tapegrad.dispatch.nodes.accumulate_grad import separate, share_leaf_hooks
-from tapegrad.tape.hooks import HookDict, NodeHooks, RemovableHandle, add_hook, making
-from tapegrad.tensor.refusals import refuse_to_call
-from tapegrad.tensor.tensor import Tensor, edge_of, passes_for_leaf
 
 
 @public("Tensor")

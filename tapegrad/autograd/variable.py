@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import engine, run_backward
 from tapegrad.autograd.graph_task import is_checkpoint_valid
-from tapegrad.functions.construction import tensor
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Variable", "VariableMeta", "variable"]
 

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from tapegrad.functions.attention import kernels
+from tapegrad._src.functions.attention import kernels
 
 
 class Matmul:

@@ -4,7 +4,8 @@ _state = {"enabled": True}
 
 
 def get_fastpath_enabled() -> bool:
-    """Whether the fast path is allowed. Here it is no other computation, but gives 0 for padding as PyTorch's does."""
+    """Tell whether the fast path is allowed. Here it is no other computation, but gives 0 for padding as PyTorch's
+    does."""
     return _state["enabled"]
 
 

@@ -1,8 +1,6 @@
 """The whole-step compiler: an imperative step becomes one XLA program."""
 
-from tapegrad.compiler.capture.capture import DataDependentError
-from tapegrad.compiler.explanation import explain
-from tapegrad.compiler.marks import (
+from tapegrad.compiler.annotations import (
     allow_in_graph,
     assume_constant_result,
     cudagraph_mark_step_begin,
@@ -14,4 +12,6 @@ from tapegrad.compiler.marks import (
     reset,
     set_stance,
 )
+from tapegrad.compiler.capture.capture import DataDependentError
+from tapegrad.compiler.explanation import explain
 from tapegrad.compiler.step import Compiled, compile

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tapegrad._src.tape.positions import Position, here
 from tapegrad.compiler.capture.arguments import taken_apart
 from tapegrad.compiler.capture.capture import Capture
 from tapegrad.compiler.capture.captured_call import CapturedCall
 from tapegrad.compiler.step import Compiled
-from tapegrad.tape.positions import Position, here
 
 
 @dataclass
@@ -79,15 +79,15 @@ class NotingCapture(Capture):
 
     Attributes:
         graphs: the names of the operators before each of these places, and after the last.
-        places: these places.
+        locations: these places.
     """
 
-    __slots__ = ("graphs", "places")
+    __slots__ = ("graphs", "locations")
 
     def __init__(self, splits: bool) -> None:
         super().__init__(splits)
         self.graphs: list[list[str]] = [[]]
-        self.places: list[Position | None] = []
+        self.locations: list[Position | None] = []
 
     def watch(self, plan: Any, args: tuple, results: tuple) -> None:
         """Note an operator."""
@@ -96,7 +96,7 @@ class NotingCapture(Capture):
 
     def demand(self) -> None:
         """Note that elements are read."""
-        self.places.append(here())
+        self.locations.append(here())
         self.graphs.append([])
         super().demand()
 
@@ -134,18 +134,18 @@ def explain(f: Callable, *extra_args: Any, **extra_kwargs: Any) -> Any:
         shared.widths.seen = True  # so that numbers are read late, as in the calls after the first
         call = ExplainedCall(shared, entry, args, kwargs, leaves, tree)
         call.run()
-        guards = sorted({str(one[3]) for one in call.reached.all_places()})
+        guards = sorted({str(one[3]) for one in call.reached.all_locations()})
         return ExplainOutput(call.capture.graphs, list(_reasons(call)), guards)
 
     return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
 
 
 def _reasons(call: ExplainedCall) -> Iterator[BreakReason]:
-    for place in call.capture.places:
-        yield BreakReason(READS, [] if place is None else [_frame(place)])
+    for location in call.capture.locations:
+        yield BreakReason(READS, [] if location is None else [_frame(location)])
     if call.ran.refused is not None:
         yield BreakReason(f"{call.ran.refused}; do it outside of the function", [])
-    elif call.entry.reason and not call.capture.places and not _passes(call.entry.reason):
+    elif call.entry.reason and not call.capture.locations and not _passes(call.entry.reason):
         yield BreakReason(call.entry.reason, [])
 
 
@@ -156,9 +156,9 @@ READS = (
 
 
 def _passes(reason: str) -> bool:
-    """Whether a reason is one of the first call only."""
+    """Tell whether a reason is one of the first call only."""
     return reason.startswith("it is the first") or "the call itself changes what it reads" in reason
 
 
-def _frame(place: Position) -> traceback.FrameSummary:
-    return traceback.FrameSummary(place.file, place.line, place.function)
+def _frame(location: Position) -> traceback.FrameSummary:
+    return traceback.FrameSummary(location.file, location.line, location.function)

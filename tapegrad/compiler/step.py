@@ -9,8 +9,9 @@ of what is written anew is given to the program to write into (``reading.py``). 
 out the same, inputs and effects and all that Python could have read (``guards.py``), the next ones are *replayed*
 (``replay.py``): nothing of the function is run but its program, as long as what it reaches in Python
 (``reachable.py``), and what its tensors are (``tensor_guards.py``), stays what it was. Numbers that change become
-inputs of the program. Until XLA has compiled it (Note [Compiled in the background], ``execution/step_executable.py``),
-and where calls can't be replayed, after a few of them the function is called as it stands; ``report()`` says why.
+inputs of the program. Until XLA has compiled it (Note [Compiled in the background],
+``execution/programs/step_executable.py``), and where calls can't be replayed, after a few of them the function is
+called as it stands; ``report()`` says why.
 """
 
 from __future__ import annotations
@@ -20,7 +21,14 @@ from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import Any
 
-from tapegrad.caches import Cache
+from tapegrad._src.caches import Cache
+from tapegrad._src.execution.array_functions.host import is_traced
+from tapegrad._src.execution.recording.capturing import capturing
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tape.showing import shown_in_html
+from tapegrad._src.tensor.shared import release_shared, shared_now
+from tapegrad._src.tensor.tensor import Tensor, value_of
+from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.compiler.capture.arguments import Newcomers, new_in, taken_apart
 from tapegrad.compiler.capture.captured_call import CapturedCall, Shared
 from tapegrad.compiler.replay.cache_entry import TRIALS, CacheEntry
@@ -28,13 +36,6 @@ from tapegrad.compiler.replay.cache_keys import MOVES, Likeness, Widths, are_ord
 from tapegrad.compiler.replay.compiled_modules import CompiledModule, CompiledModules, compiled
 from tapegrad.compiler.replay.programs import Programs
 from tapegrad.compiler.settings import check_settings
-from tapegrad.execution.capturing import capturing
-from tapegrad.execution.host import is_traced
-from tapegrad.tape.modes import thread
-from tapegrad.tape.showing import shown_in_html
-from tapegrad.tensor.shared import release_shared, shared_now
-from tapegrad.tensor.tensor import Tensor, value_of
-from tapegrad.tensor.trees import TreeSpec
 
 ENTRY = 32 << 10
 """About how many bytes an entry takes."""
@@ -42,14 +43,14 @@ ENTRY = 32 << 10
 WATCHED = "source lines are recorded, anomaly mode, a profiler or hooks on saved tensors look on, or a transform is on"
 """Why a call is no program: somebody looks at what is computed, or has it computed in another way."""
 
-IN_VAIN, MOST_IN_VAIN = 3, 48
+WASTED_CALLS, MOST_WASTED = 3, 48
 """A call that is captured counts as so many that are replayed; where those are so many more, none is captured."""
 
 GAIN_BY_ITSELF = 0.1
 """As how many a replayed call counts of what is compiled by itself: it is not much quicker than at once."""
 
 _OWN = frozenset({
-    "function", "fullgraph", "calls", "replayed", "aside", "_entries", "_last", "_shared", "_vain",
+    "function", "fullgraph", "calls", "replayed", "aside", "_entries", "_last", "_shared", "_wasted",
     "_rested", "_gain", "_newcomers",
 })  # fmt: skip
 """The attributes of what ``compile`` gives, besides those of the function."""
@@ -72,7 +73,7 @@ class Compiled:
         self._entries = Cache("kinds of compiled calls", ENTRY)
         self._newcomers = Newcomers()
         self._last: CacheEntry | None = None
-        self._vain: float = 0
+        self._wasted: float = 0
         self._rested, self._gain = 0, GAIN_BY_ITSELF if by_itself else 1
         modules = CompiledModules(_by_itself)
         self._shared = Shared(function, not fullgraph, Programs(), modules, by_itself, Widths(), RLock())
@@ -119,7 +120,7 @@ class Compiled:
                 replay = None if at_once else last.ready(leaves)
                 if replay is not None:
                     inside["replayed"] += 1
-                    inside["_vain"] = max(0, inside["_vain"] - inside["_gain"])
+                    inside["_wasted"] = max(0, inside["_wasted"] - inside["_gain"])
                     return replay.run(leaves)
             if at_once and (not inside["_shared"].by_itself or last.key[-1] == state_of(inside["function"])):
                 return self._at_once(last.modules_at_once, args, kwargs)
@@ -142,29 +143,29 @@ class Compiled:
                 obstacle = entry.turn(leaves)
                 if obstacle is None:
                     self.replayed += 1
-                    self._vain = max(0, self._vain - self._gain)
+                    self._wasted = max(0, self._wasted - self._gain)
                     return entry.replay.run(leaves)  # type: ignore[union-attr]
                 entry.reason, entry.replay = obstacle, None
                 entry.runs += 1
-                self._vain += IN_VAIN
+                self._wasted += WASTED_CALLS
         if at_once:
             return self._at_once(modules, args, kwargs)
         return CapturedCall(self._shared, entry, args, kwargs, leaves, tree).run()
 
     def _rests(self) -> bool:
-        """Whether so many calls were captured in vain, be it of other kinds, that this one is made at once."""
-        if self._vain < MOST_IN_VAIN or not self._shared.splits:
+        """Tell whether so many calls were captured in vain, be it of other kinds, that this one is made at once."""
+        if self._wasted < MOST_WASTED or not self._shared.splits:
             return False
         self._rested += 1
         if self._rested in TRIALS[1]:
-            self._vain = MOST_IN_VAIN - TRIALS[0] * IN_VAIN
+            self._wasted = MOST_WASTED - TRIALS[0] * WASTED_CALLS
         return True
 
     @property
-    def pays(self) -> bool:
-        """Whether programs are likely to be quicker than calls at once, of all kinds or of one."""
+    def worthwhile(self) -> bool:
+        """True if programs are likely to be quicker than calls at once, of all kinds or of one."""
         last = self.__dict__["_last"]
-        return last is None or last.pays
+        return last is None or last.worthwhile
 
     def _at_once(self, modules: Sequence[CompiledModule], args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make a call as it stands, with these modules compiled: Note [Compiled modules]."""

@@ -1,13 +1,13 @@
 """``torch.cuda``: what programs ask of it before they choose a device; the accelerator is whatever JAX calls a GPU."""
 
-from tapegrad.bindings.registry import NAMESPACES
-from tapegrad.declaring import on_demand
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
+from tapegrad._src.declaring import on_demand
 
 globals().update(NAMESPACES["cuda"])
 __getattr__, __dir__ = on_demand(__name__, {
     __name__: "amp comm nvtx",
-    "tapegrad.bindings.gpus": """CUDAGraph Event Stream StreamContext current_stream default_stream device device_of
-        get_arch_list get_device_capability get_device_name get_device_properties get_rng_state
+    "tapegrad._src.bindings.device_names.gpus": """CUDAGraph Event Stream StreamContext current_stream default_stream
+        device device_of get_arch_list get_device_capability get_device_name get_device_properties get_rng_state
         get_rng_state_all graph initial_seed ipc_collect is_tf32_supported max_memory_allocated
         max_memory_reserved mem_get_info memory_allocated memory_reserved memory_stats reset_peak_memory_stats
         seed seed_all set_device set_rng_state set_rng_state_all set_stream stream""",

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
 
-from tapegrad.functions.arithmetic import add
-from tapegrad.functions.joining import cat
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.functions.arithmetic import add
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.tensor.tensor import Tensor
 
 __all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "scatter"]
 

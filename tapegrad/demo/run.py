@@ -11,8 +11,8 @@ import jax
 import numpy as np
 
 import tapegrad as torch
+from tapegrad._src.execution.data.devices import jax_device
 from tapegrad.demo import comparison, digits, network, training
-from tapegrad.execution.devices import jax_device
 
 LEARNING_RATE = 0.1
 BATCH = 64

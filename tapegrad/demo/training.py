@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import tapegrad as torch
+from tapegrad._src.progress import assumed_size
 from tapegrad.demo import network
 from tapegrad.demo.digits import Digits, missing
-from tapegrad.progress import assumed_size
 
 Parameters = dict[str, torch.Tensor]
 

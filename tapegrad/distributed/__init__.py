@@ -1,6 +1,6 @@
 """``torch.distributed``: many devices and many processes. What carries it is jax: see Notes [Layouts], [Processes]."""
 
-from tapegrad.declaring import on_demand
+from tapegrad._src.declaring import on_demand
 from tapegrad.distributed import checkpoint, data_parallel, device_mesh, distributed_c10d, fsdp, nn, tensor
 from tapegrad.distributed.device_mesh import DeviceMesh, init_device_mesh
 from tapegrad.distributed.distributed_c10d import *  # noqa: F403

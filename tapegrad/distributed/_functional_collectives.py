@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributed.nn.functional import all_to_all_single
 from tapegrad.errors import message
-from tapegrad.tensor.tensor import Tensor
 
 
 def wait_tensor(tensor: Tensor) -> Tensor:

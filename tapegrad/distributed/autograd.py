@@ -1,6 +1,6 @@
 """``torch.distributed.autograd``: as where PyTorch was built without it. A loss over a mesh has gradients as any."""
 
-from tapegrad.absent import RefusedClass, refusing
+from tapegrad._src.absent import RefusedClass, refusing
 
 __getattr__ = refusing(__name__)
 __all__ = ["context", "is_available"]

@@ -16,15 +16,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
+from tapegrad._src.bindings.writes.in_place import copy_
+from tapegrad._src.execution.array_functions.host import array_of
+from tapegrad._src.execution.data.devices import jitted
+from tapegrad._src.execution.state.processes import processes
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.bindings.writes.in_place import copy_
 from tapegrad.distributed.groups import ProcessGroup, Work, member, members, work
 from tapegrad.errors import message
-from tapegrad.execution.devices import jitted
-from tapegrad.execution.host import array_of
-from tapegrad.execution.processes import processes
 from tapegrad.interop.arrays import from_jax_array
-from tapegrad.tensor.tensor import Tensor, value_of
 
 __all__ = [
     "ReduceOp", "all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "broadcast",
@@ -82,7 +82,7 @@ def collected(tensor: Tensor, group: ProcessGroup, compute: Callable, *settings:
     """The result that is computed of the stack of what each process has: all of it, or this process's row.
     Raises RuntimeError: the tensor lies on a mesh.
     """
-    if checked(tensor).device.spread:
+    if checked(tensor).device.sharded:
         raise RuntimeError(message("a collective is of tensors that each process has", got="one on a mesh",
                                    hint="write x.redistribute(...), or x.to_local()"))  # fmt: skip
     own = array_of(value_of(tensor))

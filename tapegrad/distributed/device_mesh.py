@@ -14,11 +14,11 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh
 
-from tapegrad.doors import Door
+from tapegrad._src.doors import Door
+from tapegrad._src.execution.data.devices import MeshDevice
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.errors import message
-from tapegrad.execution.devices import MeshDevice
-from tapegrad.functions.construction import tensor
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["DeviceMesh", "init_device_mesh"]
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import jax
 
+from tapegrad._src.execution.data.devices import accelerator_type
+from tapegrad._src.execution.state.processes import processes
 from tapegrad.distributed import keeper
 from tapegrad.distributed.collectives import *  # noqa: F403
 from tapegrad.distributed.collectives import __all__ as _collectives
@@ -31,8 +33,6 @@ from tapegrad.distributed.peers import DistBackendError, DistError, DistNetworkE
 from tapegrad.distributed.store import TCPStore, free_port
 from tapegrad.distributed.tensor.dtensor import same_everywhere
 from tapegrad.errors import message
-from tapegrad.execution.devices import accelerator_type
-from tapegrad.execution.processes import processes
 
 __all__ = [  # noqa: PLE0604 - lists of names
     "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "default_pg_timeout",
@@ -45,7 +45,7 @@ default_pg_timeout = DEFAULT_TIMEOUT
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether arrays can be carried by it: XLA carries them, whatever a program asks for."""
+    """Tell whether arrays can be carried by it: XLA carries them, whatever a program asks for."""
     return backend.lower() in ("xla", "gloo", "nccl")
 
 
@@ -55,7 +55,7 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Whether there are accelerators of CUDA, for which XLA has it."""
+    """Tell whether there are accelerators of CUDA, for which XLA has it."""
     return accelerator_type() == "cuda"
 
 

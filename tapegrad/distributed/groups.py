@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from tapegrad._src.execution.state.processes import processes
 from tapegrad.distributed.peers import Peers
 from tapegrad.distributed.store import TCPStore
 from tapegrad.errors import message
-from tapegrad.execution.processes import processes
 
 __all__ = [
     "Backend", "GroupMember", "ProcessGroup", "Work", "get_backend", "get_global_rank", "get_group_rank",
@@ -112,11 +112,11 @@ class Work:
         return True
 
     def is_completed(self) -> bool:
-        """Whether it is done."""
+        """Tell whether it is done."""
         return True
 
     def is_success(self) -> bool:
-        """Whether it went well: what did not has raised."""
+        """Tell whether it went well: what did not has raised."""
         return True
 
     def synchronize(self) -> None:
@@ -188,12 +188,12 @@ def member(rank: int | None, group: ProcessGroup, group_rank: int | None = None)
 
 
 def is_initialized() -> bool:
-    """Whether the processes have met."""
+    """Tell whether the processes have met."""
     return world.store is not None
 
 
 def _rank_not_in_group(group: Any) -> bool:
-    """Whether this process is none of a group's; ignite asks for it."""
+    """Tell whether this process is none of a group's; ignite asks for it."""
     return group is not None and group == GroupMember.NON_GROUP_MEMBER
 
 
@@ -260,7 +260,7 @@ def get_global_rank(group: Any, group_rank: int) -> int:
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether ``torchrun`` has started this process."""
+    """Tell whether ``torchrun`` has started this process."""
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 

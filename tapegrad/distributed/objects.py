@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._src.bindings.writes.in_place import copy_
+from tapegrad._src.execution.array_functions.host import to_host
+from tapegrad._src.execution.state.processes import processes
+from tapegrad._src.functions.construction import from_numpy
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.bindings.writes.in_place import copy_
 from tapegrad.distributed.groups import Work, member, members, the_store, work, world
 from tapegrad.errors import message
-from tapegrad.execution.host import to_host
-from tapegrad.execution.processes import processes
-from tapegrad.functions.construction import from_numpy
-from tapegrad.tensor.tensor import Tensor, value_of
 
 __all__ = [
     "P2POp", "all_gather_object", "barrier", "batch_isend_irecv", "broadcast_object_list", "gather_object", "irecv",
@@ -173,7 +173,7 @@ class _Receiving(Work):
         return True
 
     def is_completed(self) -> bool:
-        """Whether somebody has waited."""
+        """Tell whether somebody has waited."""
         return self._receive is None
 
 

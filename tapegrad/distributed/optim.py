@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.absent import RefusedClass
+from tapegrad._src.absent import RefusedClass
 from tapegrad.optim import Optimizer
 
 __all__ = ["ZeroRedundancyOptimizer"]

@@ -7,11 +7,11 @@ from typing import Any
 
 import jax
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.function import Function
 from tapegrad.distributed.device_mesh import DeviceMesh
 from tapegrad.distributed.tensor.dtensor import DTensor, to_local
 from tapegrad.distributed.tensor.placement_types import Shard
-from tapegrad.tensor.tensor import Tensor
 
 
 def called_with_parts(call: Callable, mesh: DeviceMesh, inputs: tuple, kwargs: dict[str, Any]) -> Any:

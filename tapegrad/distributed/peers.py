@@ -1,8 +1,8 @@
 """The other processes of a group: what they say to one another, and what becomes of those who wait for them.
 
-See Note [Agreement] in ``execution/processes.py``. All of it goes through the ``TCPStore``, which knows at once when a
-process ends: the others are told then, by name. Who waits for long says for what, so that processes which wait for
-different things find out; who gives up says so, too.
+See Note [Agreement] in ``execution/state/processes.py``. All of it goes through the ``TCPStore``, which knows at once
+when a process ends: the others are told then, by name. Who waits for long says for what, so that processes which wait
+for different things find out; who gives up says so, too.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any, NoReturn
 
 import jax
 
+from tapegrad._src.execution.state.processes import Line, Ranks, processes
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tape.positions import here
 from tapegrad.distributed.store import TCPStore
 from tapegrad.errors import message
-from tapegrad.execution.processes import Line, Ranks, processes
-from tapegrad.tape.modes import thread
-from tapegrad.tape.positions import here
 
 __all__ = ["DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "Peers"]
 
@@ -360,7 +360,7 @@ class _Call:
             self._lock.release()
 
     def ended(self, seconds: float) -> bool:
-        """Whether it has ended, within so many seconds."""
+        """Tell whether it has ended, within so many seconds."""
         found = self._lock.acquire(timeout=seconds)
         if found:
             self._lock.release()
@@ -384,7 +384,7 @@ class _Caller:
         return made
 
     def is_free(self, seconds: float) -> bool:
-        """Whether the last call has ended, within so many seconds."""
+        """Tell whether the last call has ended, within so many seconds."""
         return self._last is None or self._last.ended(seconds)
 
     def _run(self) -> None:

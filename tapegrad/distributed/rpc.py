@@ -1,6 +1,6 @@
 """``torch.distributed.rpc``: as where PyTorch was built without it. Processes run one program together here."""
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 
 __getattr__ = refusing(__name__)
 

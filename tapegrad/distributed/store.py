@@ -80,7 +80,7 @@ class _Entries:
             self.changed.wait_for(lambda: not self.here)
 
     def _agrees(self, key: str, number: int, value: int) -> bool:
-        """Whether all values for a number were this one, and all before alike."""
+        """Tell whether all values for a number were this one, and all before alike."""
         marks = self.marks.setdefault(key, {})
         if marks.setdefault(number, value) != value:
             self.parted.add(key)
@@ -196,7 +196,7 @@ class TCPStore(Store):
         return found
 
     def has(self, key: str, seconds: float = 0.0) -> bool:
-        """Whether there is such an entry, within so many seconds."""
+        """Tell whether there is such an entry, within so many seconds."""
         return self._ask("get", key, None, seconds) is not None
 
     def add(self, key: str, amount: int) -> int:

@@ -6,17 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.functions.losses import binary_cross_entropy_with_logits
+from tapegrad._src.functions.random import bernoulli
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
 from tapegrad.distributions.odds import GivenByOdds
 from tapegrad.distributions.utils import broadcast_all, formula, same_as
-from tapegrad.functions.losses import binary_cross_entropy_with_logits
-from tapegrad.functions.random import bernoulli
-from tapegrad.functions.selection import where
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Bernoulli"]
 

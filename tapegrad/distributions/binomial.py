@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.functions.samplers import binomial
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.odds import GivenByOdds
 from tapegrad.distributions.utils import formula
-from tapegrad.functions.samplers import binomial
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Binomial"]
 

@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import finfo, int64
+from tapegrad._src.functions.creation import full
+from tapegrad._src.functions.joining import broadcast_tensors
+from tapegrad._src.functions.random import multinomial
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.odds import GivenByOdds, only_one
 from tapegrad.distributions.utils import formula, same_as
-from tapegrad.execution.dtypes import finfo, int64
-from tapegrad.functions.creation import full
-from tapegrad.functions.joining import broadcast_tensors
-from tapegrad.functions.random import multinomial
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Categorical"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.gamma import Gamma
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Chi2"]
 

@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tapegrad.execution.dtypes import bool as boolean_dtype
-from tapegrad.execution.dtypes import finfo
-from tapegrad.functions.cholesky import cholesky_ex
-from tapegrad.functions.comparison import isclose
-from tapegrad.functions.creation import full
-from tapegrad.functions.eigen import eigvalsh
-from tapegrad.functions.joining import cat as concatenated
-from tapegrad.functions.joining import stack as stacked
-from tapegrad.functions.norms import linalg_norm
-from tapegrad.functions.selection import where
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.execution.data.dtypes import bool as boolean_dtype
+from tapegrad._src.execution.data.dtypes import finfo
+from tapegrad._src.functions.cholesky import cholesky_ex
+from tapegrad._src.functions.comparison import isclose
+from tapegrad._src.functions.creation import full
+from tapegrad._src.functions.eigen import eigvalsh
+from tapegrad._src.functions.joining import cat as concatenated
+from tapegrad._src.functions.joining import stack as stacked
+from tapegrad._src.functions.norms import linalg_norm
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tensor.tensor import Tensor
 
 __all__ = [
     "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
@@ -46,7 +46,8 @@ class Constraint:
     _shown: tuple[str, ...] = ()
 
     def check(self, value: Tensor) -> Tensor:
-        """Whether values are in the set: booleans of the shape of ``value``, less its last ``event_dim`` dimensions."""
+        """Tell whether values are in the set: booleans of the shape of ``value``, less its last ``event_dim``
+        dimensions."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -59,7 +60,7 @@ def _check_is_constraint(value: Any) -> None:
 
 
 def _all_of_events(result: Tensor, kept: int) -> Tensor:
-    """Whether all are true in all but the first dimensions."""
+    """Tell whether all are true in all but the first dimensions."""
     return result.reshape((*result.shape[:kept], -1)).all(-1)
 
 
@@ -98,7 +99,7 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether a constraint depends on parameters that aren't there.
+    """Tell whether a constraint depends on parameters that aren't there.
 
     >>> is_dependent(dependent), is_dependent(real)
     (True, False)
@@ -162,7 +163,7 @@ class _IndependentConstraint(Constraint):
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Tensor) -> Tensor:
-        """Whether whole events are allowed.
+        """Tell whether whole events are allowed.
 
         Raises:
             ValueError: the value has fewer dimensions than an event.
@@ -193,7 +194,7 @@ class MixtureSameFamilyConstraint(Constraint):
         return self.base_constraint.event_dim
 
     def check(self, value: Tensor) -> Tensor:
-        """Whether events are allowed by all components.
+        """Tell whether events are allowed by all components.
 
         Raises:
             ValueError: the value has fewer dimensions than an event.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.functions.gathering import one_hot
+from tapegrad._src.functions.samplers import _dirichlet_grad, _sample_dirichlet
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.function import Function, once_differentiable
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
 from tapegrad.distributions.utils import formula
-from tapegrad.functions.gathering import one_hot
-from tapegrad.functions.samplers import _dirichlet_grad, _sample_dirichlet
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Dirichlet"]
 

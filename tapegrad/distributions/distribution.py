@@ -14,12 +14,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar
 
+from tapegrad._src.bindings.bounds import refuse_unless
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.bindings.bounds import refuse_unless
 from tapegrad.distributions import constraints
 from tapegrad.distributions.utils import broadcast_all, lazy_property
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Distribution"]
 

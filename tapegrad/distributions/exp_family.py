@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import grad
 from tapegrad.distributions.distribution import Distribution
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["ExponentialFamily"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import AbsTransform
 from tapegrad.distributions.utils import formula, same_as
-from tapegrad.functions.creation import zeros_like
-from tapegrad.functions.selection import where
-from tapegrad.tensor.tensor import Tensor
 
 
 class Folded(TransformedDistribution):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import finfo
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.samplers import _standard_gamma
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
 from tapegrad.distributions.utils import formula
-from tapegrad.execution.dtypes import finfo
-from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.samplers import _standard_gamma
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Gamma"]
 

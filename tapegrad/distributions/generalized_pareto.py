@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.functions.comparison import isclose
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.functions.random import rand
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
 from tapegrad.distributions.utils import same_as
-from tapegrad.functions.comparison import isclose
-from tapegrad.functions.creation import zeros_like
-from tapegrad.functions.random import rand
-from tapegrad.functions.selection import where
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["GeneralizedPareto"]
 
@@ -48,7 +48,7 @@ class GeneralizedPareto(Distribution):
         return self.icdf(rand(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device))
 
     def _zero_or_not(self) -> tuple[Tensor, Tensor]:
-        """Whether ``c`` is zero, and a ``c`` by which one may divide."""
+        """Tell whether ``c`` is zero, and a ``c`` by which one may divide."""
         is_zero = isclose(self.concentration, zeros_like(self.concentration))
         return is_zero, where(is_zero, 1.0, self.concentration)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.bindings.bounds import refuse_unless
+from tapegrad._src.execution.data.dtypes import finfo
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.functions.losses import binary_cross_entropy_with_logits
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.bindings.bounds import refuse_unless
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.odds import GivenByOdds
 from tapegrad.distributions.utils import broadcast_all, formula
-from tapegrad.execution.dtypes import finfo
-from tapegrad.functions.creation import zeros_like
-from tapegrad.functions.losses import binary_cross_entropy_with_logits
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Geometric"]
 

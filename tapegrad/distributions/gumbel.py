@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import finfo
+from tapegrad._src.functions.creation import full_like, ones_like
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import AffineTransform, ExpTransform
 from tapegrad.distributions.uniform import Uniform
 from tapegrad.distributions.utils import euler_constant, formula, same_as
-from tapegrad.execution.dtypes import finfo
-from tapegrad.functions.creation import full_like, ones_like
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Gumbel"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions.cauchy import Cauchy
 from tapegrad.distributions.folded import Folded
 from tapegrad.distributions.utils import same_as
-from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.selection import where
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["HalfCauchy"]
 

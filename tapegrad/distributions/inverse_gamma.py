@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.gamma import Gamma
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import PowerTransform
 from tapegrad.distributions.utils import formula, same_as
-from tapegrad.functions.selection import where
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["InverseGamma"]
 

@@ -15,6 +15,11 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tapegrad._src.functions.activations import softplus
+from tapegrad._src.functions.creation import full_like
+from tapegrad._src.functions.selection import where
+from tapegrad._src.functions.solving import solve_triangular
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import grad
 from tapegrad.distributions.bernoulli import Bernoulli
 from tapegrad.distributions.beta import Beta
@@ -45,11 +50,6 @@ from tapegrad.distributions.poisson import Poisson
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.uniform import Uniform
 from tapegrad.distributions.utils import _sum_rightmost, euler_constant
-from tapegrad.functions.activations import softplus
-from tapegrad.functions.creation import full_like
-from tapegrad.functions.selection import where
-from tapegrad.functions.solving import solve_triangular
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["kl_divergence", "register_kl"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tapegrad._src.functions.creation import ones_like, zeros_like
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import AffineTransform, PowerTransform
 from tapegrad.distributions.uniform import Uniform
 from tapegrad.distributions.utils import euler_constant, formula
-from tapegrad.functions.creation import ones_like, zeros_like
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Kumaraswamy"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import finfo
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
 from tapegrad.distributions.utils import formula, same_as
-from tapegrad.execution.dtypes import finfo
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Laplace"]
 

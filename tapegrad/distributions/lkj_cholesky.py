@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import finfo
+from tapegrad._src.functions.creation import arange
+from tapegrad._src.functions.random import randn
+from tapegrad._src.functions.special import mvlgamma
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.beta import Beta
 from tapegrad.distributions.distribution import Distribution, validated
-from tapegrad.execution.dtypes import finfo
-from tapegrad.functions.creation import arange
-from tapegrad.functions.random import randn
-from tapegrad.functions.special import mvlgamma
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["LKJCholesky"]
 

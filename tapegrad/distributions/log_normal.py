@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.normal import Normal
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import ExpTransform
 from tapegrad.distributions.utils import formula, same_as
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["LogNormal"]
 

@@ -12,16 +12,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.functions.cholesky import linalg_cholesky
+from tapegrad._src.functions.creation import eye
+from tapegrad._src.functions.joining import broadcast_tensors
+from tapegrad._src.functions.solving import solve_triangular
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
 from tapegrad.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, _half_log_det
 from tapegrad.distributions.utils import _standard_normal, lazy_property, same_as
-from tapegrad.functions.cholesky import linalg_cholesky
-from tapegrad.functions.creation import eye
-from tapegrad.functions.joining import broadcast_tensors
-from tapegrad.functions.solving import solve_triangular
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["LowRankMultivariateNormal"]
 

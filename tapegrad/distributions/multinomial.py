@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.functions.creation import ones_like
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.binomial import Binomial
 from tapegrad.distributions.categorical import Categorical
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.one_hot_categorical import OfCategorical
 from tapegrad.distributions.utils import broadcast_all, formula
-from tapegrad.functions.creation import ones_like
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Multinomial"]
 

@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.functions.cholesky import cholesky_inverse, linalg_cholesky
+from tapegrad._src.functions.creation import eye
+from tapegrad._src.functions.shape import broadcast_shapes
+from tapegrad._src.functions.solving import solve_triangular
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
 from tapegrad.distributions.utils import _standard_normal, formula, lazy_property, same_as
-from tapegrad.functions.cholesky import cholesky_inverse, linalg_cholesky
-from tapegrad.functions.creation import eye
-from tapegrad.functions.shape import broadcast_shapes
-from tapegrad.functions.solving import solve_triangular
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["MultivariateNormal"]
 

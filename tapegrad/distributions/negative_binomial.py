@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.functions.activations import logsigmoid
+from tapegrad._src.functions.random import poisson
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.gamma import Gamma
 from tapegrad.distributions.odds import GivenByOdds
 from tapegrad.distributions.utils import formula, lazy_property
-from tapegrad.functions.activations import logsigmoid
-from tapegrad.functions.random import poisson
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["NegativeBinomial"]
 

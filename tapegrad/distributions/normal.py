@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.functions.random import normal
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
 from tapegrad.distributions.utils import _standard_normal, formula, same_as
-from tapegrad.functions.random import normal
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Normal"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions.distribution import Distribution
 from tapegrad.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 
 def only_one(probs: Any, logits: Any) -> dict[str, Any]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.functions.creation import eye
+from tapegrad._src.functions.gathering import one_hot
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.categorical import Categorical
 from tapegrad.distributions.distribution import Distribution, validated
 from tapegrad.distributions.utils import formula, same_as
-from tapegrad.functions.creation import eye
-from tapegrad.functions.gathering import one_hot
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 

@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.functions.random import rand
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.categorical import Categorical
 from tapegrad.distributions.distribution import validated
@@ -13,9 +16,6 @@ from tapegrad.distributions.one_hot_categorical import OfCategorical
 from tapegrad.distributions.transformed_distribution import TransformedDistribution
 from tapegrad.distributions.transforms import ExpTransform
 from tapegrad.distributions.utils import broadcast_all, clamp_probs, same_as
-from tapegrad.functions.random import rand
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.chi2 import Chi2
 from tapegrad.distributions.distribution import Distribution, validated
 from tapegrad.distributions.utils import _standard_normal, formula, same_as
-from tapegrad.functions.selection import where
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["StudentT"]
 

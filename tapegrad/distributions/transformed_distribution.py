@@ -7,14 +7,14 @@ import operator
 from collections.abc import Sequence
 from typing import Any, Self
 
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
 from tapegrad.distributions.independent import Independent
 from tapegrad.distributions.transforms import ComposeTransform, Transform
 from tapegrad.distributions.utils import _sum_rightmost, same_as
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["TransformedDistribution"]
 

@@ -13,6 +13,15 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import finfo
+from tapegrad._src.functions.activations import logsigmoid, softplus
+from tapegrad._src.functions.arrangement import pad
+from tapegrad._src.functions.cholesky import linalg_cholesky
+from tapegrad._src.functions.creation import eye, full_like, zeros_like
+from tapegrad._src.functions.joining import cat, stack
+from tapegrad._src.functions.shape import broadcast_shapes
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution
 from tapegrad.distributions.utils import (
@@ -23,15 +32,6 @@ from tapegrad.distributions.utils import (
     tril_matrix_to_vec,
     vec_to_tril_matrix,
 )
-from tapegrad.execution.dtypes import finfo
-from tapegrad.functions.activations import logsigmoid, softplus
-from tapegrad.functions.arrangement import pad
-from tapegrad.functions.cholesky import linalg_cholesky
-from tapegrad.functions.creation import eye, full_like, zeros_like
-from tapegrad.functions.joining import cat, stack
-from tapegrad.functions.shape import broadcast_shapes
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",

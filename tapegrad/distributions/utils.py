@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
+from tapegrad._src.bindings.overriding import is_tensor_like
+from tapegrad._src.execution.data.dtypes import finfo, get_default_dtype
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.functions.creation import arange
+from tapegrad._src.functions.joining import broadcast_tensors
+from tapegrad._src.functions.random import randn
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import enable_grad
-from tapegrad.bindings.overriding import is_tensor_like
-from tapegrad.execution.dtypes import finfo, get_default_dtype
-from tapegrad.functions.construction import tensor
-from tapegrad.functions.creation import arange
-from tapegrad.functions.joining import broadcast_tensors
-from tapegrad.functions.random import randn
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",

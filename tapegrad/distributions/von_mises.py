@@ -6,17 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import bool as boolean
+from tapegrad._src.execution.data.dtypes import float64
+from tapegrad._src.functions.creation import zeros
+from tapegrad._src.functions.random import rand
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributions import constraints
 from tapegrad.distributions.distribution import Distribution, validated
 from tapegrad.distributions.utils import lazy_property, same_as
-from tapegrad.execution.dtypes import bool as boolean
-from tapegrad.execution.dtypes import float64
-from tapegrad.functions.creation import zeros
-from tapegrad.functions.random import rand
-from tapegrad.functions.selection import where
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["VonMises"]
 

@@ -7,23 +7,23 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import finfo
+from tapegrad._src.functions.cholesky import cholesky_solve
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.functions.creation import arange, eye, tril_indices
+from tapegrad._src.functions.determinants import linalg_slogdet
+from tapegrad._src.functions.random import randn
+from tapegrad._src.functions.selection import where
+from tapegrad._src.functions.shape import broadcast_shapes
+from tapegrad._src.functions.special import mvlgamma
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributions import constraints
 from tapegrad.distributions.chi2 import Chi2
 from tapegrad.distributions.distribution import validated
 from tapegrad.distributions.exp_family import ExponentialFamily
 from tapegrad.distributions.multivariate_normal import _half_log_det, one_matrix, scale_tril_of
 from tapegrad.distributions.utils import NUMBER, formula, lazy_property
-from tapegrad.execution.dtypes import finfo
-from tapegrad.functions.cholesky import cholesky_solve
-from tapegrad.functions.construction import tensor
-from tapegrad.functions.creation import arange, eye, tril_indices
-from tapegrad.functions.determinants import linalg_slogdet
-from tapegrad.functions.random import randn
-from tapegrad.functions.selection import where
-from tapegrad.functions.shape import broadcast_shapes
-from tapegrad.functions.special import mvlgamma
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Wishart"]
 

@@ -13,7 +13,7 @@ output: USER_OUTPUT
 <BLANKLINE>
 """
 
-from tapegrad.absent import refused, refusing
+from tapegrad._src.absent import refused, refusing
 from tapegrad.export.dimensions import Dim, dims
 from tapegrad.export.dynamic_shapes import AdditionalInputs, ShapesCollection
 from tapegrad.export.exported_program import (

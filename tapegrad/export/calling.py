@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tapegrad.execution.dtypes import dtype
+from tapegrad._src.execution.data.dtypes import dtype
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import TreeSpec, flatten
 from tapegrad.export.dimensions import int_oo
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import TreeSpec, flatten
 
 Length = int | tuple[str, int, int]
 """A length that never changes; or a variable's name, a factor and what is added."""
@@ -93,7 +93,7 @@ def check_structure(args: tuple, kwargs: dict[str, Any], expected: TreeSpec) -> 
 
 
 def same_structure(one: TreeSpec, other: TreeSpec) -> bool:
-    """Whether two structures are alike, dicts with their keys in any order."""
+    """Tell whether two structures are alike, dicts with their keys in any order."""
     both_dicts = one.kind is dict and other.kind is dict
     same = set(one.context) == set(other.context) if both_dicts else one.context == other.context
     if one.kind is not other.kind or not same or one.num_children != other.num_children:

@@ -10,11 +10,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import BUILT_IN, TreeSpec, flatten, registered
 from tapegrad.export.dimensions import Dim, _DimHint, dims, int_oo
 from tapegrad.export.errors import UserError, UserErrorType
 from tapegrad.nn import Module
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import BUILT_IN, TreeSpec, flatten, registered
 from tapegrad.utils._pytree import MappingKey, SequenceKey, keystr, tree_map, tree_map_with_path
 
 __all__ = ["AdditionalInputs", "Dim", "ShapesCollection", "dims"]
@@ -156,7 +156,7 @@ def marked(value: Any, *others: Any) -> Any:
 
 
 def is_opaque(node: Any) -> bool:
-    """Whether a node is none of Python's containers: of a class that was registered the parts are looked at."""
+    """Tell whether a node is none of Python's containers: of a class that was registered the parts are looked at."""
     return type(node) not in BUILT_IN and not (isinstance(node, tuple) and hasattr(node, "_fields"))
 
 
@@ -308,5 +308,5 @@ def invalid(text: str) -> UserError:
 
 
 def is_infinite(bound: Any) -> bool:
-    """Whether there is no such bound."""
+    """Tell whether there is no such bound."""
     return bound is int_oo

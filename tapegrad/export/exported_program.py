@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.errors import message
 from tapegrad.export.calling import Expected, Symbol, ValueRanges, check_structure
 from tapegrad.export.graph_signature import ExportGraphSignature, InputKind, InputSpec
 from tapegrad.export.module import ExportedModule, on_tape
 from tapegrad.nn import Parameter
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import TreeSpec
 
 __all__ = ["ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "default_decompositions"]
 

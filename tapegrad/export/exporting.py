@@ -9,6 +9,8 @@ from typing import Any
 
 import jax
 
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import TreeSpec, flatten
 from tapegrad.errors import message
 from tapegrad.export.calling import Expected, ExpectedTensor, ExpectedValue, Symbol, ValueRanges
 from tapegrad.export.dimensions import Dim
@@ -31,8 +33,6 @@ from tapegrad.export.tracing import CONSTANTS, KEY, TracedForward
 from tapegrad.interop.tape_rules import by_tape
 from tapegrad.interop.to_jax import to_jax
 from tapegrad.nn import Module
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import TreeSpec, flatten
 
 log = logging.getLogger(__name__)
 

@@ -19,10 +19,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.export.dimensions import Dim, _DimHintType, int_oo
 from tapegrad.export.errors import ConstraintViolationError, UserError, UserErrorType
 from tapegrad.export.naming import Path, shown
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils._pytree import keystr
 
 log = logging.getLogger(__name__)

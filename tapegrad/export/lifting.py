@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.export.graph_signature import InputKind
 from tapegrad.func.modules import exchange, owner_of
 from tapegrad.nn import Module
-from tapegrad.tensor.tensor import Tensor
 
 PREFIXES = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_"}
 """The prefixes of the names of a module's tensors."""

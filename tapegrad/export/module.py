@@ -8,17 +8,17 @@ from typing import Any, NoReturn
 import jax
 import numpy as np
 
+from tapegrad._src.bindings.state.generator import default_generator
+from tapegrad._src.functions.construction import from_numpy
+from tapegrad._src.tape.modes import switched
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.bindings.generator import default_generator
 from tapegrad.errors import message
 from tapegrad.export.calling import check_structure, checked
 from tapegrad.export.graph_signature import ConstantArgument, InputKind, OutputKind, SymIntArgument
 from tapegrad.export.lifting import attribute
-from tapegrad.functions.construction import from_numpy
 from tapegrad.interop.from_jax import from_jax
 from tapegrad.nn import Module, Parameter
-from tapegrad.tape.modes import switched
-from tapegrad.tensor.tensor import Tensor
 
 MUTATIONS = (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION, OutputKind.USER_INPUT_MUTATION)
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.export.dynamic_shapes import GivenLeaf
 from tapegrad.nn import Module
-from tapegrad.tensor.trees import TreeSpec
 from tapegrad.utils._pytree import MappingKey, SequenceKey, keystr, tree_leaves_with_path
 
 Path = tuple[Any, ...]

@@ -23,7 +23,9 @@ import jax
 import numpy as np
 from jax import export
 
-from tapegrad.execution import dtypes
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import flatten
 from tapegrad.export.calling import Expected, ExpectedTensor, ExpectedValue, Symbol, ValueRanges
 from tapegrad.export.dimensions import int_oo
 from tapegrad.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
@@ -41,8 +43,6 @@ from tapegrad.export.graph_signature import (
 from tapegrad.export.structures import from_json, to_json
 from tapegrad.interop.arrays import from_jax_array, to_arrays
 from tapegrad.nn import Parameter
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import flatten
 
 VERSION = 1
 PROGRAM, PAGE = "program.jax", "program.json"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.execution.sizes import SYMBOL
+from tapegrad._src.execution.data.sizes import SYMBOL
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.export.graph_signature import (
     ConstantArgument,
     InputKind,
@@ -18,7 +19,6 @@ from tapegrad.export.graph_signature import (
 from tapegrad.export.lifting import PREFIXES
 from tapegrad.export.naming import Names, Path
 from tapegrad.export.tracing import TracedForward
-from tapegrad.tensor.tensor import Tensor
 
 KINDS = {
     InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION, InputKind.BUFFER: OutputKind.BUFFER_MUTATION,

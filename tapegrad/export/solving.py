@@ -32,7 +32,7 @@ class LengthConstraint(NamedTuple):
         return f"{self.more} >= {self.less}"
 
     def holds(self, lengths: dict[str, int]) -> bool:
-        """Whether it does for some lengths."""
+        """Tell whether it does for some lengths."""
         return bool(eval(str(self).replace("^", "**"), HELPERS, lengths))  # as jax wrote it
 
     def names(self) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from typing import Any
 
-from tapegrad.tensor.trees import LEAF, TreeSpec, registered
+from tapegrad._src.tensor.trees import LEAF, TreeSpec, registered
 from tapegrad.utils._pytree import SERIALIZED
 
 PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "OrderedDict": OrderedDict, "deque": deque}

@@ -17,22 +17,22 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from tapegrad._src.bindings.function_modes import TorchFunctionMode
+from tapegrad._src.bindings.state.generator import default_generator
+from tapegrad._src.execution.array_functions.host import array_of
+from tapegrad._src.execution.array_functions.random import KEY_SHAPE, KeyStream
+from tapegrad._src.execution.data.sizes import SYMBOL, exporting
+from tapegrad._src.functions.construction import tensor as make_tensor
+from tapegrad._src.tape.mechanisms import without
+from tapegrad._src.tape.modes import switched, thread
+from tapegrad._src.tensor.dual import tangent_of
+from tapegrad._src.tensor.tensor import Tensor, value_of
+from tapegrad._src.tensor.trees import TreeSpec, flatten
 from tapegrad.autograd.forward_ad import unpack_dual
-from tapegrad.bindings.function_modes import TorchFunctionMode
-from tapegrad.bindings.generator import default_generator
-from tapegrad.execution.host import array_of
-from tapegrad.execution.random import KEY_SHAPE, KeyStream
-from tapegrad.execution.sizes import SYMBOL, exporting
 from tapegrad.export.graph_signature import InputKind
 from tapegrad.export.lifting import Exchanged, Owned
-from tapegrad.functions.construction import tensor as make_tensor
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.nn import Module
-from tapegrad.tape.mechanisms import without
-from tapegrad.tape.modes import switched, thread
-from tapegrad.tensor.dual import tangent_of
-from tapegrad.tensor.tensor import Tensor, value_of
-from tapegrad.tensor.trees import TreeSpec, flatten
 
 REMEMBERED = (
     "shape classes", "plan templates", "symbolic kernels", "dynamic settings", "shipped classes", "call cache",
@@ -105,7 +105,7 @@ class Literals(TorchFunctionMode):
 
 
 def is_plain(tensor: Any) -> bool:
-    """Whether a tensor has elements, and no history."""
+    """Tell whether a tensor has elements, and no history."""
     return isinstance(tensor, Tensor) and not tensor.requires_grad and not isinstance(value_of(tensor), jax.core.Tracer)
 
 
@@ -196,7 +196,7 @@ def still(tensor: Tensor) -> Tensor:
 
 
 def is_value(leaf: Any) -> bool:
-    """Whether a result is computed by the program: a tensor, or a length that may be another one in each call.
+    """Tell whether a result is computed by the program: a tensor, or a length that may be another one in each call.
     Raises RuntimeError: it is neither that nor a constant.
     """
     if isinstance(leaf, Tensor) or type(leaf) is SYMBOL:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import flatten
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import flatten
 
 
 def argument_at(argnum: Any, count: int) -> int:

@@ -10,16 +10,16 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from tapegrad._src.dispatch.function_levels import at, lift, live, lower
+from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.tape.modes import switched, thread
+from tapegrad._src.tensor.lifted import Level
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import TreeSpec, flatten, map_leaves, unflatten
 from tapegrad.autograd.differentiate import make_seeds, run_backward
 from tapegrad.autograd.forward_ad import make_dual, unpack_dual
-from tapegrad.dispatch.function_levels import at, lift, live, lower
-from tapegrad.execution.dtypes import FLOATING
 from tapegrad.func.checks import all_picked, check_outputs, check_tensors, picked, put_back, with_aux
-from tapegrad.functions.creation import zeros_like
-from tapegrad.tape.modes import switched, thread
-from tapegrad.tensor.lifted import Level
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import TreeSpec, flatten, map_leaves, unflatten
 
 JVP = "jvp(f, primals, tangents)"
 

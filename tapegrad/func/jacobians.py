@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import flatten, unflatten
 from tapegrad.autograd.functional.rows import basis_of
 from tapegrad.func.checks import all_picked, picked, refuse_complex
 from tapegrad.func.gradients import jvp_at, out_of_inference, vjp_at
 from tapegrad.func.mapping import vmap
-from tapegrad.functions.joining import cat
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import flatten, unflatten
 
 
 def unit_vectors(tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -11,16 +11,16 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from tapegrad._src.dispatch.function_levels import at, lower
+from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.tape.modes import switched
+from tapegrad._src.tensor.lifted import Level
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import TreeSpec, flatten, unflatten
 from tapegrad.autograd.function_node import FunctionBase
-from tapegrad.dispatch.function_levels import at, lower
-from tapegrad.execution.dtypes import FLOATING
 from tapegrad.func.gradients import backward_of, differentiable, jvp, vjp
-from tapegrad.functions.creation import zeros_like
 from tapegrad.ops.shape import clone
-from tapegrad.tape.modes import switched
-from tapegrad.tensor.lifted import Level
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import TreeSpec, flatten, unflatten
 
 
 def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
@@ -104,7 +104,7 @@ def pushed(inputs: list[Tensor], outputs: list[Tensor], values: list[Tensor]) ->
 
 
 def is_meddled_with(outputs: Sequence[Tensor]) -> bool:
-    """Whether there is a custom function or a hook in a graph."""
+    """Tell whether there is a custom function or a hook in a graph."""
     stack = [tensor.grad_fn for tensor in outputs]
     seen = set()
     while stack:

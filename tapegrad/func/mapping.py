@@ -10,15 +10,15 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.bindings.viewing import view_of
-from tapegrad.dispatch.function_levels import lift, lower
-from tapegrad.functions.joining import cat
-from tapegrad.functions.shape import permuted
+from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.bindings.viewing import view_of
+from tapegrad._src.dispatch.function_levels import lift, lower
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.functions.shape import permuted
+from tapegrad._src.tensor.lifted import Level
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import TreeSpec, broadcast_prefix, flatten, unflatten
 from tapegrad.ops.kinds import broadcast_to
-from tapegrad.tensor.lifted import Level
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import TreeSpec, broadcast_prefix, flatten, unflatten
 
 
 def name_of(func: Callable) -> str:
@@ -159,7 +159,8 @@ def mapped(
 
 
 def came_as_it_goes(found: tuple[Tensor, int] | None, place: int | None) -> bool:
-    """Whether an output is one of the inputs, with the dimension of the examples in the same place: then it is that."""
+    """Tell whether an output is one of the inputs, with the dimension of the examples in the same place: then it is
+    that."""
     if found is None or place is None:
         return False
     dims = len(found[0]._spec.shape)

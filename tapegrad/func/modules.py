@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
-from tapegrad.bindings.writes.in_place import before_write
-from tapegrad.functions.joining import stack
-from tapegrad.tape.modes import switched
-from tapegrad.tensor.lifted import Lifted
-from tapegrad.tensor.tensor import Tensor, value_of
-from tapegrad.tensor.trees import flatten, unflatten
+from tapegrad._src.bindings.writes.in_place import before_write
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.tape.modes import switched
+from tapegrad._src.tensor.lifted import Lifted
+from tapegrad._src.tensor.tensor import Tensor, value_of
+from tapegrad._src.tensor.trees import flatten, unflatten
 
 MISSING: Any = object()
 """Stands for a tensor that a module doesn't have."""
@@ -254,7 +254,7 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
 
 
 def is_batch_norm(module: Any) -> bool:
-    """Whether a module is one of the batch norms, which have a base class of this name."""
+    """Tell whether a module is one of the batch norms, which have a base class of this name."""
     return any(base.__name__ == "_BatchNorm" for base in type(module).__mro__)
 
 

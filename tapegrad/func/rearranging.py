@@ -8,9 +8,9 @@ import re
 import warnings
 from typing import Any, NamedTuple
 
-from tapegrad.caches import tabulated
-from tapegrad.functions.joining import stack
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.caches import tabulated
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.tensor.tensor import Tensor
 
 REST = "\u2026"
 """The name of the dimensions that ``...`` stands for."""

@@ -15,8 +15,8 @@ from tapegrad._functorch.deprecated import (
     vmap,
 )
 from tapegrad._functorch.make_functional import FunctionalModule, FunctionalModuleWithBuffers
-from tapegrad.absent import EXPORTS, refused
-from tapegrad.declaring import on_demand
+from tapegrad._src.absent import EXPORTS, refused
+from tapegrad._src.declaring import on_demand
 from tapegrad.version import __version__
 
 __getattr__, __dir__ = on_demand(__name__, {__name__: "compile experimental"})

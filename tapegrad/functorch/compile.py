@@ -1,6 +1,6 @@
 """``functorch.compile``: what traces functions into graphs is refused when it is called."""
 
-from tapegrad.absent import EXPORTS, refused, refusing
+from tapegrad._src.absent import EXPORTS, refused, refusing
 
 __getattr__ = refusing(__name__)
 __all__ = ["aot_function", "aot_module", "make_boxed_func", "memory_efficient_fusion"]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from tapegrad.bindings.checking import _assert
+from tapegrad._src.bindings.checking import _assert
 from tapegrad.fx._codegen import _PyTreeCodeGen, _PyTreeInfo
 from tapegrad.fx._naming import PACKAGE
 from tapegrad.fx.node import base_types

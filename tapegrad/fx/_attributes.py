@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn import Module, Parameter
-from tapegrad.tensor.tensor import Tensor
 
 
 def parent_of(module: Any, path: str) -> tuple[Any, str]:

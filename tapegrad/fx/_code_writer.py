@@ -14,12 +14,12 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.fx._namespace import _custom_builtins, _Namespace
 from tapegrad.fx._naming import _get_qualified_name, _is_from_torch, _type_repr, facade
 from tapegrad.fx._operators import inplace_methods, magic_methods
 from tapegrad.fx._tensor_text import annotation_of
 from tapegrad.ops.overloads import OpOverload
-from tapegrad.tensor.tensor import Tensor
 
 PLACE = re.compile(r'File "(?P<file>.+)", line (?P<line>\d+), in (?P<name>.+)\n\s*(?P<code>.*)')
 

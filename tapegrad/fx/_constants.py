@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn import Module, Parameter
-from tapegrad.tensor.tensor import Tensor
 
 
 def named(pairs: Iterable[tuple[str, Any]], wanted: Any) -> str | None:

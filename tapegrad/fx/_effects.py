@@ -6,8 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad.autograd.grad_mode import _set_grad_enabled
-from tapegrad.bindings.registry import NAMESPACES
 
 F = TypeVar("F", bound=Callable)
 

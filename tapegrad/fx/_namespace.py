@@ -9,7 +9,7 @@ import re
 import types
 from typing import Any, NamedTuple
 
-from tapegrad.execution.devices import device
+from tapegrad._src.execution.data.devices import device
 from tapegrad.fx import _pytree as fx_pytree
 from tapegrad.fx._naming import PACKAGE, facade
 from tapegrad.utils import _pytree as pytree

@@ -16,8 +16,8 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.bindings.overriding import resolve_name
-from tapegrad.bindings.registry import NAMESPACES
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
+from tapegrad._src.bindings.overriding import resolve_name
 
 PACKAGE = "tapegrad"
 
@@ -28,7 +28,7 @@ IN_C = {
 """The namespaces of PyTorch's functions in C++, by those that messages name."""
 
 INTERNAL = tuple(f"{PACKAGE}.{room}." for room in (
-    "tensor", "execution", "bindings", "functions", "ops", "tape", "compiler", "interop", "sparse.products",
+    "_src", "ops", "compiler", "interop", "sparse.products",
     "sparse.coordinates",
 ))  # fmt: skip
 """Modules that PyTorch has not; what is in them is found where the package has it."""

@@ -9,13 +9,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.fx._namespace import _custom_builtins
 from tapegrad.fx._running import _forward_from_src
 from tapegrad.fx._tracer import Tracer
 from tapegrad.fx.graph import Graph
 from tapegrad.nn import Module, Parameter
 from tapegrad.serialization.saving import save
-from tapegrad.tensor.tensor import Tensor
 
 LAYER = re.compile(r"^(tapegrad\.nn\.modules\.\w+)$")
 

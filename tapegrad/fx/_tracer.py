@@ -9,13 +9,13 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.fx._arguments import annotations_of, arguments_for
 from tapegrad.fx._constants import attribute_path_of, constants_of, named
 from tapegrad.fx._patching import _autowrap_check, _patch_wrapped_functions, _Patcher
 from tapegrad.fx.graph import Graph
 from tapegrad.fx.proxy import ParameterProxy, Scope, ScopeContextManager, TracerBase, proxies_in
 from tapegrad.nn import Module, Parameter, Sequential
-from tapegrad.tensor.tensor import Tensor
 
 LAYERS = ("torch.nn", "torch.ao.nn", "tapegrad.nn", "tapegrad.ao.nn")
 """Modules whose classes are called as one, and not looked into."""

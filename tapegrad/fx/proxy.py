@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, NoReturn
 
-from tapegrad.bindings.symbolic import SymBool, SymFloat, SymInt
-from tapegrad.execution.devices import device
-from tapegrad.execution.dtypes import dtype
+from tapegrad._src.bindings.symbolic import SymBool, SymFloat, SymInt
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.execution.data.dtypes import dtype
+from tapegrad._src.tensor.layout import layout, memory_format
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.fx import traceback as fx_traceback
 from tapegrad.fx._aggregates import nodes_in
 from tapegrad.fx._compatibility import compatibility as compatibility
@@ -25,9 +28,6 @@ from tapegrad.fx.graph import Graph
 from tapegrad.fx.node import Node, base_types
 from tapegrad.nn.parameter import Parameter
 from tapegrad.ops.overloads import OpOverload
-from tapegrad.tensor.layout import layout, memory_format
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "Scope", "ScopeContextManager", "TraceError",

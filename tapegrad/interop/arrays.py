@@ -8,17 +8,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.bindings.registry import public
+from tapegrad._src.bindings.declaration.registry import public
+from tapegrad._src.execution.array_functions import host
+from tapegrad._src.execution.array_functions.host import committed, transfer
+from tapegrad._src.execution.data.devices import device_of, mesh_device_of
+from tapegrad._src.execution.data.opaque import Opaque
+from tapegrad._src.functions.construction import from_numpy
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.dual import tangent_of
+from tapegrad._src.tensor.lifted import fresh
+from tapegrad._src.tensor.tensor import Tensor, describe, value_of
 from tapegrad.errors import message
-from tapegrad.execution import host
-from tapegrad.execution.devices import device_of, mesh_device_of
-from tapegrad.execution.host import committed, transfer
-from tapegrad.execution.opaque import Opaque
-from tapegrad.functions.construction import from_numpy
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.dual import tangent_of
-from tapegrad.tensor.lifted import fresh
-from tapegrad.tensor.tensor import Tensor, describe, value_of
 
 WAY_OUT = (
     "jax does not know the tape, so its history would end there; put the function on the tape with "
@@ -97,7 +97,7 @@ def _spread(array: jax.Array, requires_grad: bool) -> Tensor:
 
 
 def is_tensor(leaf: Any) -> bool:
-    """Whether a leaf is a tensor: jax's functions on trees look into tensors unless told ``is_leaf=is_tensor``."""
+    """Tell whether a leaf is a tensor: jax's functions on trees look into tensors unless told ``is_leaf=is_tensor``."""
     return isinstance(leaf, Tensor)
 
 

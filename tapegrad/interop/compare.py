@@ -20,14 +20,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad._src.bindings.state.generator import default_generator
+from tapegrad._src.execution.array_functions.host import array_of, from_host, is_traced
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.execution.data.dtypes import get_default_dtype
+from tapegrad._src.tape.modes import switched, thread, watching
+from tapegrad._src.tensor.tensor import Tensor, describe, value_of, wrap
 from tapegrad.autograd.differentiate import grad
-from tapegrad.bindings.generator import default_generator
-from tapegrad.execution.devices import device
-from tapegrad.execution.dtypes import get_default_dtype
-from tapegrad.execution.host import array_of, from_host, is_traced
 from tapegrad.interop.first_difference import Difference, Recording, as_wide, differ, largest_difference
-from tapegrad.tape.modes import switched, thread, watching
-from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether all rows agree."""
+        """True if all rows agree."""
         return all(row.agrees for row in self.rows)
 
     @property

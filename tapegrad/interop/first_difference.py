@@ -16,21 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
-from tapegrad.dispatch.nodes.operator import OperatorNode
-from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.view_history import CopySlices
-from tapegrad.engine import GraphRoot
-from tapegrad.execution.host import to_host
-from tapegrad.execution.kernel import Kernel
+from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.dispatch.plan import Plan
+from tapegrad._src.dispatch.view_history import CopySlices
+from tapegrad._src.engine import GraphRoot
+from tapegrad._src.execution.array_functions.host import to_host
+from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.tape.modes import watching
+from tapegrad._src.tape.node import Node, name_of
+from tapegrad._src.tape.positions import here
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.ops.conventions import Convention
 from tapegrad.ops.foreign import pulled
 from tapegrad.ops.kinds import zeros_of
 from tapegrad.ops.operator import TABLE
-from tapegrad.tape.modes import watching
-from tapegrad.tape.node import Node, name_of
-from tapegrad.tape.positions import here
-from tapegrad.tensor.tensor import Tensor, value_of
 
 TOLERANCES = {"float16": 1e-2, "bfloat16": 5e-2, "float32": 1e-4, "complex64": 1e-4}
 """The most that two ways of computing a gradient may differ by, beside the largest of its numbers; others: 1e-8."""
@@ -95,7 +95,7 @@ class Recording:
     @contextmanager
     def backward(self) -> Iterator[None]:
         """See nodes run for a block."""
-        with watching(backward_watcher=lambda currency: _Noted(currency, self.ran)):
+        with watching(backward_watcher=lambda gradient_ops: _Noted(gradient_ops, self.ran)):
             yield
 
     def differences(self) -> Iterator[Difference]:
@@ -113,17 +113,17 @@ class Recording:
 
 
 class _Noted:
-    """A currency that notes what each node was given, and gave."""
+    """A gradient type that notes what each node was given, and gave."""
 
-    def __init__(self, currency: Any, ran: list) -> None:
-        self._currency, self._ran = currency, ran
+    def __init__(self, gradient_ops: Any, ran: list) -> None:
+        self._gradient_ops, self._ran = gradient_ops, ran
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._currency, name)
+        return getattr(self._gradient_ops, name)
 
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         given = list(grads)
-        results = self._currency.run(node, grads, needed)
+        results = self._gradient_ops.run(node, grads, needed)
         self._ran.append((node, given, results))
         return results
 
@@ -221,7 +221,7 @@ def _by_formulas(plan: Plan, wanted: tuple[bool, ...]) -> Callable:
 
 
 def _agree_nearby(plan: Plan, values: tuple, cotangents: list, wanted: tuple[bool, ...], draws: int = 16) -> bool:
-    """Whether formulas and jax agree around the arguments, where the outputs and both gradients are numbers."""
+    """Tell whether formulas and jax agree around the arguments, where the outputs and both gradients are numbers."""
     ours, theirs = (_kernel(plan, by(plan, wanted)) for by in (_by_formulas, _by_jax))
     rng = np.random.default_rng(0)
     for _ in range(draws):
@@ -255,12 +255,12 @@ def _moved(value: Any, rng: np.random.Generator) -> Any:
 
 
 def is_inexact(dtype: Any) -> bool:
-    """Whether an array's dtype is floating or complex; bfloat16 and the like count."""
+    """Tell whether an array's dtype is floating or complex; bfloat16 and the like count."""
     return np.dtype(dtype).kind not in "biu"
 
 
 def differ(ours: Any, theirs: Any, rtol: float | None = None, atol: float = 0.0, among: Any = None) -> bool:
-    """Whether two arrays differ by more than ``atol`` plus ``rtol`` times the largest number; nan agrees with nan.
+    """Tell whether two arrays differ by more than ``atol`` plus ``rtol`` times the largest number; nan agrees with nan.
 
     With ``among``, a mask, only numbers are compared, and only there.
     """

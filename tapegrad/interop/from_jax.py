@@ -18,13 +18,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.caches import remembered
+from tapegrad._src.caches import remembered
+from tapegrad._src.functions.construction import from_numpy
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.errors import message
-from tapegrad.functions.construction import from_numpy
 from tapegrad.interop.arrays import from_jax_array, is_tensor
 from tapegrad.interop.residuals import Keeping
 from tapegrad.ops.foreign import name_of
-from tapegrad.tensor.tensor import Tensor
 
 
 class TracedLeaf(NamedTuple):
@@ -132,12 +132,12 @@ def from_jax(function: Callable, *, name: str | None = None, node: str | None = 
 
 
 def is_traced_kind(leaf: Any) -> bool:
-    """Whether a leaf is traced."""
+    """Tell whether a leaf is traced."""
     return isinstance(leaf, (Tensor, jax.Array, np.ndarray, np.generic, float, complex))
 
 
 def is_key(leaf: Any) -> bool:
-    """Whether a leaf is an array of random keys."""
+    """Tell whether a leaf is an array of random keys."""
     return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 

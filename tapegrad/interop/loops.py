@@ -12,15 +12,15 @@ from typing import Any
 
 import jax
 
+from tapegrad._src.caches import remembered
+from tapegrad._src.execution.array_functions.host import is_readable
+from tapegrad._src.functions.joining import stack, unbind
+from tapegrad._src.tape.modes import switched
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.autograd.differentiate import grad
-from tapegrad.caches import remembered
-from tapegrad.execution.host import is_readable
-from tapegrad.functions.joining import stack, unbind
 from tapegrad.interop.operator_lists import OperatorList, is_plain
 from tapegrad.interop.residuals import Keeping
 from tapegrad.interop.tape_rules import by_tape
-from tapegrad.tape.modes import switched
-from tapegrad.tensor.tensor import Tensor, value_of
 
 
 def on_arrays(program: OperatorList, count: int) -> Callable:

@@ -8,8 +8,8 @@ gradients like any other. The list is all that is kept: equal lists are one oper
 
 So all that Python does in a step it does for every step alike. What it must not do then makes it *untraceable*: it
 reads elements, writes to a tensor, draws random numbers, or calls a custom function. Each is noticed before it happens
-(``Listening`` is asked: Note [Capturing] in ``execution/capturing.py``), nothing has changed, and whoever asked for the
-list runs the function as Python does.
+(``Listening`` is asked: Note [Capturing] in ``execution/recording/capturing.py``), nothing has changed, and whoever
+asked for the list runs the function as Python does.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 
 import jax
 
-from tapegrad.bindings.attributes import detach
-from tapegrad.dispatch.function_levels import live
-from tapegrad.execution.capturing import capturing
+from tapegrad._src.bindings.state.attributes import detach
+from tapegrad._src.dispatch.function_levels import live
+from tapegrad._src.execution.recording.capturing import capturing
+from tapegrad._src.tape.modes import switched, thread, watching
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import TreeSpec, flatten
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.interop.tape_rules import outside_transforms
 from tapegrad.ops.foreign import Foreign
-from tapegrad.tape.modes import switched, thread, watching
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import TreeSpec, flatten
 
 
 class UntraceableError(Exception):
@@ -130,11 +130,11 @@ class Listening:
         raise UntraceableError("it draws random numbers")
 
     def withhold(self, storage: Any) -> bool:
-        """Whether NumPy is to wait for a write; there is none."""
+        """Tell whether NumPy is to wait for a write; there is none."""
         return False
 
     def moves(self, number: Any) -> bool:
-        """Whether a number is another one in each step; none is."""
+        """Tell whether a number is another one in each step; none is."""
         return False
 
     def read_late(self, value: Any, kind: type) -> Any:
@@ -266,12 +266,12 @@ def traced_or_none(function: Callable, likes: Sequence[Like]) -> TracedFunction 
 
 
 def is_plain(tensors: Sequence[Tensor]) -> bool:
-    """Whether tensors belong to no function transform and have no tangents."""
+    """Tell whether tensors belong to no function transform and have no tangents."""
     return not thread.modes.level and not any(tensor._spec.dual or tensor._spec.level for tensor in tensors)
 
 
 def is_fit(tensors: Sequence[Tensor]) -> bool:
-    """Whether tensors can be given to an operator made of a list: they are plain, have elements on one device, and
+    """Tell whether tensors can be given to an operator made of a list: they are plain, have elements on one device, and
     nobody else decides what is saved of them.
     """
     modes, devices = thread.modes, {tensor.device for tensor in tensors}

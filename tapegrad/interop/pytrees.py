@@ -23,17 +23,17 @@ from typing import Any
 
 import jax
 
-from tapegrad.bindings.attributes import as_instance
-from tapegrad.bindings.handing import overrides
+from tapegrad._src.bindings.declaration.handing import overrides
+from tapegrad._src.bindings.state.attributes import as_instance
+from tapegrad._src.execution.array_functions.host import array_of
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.execution.data.dtypes import float32
+from tapegrad._src.execution.data.opaque import Opaque
+from tapegrad._src.tensor.dual import tangent_of
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor, edge_of, new_tensor, value_of
 from tapegrad.errors import message
-from tapegrad.execution.devices import device
-from tapegrad.execution.dtypes import float32
-from tapegrad.execution.host import array_of
-from tapegrad.execution.opaque import Opaque
 from tapegrad.interop.arrays import WAY_OUT, from_jax_array
-from tapegrad.tensor.dual import tangent_of
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, edge_of, new_tensor, value_of
 
 DIFFERENTIATING = frozenset(("JVPTracer", "LinearizeTracer"))
 """The names that jax gives to the tracers of its own differentiation."""

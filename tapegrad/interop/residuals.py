@@ -20,12 +20,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.dispatch.call_cache import replay
-from tapegrad.dispatch.nodes.operator import OperatorNode
-from tapegrad.execution.kernel import Kernel
+from tapegrad._src.dispatch.call_cache import replay
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.ops.foreign import Foreign, filled_in, is_flowing, strong
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor, value_of
 
 
 class Parts:
@@ -153,7 +153,7 @@ class Keeping(Foreign):
 
 
 def keeps(args: Sequence) -> bool:
-    """Whether a call of these arguments is recorded, and nobody else has a say in what is kept."""
+    """Tell whether a call of these arguments is recorded, and nobody else has a say in what is kept."""
     modes, specs = thread.modes, [arg._spec for arg in args if isinstance(arg, Tensor)]
     if not modes.grad or modes.saved_hooks or modes.intercepted or not any(spec.requires_grad for spec in specs):
         return False

@@ -20,18 +20,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad._src.dispatch.function_levels import at, lift, lower
+from tapegrad._src.execution.array_functions.host import array_of
+from tapegrad._src.execution.data.opaque import Opaque
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.dual import tangent_of
+from tapegrad._src.tensor.lifted import TOGETHER, Level
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.autograd.forward_ad import make_dual, unpack_dual
-from tapegrad.dispatch.function_levels import at, lift, lower
 from tapegrad.errors import message
-from tapegrad.execution.host import array_of
-from tapegrad.execution.opaque import Opaque
-from tapegrad.functions.creation import zeros_like
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.ops.foreign import is_flowing
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.dual import tangent_of
-from tapegrad.tensor.lifted import TOGETHER, Level
-from tapegrad.tensor.tensor import Tensor, value_of
 
 Program = Callable[..., tuple[Tensor, ...]]
 """A function of tensors only, that returns a tuple of tensors."""

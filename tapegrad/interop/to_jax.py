@@ -21,11 +21,11 @@ from typing import Any, Literal
 
 import jax
 
+from tapegrad._src.execution.array_functions.host import array_of
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.errors import message
-from tapegrad.execution.host import array_of
 from tapegrad.interop.arrays import from_jax_array, is_tensor, to_tensors
 from tapegrad.interop.tape_rules import by_tape, given_back, outside_transforms
-from tapegrad.tensor.tensor import Tensor, value_of
 
 
 def to_jax(function: Callable, *, rules: Literal["jax", "tape"] = "jax") -> Callable:

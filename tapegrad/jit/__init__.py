@@ -1,8 +1,8 @@
 """``torch.jit``: what programs decorate for TorchScript runs as Python."""
 
-from tapegrad.bindings import scripting as _scripting
-from tapegrad.bindings.scripting import *  # noqa: F403
-from tapegrad.declaring import on_demand
+from tapegrad._src.bindings import scripting as _scripting
+from tapegrad._src.bindings.scripting import *  # noqa: F403
+from tapegrad._src.declaring import on_demand
 from tapegrad.jit.modules import RecursiveScriptModule, ScriptModule, TopLevelTracedModule, script, trace, trace_module
 
 __all__ = ["RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "script", "trace", "trace_module"]

@@ -2,9 +2,9 @@
 
 from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035 - by these names
 
-from tapegrad.absent import refusing
-from tapegrad.bindings.scripting import BroadcastingList1, BroadcastingList2, BroadcastingList3
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.absent import refusing
+from tapegrad._src.bindings.scripting import BroadcastingList1, BroadcastingList2, BroadcastingList3
+from tapegrad._src.tensor.tensor import Tensor
 
 __getattr__ = refusing(__name__)
 __all__ = [

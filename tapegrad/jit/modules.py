@@ -13,8 +13,8 @@ import functools
 import traceback
 from typing import Any, NoReturn
 
-from tapegrad.bindings import scripting
-from tapegrad.bindings.scripting import JITException
+from tapegrad._src.bindings import scripting
+from tapegrad._src.bindings.scripting import JITException
 from tapegrad.nn import Module
 
 NO_CODE = "there is no TorchScript here, Python is what runs; torch.fx.symbolic_trace(module) shows what it does"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from multiprocessing import context
 from typing import Any
 
-from tapegrad.bindings.generator import in_use
+from tapegrad._src.bindings.state.generator import in_use
 
 _one_at_a_time = threading.RLock()
 

@@ -6,7 +6,7 @@ import pickle
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.tensor.tensor import Tensor
 
 
 def reduce_tensor(tensor: Tensor) -> Any:

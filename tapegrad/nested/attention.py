@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.functions.attention import scaled_dot_product_attention
-from tapegrad.functions.creation import arange
+from tapegrad._src.functions.attention import scaled_dot_product_attention
+from tapegrad._src.functions.creation import arange
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nested.padding import longest, padded, unpadded
 from tapegrad.nested.tensor import Jagged, answers, is_jagged, lengths_of, state_of, with_values
-from tapegrad.tensor.tensor import Tensor
 
 
 def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:

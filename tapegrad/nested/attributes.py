@@ -6,10 +6,13 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
+from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.bindings.viewing import declare_view, view_of
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.spec import Size, legacy_type_name
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import backward as backward_of
 from tapegrad.autograd.differentiate import grad as grad_of
-from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.bindings.viewing import declare_view, view_of
 from tapegrad.nested.lengths import same_length
 from tapegrad.nested.tensor import (
     BOTH,
@@ -26,9 +29,6 @@ from tapegrad.nested.tensor import (
     with_values,
 )
 from tapegrad.ops.nested import nested_get_values, nested_values, nested_view_from_jagged
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.spec import Size, legacy_type_name
-from tapegrad.tensor.tensor import Tensor
 
 
 def _of_values(name: str) -> None:
@@ -99,7 +99,7 @@ def _is_same_size(self: Tensor, other: Tensor) -> bool:
 
 @answers("is_contiguous")
 def is_contiguous(self: Tensor, memory_format: Any = layouts.contiguous_format) -> bool:
-    """Whether nothing lies between entries, and their values are contiguous."""
+    """Tell whether nothing lies between entries, and their values are contiguous."""
     state = state_of(self)
     if state.lengths is not None:
         return False

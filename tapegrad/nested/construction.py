@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import int64
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.creation import arange, zeros
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.execution.dtypes import int64
-from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.creation import arange, zeros
-from tapegrad.functions.joining import cat
 from tapegrad.nested.attributes import shown
 from tapegrad.nested.strided import buffer_of, strided_of
 from tapegrad.nested.tensor import Jagged, NestedTensor, _check, is_jagged, is_nested, stored
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.tensor import Tensor
 
 
 def view_of_parts(
@@ -247,7 +247,7 @@ def jagged_from_tensor_and_lengths(
 
 
 def _has_no_gaps(starts: list[int], counts: list[int], most: int) -> bool:
-    """Whether each entry ends where the next one begins, as PyTorch looks at it."""
+    """Tell whether each entry ends where the next one begins, as PyTorch looks at it."""
     offsets = [start + place * most for place, start in enumerate(starts)]
     steps = [b - a for a, b in pairwise(offsets[1:-1])]
     whole = all(count == most for count in counts[1:-1])

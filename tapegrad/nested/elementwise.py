@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.bindings.dunders import AUGMENTED
+from tapegrad._src.bindings.declaration.dunders import AUGMENTED
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nested.lengths import RaggedLength
 from tapegrad.nested.overloads import overload, unsupported, words
 from tapegrad.nested.padding import unpadded
 from tapegrad.nested.tensor import FALLBACKS, Jagged, answers, is_jagged, state_of, tensors_in, with_values
-from tapegrad.tensor.tensor import Tensor
 
 ELEMENTWISE: set[str] = set()
 """The functions of elements that PyTorch has for the jagged layout, as functions, methods and operators."""
@@ -115,7 +115,8 @@ def _mismatch(name: str, left: Any, right: Any) -> RuntimeError:
 
 
 def raggedness_matches(state: Jagged, shape: Any) -> bool:
-    """Whether a shape is that of a nested tensor as far as the ragged dimension; -1 stands for any length there."""
+    """Tell whether a shape is that of a nested tensor as far as the ragged dimension; -1 stands for any length
+    there."""
     end = state.ragged + 1
     mine, its = state.outer[:end], tuple(shape)[:end]
     return len(mine) == len(its) and all(a == b or b == -1 for a, b in zip(mine, its, strict=True))

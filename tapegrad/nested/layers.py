@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.functions.bags import embedding_bag
-from tapegrad.functions.dropout import dropout
-from tapegrad.functions.embedding import embedding
-from tapegrad.functions.normalization import layer_norm, rms_norm
-from tapegrad.functions.softmax import log_softmax, softmax
+from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.functions.bags import embedding_bag
+from tapegrad._src.functions.dropout import dropout
+from tapegrad._src.functions.embedding import embedding
+from tapegrad._src.functions.normalization import layer_norm, rms_norm
+from tapegrad._src.functions.softmax import log_softmax, softmax
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nested.lengths import RaggedLength
 from tapegrad.nested.overloads import unsupported
 from tapegrad.nested.padding import padded, unpadded
 from tapegrad.nested.shape import need_contiguous
 from tapegrad.nested.tensor import Jagged, answers, is_jagged, lengths_of, state_of, with_values
-from tapegrad.tensor.tensor import Tensor
 
 
 @answers("softmax", "_softmax")

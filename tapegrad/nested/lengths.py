@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from tapegrad.bindings.symbolic import SymInt
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.bindings.symbolic import SymInt
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.utils.weak import WeakIdKeyDictionary
 
 _numbers = count(1)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.functions.creation import arange
-from tapegrad.functions.joining import stack
-from tapegrad.functions.multihead import multi_head_attention_forward
+from tapegrad._src.functions.creation import arange
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.functions.multihead import multi_head_attention_forward
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nested.construction import as_nested_tensor
-from tapegrad.tape.modes import thread
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.tensor import Tensor
 
 NO_MASKS = (
     "supplying both src_key_padding_mask and src_mask at the same time                                  is not "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.bindings.dunders import AUGMENTED
+from tapegrad._src.bindings.declaration.dunders import AUGMENTED
 
 
 def words(text: str) -> frozenset[str]:

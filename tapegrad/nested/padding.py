@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.execution.dtypes import int64
-from tapegrad.functions.creation import arange, full
-from tapegrad.functions.selection import where
-from tapegrad.functions.sorting import searchsorted
+from tapegrad._src.execution.data.dtypes import int64
+from tapegrad._src.functions.creation import arange, full
+from tapegrad._src.functions.selection import where
+from tapegrad._src.functions.sorting import searchsorted
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nested.attributes import total_of
 from tapegrad.nested.tensor import Jagged, answers, known, lengths_of, state_of
-from tapegrad.tensor.tensor import Tensor
 
 
 def longest(state: Jagged) -> int:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.functions.creation import arange, zeros
-from tapegrad.functions.joining import cat, stack
-from tapegrad.functions.selection import where
+from tapegrad._src.functions.creation import arange, zeros
+from tapegrad._src.functions.joining import cat, stack
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nested.attributes import counts_of, is_contiguous, shape_of, total_of
 from tapegrad.nested.elementwise import raggedness_matches
 from tapegrad.nested.overloads import unsupported
 from tapegrad.nested.padding import longest, padded, unpadded
 from tapegrad.nested.shape import broadcast_tensors, need_contiguous, wrapped_dim
 from tapegrad.nested.tensor import Jagged, answers, is_jagged, lengths_of, state_of, with_values
-from tapegrad.tensor.tensor import Tensor
 
 
 @answers("unbind")

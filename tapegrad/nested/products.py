@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.functions.matmul import linear, matmul
+from tapegrad._src.functions.matmul import linear, matmul
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nested.elementwise import raggedness_matches
 from tapegrad.nested.padding import longest, padded, unpadded
 from tapegrad.nested.shape import need_contiguous
 from tapegrad.nested.tensor import answers, is_jagged, state_of, with_values
-from tapegrad.tensor.tensor import Tensor
 
 
 @answers("linear")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.execution.dtypes import finfo
+from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.execution.data.dtypes import finfo
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nested.elementwise import computed
 from tapegrad.nested.overloads import unsupported
 from tapegrad.nested.padding import padded
 from tapegrad.nested.shape import inner_dim
 from tapegrad.nested.tensor import ANSWERS, Jagged, answers, lengths_of, state_of
-from tapegrad.tensor.tensor import Tensor
 
 Reduction = Callable[..., Any]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.joining import cat
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nested.attributes import arguments_of
 from tapegrad.nested.strided import Buffered, offsets_in, strides_of
 from tapegrad.nested.tensor import NestedTensor, is_jagged, state_of
-from tapegrad.tensor.tensor import Tensor
 
 
 def nested_parts(tensor: Tensor) -> tuple:

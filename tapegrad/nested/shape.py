@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.functions.shape import broadcast_to as spread
+from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.functions.shape import broadcast_to as spread
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nested.attributes import is_contiguous, shape_of
 from tapegrad.nested.construction import jagged_from_list
 from tapegrad.nested.elementwise import raggedness_matches
 from tapegrad.nested.overloads import unsupported
 from tapegrad.nested.tensor import Jagged, answers, is_jagged, state_of, with_values
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 
 def need_contiguous(tensor: Any, schema: str, name: str = "self") -> None:

@@ -8,12 +8,13 @@ from math import prod
 from textwrap import indent
 from typing import Any
 
-from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.bindings.dunders import AUGMENTED
+from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.bindings.declaration.dunders import AUGMENTED
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.creation import empty
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.errors import warn_once
-from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.creation import empty
-from tapegrad.functions.joining import cat
 from tapegrad.nested.attributes import shown
 from tapegrad.nested.overloads import overload, words
 from tapegrad.nested.tensor import (
@@ -28,7 +29,6 @@ from tapegrad.nested.tensor import (
     with_values,
 )
 from tapegrad.ops.nested import nested_tensor_from_tensor_list
-from tapegrad.tensor.tensor import Tensor
 
 PROTOTYPE = (
     "The PyTorch API of nested tensors is in prototype stage and will change in the near future. We recommend "

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from tapegrad.functions.arrangement import pad
-from tapegrad.functions.attention import scaled_dot_product_attention
-from tapegrad.functions.creation import full
-from tapegrad.functions.dropout import dropout
-from tapegrad.functions.embedding import embedding
-from tapegrad.functions.joining import cat, stack
-from tapegrad.functions.matmul import linear, matmul
-from tapegrad.functions.normalization import layer_norm
-from tapegrad.functions.softmax import softmax
+from tapegrad._src.functions.arrangement import pad
+from tapegrad._src.functions.attention import scaled_dot_product_attention
+from tapegrad._src.functions.creation import full
+from tapegrad._src.functions.dropout import dropout
+from tapegrad._src.functions.embedding import embedding
+from tapegrad._src.functions.joining import cat, stack
+from tapegrad._src.functions.matmul import linear, matmul
+from tapegrad._src.functions.normalization import layer_norm
+from tapegrad._src.functions.softmax import softmax
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nested.strided import Buffered, each, entries_of, not_there, of_entries, on_strided, wrapped_dim
 from tapegrad.nested.tensor import is_nested, state_of, with_values
-from tapegrad.tensor.tensor import Tensor
 
 
 @on_strided("unbind")

@@ -18,14 +18,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.bindings.handing import place_of
-from tapegrad.execution.opaque import Opaque
-from tapegrad.functions.creation import zeros
+from tapegrad._src.bindings.declaration.handing import place_of
+from tapegrad._src.execution.data.opaque import Opaque
+from tapegrad._src.functions.creation import zeros
+from tapegrad._src.tape.modes import switched
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.spec import Size, Spec
+from tapegrad._src.tensor.tensor import Tensor, new_tensor
 from tapegrad.nested.lengths import RaggedLength, length_of
-from tapegrad.tape.modes import switched
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.spec import Size, Spec
-from tapegrad.tensor.tensor import Tensor, new_tensor
 
 
 class Nested(Opaque):
@@ -353,12 +353,12 @@ def tensors_in(args: Sequence[Any]) -> list[Tensor]:
 
 
 def is_jagged(x: Any) -> bool:
-    """Whether something is a nested tensor of the jagged layout."""
+    """Tell whether something is a nested tensor of the jagged layout."""
     return isinstance(x, NestedTensor)
 
 
 def is_nested(x: Any) -> bool:
-    """Whether something is a nested tensor."""
+    """Tell whether something is a nested tensor."""
     return isinstance(x, Tensor) and isinstance(x._value, Nested)
 
 

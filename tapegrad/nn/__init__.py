@@ -5,7 +5,7 @@ Modules are imported when one is asked for: a program that has none does without
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.declaring import on_demand
+from tapegrad._src.declaring import on_demand
 from tapegrad.nn import functional as functional
 from tapegrad.nn import parameter as parameter
 from tapegrad.nn.parameter import Buffer as Buffer

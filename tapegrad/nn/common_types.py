@@ -2,7 +2,7 @@
 
 from typing import TypeAlias, TypeVar
 
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.tensor.tensor import Tensor
 
 T = TypeVar("T")
 _scalar_or_tuple_any_t: TypeAlias = T | tuple[T, ...]

@@ -15,16 +15,16 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._src.bindings.overriding import handle_torch_function, has_torch_function_unary
+from tapegrad._src.functions.creation import arange, empty_like
+from tapegrad._src.functions.creation import eye as identity_matrix
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.functions.qr import qr
+from tapegrad._src.functions.random import randperm
+from tapegrad._src.functions.selection import where
+from tapegrad._src.functions.slicing import diag
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.bindings.overriding import handle_torch_function, has_torch_function_unary
-from tapegrad.functions.creation import arange, empty_like
-from tapegrad.functions.creation import eye as identity_matrix
-from tapegrad.functions.joining import stack
-from tapegrad.functions.qr import qr
-from tapegrad.functions.random import randperm
-from tapegrad.functions.selection import where
-from tapegrad.functions.slicing import diag
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_",

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from tapegrad.bindings.handing import overriding
-from tapegrad.bindings.protocols import own_attributes, rebuild_tensor, tensor_parts
-from tapegrad.bindings.registry import NAMESPACES
-from tapegrad.bindings.subclass import _disabled_torch_function_impl, make_subclass
-from tapegrad.functions.construction import tensor
-from tapegrad.functions.creation import empty
+from tapegrad._src.bindings.declaration.handing import overriding
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
+from tapegrad._src.bindings.protocols import own_attributes, rebuild_tensor, tensor_parts
+from tapegrad._src.bindings.subclass import _disabled_torch_function_impl, make_subclass
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.functions.creation import empty
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.interop.pytrees import register
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",
@@ -206,7 +206,7 @@ def _announced(cls: type, requires_grad: bool, device: Any, dtype: Any) -> Any:
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether something is an uninitialized parameter or buffer.
+    """Tell whether something is an uninitialized parameter or buffer.
 
     >>> is_lazy(UninitializedParameter()), is_lazy(Parameter())
     (True, False)

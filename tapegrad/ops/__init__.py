@@ -6,7 +6,7 @@ register are there, too.
 
 from typing import Any, NoReturn
 
-from tapegrad.absent import no_attribute
+from tapegrad._src.absent import no_attribute
 from tapegrad.ops.overloads import NAMESPACES, aten, prim
 
 __all__ = ["aten", "load_library", "prim"]

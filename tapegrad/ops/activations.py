@@ -18,7 +18,7 @@ import math
 import jax.numpy as jnp
 from jax import lax, nn
 
-from tapegrad.execution.dtypes import as_dtype
+from tapegrad._src.execution.data.dtypes import as_dtype
 from tapegrad.ops.conventions import kink
 from tapegrad.ops.joining import cat, split
 from tapegrad.ops.kinds import conj, elementwise, general, zeros_of

@@ -10,8 +10,8 @@ import math
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.execution.dtypes import as_dtype
-from tapegrad.execution.flat import while_loop
+from tapegrad._src.execution.data.dtypes import as_dtype
+from tapegrad._src.execution.tiers.flat import while_loop
 from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq, integral
 from tapegrad.ops.conventions import kink

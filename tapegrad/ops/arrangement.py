@@ -8,15 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad.execution.host_tier.forms import on_host
-from tapegrad.execution.sizes import places_along
+from tapegrad._src.execution.data.sizes import places_along
+from tapegrad._src.execution.numpy_backend.forms import on_host
+from tapegrad._src.tensor.geometry import Geometry, preserved_strides, transposed
+from tapegrad._src.tensor.spec import Spec
 from tapegrad.ops.checks import checked
 from tapegrad.ops.kinds import linear, sum_to
 from tapegrad.ops.memory_formats import IMAGES, as_images, as_input, gradient_kept, gradient_of_images
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.shape import Shape, reshaped, view
-from tapegrad.tensor.geometry import Geometry, preserved_strides, transposed
-from tapegrad.tensor.spec import Spec
 
 
 @linear(x=lambda g, x_shape, repeats: _fold(g, tuple(x_shape), repeats))

@@ -4,14 +4,14 @@ Note [Written integers]
 A tensor of integers that a value which requires grad is written into requires grad from there on, in PyTorch, where the
 write is ``fill_``, ``masked_fill_``, ``index_fill_``, ``index_put_`` through a mask, or a comparison in place; not by
 ``copy_``. No gradient ever passes: backward raises when it gets there. Written out of place this is refused. So the
-operators behind such writes have ``records_integers``, and what they give is a misfit (``Spec``).
+operators behind such writes have ``records_integers``, and what they give is a mismatch (``Spec``).
 """
 
 from __future__ import annotations
 
 import jax.numpy as jnp
 
-from tapegrad.execution.dtypes import as_dtype
+from tapegrad._src.execution.data.dtypes import as_dtype
 from tapegrad.ops.kinds import cast, general, retyped, sum_to, zeros_of
 from tapegrad.ops.memory_formats import as_input
 

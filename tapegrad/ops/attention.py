@@ -13,7 +13,9 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad.execution import dtypes
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.tensor.geometry import Geometry, contiguous_strides, transposed
+from tapegrad._src.tensor.spec import Spec
 from tapegrad.ops.dropout import dropout
 from tapegrad.ops.kinds import Multilinear, cast, declaration, general, sum_to
 from tapegrad.ops.matmul import FULL, matmul
@@ -21,8 +23,6 @@ from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.selection import where
 from tapegrad.ops.shape import permute
-from tapegrad.tensor.geometry import Geometry, contiguous_strides, transposed
-from tapegrad.tensor.spec import Spec
 
 
 def _transposed(x: Any) -> Any:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.execution.dtypes import dtype
-from tapegrad.execution.host import is_readable, to_host
+from tapegrad._src.execution.array_functions.host import is_readable, to_host
+from tapegrad._src.execution.data.dtypes import dtype
+from tapegrad._src.tensor.lifted import all_elements
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.ops.operator import Operator
-from tapegrad.tensor.lifted import all_elements
-from tapegrad.tensor.tensor import Tensor, value_of
 
 CPP_NAMES = {
     "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int",

@@ -33,7 +33,7 @@ def _of_two(name: str, kernel: Callable, says: str, numbers: bool = False, **fac
 
 
 def integral(x):
-    """Whether an array holds integers or booleans."""
+    """Tell whether an array holds integers or booleans."""
     return jnp.issubdtype(x.dtype, jnp.integer) or jnp.issubdtype(x.dtype, jnp.bool_)
 
 
@@ -51,7 +51,7 @@ isreal = _of_one("isreal", jnp.isreal, "Whether the imaginary part is 0.")
 
 @elementwise(real=True)
 def signbit(x):
-    """Whether the sign is set; -0.0 has it."""
+    """Tell whether the sign is set; -0.0 has it."""
     if x.dtype == jnp.bool_ or jnp.issubdtype(x.dtype, jnp.unsignedinteger):
         return jnp.zeros(x.shape, bool)
     return jnp.signbit(x) if not integral(x) else x < 0
@@ -59,7 +59,7 @@ def signbit(x):
 
 @elementwise(special=(0,))
 def isclose(x, y, *, rtol, atol, equal_nan):
-    """Whether ``|x - y| <= atol + rtol * |y|``; infinities must be equal, and nan too with ``equal_nan``."""
+    """Tell whether ``|x - y| <= atol + rtol * |y|``; infinities must be equal, and nan too with ``equal_nan``."""
     close = x == y
     if equal_nan:
         close |= jnp.isnan(x) & jnp.isnan(y)

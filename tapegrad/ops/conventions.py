@@ -24,10 +24,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.kernels import Kernels
+from tapegrad._src.dispatch.kernels import Kernels
+from tapegrad._src.tensor.spec import Spec
 from tapegrad.ops.foreign import Foreign
 from tapegrad.ops.operator import Operator
-from tapegrad.tensor.spec import Spec
 
 
 class Convention(NamedTuple):

@@ -22,8 +22,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad.dispatch.plan import Plan
-from tapegrad.execution.dtypes import FLOATING, float64
+from tapegrad._src.dispatch.plan import Plan
+from tapegrad._src.execution.data.dtypes import FLOATING, float64
+from tapegrad._src.tensor.geometry import Geometry, Ints, seems_channels_last, unsqueezed
+from tapegrad._src.tensor.spec import core_type_name
 from tapegrad.ops.checks import checked, cpp_name, refuse_dtypes
 from tapegrad.ops.convolving import Pairs, convolved, transposed, weight_between
 from tapegrad.ops.kinds import broadcast_to, conj, declaration, multilinear
@@ -32,8 +34,6 @@ from tapegrad.ops.memory_formats import as_any_images
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.shape import view
-from tapegrad.tensor.geometry import Geometry, Ints, seems_channels_last, unsqueezed
-from tapegrad.tensor.spec import core_type_name
 
 
 def _with_bias(y, bias):

@@ -22,8 +22,8 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.execution.flat import scan
-from tapegrad.execution.sizes import at_most
+from tapegrad._src.execution.data.sizes import at_most
+from tapegrad._src.execution.tiers.flat import scan
 from tapegrad.ops.matmul import FULL
 
 Pairs = Sequence[tuple[int, int]]
@@ -57,12 +57,12 @@ def _read(
 
 
 def _multiplied(x: Any, y: Any, groups: int) -> bool:
-    """Whether the matrices would be of a type that XLA multiplies quickly, and not of signals, nor empty."""
+    """Tell whether the matrices would be of a type that XLA multiplies quickly, and not of signals, nor empty."""
     return groups == 1 and x.ndim > 3 and x.dtype in (jnp.float32, jnp.float64) and 0 not in (*x.shape, *y.shape)
 
 
 def _as_product(x: Any, weight: Any, sizes: Sequence[int], groups: int) -> bool:
-    """Whether a product of matrices is the quicker convolution on CPUs."""
+    """Tell whether a product of matrices is the quicker convolution on CPUs."""
     out, channels, *kernel = weight.shape
     window = channels * math.prod(kernel)
     narrow = channels < _FEW_CHANNELS and window <= max(4 * out, _SMALL_WINDOW)
@@ -71,7 +71,8 @@ def _as_product(x: Any, weight: Any, sizes: Sequence[int], groups: int) -> bool:
 
 
 def _as_products(x: Any, y: Any, kernel: Sequence[int], groups: int) -> bool:
-    """Whether products of matrices, one for each row of the kernel, are the quicker gradient of a weight on CPUs."""
+    """Tell whether products of matrices, one for each row of the kernel, are the quicker gradient of a weight on
+    CPUs."""
     (channels, *_), (out, *sizes) = x.shape[1:], y.shape[1:]
     row = channels * kernel[-1]
     wide = out >= (16 if channels < 4 or len(sizes) > 2 else 32) and out * row >= 96
@@ -81,7 +82,7 @@ def _as_products(x: Any, y: Any, kernel: Sequence[int], groups: int) -> bool:
 
 
 def _as_sum(x: Any, flipped: Any, groups: int) -> bool:
-    """Whether a product of matrices, and a sum of its parts, is the quicker transposed convolution on CPUs."""
+    """Tell whether a product of matrices, and a sum of its parts, is the quicker transposed convolution on CPUs."""
     inner, _, *kernel = flipped.shape
     added = math.prod((x.shape[0], *x.shape[2:], *kernel, inner))
     return _multiplied(x, flipped, groups) and inner < _FEW_CHANNELS and at_most(added, _LAID_OUT_AT_ONCE)

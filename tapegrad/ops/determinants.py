@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from tapegrad._src.execution.array_functions.host import innermost, is_readable, may_look
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.kernels.deferred_checks import check_later, found_in
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.errors import LinAlgError
-from tapegrad.execution import dtypes
-from tapegrad.execution.host import innermost, is_readable, may_look
-from tapegrad.execution.late import check_later, found_in
 from tapegrad.ops import conventions
 from tapegrad.ops.checks import numbers_of
 from tapegrad.ops.einsum import identity_of
@@ -33,7 +34,6 @@ from tapegrad.ops.shape import unsqueeze
 from tapegrad.ops.slicing import diagonal
 from tapegrad.ops.solving import factors, inv, solve_factored
 from tapegrad.ops.unary import complex, imag, real
-from tapegrad.tensor.tensor import Tensor, value_of
 
 
 def as_matrices(x):
@@ -71,7 +71,7 @@ def pivots_of(lu):
 
 
 def vanishes(det):
-    """Whether a recorded determinant is, or may be, as good as 0. See Note [Determinants of singular matrices]."""
+    """Tell whether a recorded determinant is, or may be, as good as 0. See Note [Determinants of singular matrices]."""
     if isinstance(det, Tensor) and not is_readable(value_of(det)):
         return True
     return bool((abs(numbers_of(det)) < 100 * dtypes.finfo(dtypes.as_dtype(det.dtype)).eps).any())

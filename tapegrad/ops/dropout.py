@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from tapegrad.execution import random
+from tapegrad._src.execution.array_functions import random
+from tapegrad._src.tensor.geometry import Geometry, Ints, contiguous_strides, elementwise_strides, preserved_strides
+from tapegrad._src.tensor.spec import Spec
 from tapegrad.ops.kinds import general, linear
 from tapegrad.ops.memory_formats import as_input
-from tapegrad.tensor.geometry import Geometry, Ints, contiguous_strides, elementwise_strides, preserved_strides
-from tapegrad.tensor.spec import Spec
 
 SELU_FLOOR = 1.7580993408473766
 """Minus what SELU tends to on the left: the scale times the alpha of Klambauer et al., 2017."""

@@ -19,13 +19,14 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.caches import remembered
-from tapegrad.dispatch.nodes.operator import OperatorNode
-from tapegrad.execution import dtypes
-from tapegrad.execution.devices import META
-from tapegrad.execution.host import innermost, is_traced, may_look, to_host
-from tapegrad.execution.kernel import Shaped
-from tapegrad.execution.late import check_later
+from tapegrad._src.caches import remembered
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.execution.array_functions.host import innermost, is_traced, may_look, to_host
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.devices import META
+from tapegrad._src.execution.kernels.deferred_checks import check_later
+from tapegrad._src.execution.kernels.kernel import Shaped
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.kinds import General, cast, conj, declaration, general
 from tapegrad.ops.matmul import adjoint, matmul
@@ -35,7 +36,6 @@ from tapegrad.ops.shape import unsqueeze
 from tapegrad.ops.slicing import diag_embed, diagonal
 from tapegrad.ops.solving import solve_ex
 from tapegrad.ops.unary import real
-from tapegrad.tensor.tensor import Tensor, value_of
 
 # -- the parts of matrices ---------------------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ ENOUGH = 1e-2
 
 
 def independent_of_phases(grads: Sequence, outputs: Sequence) -> Any:
-    """Whether ``Im(v_i^H g_i)`` is small enough, for each eigenvector."""
+    """Tell whether ``Im(v_i^H g_i)`` is small enough, for each eigenvector."""
     return jnp.abs(jnp.sum(jnp.conj(outputs[1]) * grads[1], axis=-2).imag) <= ENOUGH
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from tapegrad.caches import tabulated
-from tapegrad.execution import dtypes
+from tapegrad._src.caches import tabulated
+from tapegrad._src.execution.data import dtypes
 from tapegrad.ops.kinds import broadcast_to, conj, general, multilinear
 from tapegrad.ops.matmul import FULL
 from tapegrad.ops.shape import view

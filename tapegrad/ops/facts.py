@@ -59,36 +59,36 @@ class Facts:
     """The layout of outputs in memory: one of the rules of ``memory_formats.py``, which tells strides from a shape and
     the specs of the inputs."""
     loose: bool = False
-    """Whether its settings are lengths that need not follow from others, as those of a view."""
+    """True if its settings are lengths that need not follow from others, as those of a view."""
     indifferent: bool = False
-    """Whether it is computed in the same way where lengths of two or more are equal by chance."""
+    """True if it is computed in the same way where lengths of two or more are equal by chance."""
     looks: bool = False
-    """Whether its formulas look at the numbers of tensors, and so can't be run in one piece at a level."""
+    """True if its formulas look at the numbers of tensors, and so can't be run in one piece at a level."""
     moves: bool = False
-    """Whether its arguments may be on several devices: it is run on that of the first."""
+    """True if its arguments may be on several devices: it is run on that of the first."""
     numbers_are_tensors: bool = False
-    """Whether a Python number among the inputs counts as a tensor, made where the call is."""
+    """True if a Python number among the inputs counts as a tensor, made where the call is."""
     plain_inputs: tuple[str, ...] = ()
     """Inputs that are plain numbers of the node (an index, a start): saved, but not freed after a backward."""
     pieces: Any = None
     """NumPy functions for any number of arguments or results: ``Pieces``, see Note [Many operands]."""
     records_integers: bool = False
-    """Whether integers that it gives require grad: see Note [Written integers]."""
+    """True if integers that it gives require grad: see Note [Written integers]."""
     rounds_once: bool | tuple[str, ...] = ()
     """The inputs whose gradients PyTorch computes by one kernel each; True for all. See Note [Halves]."""
     shows: bool = False
-    """Whether the result shows its input's memory in a shape that may have more elements."""
+    """True if the result shows its input's memory in a shape that may have more elements."""
     tangent_of_result: bool = False
-    """Whether PyTorch computes its tangent from the result, where the gradient of another input reads the first."""
+    """True if PyTorch computes its tangent from the result, where the gradient of another input reads the first."""
     turns: tuple[str | int, ...] | Callable[..., tuple[str | int, ...]] = ()
     """The inputs, by name or position, in the order in which PyTorch's nodes give gradients to leaves, if not in that
     of the parameters; told by the specs of all if it depends on them. See Note [Turns]."""
     undefined: bool = False
-    """Whether formulas get None for a gradient of one of several outputs that is not there, where others get zeros."""
+    """True if formulas get None for a gradient of one of several outputs that is not there, where others get zeros."""
     uniform: bool = False
-    """Whether it is computed in the same way where lengths are one, or equal by chance. See Note [Shape classes]."""
+    """True if it is computed in the same way where lengths are one, or equal by chance. See Note [Shape classes]."""
     wraps_numbers: bool = False
-    """Whether a Python number among the inputs is shown, and freed, as a tensor that was saved."""
+    """True if a Python number among the inputs is shown, and freed, as a tensor that was saved."""
 
 
 FACTS = frozenset(name for name in vars(Facts) if not name.startswith("_"))

@@ -3,9 +3,9 @@
 Note [Kernels on the host]
 XLA compiles nearly every kernel of the table for CPUs, CUDA and TPUs; ``tests/test_lowering.py`` asks it to, kernel by
 kernel. Of the others the declaration says where that is not so, ``on_host="tpu"``: where a program is compiled for such
-a platform, the arrays are moved to the host, NumPy computes what is written from the kernel's own jaxpr (Note [The host
-tier]), and the results are moved back. That takes a transfer each way and waits for the device, and the table of
-operators names it. Processes without such a platform don't see any of this.
+a platform, the arrays are moved to the host, NumPy computes what is written from the kernel's own jaxpr (Note [The
+NumPy backend]), and the results are moved back. That takes a transfer each way and waits for the device, and the table
+of operators names it. Processes without such a platform don't see any of this.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import jax
 import numpy as np
 from jax import lax
 
-from tapegrad.execution.host_tier.writer import written
+from tapegrad._src.execution.numpy_backend.writer import written
 
 
 def on_host(function: Callable, platforms: str) -> Callable:

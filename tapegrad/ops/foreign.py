@@ -20,10 +20,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.dtypes import FLOATING
-from tapegrad.execution.flat import staged
+from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.execution.tiers.flat import staged
+from tapegrad._src.tensor.spec import Spec
 from tapegrad.ops.kinds import General
-from tapegrad.tensor.spec import Spec
 
 _OWN = "_tapegrad_operators"
 """The attribute in which a function keeps its operators, so that they live exactly as long as it does."""
@@ -59,7 +59,7 @@ class Foreign(General):
     # -- kernels ---------------------------------------------------------------------------------------------------
 
     def is_wide(self, specs: Sequence, settings: dict) -> bool:
-        """Whether jax runs in its 64-bit mode: if the process does, or an argument has a 64-bit type."""
+        """Tell whether jax runs in its 64-bit mode: if the process does, or an argument has a 64-bit type."""
         return settings["x64"] or any(isinstance(spec, Spec) and spec.dtype.is_64bit for spec in specs)
 
     def prepare(self, specs: Sequence, settings: dict) -> Callable:
@@ -159,7 +159,7 @@ def strong(output: Any) -> jax.Array:
 
 
 def is_flowing(dtype: Any) -> bool:
-    """Whether jax differentiates values of a dtype."""
+    """Tell whether jax differentiates values of a dtype."""
     numpy_dtype = getattr(dtype, "numpy", dtype)
     return bool(jnp.issubdtype(numpy_dtype, jnp.inexact))
 

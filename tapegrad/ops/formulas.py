@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.execution.dtypes import as_dtype
+from tapegrad._src.execution.data.dtypes import as_dtype
 from tapegrad.ops.kinds import zeros_of
 
 

@@ -8,9 +8,11 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.dispatch.function_levels import not_further, tracked
-from tapegrad.execution.dtypes import as_dtype
-from tapegrad.execution.dtypes import bool as bool_
+from tapegrad._src.dispatch.function_levels import not_further, tracked
+from tapegrad._src.execution.data.dtypes import as_dtype
+from tapegrad._src.execution.data.dtypes import bool as bool_
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops import conventions
 from tapegrad.ops.checks import numbers_of
 from tapegrad.ops.comparison import eq
@@ -20,8 +22,6 @@ from tapegrad.ops.memory_formats import as_input, gradient_as_input, gradient_ke
 from tapegrad.ops.operator import Operator
 from tapegrad.ops.selection import masked, masked_fill, where
 from tapegrad.ops.shape import Shape, view
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor
 
 
 @linear(

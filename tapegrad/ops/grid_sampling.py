@@ -21,8 +21,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.dtypes import as_dtype
-from tapegrad.execution.equal_steps import equal_steps
+from tapegrad._src.execution.array_functions.equal_steps import equal_steps
+from tapegrad._src.execution.data.dtypes import as_dtype
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.joining import stack
 from tapegrad.ops.kinds import general, linear, zeros_of
@@ -146,7 +146,7 @@ def _samples(grid: Any, lengths: Sequence[int], orders: tuple[int, ...], setting
 
 
 def _is_flat(mode: str, orders: tuple[int, ...]) -> bool:
-    """Whether a weight was differentiated so often that nothing is left of it."""
+    """Tell whether a weight was differentiated so often that nothing is left of it."""
     return max(orders) > _weights(mode)[0].degree()
 
 

@@ -10,14 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad.dispatch.many_operands import Pieces
+from tapegrad._src.dispatch.many_operands import Pieces
+from tapegrad._src.tensor.geometry import Geometry, sliced
+from tapegrad._src.tensor.spec import Spec
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general, linear, zeros_of
 from tapegrad.ops.memory_formats import as_all_images
 from tapegrad.ops.shape import Shape
 from tapegrad.ops.slicing import select, slice_
-from tapegrad.tensor.geometry import Geometry, sliced
-from tapegrad.tensor.spec import Spec
 
 
 def _together(arrays: Sequence[np.ndarray], axis: int) -> list[np.ndarray]:

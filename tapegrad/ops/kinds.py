@@ -18,18 +18,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.dispatch.shape_class import SPECIAL
+from tapegrad._src.dispatch.shape_class import SPECIAL
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.tiers.flat import flat
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.geometry import Geometry, contiguous_strides, elementwise_strides, preserved_strides
+from tapegrad._src.tensor.lifted import mapped_over
+from tapegrad._src.tensor.spec import Spec, named_strides
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.errors import NO_FORWARD, NotDifferentiableError
-from tapegrad.execution import dtypes
-from tapegrad.execution.flat import flat
 from tapegrad.ops.facts import OPTIONS
 from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.operator import Operator
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.geometry import Geometry, contiguous_strides, elementwise_strides, preserved_strides
-from tapegrad.tensor.lifted import mapped_over
-from tapegrad.tensor.spec import Spec, named_strides
-from tapegrad.tensor.tensor import Tensor
 
 HALVES = frozenset((np.dtype("float16"), np.dtype(jnp.bfloat16)))
 
@@ -40,7 +40,7 @@ def widened(x: Any) -> Any:
 
 
 def same(setting: Any, number: float) -> bool:
-    """Whether a float setting is a number that is ``special``, for which another formula holds.
+    """Tell whether a float setting is a number that is ``special``, for which another formula holds.
 
     A setting that moves is an argument of the kernel (Note [Shape classes]): it is none of these. An operator that asks
     without having said so is not traced for all numbers.
@@ -87,7 +87,7 @@ class General(Operator):
         return None if grad is None else self.restore(grad, spec)
 
     def passes(self, position: int, spec: Spec, out_specs: Sequence[Spec]) -> bool:
-        """Whether the gradient of the argument at ``position`` is that of the output, as it is."""
+        """Tell whether the gradient of the argument at ``position`` is that of the output, as it is."""
         (out, *others) = out_specs
         same = spec.shape == out.shape and spec.dtype is out.dtype and not others
         return same and not self.joint and self.formula(position).is_identity
@@ -99,7 +99,7 @@ class General(Operator):
         PyTorch's gradient of ``sum`` is one number that is shown everywhere, with strides 0, that of ``t()`` a
         transposed view; those of elementwise operators lie as TensorIterator has it. Here gradients flow as values,
         which have no strides, and mostly nobody asks: ``.grad`` is laid out like its leaf. Where hooks or
-        ``autograd.grad`` show a gradient, the currency ``LaidOut`` keeps account of what doesn't lie in row-major
+        ``autograd.grad`` show a gradient, the gradient type ``LaidOut`` keeps account of what doesn't lie in row-major
         order, by the plans of the nodes. Strides are all that is told: nobody sees what such a gradient is a view of.
 
         The fact ``gradient_lies`` is a rule, or one for each of some inputs: a function of the geometry of the output's

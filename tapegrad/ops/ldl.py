@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.host_tier.linear_algebra import lapack
+from tapegrad._src.execution.numpy_backend.linear_algebra import lapack
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import general
 from tapegrad.ops.memory_formats import by_columns

@@ -10,15 +10,15 @@ from typing import Any
 
 import jax
 
-from tapegrad.dispatch.call_keys import key_of
-from tapegrad.dispatch.function_levels import LevelOperators, level_operators, lower
-from tapegrad.dispatch.plan import Plan
-from tapegrad.dispatch.planning import plan_call
+from tapegrad._src.dispatch.call_keys import key_of
+from tapegrad._src.dispatch.function_levels import LevelOperators, level_operators, lower
+from tapegrad._src.dispatch.plan import Plan
+from tapegrad._src.dispatch.planning import plan_call
+from tapegrad._src.tensor.lifted import Level, Lifted, raised
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.foreign import foreign
 from tapegrad.ops.kinds import General, broadcast_to, sum_to
-from tapegrad.tensor.lifted import Level, Lifted, raised
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor
 
 
 class Vmapped(General):

@@ -13,10 +13,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad.dispatch.plan import Plan
-from tapegrad.execution.host_tier.forms import on_host
-from tapegrad.execution.host_tier.softmax import losses_of_classes
-from tapegrad.execution.sizes import as_number
+from tapegrad._src.dispatch.plan import Plan
+from tapegrad._src.execution.data.sizes import as_number
+from tapegrad._src.execution.numpy_backend.forms import on_host
+from tapegrad._src.execution.numpy_backend.softmax import losses_of_classes
 from tapegrad.ops.arithmetic import logaddexp
 from tapegrad.ops.checks import checked, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.comparison import isnan, lt

@@ -12,6 +12,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from tapegrad._src.tensor.geometry import Ints, elementwise_strides
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.checks import check_product_of_batches, checked, cpp_name, expect_same_scalar_type, refuse_dtypes
 from tapegrad.ops.kinds import (
     General,
@@ -29,9 +32,6 @@ from tapegrad.ops.operator import Operator
 from tapegrad.ops.reductions import sum
 from tapegrad.ops.saved_fields import size, sizes
 from tapegrad.ops.shape import permute, view
-from tapegrad.tensor.geometry import Ints, elementwise_strides
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor
 
 FULL = jax.lax.Precision.HIGHEST
 """See Note [Products in full precision]."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.tensor.geometry import (
+from tapegrad._src.tensor.geometry import (
     CHANNELS_LAST,
     Geometry,
     Ints,
@@ -18,7 +18,7 @@ from tapegrad.tensor.geometry import (
     preserved_strides,
     seems_channels_last,
 )
-from tapegrad.tensor.spec import Spec
+from tapegrad._src.tensor.spec import Spec
 
 
 def as_input(shape: Ints, x: Any, *others: Any) -> Ints | None:

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.execution import dtypes
-from tapegrad.execution.sizes import as_number
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.sizes import as_number
 from tapegrad.ops.checks import checked, refuse_dtypes
 from tapegrad.ops.kinds import broadcast_to, cast, general, sum_to
 from tapegrad.ops.memory_formats import as_images, gradient_as_images, gradient_kept
@@ -80,7 +80,7 @@ def _standardized(x: Any, layout: NormLayout, eps: float) -> tuple[Any, Any]:
 
 
 def _is_even(layout: NormLayout) -> bool:
-    """Whether all that is standardized together has the same weight, which can be taken into the scale."""
+    """Tell whether all that is standardized together has the same weight, which can be taken into the scale."""
     before = len(layout.shape) - len(layout.weight)
     return all(axis < before or layout.weight[axis - before] == 1 for axis in layout.axes)
 

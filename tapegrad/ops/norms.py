@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from tapegrad.execution import dtypes
+from tapegrad._src.execution.data import dtypes
 from tapegrad.ops import conventions
 from tapegrad.ops.conventions import kink
 from tapegrad.ops.kinds import cast, general, same, sum_to

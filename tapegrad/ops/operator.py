@@ -30,22 +30,22 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from tapegrad import dispatch
-from tapegrad.caches import Cache, Interned
-from tapegrad.dispatch.call_cache import CallCache
-from tapegrad.dispatch.nodes.operator import saved_properties
-from tapegrad.execution import dtypes
-from tapegrad.execution.flat import flat
-from tapegrad.execution.promotion import result_dtype
+from tapegrad._src import dispatch
+from tapegrad._src.caches import Cache, Interned
+from tapegrad._src.dispatch.call_cache import CallCache
+from tapegrad._src.dispatch.nodes.operator import saved_properties
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.promotion import result_dtype
+from tapegrad._src.execution.tiers.flat import flat
+from tapegrad._src.tape.hooks import making
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.spec import Spec, named_strides
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.facts import FACTS, node_name
 from tapegrad.ops.fallbacks import on_host
 from tapegrad.ops.overloads import declare
 from tapegrad.ops.saved_fields import SavedFields
 from tapegrad.ops.signatures import parameters_of
-from tapegrad.tape.hooks import making
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.spec import Spec, named_strides
-from tapegrad.tensor.tensor import Tensor
 
 TABLE: dict[str, Operator] = {}
 """Every operator of the house, by name. Tests are parametrized over it."""
@@ -65,7 +65,7 @@ class Formula:
 
     @property
     def is_identity(self) -> bool:
-        """Whether it is ``lambda g: g``."""
+        """True if it is ``lambda g: g``."""
         code = getattr(self.function, "__code__", None)
         return self.names == ("g",) and code is not None and code.co_code == _IDENTITY
 
@@ -94,11 +94,11 @@ class Operator(SavedFields):
 
     kind = "operator"
     listed = True
-    """Whether it belongs to the table."""
+    """True if it belongs to the table."""
     joint = False
-    """Whether ``gradients`` of its own gives the gradients of all inputs at once, where others have formulas."""
+    """True if ``gradients`` of its own gives the gradients of all inputs at once, where others have formulas."""
     broadcasts = False
-    """Whether inputs are broadcast, which a gradient has to undo."""
+    """True if inputs are broadcast, which a gradient has to undo."""
 
     def __init__(
         self, function: Callable, formulas: dict[str, Callable], *, jvp: Callable | None = None,
@@ -172,7 +172,7 @@ class Operator(SavedFields):
     # -- what dispatch asks of an operator -------------------------------------------------------------------------
 
     def differentiable(self, position: int) -> bool:
-        """Whether there is a formula for the argument at ``position``."""
+        """Tell whether there is a formula for the argument at ``position``."""
         return self.input_name(position) in self.formulas
 
     def formula(self, position: int) -> Formula:
@@ -213,7 +213,7 @@ class Operator(SavedFields):
         return dtypes.get_default_dtype() if self.promote == "float" and result.category < 2 else result
 
     def is_wide(self, specs: Sequence, settings: dict) -> bool:
-        """Whether the arguments are cast to a 64-bit type, or a setting asks for one."""
+        """Tell whether the arguments are cast to a 64-bit type, or a setting asks for one."""
         present = [spec for spec in specs if spec is not None]
         if self.promote != "none" and self.compute_dtype(present).is_64bit:
             return True

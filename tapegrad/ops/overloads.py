@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from tapegrad.doors import Door
+from tapegrad._src.doors import Door
 from tapegrad.ops.schemas import schema_of, schemas_of
 
 REGISTERED: dict[str, dict[str, Any]] = {}
@@ -186,7 +186,7 @@ class ShownCall(NamedTuple):
     run: Callable[[tuple, dict], Any]
 
     def is_meant(self, func: OpOverload, args: tuple, kwargs: dict) -> bool:
-        """Whether a call is this one, but for its tensors."""
+        """Tell whether a call is this one, but for its tensors."""
         if func is not self.func or len(args) != len(self.args) or kwargs.keys() != self.kwargs.keys():
             return False
         given, shown = (*args, *kwargs.values()), (*self.args, *[self.kwargs[name] for name in kwargs])
@@ -194,7 +194,7 @@ class ShownCall(NamedTuple):
 
 
 def _alike(given: Any, shown: Any) -> bool:
-    """Whether two arguments are the same but for their tensors."""
+    """Tell whether two arguments are the same but for their tensors."""
     if hasattr(given, "_spec") or hasattr(shown, "_spec"):
         return hasattr(given, "_spec") and hasattr(shown, "_spec")
     if isinstance(given, (list, tuple)) and isinstance(shown, (list, tuple)):

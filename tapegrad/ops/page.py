@@ -17,7 +17,7 @@ from tapegrad.ops.operator import TABLE, Operator
 
 BY_XLA = {name: op.xla for name, op in TABLE.items() if op.xla}
 """The operators whose kernels, or whose backward, XLA computes whatever their size, and the primitives for which there
-is no rule that NumPy can follow. See Note [The host tier] in ``execution/host_tier/writer.py``."""
+is no rule that NumPy can follow. See Note [The NumPy backend] in ``execution/numpy_backend/writer.py``."""
 
 
 class PageRow(NamedTuple):
@@ -30,7 +30,7 @@ class PageRow(NamedTuple):
         saves: the inputs and outputs that are kept for backward.
         forward: where the forward-mode derivative comes from.
         complex: whether it takes complex numbers.
-        host: whether its kernels are written for the host tier; if not, the primitives that it lacks.
+        host: whether its kernels are written for the NumPy backend; if not, the primitives that it lacks.
         accelerators: the platforms on which its kernel runs on the host, with a transfer each way.
         node: PyTorch's name of the node in the graph.
     """

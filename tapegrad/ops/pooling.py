@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad.caches import tabulated
-from tapegrad.execution.host_tier.forms import like_last, on_host
-from tapegrad.execution.sizes import at_most
+from tapegrad._src.caches import tabulated
+from tapegrad._src.execution.data.sizes import at_most
+from tapegrad._src.execution.numpy_backend.forms import like_last, on_host
 from tapegrad.ops.kinds import general, linear
 from tapegrad.ops.memory_formats import IMAGES
 from tapegrad.ops.operator import Operator
@@ -100,7 +100,7 @@ def _each_window(values: Any, axis: int, sampling: Sampling, length: int) -> Any
 
 
 def _apart(samplings: tuple[Sampling, ...]) -> bool:
-    """Whether no element lies in two windows."""
+    """Tell whether no element lies in two windows."""
     return all(s.kind == "window" and s.stride > s.dilation * (s.kernel - 1) for s in samplings)
 
 
@@ -177,7 +177,7 @@ FEW = 9
 
 
 def _are_tiles(shape: tuple[int, ...], samplings: tuple[Sampling, ...]) -> bool:
-    """Whether small windows lie side by side and fill planes."""
+    """Tell whether small windows lie side by side and fill planes."""
     lie = [(s.kind, s.low, s.dilation, s.stride, s.size * s.stride) for s in samplings]
     fill = [("window", 0, 1, s.kernel, length) for s, length in zip(samplings, shape[-len(samplings) :], strict=True)]
     return lie == fill and len(lie) == 2 and math.prod(s.kernel for s in samplings) <= FEW

@@ -9,7 +9,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.execution import dtypes
+from tapegrad._src.execution.data import dtypes
 from tapegrad.ops.conventions import rule
 from tapegrad.ops.kinds import conj, general, sum_to
 from tapegrad.ops.matmul import FULL, adjoint, matmul
@@ -104,7 +104,7 @@ def no_columns(y, vector):
     return squeeze_axis(y, axis=y.ndim - 1) if vector else y
 
 
-def misfit(x, y, solution):
+def residual_of(x, y, solution):
     """``y - x @ solution``."""
     return y - matmul(x, solution)
 
@@ -117,7 +117,7 @@ def lstsq_gradients(g_solution, g_residuals, x, y, solution, vector, measured):
     g_x = pinv_gradient(matmul(g, adjoint(y)), inverse, x)
     g_y = matmul(adjoint(inverse), g)
     if measured:
-        rate = 2 * misfit(x, y, solution) * unsqueeze(g_residuals, axis=g_residuals.ndim - 1)
+        rate = 2 * residual_of(x, y, solution) * unsqueeze(g_residuals, axis=g_residuals.ndim - 1)
         g_x, g_y = g_x - matmul(rate, adjoint(solution)), g_y + rate
     return g_x, g_y
 
@@ -137,7 +137,7 @@ def lstsq_tangents(t_x, t_y, x, y, solution, vector, measured):
         t_y = plus(t_y, -matmul(t_x, solution))
     t_residuals = None
     if measured:
-        t_residuals = 2 * real(sum(conj(misfit(x, y, solution)) * t_y, axis=(y.ndim - 2,)))
+        t_residuals = 2 * real(sum(conj(residual_of(x, y, solution)) * t_y, axis=(y.ndim - 2,)))
     return no_columns(t, vector), t_residuals, None, None
 
 

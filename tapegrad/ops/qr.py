@@ -12,7 +12,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.execution import dtypes
+from tapegrad._src.execution.data import dtypes
 from tapegrad.ops.eigen import column, diagonal_of, on_diagonal
 from tapegrad.ops.einsum import identity_of
 from tapegrad.ops.joining import cat

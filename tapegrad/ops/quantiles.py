@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from tapegrad.execution.dtypes import as_dtype
+from tapegrad._src.execution.data.dtypes import as_dtype
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.kinds import cast, general, sum_to
 from tapegrad.ops.selection import where

@@ -1,8 +1,8 @@
 """Random operators: samples whose parameters are tensors, and what an in-place draw makes of a tensor.
 
-A key (see ``execution/random.py``) is an argument like any other, so that these are functions. In its place they take
-random numbers that were drawn elsewhere: uniform or exponential ones, normal ones times the standard deviation, or the
-sample itself where it is said. A
+A key (see ``execution/array_functions/random.py``) is an argument like any other, so that these are functions. In its
+place they take random numbers that were drawn elsewhere: uniform or exponential ones, normal ones times the standard
+deviation, or the sample itself where it is said. A
 sample does not depend on its parameters in the sense of the derivative: as in PyTorch, gradients are zeros.
 """
 
@@ -13,8 +13,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from tapegrad.execution import random
-from tapegrad.execution.dtypes import as_dtype
+from tapegrad._src.execution.array_functions import random
+from tapegrad._src.execution.data.dtypes import as_dtype
 from tapegrad.ops import conventions
 from tapegrad.ops.kinds import general, zeros_of
 from tapegrad.ops.operator import Operator

@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution import dtypes
-from tapegrad.execution.flat import scan
-from tapegrad.execution.sizes import is_symbolic
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.sizes import is_symbolic
+from tapegrad._src.execution.tiers.flat import scan
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.foreign import Foreign
 from tapegrad.ops.joining import cat, split, stack
 from tapegrad.ops.kinds import General, cast, zeros_of
@@ -36,7 +37,6 @@ from tapegrad.ops.selection import where
 from tapegrad.ops.shape import permute, transpose, unsqueeze, view
 from tapegrad.ops.slicing import select, slice_
 from tapegrad.ops.unary import sigmoid, tanh
-from tapegrad.tensor.tensor import Tensor
 
 
 class Inputs(NamedTuple):

@@ -17,16 +17,16 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.dispatch.plan import Plan
-from tapegrad.execution import dtypes
-from tapegrad.execution.sizes import as_number, at_most, exceeds
+from tapegrad._src.dispatch.plan import Plan
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.sizes import as_number, at_most, exceeds
+from tapegrad._src.tensor.geometry import Geometry, elementwise_strides, expanded, preserved_strides, unsqueezed
+from tapegrad._src.tensor.spec import Spec
 from tapegrad.ops import conventions
 from tapegrad.ops.comparison import eq
 from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear, widened
 from tapegrad.ops.selection import masked, where
 from tapegrad.ops.unary import real
-from tapegrad.tensor.geometry import Geometry, elementwise_strides, expanded, preserved_strides, unsqueezed
-from tapegrad.tensor.spec import Spec
 
 
 def axes_of(axis, ndim):
@@ -441,13 +441,13 @@ def _truth(find, x, axis, keepdims):
 
 @general()
 def all(x, *, axis, keepdims=False):
-    """Whether all elements over ``axis`` are nonzero: bool, but uint8 of uint8."""
+    """Tell whether all elements over ``axis`` are nonzero: bool, but uint8 of uint8."""
     return _truth(jnp.all, x, axis, keepdims)
 
 
 @general()
 def any(x, *, axis, keepdims=False):
-    """Whether some element over ``axis`` is nonzero: bool, but uint8 of uint8."""
+    """Tell whether some element over ``axis`` is nonzero: bool, but uint8 of uint8."""
     return _truth(jnp.any, x, axis, keepdims)
 
 

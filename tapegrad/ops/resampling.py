@@ -20,8 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad.caches import remembered
-from tapegrad.execution.host_tier.forms import on_host
+from tapegrad._src.caches import remembered
+from tapegrad._src.execution.numpy_backend.forms import on_host
 from tapegrad.ops.kinds import linear, same
 from tapegrad.ops.memory_formats import IMAGES, as_images, gradient_of_images
 from tapegrad.ops.operator import Operator
@@ -66,12 +66,12 @@ def taps(sampling: Sampling, length: Any) -> tuple[Any, Any]:
 
 
 def _is_known(sampling: Sampling, length: Any) -> bool:
-    """Whether no number is a symbol."""
+    """Tell whether no number is a symbol."""
     return all(one is None or isinstance(one, (int, float, str)) for one in (length, *sampling))
 
 
 def _lie_inside(sampling: Sampling, length: Any) -> bool:
-    """Whether windows lie inside, whatever their symbols stand for."""
+    """Tell whether windows lie inside, whatever their symbols stand for."""
     if sampling.kind != "window" or sampling.low:
         return False
     with suppress(jax.errors.InconclusiveDimensionOperation):
@@ -243,7 +243,7 @@ def on_axis(values: Any, axis: int, ndim: int) -> np.ndarray:
 
 
 def _is_even(sampling: Sampling, length: Any) -> bool:
-    """Whether adaptive windows in a length that is not known are all as long, and so lie side by side."""
+    """Tell whether adaptive windows in a length that is not known are all as long, and so lie side by side."""
     known = isinstance(length, int) or sampling.kind != "adaptive"
     return not known and sampling.size * sampling.kernel == length
 
@@ -299,7 +299,7 @@ def _sampled_bytes(x: Any, axis: int, sampling: Sampling) -> Any:
 
 
 def _alike(weights: Any) -> bool:
-    """Whether all are known to be the same."""
+    """Tell whether all are known to be the same."""
     return isinstance(weights, np.ndarray) and weights.size > 0 and bool((weights == weights[0, 0]).all())
 
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad.execution.bits import reinterpreted
+from tapegrad._src.execution.array_functions.bits import reinterpreted
 from tapegrad.ops.kinds import general, linear
 
 

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.execution import random
+from tapegrad._src.execution.array_functions import random
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.kinds import elementwise, general
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.dispatch.nodes.saved_tensor import NOTHING, SavedTensor
-from tapegrad.execution import dtypes
-from tapegrad.execution.devices import device
-from tapegrad.execution.host import filled
+from tapegrad._src.dispatch.nodes.saved_tensor import NOTHING, SavedTensor
+from tapegrad._src.execution.array_functions.host import filled
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor, wrap
 from tapegrad.ops.facts import Facts
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, wrap
 
 SAVED_NAMES: dict[str, str] = {
     "self": "x", "self_sym_sizes": "x_shape", "other": "y", "result": "out", "dim": "axis", "dims": "axes",

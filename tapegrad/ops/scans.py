@@ -17,9 +17,9 @@ import math
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.execution import dtypes
-from tapegrad.execution.host_tier.forms import like_last, on_host
-from tapegrad.execution.host_tier.scans import recurred
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.numpy_backend.forms import like_last, on_host
+from tapegrad._src.execution.numpy_backend.scans import recurred
 from tapegrad.ops import conventions
 from tapegrad.ops.kinds import broadcast_to, cast, conj, general, linear
 from tapegrad.ops.memory_formats import gradient_as_input

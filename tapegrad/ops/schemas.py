@@ -46,7 +46,7 @@ class Argument:
     spelled: str
 
     def has_default_value(self) -> bool:
-        """Whether it may be left out."""
+        """Tell whether it may be left out."""
         return self.default_value is not NO_DEFAULT
 
     @property
@@ -111,7 +111,7 @@ class Schema:
 
     @property
     def is_mutable(self) -> bool:
-        """Whether an argument is written to."""
+        """True if an argument is written to."""
         return any(one.alias_info is not None and one.alias_info.is_write for one in self.arguments)
 
     def __str__(self) -> str:
@@ -165,7 +165,7 @@ class Schema:
 
 
 def is_default(argument: Argument, given: Any) -> bool:
-    """Whether an argument is what it would be if it was left out."""
+    """Tell whether an argument is what it would be if it was left out."""
     default = argument.default_value
     if default is NO_DEFAULT:
         return False

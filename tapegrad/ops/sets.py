@@ -15,7 +15,7 @@ _FEW = 16  # members: so many are compared one by one
 
 @general(promote="common", aten=".Tensor_Tensor")
 def isin(x, members, *, invert=False):
-    """Whether each element of ``x`` is (or, if ``invert``, is not) among the members; nan never is."""
+    """Tell whether each element of ``x`` is (or, if ``invert``, is not) among the members; nan never is."""
     members = members.reshape(-1)
     if isinstance(members.size, int) and members.size <= _FEW:
         found = jnp.any(x[..., None] == members, axis=-1)

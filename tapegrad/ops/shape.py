@@ -14,12 +14,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.host_tier.forms import on_host
+from tapegrad._src.execution.numpy_backend.forms import on_host
+from tapegrad._src.tensor.geometry import Geometry, permuted, transposed, viewed
+from tapegrad._src.tensor.spec import Spec
 from tapegrad.ops.checks import checked
 from tapegrad.ops.kinds import linear
 from tapegrad.ops.memory_formats import as_input
-from tapegrad.tensor.geometry import Geometry, permuted, transposed, viewed
-from tapegrad.tensor.spec import Spec
 
 Shape = tuple[int, ...]
 

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad.execution.sizes import places_along
+from tapegrad._src.execution.data.sizes import places_along
+from tapegrad._src.tensor.geometry import selected, sliced
 from tapegrad.ops.kinds import linear, retyped, sum_to, zeros_of
 from tapegrad.ops.memory_formats import as_input, gradient_kept
 from tapegrad.ops.shape import Shape
-from tapegrad.tensor.geometry import selected, sliced
 
 
 @linear(

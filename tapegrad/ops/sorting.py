@@ -10,10 +10,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.execution.dtypes import as_dtype
-from tapegrad.execution.flat import fori_loop
-from tapegrad.execution.host_tier.forms import on_host
-from tapegrad.execution.host_tier.scans import places_among, rank_of, ranked_place
+from tapegrad._src.execution.data.dtypes import as_dtype
+from tapegrad._src.execution.numpy_backend.forms import on_host
+from tapegrad._src.execution.numpy_backend.scans import places_among, rank_of, ranked_place
+from tapegrad._src.execution.tiers.flat import fori_loop
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.gathering import gather, scatter_add
 from tapegrad.ops.kinds import general, zeros_of

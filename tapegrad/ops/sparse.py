@@ -13,7 +13,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad.execution.host_tier.forms import on_host
+from tapegrad._src.execution.numpy_backend.forms import on_host
 from tapegrad.ops.indexing import wide
 from tapegrad.ops.kinds import conj, linear, multilinear
 
@@ -104,7 +104,7 @@ def _order_of(rows: np.ndarray) -> np.ndarray | None:
 
 
 def ascends(rows: np.ndarray) -> bool:
-    """Whether numbers are sorted."""
+    """Tell whether numbers are sorted."""
     return bool((rows[1:] >= rows[:-1]).all())
 
 

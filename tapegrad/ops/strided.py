@@ -3,8 +3,8 @@
 Note [Windows of tensors]
 A tensor of a given shape and ``x_strides`` lies in a memory of ``size`` elements from ``x_offset`` on. A window on that
 memory may show elements that the tensor doesn't; their gradient goes nowhere, as in PyTorch. ``box`` and ``x_box`` say
-which kind of window the window, and the tensor, are known to be (Note [Boxes] in ``execution/boxes.py``): in here, the
-offsets are not known. A memory that the tensor fills is looked at as the tensor, another one as a row.
+which kind of window the window, and the tensor, are known to be (Note [Boxes] in ``execution/data/boxes.py``): in here,
+the offsets are not known. A memory that the tensor fills is looked at as the tensor, another one as a row.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import math
 
 import jax.numpy as jnp
 
-from tapegrad.caches import remembered
-from tapegrad.dispatch.view_history import ViewOperators, view_operators
-from tapegrad.execution.boxes import NO_BOX
-from tapegrad.execution.kernel import WIDE, Kernel
-from tapegrad.execution.rows import fills, from_row, positions, row
-from tapegrad.execution.windows import gather, put_in_place, scatter
+from tapegrad._src.caches import remembered
+from tapegrad._src.dispatch.view_history import ViewOperators, view_operators
+from tapegrad._src.execution.array_functions.windows import gather, put_in_place, scatter
+from tapegrad._src.execution.data.boxes import NO_BOX
+from tapegrad._src.execution.data.row_layout import fills, from_row, positions, row
+from tapegrad._src.execution.kernels.kernel import WIDE, Kernel
+from tapegrad._src.tensor.geometry import may_overlap
 from tapegrad.ops.kinds import conj, linear, sum_to
 from tapegrad.ops.retyping import view_as_complex, view_as_real
 from tapegrad.ops.slicing import as_part
-from tapegrad.tensor.geometry import may_overlap
 
 
 def _memory(x, strides, offset, size, box):

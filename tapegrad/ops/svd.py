@@ -14,7 +14,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.execution.dtypes import as_dtype
+from tapegrad._src.execution.data.dtypes import as_dtype
 from tapegrad.ops.arrangement import constant_pad
 from tapegrad.ops.eigen import ENOUGH, Phased, by_gaps, column, diagonal_of, on_diagonal, row
 from tapegrad.ops.kinds import declaration, general
@@ -34,7 +34,7 @@ class Svd(Phased):
 
     @staticmethod
     def independent(grads: Sequence, outputs: Sequence) -> Any:
-        """Whether what a common phase does through U and through V cancels, for each pair."""
+        """Tell whether what a common phase does through U and through V cancels, for each pair."""
         (g_u, _, g_vh), (u, s, vh) = grads, outputs
         rank, left, right = s.shape[-1], jnp.zeros(()), jnp.zeros(())
         if g_u is not None:

@@ -11,7 +11,7 @@ import math
 import jax.numpy as jnp
 from jax import lax
 
-from tapegrad.execution.dtypes import as_dtype
+from tapegrad._src.execution.data.dtypes import as_dtype
 from tapegrad.ops import conventions
 from tapegrad.ops.comparison import integral, isfinite
 from tapegrad.ops.conventions import kink, rule

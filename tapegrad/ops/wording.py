@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.overloads import OpOverload
 from tapegrad.ops.saved_fields import SAVED_NAMES
 from tapegrad.ops.schemas import Argument, Schema
-from tapegrad.tensor.tensor import Tensor
 
 NAMES = {ours: theirs for theirs, ours in SAVED_NAMES.items()}
 NAMES |= {"axis": "dim", "axes": "dims", "shape": "size"}
@@ -129,7 +129,7 @@ class Worded:
 
     @property
     def is_whole(self) -> bool:
-        """Whether each tensor of the call is among the arguments."""
+        """True if each tensor of the call is among the arguments."""
         pairs = zip(self._own, self._places, strict=True)
         return all(place is not None for one, place in pairs if isinstance(one, Tensor))
 
@@ -231,7 +231,7 @@ def worded_setting(argument: Argument, value: Any) -> Any:
 
 
 def fits(argument: Argument, one: Any) -> bool:
-    """Whether an array, or a number in its place, may stand for an argument."""
+    """Tell whether an array, or a number in its place, may stand for an argument."""
     kind = argument.type.rstrip("?")
     if isinstance(one, Tensor):
         return kind == "Tensor"

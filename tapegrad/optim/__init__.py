@@ -1,6 +1,6 @@
 """``torch.optim``: optimizers, schedules of learning rates, averages of weights."""
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.optim import lr_scheduler, swa_utils
 from tapegrad.optim.adadelta import Adadelta
 from tapegrad.optim.adafactor import Adafactor

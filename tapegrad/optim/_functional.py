@@ -1,6 +1,6 @@
 """``torch.optim._functional``: optimizers as functions of lists. Nothing is defined here."""
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.optim.adadelta import adadelta
 from tapegrad.optim.adagrad import adagrad
 from tapegrad.optim.adam import adam, adamw

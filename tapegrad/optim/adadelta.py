@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import Params, PerParameter, add_scaled, check_lr, check_nonnegative, chosen, scalar
-from tapegrad.tensor.tensor import Tensor
 
 
 class Adadelta(PerParameter):

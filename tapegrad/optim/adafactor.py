@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.execution.dtypes import finfo
-from tapegrad.functions.creation import zeros_like
+from tapegrad._src.execution.data.dtypes import finfo
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.optim.optimizer import Params, PerParameter, check_lr, chosen, scalar
-from tapegrad.tensor.tensor import Tensor
 
 
 class Adafactor(PerParameter):

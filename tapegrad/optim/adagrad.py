@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.declaring import on_demand
-from tapegrad.functions.creation import full_like
+from tapegrad._src.declaring import on_demand
+from tapegrad._src.functions.creation import full_like
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import (
     Params,
@@ -19,7 +20,6 @@ from tapegrad.optim.optimizer import (
     counted,
     scalar,
 )
-from tapegrad.tensor.tensor import Tensor
 
 __getattr__, _ = on_demand(__name__, {"tapegrad.sparse.attributes": "with_values"})
 

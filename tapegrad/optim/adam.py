@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.execution.updates import adam as adam_update
+from tapegrad._src.execution.array_functions.updates import adam as adam_update
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.optim.functional_forms import functional_form
-from tapegrad.optim.joined import Update
+from tapegrad.optim.fused_parameters import Update
 from tapegrad.optim.optimizer import (
     Params,
     PerParameter,
@@ -17,7 +18,6 @@ from tapegrad.optim.optimizer import (
     counted,
     scalar,
 )
-from tapegrad.tensor.tensor import Tensor
 
 
 class Adam(PerParameter):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.creation import zeros_like
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import (
     Params,
@@ -18,7 +19,6 @@ from tapegrad.optim.optimizer import (
     scalar,
     value_of,
 )
-from tapegrad.tensor.tensor import Tensor
 
 
 class ASGD(PerParameter):

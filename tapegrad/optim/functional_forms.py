@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.optim.optimizer import PerParameter
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["functional_form"]
 

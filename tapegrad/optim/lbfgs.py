@@ -14,11 +14,11 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.functions.retyping import view_as_real
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import enable_grad, no_grad
-from tapegrad.functions.joining import cat
-from tapegrad.functions.retyping import view_as_real
 from tapegrad.optim.optimizer import Optimizer, Params, check_lr, chosen, scalar
-from tapegrad.tensor.tensor import Tensor
 
 
 class LBFGS(Optimizer):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tapegrad.functions.matmul import addmm
+from tapegrad._src.functions.matmul import addmm
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.optim.optimizer import Params, PerParameter, all_params, check_lr, chosen
-from tapegrad.tensor.tensor import Tensor
 
 EPS = 1e-7
 DEFAULT_A, DEFAULT_B, DEFAULT_C = 3.4445, -4.7750, 2.0315

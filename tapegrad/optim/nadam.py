@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import (
     Params,
@@ -16,7 +17,6 @@ from tapegrad.optim.optimizer import (
     scalar,
     value_of,
 )
-from tapegrad.tensor.tensor import Tensor
 
 
 class NAdam(PerParameter):

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._src.functions.creation import zeros_like
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.functions.creation import zeros_like
 from tapegrad.interop.arrays import to_arrays, to_tensors
 from tapegrad.interop.from_jax import from_jax
 from tapegrad.interop.keys import kinds_of_keys, with_keys, without_keys

@@ -20,21 +20,21 @@ from operator import attrgetter
 from types import MethodType
 from typing import Any, TypeAlias, TypeVar
 
+from tapegrad._src.bindings.fused_update import elements_of, may_join, partitions
+from tapegrad._src.bindings.state.attributes import typename
+from tapegrad._src.execution.data.dtypes import bfloat16, float16, float32, float64, get_default_dtype
+from tapegrad._src.execution.recording.execution_mode import get_execution
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.functions.retyping import view_as_complex, view_as_real
+from tapegrad._src.tape.hooks import RemovableHandle
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import enable_grad, no_grad
 from tapegrad.autograd.profiler import record_function
-from tapegrad.bindings.attributes import typename
-from tapegrad.bindings.together import elements_of, may_join, partitions
-from tapegrad.compiler.marks import is_compiling
+from tapegrad.compiler.annotations import is_compiling
 from tapegrad.compiler.replay.compiled_modules import compiled_updates
-from tapegrad.execution.dtypes import bfloat16, float16, float32, float64, get_default_dtype
-from tapegrad.execution.modes import get_execution
-from tapegrad.functions.construction import tensor
-from tapegrad.functions.creation import zeros_like
-from tapegrad.functions.joining import stack
-from tapegrad.functions.retyping import view_as_complex, view_as_real
-from tapegrad.optim.joined import FEWEST, Given, Joined, Partition, Update
-from tapegrad.tape.hooks import RemovableHandle
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.optim.fused_parameters import FEWEST, FusedParameters, Given, Partition, Update
 
 Params: TypeAlias = Iterable[Any]
 """Tensors, pairs of a name and a tensor, or dicts: one for each group, with the tensors under ``"params"``."""
@@ -412,7 +412,7 @@ class PerParameter(Optimizer):
     is_elementwise = True
     states: tuple[str, ...] = ()
     takes_sparse = False
-    """Whether ``update`` takes sparse gradients, too."""
+    """True if ``update`` takes sparse gradients, too."""
     refuses_sparse = "{name} does not support sparse gradients"
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -451,7 +451,7 @@ class PerParameter(Optimizer):
             for p, grad, state in zip(*others, strict=True):
                 self._update_one(p, grad, state, group)
         for joined in () if known is None else known.joined:
-            self._update_joined(joined, given.grads, group)
+            self._update_fused(joined, given.grads, group)
         if any(given.states):
             self.state.update((given.params[i], given.states[i]) for i in begun if given.states[i])
         return known
@@ -487,8 +487,9 @@ class PerParameter(Optimizer):
         else:
             self.update(p, grad, state, group)
 
-    def _update_joined(self, joined: Joined, grads: list[Tensor], group: dict[str, Any]) -> None:
-        """Update parameters behind one another as if they were one: Note [Together] in ``bindings/together.py``."""
+    def _update_fused(self, joined: FusedParameters, grads: list[Tensor], group: dict[str, Any]) -> None:
+        """Update parameters behind one another as if they were one: Note [Fused updates] in
+        ``bindings/fused_update.py``."""
         gradient = elements_of(joined.of(grads))
         numbers = {name: number.item() for name, number in joined.numbers.items()}
         rounds = joined.row.tensors[0].dtype in (float16, bfloat16)  # after each call; numbers are not rounded
@@ -509,7 +510,7 @@ class PerParameter(Optimizer):
         return None
 
     def is_decoupled(self, group: dict[str, Any]) -> bool:
-        """Whether weights decay by themselves, not by way of the gradient; ``update`` sees to it then."""
+        """Tell whether weights decay by themselves, not by way of the gradient; ``update`` sees to it then."""
         return group.get("decoupled_weight_decay", False)
 
     def begin(self, p: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
@@ -553,7 +554,7 @@ class PerParameter(Optimizer):
     @staticmethod
     def number(p: Tensor, group: dict[str, Any], value: float = 0.0) -> Tensor:
         """A number of the state, as a tensor: on the CPU, unless all must be where the parameters are, as on a mesh."""
-        with_p = group.get("capturable") or group.get("fused") or p.device.spread
+        with_p = group.get("capturable") or group.get("fused") or p.device.sharded
         return tensor(value, dtype=_get_scalar_dtype(group.get("fused")), device=p.device if with_p else "cpu")
 
 

@@ -111,7 +111,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether nothing is counted now."""
+        """True if nothing is counted now."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a: float, best: float) -> bool:

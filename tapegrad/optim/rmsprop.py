@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.functions.creation import zeros_like
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import (
     Params,
@@ -16,7 +17,6 @@ from tapegrad.optim.optimizer import (
     chosen,
     scalar,
 )
-from tapegrad.tensor.tensor import Tensor
 
 
 class RMSprop(PerParameter):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.functions.creation import full_like, ones_like, zeros_like
+from tapegrad._src.functions.creation import full_like, ones_like, zeros_like
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.optim.functional_forms import functional_form
 from tapegrad.optim.optimizer import Params, PerParameter, check_lr, chosen
-from tapegrad.tensor.tensor import Tensor
 
 
 class Rprop(PerParameter):

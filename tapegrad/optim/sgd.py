@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.execution.updates import descent, momentum_descent
+from tapegrad._src.execution.array_functions.updates import descent, momentum_descent
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.optim.functional_forms import functional_form
-from tapegrad.optim.joined import Update
+from tapegrad.optim.fused_parameters import Update
 from tapegrad.optim.optimizer import Params, PerParameter, add_scaled, check_lr, check_ways, chosen, scalar
-from tapegrad.tensor.tensor import Tensor
 
 
 class SGD(PerParameter):

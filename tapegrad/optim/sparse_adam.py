@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.declaring import on_demand
-from tapegrad.functions.creation import zeros_like
-from tapegrad.optim.joined import Given
+from tapegrad._src.declaring import on_demand
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.tensor.layout import strided
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad.optim.fused_parameters import Given
 from tapegrad.optim.optimizer import Params, PerParameter, check_betas, check_lr, scalar
-from tapegrad.tensor.layout import strided
-from tapegrad.tensor.tensor import Tensor
 
 
 class SparseAdam(PerParameter):

@@ -8,15 +8,15 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
+from tapegrad._src.execution.data.dtypes import int64
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.bindings.registry import NAMESPACES
-from tapegrad.execution.dtypes import int64
-from tapegrad.functions.construction import tensor
 from tapegrad.nn.modules.batchnorm import _BatchNorm
 from tapegrad.nn.modules.module import Module
 from tapegrad.optim.optimizer import Optimizer
 from tapegrad.optim.schedule import LRScheduler, for_each_group
-from tapegrad.tensor.tensor import Tensor
 
 Tensors = Sequence[Tensor]
 _lerp: Callable = NAMESPACES["torch"]["_foreach_lerp_"]

@@ -4,7 +4,7 @@ A file that isn't trusted is read by an interpreter of our own, which makes tens
 nothing: Note [Nothing is executed] in ``unpickling.py``. It is all public surface of tensors from here.
 """
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.serialization import safetensors
 from tapegrad.serialization.loading import get_unsafe_globals_in_checkpoint, load
 from tapegrad.serialization.locations import (

@@ -150,7 +150,7 @@ class PyTorchFileReader:
         return self._archive.read(name).tobytes()
 
     def has_record(self, name: str) -> bool:
-        """Whether there is one of this name."""
+        """Tell whether there is one of this name."""
         return name in self._archive
 
     def get_all_records(self) -> list[str]:

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from tapegrad.bindings.storages import TypedStorage, fill_storage, host_bytes, storage_of_host
+from tapegrad._src.bindings.state.storages import TypedStorage, fill_storage, host_bytes, storage_of_host
 from tapegrad.serialization.locations import Restorer
 from tapegrad.serialization.names import dtype_of
 from tapegrad.serialization.pickling import Storages, pickler

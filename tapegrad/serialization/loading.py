@@ -78,7 +78,7 @@ def load(
 
 
 def _weights_only(given: bool | None, pickle_module: Any) -> bool:
-    """Whether files are trusted as little as can be: as the call says, or else the environment."""
+    """Tell whether files are trusted as little as can be: as the call says, or else the environment."""
     true = ("1", "y", "yes", "true")
     forced = os.getenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "0").lower() in true
     forced_not = os.getenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0").lower() in true

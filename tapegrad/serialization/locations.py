@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from tapegrad.bindings.cuda import device_count, is_available
-from tapegrad.bindings.storages import UntypedStorage
-from tapegrad.execution.devices import META, device
+from tapegrad._src.bindings.device_names.cuda import device_count, is_available
+from tapegrad._src.bindings.state.storages import UntypedStorage
+from tapegrad._src.execution.data.devices import META, device
 
 Tagger = Callable[[Any], str | None]
 Deserializer = Callable[[Any, str], Any]
@@ -83,7 +83,7 @@ def restorer(map_location: Any) -> Restorer:
 
 
 def is_meta(map_location: Any) -> bool:
-    """Whether all of a file is wanted on ``meta``, where nothing needs to be read."""
+    """Tell whether all of a file is wanted on ``meta``, where nothing needs to be read."""
     return isinstance(map_location, (str, device)) and str(map_location) == "meta"
 
 

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from tapegrad.bindings.attributes import LEGACY_DTYPES
-from tapegrad.bindings.storages import TypedStorage, UntypedStorage
-from tapegrad.execution.devices import device
-from tapegrad.execution.dtypes import ALL_DTYPES, dtype, uint8
+from tapegrad._src.bindings.state.attributes import LEGACY_DTYPES
+from tapegrad._src.bindings.state.storages import TypedStorage, UntypedStorage
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.execution.data.dtypes import ALL_DTYPES, dtype, uint8
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.parameter import Parameter
 from tapegrad.serialization import rebuild
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 
 class StorageType:

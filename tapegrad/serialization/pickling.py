@@ -6,14 +6,14 @@ import pickle
 from types import FunctionType
 from typing import IO, Any
 
-from tapegrad.bindings.storages import TypedStorage, UntypedStorage
-from tapegrad.execution.dtypes import dtype, uint8
+from tapegrad._src.bindings.state.storages import TypedStorage, UntypedStorage
+from tapegrad._src.execution.data.dtypes import dtype, uint8
+from tapegrad._src.tensor.layout import layout
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.parameter import Parameter
 from tapegrad.serialization import rebuild
 from tapegrad.serialization.locations import location_tag
 from tapegrad.serialization.names import OF_DTYPE, StorageType, torch_name
-from tapegrad.tensor.layout import layout
-from tapegrad.tensor.tensor import Tensor
 
 
 class Storages:

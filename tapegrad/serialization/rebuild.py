@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.attributes import LEGACY_DTYPES, as_instance
-from tapegrad.bindings.placement import empty_strided
-from tapegrad.bindings.protocols import own_attributes
-from tapegrad.bindings.storages import TypedStorage, UntypedStorage, placed_as, tensor_on
-from tapegrad.declaring import on_demand
-from tapegrad.execution.devices import META
-from tapegrad.execution.dtypes import dtype
-from tapegrad.execution.dtypes import dtype as dtype_class
-from tapegrad.functions.construction import from_numpy
+from tapegrad._src.bindings.placement import empty_strided
+from tapegrad._src.bindings.protocols import own_attributes
+from tapegrad._src.bindings.state.attributes import LEGACY_DTYPES, as_instance
+from tapegrad._src.bindings.state.storages import TypedStorage, UntypedStorage, placed_as, tensor_on
+from tapegrad._src.declaring import on_demand
+from tapegrad._src.execution.data.devices import META
+from tapegrad._src.execution.data.dtypes import dtype
+from tapegrad._src.execution.data.dtypes import dtype as dtype_class
+from tapegrad._src.functions.construction import from_numpy
+from tapegrad._src.tensor.geometry import Geometry, extent
+from tapegrad._src.tensor.layout import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.parameter import Parameter
-from tapegrad.tensor.geometry import Geometry, extent
-from tapegrad.tensor.layout import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
-from tapegrad.tensor.tensor import Tensor
 
 _LARGEST = 2**63 - 1
 _STATE = frozenset(Tensor.__annotations__)
@@ -90,7 +90,7 @@ def _check_flag(d: Any, requires_grad: Any) -> None:
 
 
 def _view_bits(d: dtype, metadata: Any) -> dict[str, bool]:
-    """Whether a tensor shows the conjugates, or the negatives, of what is in memory."""
+    """Tell whether a tensor shows the conjugates, or the negatives, of what is in memory."""
     if not metadata:
         return {}
     known = type(metadata) is dict and metadata.keys() <= {"conj", "neg"}

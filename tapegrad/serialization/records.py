@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.storages import TypedStorage, UntypedStorage, storage_of_host
-from tapegrad.execution.devices import META, device
-from tapegrad.execution.dtypes import dtype
+from tapegrad._src.bindings.state.storages import TypedStorage, UntypedStorage, storage_of_host
+from tapegrad._src.execution.data.devices import META, device
+from tapegrad._src.execution.data.dtypes import dtype
 from tapegrad.serialization.archive import ArchiveReader, ChecksumChecks, DamagedArchive
 from tapegrad.serialization.locations import is_meta, restorer
 from tapegrad.serialization.names import dtype_of
@@ -91,7 +91,7 @@ class Records:
 
 
 def _is_swapped(archive: ArchiveReader) -> bool:
-    """Whether the bytes of numbers lie the other way round than here."""
+    """Tell whether the bytes of numbers lie the other way round than here."""
     if "byteorder" in archive:
         written = archive.read("byteorder").tobytes()
         if written not in (b"little", b"big"):

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.storages import host_bytes, storage_of_host, tensor_on
-from tapegrad.execution import dtypes
-from tapegrad.execution.devices import device
-from tapegrad.execution.dtypes import dtype
+from tapegrad._src.bindings.state.storages import host_bytes, storage_of_host, tensor_on
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.execution.data.dtypes import dtype
+from tapegrad._src.tensor.geometry import Geometry, contiguous_strides
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.serialization.saving import replacing
-from tapegrad.tensor.geometry import Geometry, contiguous_strides
-from tapegrad.tensor.tensor import Tensor
 
 CODES: dict[str, dtype] = {
     "F64": dtypes.float64, "F32": dtypes.float32, "F16": dtypes.float16, "BF16": dtypes.bfloat16,

@@ -19,7 +19,7 @@ from pathlib import PurePath
 from secrets import token_hex
 from typing import IO, Any
 
-from tapegrad.bindings.storages import host_bytes
+from tapegrad._src.bindings.state.storages import host_bytes
 from tapegrad.serialization import legacy
 from tapegrad.serialization.archive import ALIGNMENT, writing
 from tapegrad.serialization.pickling import Storages, pickler

@@ -19,14 +19,14 @@ from pickle import UnpicklingError
 from struct import Struct
 from typing import IO, Any
 
-from tapegrad.bindings.storages import TypedStorage
-from tapegrad.execution.devices import device
-from tapegrad.functions.creation import empty
+from tapegrad._src.bindings.state.storages import TypedStorage
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.functions.creation import empty
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.parameter import Parameter
 from tapegrad.serialization import rebuild
 from tapegrad.serialization.names import ALLOWED, BLOCKED, declared_safe
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 _LONGEST_LINE = 4096
 _DEEPEST_KEY, _LARGEST_KEY = 20, 10_000

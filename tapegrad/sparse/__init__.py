@@ -6,7 +6,7 @@ tensor([[3.],
         [9.]])
 """
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.sparse import conversion
 from tapegrad.sparse.coordinates import check_sparse_tensor_invariants
 from tapegrad.sparse.legacy import (

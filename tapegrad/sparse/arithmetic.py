@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.registry import NAMESPACES
-from tapegrad.execution.host import to_host
-from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.creation import zeros
-from tapegrad.functions.dropout import dropout
-from tapegrad.functions.joining import cat
-from tapegrad.functions.shape import broadcast_to
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
+from tapegrad._src.execution.array_functions.host import to_host
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.creation import zeros
+from tapegrad._src.functions.dropout import dropout
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.functions.shape import broadcast_to
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.attributes import with_values
 from tapegrad.sparse.coordinates import (
@@ -24,8 +26,6 @@ from tapegrad.sparse.coordinates import (
     sparse_dim_of,
 )
 from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, become, is_coo, is_sparse, not_there, state_of
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.tensor import Tensor, value_of
 
 
 def _declare(name: str, adds_up: bool) -> None:
@@ -156,7 +156,7 @@ def _merged_by_heads(left: list[int], right: list[int]) -> tuple[np.ndarray, np.
 
 
 def is_number(x: Any) -> bool:
-    """Whether something is a number, or a dense tensor without dimensions."""
+    """Tell whether something is a number, or a dense tensor without dimensions."""
     return not isinstance(x, Tensor) or (not is_sparse(x) and x.ndim == 0)
 
 

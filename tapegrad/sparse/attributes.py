@@ -6,13 +6,13 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
+from tapegrad._src.execution.array_functions.host import to_host
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.printing import body_str, get_default_dtype, get_printoptions
+from tapegrad._src.tensor.spec import legacy_type_name
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.autograd.differentiate import grad as gradients
-from tapegrad.execution.host import to_host
 from tapegrad.sparse.tensor import SparseTensor, SparseValue, answers, become, is_coo, is_sparse, state_of
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.printing import body_str, get_default_dtype, get_printoptions
-from tapegrad.tensor.spec import legacy_type_name
-from tapegrad.tensor.tensor import Tensor, value_of
 
 COMPRESSED = {"sparse_csr": ("crow_indices", "col_indices"), "sparse_csc": ("ccol_indices", "row_indices"),
               "sparse_bsr": ("crow_indices", "col_indices"), "sparse_bsc": ("ccol_indices", "row_indices")}  # fmt: skip
@@ -159,7 +159,7 @@ def _laid_out(text: str, said: list[str], indent: int, *, apart: bool) -> str:
 
 
 def _is_obvious(tensor: Tensor) -> bool:
-    """Whether a dtype that is not the default is not shown."""
+    """Tell whether a dtype that is not the default is not shown."""
     name = tensor.dtype.name
     return name in ("int64", "bool") or (name == "complex64" and get_default_dtype().name == "float32")
 

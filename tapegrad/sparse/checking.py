@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._src.functions.creation import ones_like, zeros_like
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import grad
 from tapegrad.autograd.function import Function
 from tapegrad.autograd.grad_mode import enable_grad
 from tapegrad.autograd.gradcheck import sparse_problem
-from tapegrad.functions.creation import ones_like, zeros_like
 from tapegrad.sparse.attributes import with_values
 from tapegrad.sparse.tensor import is_coo, is_sparse, state_of
-from tapegrad.tensor.tensor import Tensor
 
 
 def as_dense(x: Any) -> Any:

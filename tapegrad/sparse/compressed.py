@@ -10,17 +10,17 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.execution.dtypes import int32, int64
-from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.creation import arange, empty, zeros
-from tapegrad.functions.joining import cat, stack
+from tapegrad._src.execution.data.dtypes import int32, int64
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.creation import arange, empty, zeros
+from tapegrad._src.functions.joining import cat, stack
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.arithmetic import merged
 from tapegrad.sparse.coordinates import coalesced, looks, made, places_of, sparse_of
 from tapegrad.sparse.parts import indexed, picked, taken_apart
 from tapegrad.sparse.tensor import ANSWERS, SparseTensor, SparseValue, answers, is_coo, is_sparse, not_there, state_of
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.tensor import Tensor
 
 BY_ROWS, BY_BLOCKS = (layouts.sparse_csr, layouts.sparse_bsr), (layouts.sparse_bsr, layouts.sparse_bsc)
 COMPRESSED = (layouts.sparse_csr, layouts.sparse_csc, layouts.sparse_bsr, layouts.sparse_bsc)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.sparse import checking, masked
 from tapegrad.sparse.compressed import compressed_of, coordinates_of, dense_of_compressed
 from tapegrad.sparse.coordinates import dense_of, mask_of, sparse_dim_of, sparse_of
 from tapegrad.sparse.tensor import answers, is_coo, is_sparse, state_of
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.tensor import Tensor
 
 BY_METHOD = {
     "to_sparse_csr": layouts.sparse_csr, "to_sparse_csc": layouts.sparse_csc, "to_sparse_bsr": layouts.sparse_bsr,

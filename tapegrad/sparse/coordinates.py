@@ -6,23 +6,23 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.execution.dtypes import int64
-from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.creation import empty, zeros
-from tapegrad.functions.joining import stack
-from tapegrad.functions.sorting import nonzero, unique
+from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.execution.data.dtypes import int64
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.creation import empty, zeros
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.functions.sorting import nonzero, unique
+from tapegrad._src.tape.modes import switched
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.tensor import ANSWERS, SparseTensor, SparseValue, answers, is_coo, is_sparse, state_of
-from tapegrad.tape.modes import switched
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.tensor import Tensor
 
 _checks = False
 
 
 class check_sparse_tensor_invariants:
-    """Whether constructors look at indices, in a context, for a function, or from now on.
+    """A switch: constructors look at indices, in a context, for a function, or from now on.
 
     Args:
         enable: whether they do.
@@ -38,7 +38,7 @@ class check_sparse_tensor_invariants:
 
     @staticmethod
     def is_enabled() -> bool:
-        """Whether they look now."""
+        """Tell whether they look now."""
         return _checks
 
     @staticmethod
@@ -78,7 +78,7 @@ def _set_checks(value: bool) -> None:
 
 
 def looks(check_invariants: bool | None) -> bool:
-    """Whether a constructor that was told this looks at its indices."""
+    """Tell whether a constructor that was told this looks at its indices."""
     return _checks if check_invariants is None else check_invariants
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.dispatch.nodes.accumulate_grad import sparse_accumulator
+from tapegrad._src.tape.modes import switched, thread
+from tapegrad._src.tape.node import Node
+from tapegrad._src.tensor.tensor import Tensor, describe, wrap
 from tapegrad.autograd.function import Function
-from tapegrad.dispatch.nodes.accumulate_grad import sparse_accumulator
 from tapegrad.ops import bags, embedding
 from tapegrad.ops.sparse import sparse_constructor
 from tapegrad.sparse.arithmetic import merged
 from tapegrad.sparse.coordinates import made
 from tapegrad.sparse.tensor import SparseTensor, SparseValue, become, is_coo, is_sparse
-from tapegrad.tape.modes import switched, thread
-from tapegrad.tape.node import Node
-from tapegrad.tensor.tensor import Tensor, describe, wrap
 
 
 def sparse_rows(weight: Tensor, indices: Tensor, padding_idx: int, by_frequency: bool) -> Tensor:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.bindings.factory import is_integer, type_name
-from tapegrad.execution import dtypes
-from tapegrad.functions.creation import empty, zeros
+from tapegrad._src.bindings.declaration.factory import is_integer, type_name
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.functions.creation import empty, zeros
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.sparse.coordinates import made, sparse_coo_tensor
 from tapegrad.sparse.tensor import SparseTensor, is_coo
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 
 class _LegacyType(type):

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.execution.dtypes import BOOL, INTEGRAL, dtype, iinfo, int64
-from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.joining import cat
-from tapegrad.functions.selection import where
-from tapegrad.functions.sorting import searchsorted, unique
+from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.execution.data.dtypes import BOOL, INTEGRAL, dtype, iinfo, int64
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.functions.selection import where
+from tapegrad._src.functions.sorting import searchsorted, unique
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.coordinates import coalesced, indices_at, made, places_in, places_of, sparse_dim_of, sparse_of
 from tapegrad.sparse.tensor import SparseValue, answers, is_coo, is_sparse, state_of
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.tensor import Tensor
 
 
 def identity_of(name: str, kind: dtype) -> Any:

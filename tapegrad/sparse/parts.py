@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.execution.host import to_host
-from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.joining import cat as cat_dense
+from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.execution.array_functions.host import to_host
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.joining import cat as cat_dense
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.coordinates import coo_of, made, sparse_dim_of
 from tapegrad.sparse.tensor import answers, is_coo, not_there, state_of
-from tapegrad.tensor.tensor import Tensor, value_of
 
 
 @answers("cat", "concat", "concatenate")

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.naming import renamed
-from tapegrad.execution.host import to_host
-from tapegrad.functions.construction import as_tensor
+from tapegrad._src.bindings.naming import renamed
+from tapegrad._src.execution.array_functions.host import to_host
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.attributes import with_values
 from tapegrad.sparse.coordinates import coalesced, made, sparse_of
 from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, is_coo, is_sparse, not_there, state_of
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.tensor import Tensor, value_of
 
 
 def triplets(tensor: Tensor) -> tuple[Tensor, Tensor, Tensor]:

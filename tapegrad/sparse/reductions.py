@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.bindings.arguments import wrap_dim
-from tapegrad.functions.creation import full
-from tapegrad.functions.sorting import unique
+from tapegrad._src.bindings.arguments import wrap_dim
+from tapegrad._src.functions.creation import full
+from tapegrad._src.functions.sorting import unique
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.attributes import with_values
 from tapegrad.sparse.coordinates import (
@@ -17,8 +19,6 @@ from tapegrad.sparse.coordinates import (
     sparse_dim_of,
 )
 from tapegrad.sparse.tensor import ANSWERS, answers, is_coo, state_of
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.tensor import Tensor
 
 
 def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.sparse.compressed import sparse_compressed_tensor
 from tapegrad.sparse.coordinates import sparse_coo_tensor
 from tapegrad.sparse.tensor import is_coo, state_of
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 
 def saved(tensor: Tensor) -> tuple:

@@ -8,8 +8,8 @@ own indices. The class takes part in functions as any class can (Note [Overridin
 ``bindings/subclass.py``): calls come to ``answer``, which finds what was declared for their name. As long as nobody has
 imported this room there is no such class, and dense programs ask nobody.
 
-Where gradients flow as values (``autograd/currencies.py``) that of a sparse embedding is a ``SparseValue``: the sum of
-two of them has the rows of both, and with anything else they count as the array that they stand for.
+Where gradients flow as values (``autograd/gradient_types.py``) that of a sparse embedding is a ``SparseValue``: the sum
+of two of them has the rows of both, and with anything else they count as the array that they stand for.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.bindings.handing import place_of
-from tapegrad.execution.opaque import Opaque
-from tapegrad.tape.modes import switched
-from tapegrad.tensor import layout as layouts
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, new_tensor, value_of
+from tapegrad._src.bindings.declaration.handing import place_of
+from tapegrad._src.execution.data.opaque import Opaque
+from tapegrad._src.tape.modes import switched
+from tapegrad._src.tensor import layout as layouts
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor, new_tensor, value_of
 
 
 class SparseValue(Opaque):
@@ -144,12 +144,12 @@ def state_of(tensor: Tensor) -> SparseValue:
 
 
 def is_sparse(x: Any) -> bool:
-    """Whether something is a tensor of one of the sparse layouts."""
+    """Tell whether something is a tensor of one of the sparse layouts."""
     return isinstance(x, SparseTensor)
 
 
 def is_coo(x: Any) -> bool:
-    """Whether something is a sparse tensor with coordinates."""
+    """Tell whether something is a sparse tensor with coordinates."""
     return isinstance(x, SparseTensor) and x._value.layout is layouts.sparse_coo
 
 

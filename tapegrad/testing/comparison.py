@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.execution import dtypes
-from tapegrad.execution.dtypes import FLOATING
-from tapegrad.execution.promotion import promote_types
-from tapegrad.functions.comparison import isclose
-from tapegrad.functions.construction import as_tensor
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.execution.data.promotion import promote_types
+from tapegrad._src.functions.comparison import isclose
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.tensor.tensor import Tensor
 
 TOLERANCES = {
     "float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
@@ -128,7 +128,7 @@ def pairs(actual: Any, expected: Any, subclasses: bool) -> Iterator[Pair]:
 
 
 def is_sequence(value: Any) -> bool:
-    """Whether a value is compared item by item."""
+    """Tell whether a value is compared item by item."""
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 

@@ -6,11 +6,11 @@ import math
 import warnings
 from typing import Any
 
-from tapegrad.execution.dtypes import BOOL, FLOATING, INTEGRAL, dtype, finfo, iinfo
-from tapegrad.functions.construction import tensor
-from tapegrad.functions.creation import empty
-from tapegrad.functions.unary import complex as complex_of
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.execution.data.dtypes import BOOL, FLOATING, INTEGRAL, dtype, finfo, iinfo
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.functions.creation import empty
+from tapegrad._src.functions.unary import complex as complex_of
+from tapegrad._src.tensor.tensor import Tensor
 
 
 def make_tensor(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tapegrad.functions.construction import tensor
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.testing.comparison import assert_close
 
 TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}

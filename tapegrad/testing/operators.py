@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor, storage_of
+from tapegrad._src.tensor.trees import flatten, unflatten
 from tapegrad.autograd.differentiate import grad
 from tapegrad.autograd.libraries import found_operator
 from tapegrad.autograd.registered_ops import RegisteredOperator, tensors_of
 from tapegrad.compiler.step import compile
-from tapegrad.tensor.tensor import Tensor, storage_of
-from tapegrad.tensor.trees import flatten, unflatten
 from tapegrad.testing.comparison import assert_close
 
 

@@ -1,6 +1,6 @@
 """Tools around tensors that need nothing but their public surface."""
 
-from tapegrad.declaring import on_demand
+from tapegrad._src.declaring import on_demand
 from tapegrad.utils import _python_dispatch, _pytree, checkpoint, dlpack, hooks
 from tapegrad.utils.swapping import set_module, swap_tensors
 

@@ -15,7 +15,7 @@ from contextlib import ContextDecorator
 from types import ModuleType
 from typing import Any
 
-from tapegrad.absent import refused
+from tapegrad._src.absent import refused
 
 Settings = dict[str, Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.execution.devices import device
-from tapegrad.execution.dtypes import dtype
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.execution.data.dtypes import dtype
+from tapegrad._src.tensor.tensor import Tensor
 
 __all__: list[str] = []
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from tapegrad.bindings.dispatching import (
+from tapegrad._src.bindings.declaration.handing import overriding
+from tapegrad._src.bindings.dispatching import (
     RECOMPOSED,
     adopted,
     dispatching_classes,
@@ -17,11 +18,10 @@ from tapegrad.bindings.dispatching import (
     values_of,
     without_innermost,
 )
-from tapegrad.bindings.handing import overriding
-from tapegrad.dispatch.call_cache import replay
+from tapegrad._src.dispatch.call_cache import replay
+from tapegrad._src.tape.modes import switched, thread
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.overloads import OpOverload, ShownCall, shown
-from tapegrad.tape.modes import switched, thread
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.operator_modes import OperatorMode
 
 __all__ = [
@@ -105,7 +105,7 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """Whether a mode is on in this thread.
+    """Tell whether a mode is on in this thread.
 
     >>> is_in_torch_dispatch_mode()
     False
@@ -146,7 +146,7 @@ def _disable_current_modes() -> Iterator[list[OperatorMode]]:
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:
-    """Whether a tensor's class says how it is taken apart into tensors, and made of them again.
+    """Tell whether a tensor's class says how it is taken apart into tensors, and made of them again.
 
     >>> is_traceable_wrapper_subclass(torch.ones(2))
     False
@@ -156,7 +156,7 @@ def is_traceable_wrapper_subclass(t: object) -> bool:
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
-    """Whether a class of tensors says how one is taken apart into tensors, and made of them again.
+    """Tell whether a class of tensors says how one is taken apart into tensors, and made of them again.
 
     >>> is_traceable_wrapper_subclass_type(torch.Tensor)
     False

@@ -15,8 +15,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
-from tapegrad.bindings import return_types
-from tapegrad.tensor.trees import BUILT_IN, LEAF, Registration, TreeSpec, flatten, is_named_tuple, registered, unflatten
+from tapegrad._src.bindings import return_types
+from tapegrad._src.tensor.trees import (
+    BUILT_IN,
+    LEAF,
+    Registration,
+    TreeSpec,
+    flatten,
+    is_named_tuple,
+    registered,
+    unflatten,
+)
 
 __all__ = [
     "SUPPORTED_NODES", "GetAttrKey", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec", "is_namedtuple",
@@ -222,32 +231,32 @@ def _class_of(obj: Any) -> type:
 
 
 def is_namedtuple(obj: Any) -> bool:
-    """Whether this is a named tuple, or the class of one."""
+    """Tell whether this is a named tuple, or the class of one."""
     return is_named_tuple(_class_of(obj)) and not is_structseq(obj)
 
 
 def is_namedtuple_class(cls: Any) -> bool:
-    """Whether this is the class of a named tuple."""
+    """Tell whether this is the class of a named tuple."""
     return isinstance(cls, type) and is_namedtuple(cls)
 
 
 def is_namedtuple_instance(obj: Any) -> bool:
-    """Whether this is a named tuple."""
+    """Tell whether this is a named tuple."""
     return is_namedtuple_class(type(obj))
 
 
 def is_structseq(obj: Any) -> bool:
-    """Whether this is what functions return that give several tensors by name, or its class."""
+    """Tell whether this is what functions return that give several tensors by name, or its class."""
     return _class_of(obj).__module__ == return_types.__name__
 
 
 def is_structseq_class(cls: Any) -> bool:
-    """Whether this is a class of ``torch.return_types``."""
+    """Tell whether this is a class of ``torch.return_types``."""
     return isinstance(cls, type) and is_structseq(cls)
 
 
 def is_structseq_instance(obj: Any) -> bool:
-    """Whether this is an instance of a class of ``torch.return_types``."""
+    """Tell whether this is an instance of a class of ``torch.return_types``."""
     return is_structseq_class(type(obj))
 
 
@@ -280,7 +289,7 @@ SUPPORTED_NODES: ChainMap[Any, Registration] = ChainMap(
 
 
 def tree_is_leaf(tree: Any, is_leaf: Leafness = None) -> bool:
-    """Whether a tree is but a leaf."""
+    """Tell whether a tree is but a leaf."""
     return tree_structure(tree, is_leaf).is_leaf()
 
 
@@ -391,7 +400,7 @@ def tree_map_(func: Callable, tree: Any, *rests: Any, is_leaf: Leafness = None) 
 
 
 def _wanted(types_or_pred: Any) -> Callable[[Any], bool]:
-    """Whether a leaf is one of these types, or fulfils this. Raises TypeError: it is neither."""
+    """Tell whether a leaf is one of these types, or fulfils this. Raises TypeError: it is neither."""
     if isinstance(types_or_pred, (type, tuple, types.UnionType)):
         return lambda leaf: isinstance(leaf, types_or_pred)
     if callable(types_or_pred):
@@ -416,22 +425,22 @@ def tree_map_only_(type_or_types_or_pred: Any, /, func: Callable, tree: Any, is_
 
 
 def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: Leafness = None) -> bool:
-    """Whether all leaves fulfil this."""
+    """Tell whether all leaves fulfil this."""
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Leafness = None) -> bool:
-    """Whether a leaf fulfils this."""
+    """Tell whether a leaf fulfils this."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_all_only(type_or_types: Any, /, pred: Callable[[Any], bool], tree: Any, is_leaf: Leafness = None) -> bool:
-    """Whether all leaves of these types fulfil this."""
+    """Tell whether all leaves of these types fulfil this."""
     return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
 
 
 def tree_any_only(type_or_types: Any, /, pred: Callable[[Any], bool], tree: Any, is_leaf: Leafness = None) -> bool:
-    """Whether a leaf of these types fulfils this."""
+    """Tell whether a leaf of these types fulfils this."""
     return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
 
 

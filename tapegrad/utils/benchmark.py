@@ -16,11 +16,11 @@ from math import floor, log10
 from time import perf_counter
 from typing import Any, NoReturn
 
-from tapegrad.absent import refused, refusing
-from tapegrad.bindings.settings import get_num_threads, set_num_threads
-from tapegrad.execution.devices import accelerator_type
-from tapegrad.execution.devices import device as Device
-from tapegrad.execution.hardware import wait_for
+from tapegrad._src.absent import refused, refusing
+from tapegrad._src.bindings.state.settings import get_num_threads, set_num_threads
+from tapegrad._src.execution.data.devices import accelerator_type
+from tapegrad._src.execution.data.devices import device as Device
+from tapegrad._src.execution.programs.hardware import wait_for
 
 __all__ = ["Compare", "Measurement", "TaskSpec", "Timer", "select_unit", "timer", "trim_sigfig", "unit_to_english"]
 
@@ -125,11 +125,11 @@ class Measurement:
 
     @property
     def has_warnings(self) -> bool:
-        """Whether they differ so much that little is known: by a tenth of the median."""
+        """True if they differ so much that little is known: by a tenth of the median."""
         return not self.meets_confidence()
 
     def meets_confidence(self, threshold: float = 0.1) -> bool:
-        """Whether their quartiles are closer than a share of the median."""
+        """Tell whether their quartiles are closer than a share of the median."""
         return self.iqr / self.median < threshold
 
     @property

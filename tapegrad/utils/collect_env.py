@@ -10,7 +10,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
-from tapegrad.execution.devices import accelerator_type, device_count
+from tapegrad._src.execution.data.devices import accelerator_type, device_count
 from tapegrad.version import __version__
 
 __all__ = ["SystemEnv", "get_env_info", "get_pretty_env_info", "main"]

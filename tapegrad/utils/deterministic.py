@@ -3,8 +3,8 @@
 import sys
 from types import ModuleType
 
-from tapegrad.bindings.settings import fill_uninitialized_memory as _fill
-from tapegrad.bindings.settings import fills_uninitialized_memory as _fills
+from tapegrad._src.bindings.state.settings import fill_uninitialized_memory as _fill
+from tapegrad._src.bindings.state.settings import fills_uninitialized_memory as _fills
 
 
 class _Deterministic(ModuleType):
@@ -12,7 +12,7 @@ class _Deterministic(ModuleType):
 
     @property
     def fill_uninitialized_memory(self) -> bool:
-        """Whether it is; what was set is kept, for memory is zero here, always."""
+        """True if it is; what was set is kept, for memory is zero here, always."""
         return _fills()
 
     @fill_uninitialized_memory.setter

@@ -1,6 +1,6 @@
 """``torch.utils.hooks``: what takes a hook off, and hooks around a call. Nothing is defined here."""
 
+from tapegrad._src.tape.hooks import RemovableHandle
 from tapegrad.autograd.backward_hook import BackwardHook
-from tapegrad.tape.hooks import RemovableHandle
 
 __all__ = ["BackwardHook", "RemovableHandle"]

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.bindings.registry import NAMESPACES
-from tapegrad.bindings.subclass import DisableTorchFunctionSubclass
-from tapegrad.execution.dtypes import bool as bool_dtype
-from tapegrad.functions.selection import where
-from tapegrad.tape.modes import watching
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
+from tapegrad._src.bindings.subclass import DisableTorchFunctionSubclass
+from tapegrad._src.execution.data.dtypes import bool as bool_dtype
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tape.modes import watching
+from tapegrad._src.tensor.tensor import Tensor
 
 __all__ = ["MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"]
 
@@ -57,11 +57,11 @@ class MaskedTensor(Tensor):
         return self._masked_mask
 
     def is_sparse_coo(self) -> bool:
-        """Whether the data is sparse: it never is."""
+        """Tell whether the data is sparse: it never is."""
         return False
 
     def is_sparse_csr(self) -> bool:
-        """Whether the data is sparse: it never is."""
+        """Tell whether the data is sparse: it never is."""
         return False
 
     def to_tensor(self, value: Any) -> Tensor:
@@ -141,7 +141,7 @@ def as_masked_tensor(data: Tensor, mask: Tensor) -> MaskedTensor:
 
 
 def is_masked_tensor(obj: Any, /) -> bool:
-    """Whether an object is a masked tensor.
+    """Tell whether an object is a masked tensor.
 
     >>> torch.masked.is_masked_tensor(torch.ones(2))
     False
@@ -155,7 +155,7 @@ def masks_of(args: tuple) -> list[Tensor]:
 
 
 class _Elements:
-    """Whether all that a function has called are operators of elements, or copies: an interceptor."""
+    """An interceptor that notes whether all that a function has called are operators of elements, or copies."""
 
     alone = True
 

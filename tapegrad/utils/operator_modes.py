@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from tapegrad._src.tape.modes import thread, watching
 from tapegrad.ops.overloads import OpOverload, identity_of
 from tapegrad.ops.wording import NAMES
-from tapegrad.tape.modes import thread, watching
 
 
 class OperatorMode:

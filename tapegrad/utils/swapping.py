@@ -5,10 +5,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
-from tapegrad.tape.hooks import making
-from tapegrad.tape.node import Node
-from tapegrad.tensor.tensor import Tensor, views_of
+from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad._src.tape.hooks import making
+from tapegrad._src.tape.node import Node
+from tapegrad._src.tensor.tensor import Tensor, views_of
 
 POISONED = (
     "Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to run "
@@ -48,7 +48,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 
 def _weak_references(tensor: Any) -> bool:
-    """Whether anybody but the tensor's own storage holds a weak reference to it."""
+    """Tell whether anybody but the tensor's own storage holds a weak reference to it."""
     storage = getattr(tensor, "_storage", None)
     own = () if storage is None else storage.members
     return any(all(reference is not one for one in own) for reference in weakref.getweakrefs(tensor))

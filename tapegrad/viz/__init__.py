@@ -6,7 +6,7 @@
 True
 """
 
-from tapegrad.declaring import on_demand
+from tapegrad._src.declaring import on_demand
 
 __getattr__, __dir__ = on_demand(__name__, {
     "tapegrad.viz.explanations.costs": "explain",

@@ -50,12 +50,12 @@ class TapeBox:
 
     @property
     def is_group(self) -> bool:
-        """Whether it may have boxes inside."""
+        """True if it may have boxes inside."""
         return self.kind in (MODULE, REPEAT, STRETCH)
 
     @property
     def opens(self) -> bool:
-        """Whether what is inside can be drawn."""
+        """True if what is inside can be drawn."""
         return bool(self.inside) and not self.sealed
 
     @cached_property

@@ -8,13 +8,13 @@ from contextlib import suppress
 from types import NoneType
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.nodes.operator import OperatorNode
-from tapegrad.dispatch.nodes.saved_tensor import SavedTensor, Saves
-from tapegrad.execution.values import NUMBERS
-from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Node, name_of
-from tapegrad.tape.positions import Position
-from tapegrad.tensor.paths import path_of
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.dispatch.nodes.saved_tensor import SavedTensor, Saves
+from tapegrad._src.execution.data.values import NUMBERS
+from tapegrad._src.tape.node import HIGHEST_SEQUENCE_NR, Node, name_of
+from tapegrad._src.tape.positions import Position
+from tapegrad._src.tensor.paths import path_of
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.viz.recording import NodeRecord, record_of
 
 
@@ -102,12 +102,12 @@ def inputs_of(node: Node) -> tuple[str, ...]:
 
 
 def is_leaf(node: Node) -> bool:
-    """Whether it is where gradients are accumulated."""
+    """Tell whether it is where gradients are accumulated."""
     return node.sequence_nr == HIGHEST_SEQUENCE_NR and isinstance(getattr(node, "variable", None), Tensor)
 
 
 def is_freed(node: Node) -> bool:
-    """Whether a backward call has freed what it had saved."""
+    """Tell whether a backward call has freed what it had saved."""
     return getattr(node, "_saved", ()) is None or isinstance(getattr(node, "saved", ()), (Position, NoneType))
 
 

@@ -91,7 +91,7 @@ def quoted(text: str) -> str:
 
 
 def has_graphviz() -> bool:
-    """Whether Graphviz can be asked: its package, and the program itself."""
+    """Tell whether Graphviz can be asked: its package, and the program itself."""
     return graphviz() is not None and shutil.which("dot") is not None
 
 

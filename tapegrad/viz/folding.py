@@ -95,7 +95,7 @@ class TapeFolding:
         return self._likeness.setdefault(key, len(self._likeness))
 
     def is_carried(self, source: TapeBox, target: TapeBox) -> bool:
-        """Whether an edge leads from one repetition to another."""
+        """Tell whether an edge leads from one repetition to another."""
         one, other = self.turns.get(source, {}), self.turns.get(target, {})
         return any(other.get(box, turn) != turn for box, turn in one.items())
 

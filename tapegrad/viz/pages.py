@@ -7,22 +7,22 @@ from functools import singledispatch
 from html import escape
 from typing import Any
 
+from tapegrad._src.bindings.state.attributes import typename
+from tapegrad._src.execution.array_functions.host import is_traced, to_host
+from tapegrad._src.execution.array_functions.nonfinite import summarize
+from tapegrad._src.execution.data.opaque import Opaque
+from tapegrad._src.execution.tiers.settings import TierStats
+from tapegrad._src.tape.node import Node, name_of
+from tapegrad._src.tensor.paths import path_of
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.autograd.profiling.events import EventList
 from tapegrad.autograd.profiling.profile import profile
 from tapegrad.autograd.profiling.session import profile as ProfileOfSteps
-from tapegrad.bindings.attributes import typename
 from tapegrad.compiler.step import Compiled
 from tapegrad.execution import stats
-from tapegrad.execution.host import is_traced, to_host
-from tapegrad.execution.nonfinite import summarize
-from tapegrad.execution.opaque import Opaque
-from tapegrad.execution.tiers.settings import TierStats
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.optimized import OptimizedModule
 from tapegrad.nn.parameter import is_lazy
-from tapegrad.tape.node import Node, name_of
-from tapegrad.tensor.paths import path_of
-from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.viz.describing import bytes_text, describe_node, plain_name, saved_by, short
 
 ELEMENTS_READ = 1 << 22

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._src.execution.array_functions.host import is_traced, to_host
+from tapegrad._src.execution.data.opaque import Opaque
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.errors import message
-from tapegrad.execution.host import is_traced, to_host
-from tapegrad.execution.opaque import Opaque
-from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.viz.describing import short
 from tapegrad.viz.raster import png_from
 

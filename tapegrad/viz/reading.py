@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tapegrad._src.dispatch import gradient_edge
+from tapegrad._src.engine import GraphRoot, GraphTask
+from tapegrad._src.tape.node import Edge, Node
+from tapegrad._src.tape.positions import explain
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.source_lines import facts_without_grad
-from tapegrad.dispatch import gradient_edge
-from tapegrad.engine import GraphRoot, GraphTask
-from tapegrad.tape.node import Edge, Node
-from tapegrad.tape.positions import explain
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.viz.boxes import LEAF, MODULE, NODE, ROOT, STRETCH, TapeBox, TapeEdge
 from tapegrad.viz.describing import inputs_of, is_leaf, short
 from tapegrad.viz.folding import TapeFolding

@@ -16,16 +16,16 @@ from contextlib import ExitStack
 from time import perf_counter_ns
 from typing import Any
 
+from tapegrad._src.engine import GraphRoot
+from tapegrad._src.execution.data.dtypes import complex128, float64
+from tapegrad._src.execution.data.tracing import wait_for
+from tapegrad._src.functions.norms import vector_norm
+from tapegrad._src.tape.modes import switched, thread, watching
+from tapegrad._src.tape.node import Node
+from tapegrad._src.tensor.tensor import Tensor, describe, value_of, wrap
 from tapegrad.autograd.running import engine
 from tapegrad.autograd.source_lines import set_record_source_lines
-from tapegrad.engine import GraphRoot
-from tapegrad.execution.dtypes import complex128, float64
-from tapegrad.execution.tracing import wait_for
-from tapegrad.functions.norms import vector_norm
 from tapegrad.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from tapegrad.tape.modes import switched, thread, watching
-from tapegrad.tape.node import Node
-from tapegrad.tensor.tensor import Tensor, describe, value_of, wrap
 
 
 class ModuleCall:
@@ -160,8 +160,8 @@ class record:
     def _note_node(self, node: Node) -> None:
         own_record(node).call = self._calls[-1][0] if self._calls else None
 
-    def _watched(self, currency: Any) -> RecordedCurrency:
-        return RecordedCurrency(self, currency)
+    def _watched(self, gradient_ops: Any) -> RecordedGradientOps:
+        return RecordedGradientOps(self, gradient_ops)
 
     def run_node(self, run: Any, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Run one node of a backward call, and note how.
@@ -191,15 +191,15 @@ class record:
         return results
 
 
-class RecordedCurrency:
-    """A currency whose nodes ``record()`` sees."""
+class RecordedGradientOps:
+    """A gradient type whose nodes ``record()`` sees."""
 
-    def __init__(self, recording: record, currency: Any) -> None:
-        self.currency = currency
-        self.run = functools.partial(recording.run_node, currency.run)
+    def __init__(self, recording: record, gradient_ops: Any) -> None:
+        self.gradient_ops = gradient_ops
+        self.run = functools.partial(recording.run_node, gradient_ops.run)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.currency, name)
+        return getattr(self.gradient_ops, name)
 
 
 def norm_of(grad: Any) -> Tensor | None:

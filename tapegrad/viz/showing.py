@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tapegrad.bindings.registry import public
-from tapegrad.tape.showing import page_writer, shown_in_html
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.bindings.declaration.registry import public
+from tapegrad._src.tape.showing import page_writer, shown_in_html
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.viz import __getattr__ as part
 
 

@@ -94,7 +94,7 @@ def svg_of(skeleton: Skeleton, opened: Collection[TapeBox], *, everything: bool 
 
 
 def is_reachable(box: TapeBox) -> bool:
-    """Whether a box can be seen if all is opened that can be."""
+    """Tell whether a box can be seen if all is opened that can be."""
     return not any(group.sealed for group in box.ways_out()[1:])
 
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.errors import message
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.viz.boxes import LEAF, TapeBox, TapeEdge, kept_in
 from tapegrad.viz.describing import bytes_text, freed_by, is_freed, is_leaf, time_text
 from tapegrad.viz.dot import AWHILE, dot_of, has_graphviz, laid_out

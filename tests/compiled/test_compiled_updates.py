@@ -9,12 +9,12 @@ import pytest
 
 import tapegrad as torch
 from tapegrad import nn
+from tapegrad._src.execution.programs import step_executable
+from tapegrad._src.execution.tiers.settings import settings
 from tapegrad.compiler.capture.numbers import Numbers
-from tapegrad.compiler.capture.stand_ins import can_tell, standing_in
+from tapegrad.compiler.capture.proxies import can_tell, proxying
 from tapegrad.compiler.guards.guards import Guards
 from tapegrad.compiler.replay import compiled_modules
-from tapegrad.execution import step_executable
-from tapegrad.execution.tiers.settings import settings
 
 pytestmark = pytest.mark.once("calls are compiled in one way")
 
@@ -146,7 +146,7 @@ def roots(x):
 def test_what_another_thread_has_put_in_the_place_of_math_is_no_obstacle():
     """A call that is captured with stand-ins shares its globals with calls of other threads."""
     reached = Guards([(roots, "roots")])
-    with standing_in(reached, {("a number that moves",)}, Numbers()):
+    with proxying(reached, {("a number that moves",)}, Numbers()):
         assert roots.__globals__["math"] is not MATH
         assert not can_tell(Guards([(roots, "roots")]))
     assert roots.__globals__["math"] is MATH

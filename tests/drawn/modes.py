@@ -26,8 +26,8 @@ import jax
 import numpy as np
 
 import tapegrad
-from tapegrad.execution import programs
-from tapegrad.execution.deferred import recording
+from tapegrad._src.execution.programs import running
+from tapegrad._src.execution.recording.program import recording
 from tapegrad.interop import to_jax
 
 from .comparing import Difference, differences, first_difference, magnitudes, nudged
@@ -74,11 +74,11 @@ def repeated(module: Any, text: str, times: int) -> Difference | None:
 def as_deferred() -> Iterator[None]:
     """What is called here is deferred; what is left so is not run."""
     tapegrad.set_execution("deferred")
-    before, programs.SECONDS_PER_PIECE = programs.SECONDS_PER_PIECE, inf  # see Note [What is compiled here]
+    before, running.SECONDS_PER_PIECE = running.SECONDS_PER_PIECE, inf  # see Note [What is compiled here]
     try:
         yield
     finally:
-        programs.SECONDS_PER_PIECE = before
+        running.SECONDS_PER_PIECE = before
         recording.__init__()  # type: ignore[misc]
         tapegrad.set_execution("immediate")
 

@@ -24,8 +24,8 @@ import numpy as np
 import torch as pytorch
 
 import tapegrad
-from tapegrad.bindings.parser import overloads_of
-from tapegrad.bindings.registry import NAMESPACES, NATIVE_IN_NN, PREFIXES
+from tapegrad._src.bindings.declaration.parser import overloads_of
+from tapegrad._src.bindings.declaration.registry import NAMESPACES, NATIVE_IN_NN, PREFIXES
 
 HOSTILE = {
     "None": lambda torch: None, "'a'": lambda torch: "a", "1.5": lambda torch: 1.5, "1j": lambda torch: 1j,

@@ -16,8 +16,8 @@ import jax
 import numpy as np
 
 import tapegrad
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import value_of, wrap
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import value_of, wrap
 
 
 def in_one_program(function: Callable, given: Sequence[tapegrad.Tensor]) -> Any:

@@ -7,7 +7,7 @@ from harness import attempt
 from transcripts import MODULES, same_transcript
 
 import tapegrad
-from tapegrad.absent import REASONS
+from tapegrad._src.absent import REASONS
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("nothing is computed")]
 

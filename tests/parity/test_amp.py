@@ -11,8 +11,8 @@ from harness import attempt
 from opinfo import ENTRIES, counterpart, flat_outputs, translated
 
 import tapegrad
+from tapegrad._src.tape.modes import thread
 from tapegrad.amp.casting import POLICIES, lower, to_float32
-from tapegrad.tape.modes import thread
 
 pytestmark = pytest.mark.parity
 

@@ -7,7 +7,7 @@ import pytest
 from harness import agree, sentence
 
 import tapegrad
-from tapegrad.execution.late import CALLS
+from tapegrad._src.execution.kernels.deferred_checks import CALLS
 
 pytestmark = [
     pytest.mark.once("a compiled step is recorded in either mode"),

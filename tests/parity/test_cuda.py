@@ -4,8 +4,8 @@ import pytest
 from transcripts import MODULES, same_transcript
 
 import tapegrad
-from tapegrad.bindings import cuda, streams
-from tapegrad.execution import hardware
+from tapegrad._src.bindings.device_names import cuda, streams
+from tapegrad._src.execution.programs import hardware
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("nothing is computed")]
 

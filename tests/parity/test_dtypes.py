@@ -8,8 +8,8 @@ import pytest
 import torch as pytorch
 from transcripts import same_transcript
 
-from tapegrad.execution import devices, dtypes, promotion
-from tapegrad.execution.dtypes import ALL_DTYPES
+from tapegrad._src.execution.data import devices, dtypes, promotion
+from tapegrad._src.execution.data.dtypes import ALL_DTYPES
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:ComplexHalf")]
 

@@ -250,10 +250,10 @@ def test_devices_that_do_not_exist():
 
 def test_meeting_of_devices():
     """PyTorch's meta device stands for a second device; ours are JAX's, so only the kind of error is compared."""
-    from tapegrad.dispatch.plan import check_devices
-    from tapegrad.execution.devices import device
-    from tapegrad.execution.dtypes import float32
-    from tapegrad.tensor.spec import Spec
+    from tapegrad._src.dispatch.plan import check_devices
+    from tapegrad._src.execution.data.devices import device
+    from tapegrad._src.execution.data.dtypes import float32
+    from tapegrad._src.tensor.spec import Spec
 
     here, there = (Spec.of((2,), float32, device(name)) for name in ("cpu", "cuda:0"))
     point = Spec.of((), float32, device("cpu"))

@@ -7,7 +7,7 @@ import pytest
 
 import tapegrad as torch
 from tapegrad import func
-from tapegrad.tape.modes import thread
+from tapegrad._src.tape.modes import thread
 
 pytestmark = pytest.mark.parity
 

@@ -9,9 +9,9 @@ from harness import agree, attempt, warned
 from transcripts import MODULES
 
 import tapegrad
-from tapegrad.bindings.handing import overriding
+from tapegrad._src.bindings.declaration.handing import overriding
+from tapegrad._src.tape.modes import Modes, thread
 from tapegrad.ops import arithmetic
-from tapegrad.tape.modes import Modes, thread
 
 pytestmark = pytest.mark.parity
 

@@ -6,7 +6,7 @@ import pytest
 import torch as pytorch
 from harness import attempt
 
-from tapegrad.tensor import geometry
+from tapegrad._src.tensor import geometry
 
 pytestmark = pytest.mark.parity
 

@@ -13,7 +13,7 @@ import pytest
 from harness import agree, attempt
 from transcripts import MODULES, plain
 
-from tapegrad.bindings.handing import overriding
+from tapegrad._src.bindings.declaration.handing import overriding
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("who is asked does not depend on who computes")]
 
@@ -336,12 +336,12 @@ def test_what_can_be_overridden():
 
     def program(torch):
         overrides = importlib.import_module(f"{torch.__name__}.overrides")
-        methods, stand_ins = overrides.get_overridable_functions()[torch.Tensor], overrides.get_testing_overrides()
+        methods, proxies = overrides.get_overridable_functions()[torch.Tensor], overrides.get_testing_overrides()
         names = "__add__ __radd__ __rsub__ __iadd__ __matmul__ __eq__ __lt__ __iand__ __getitem__ add_ pow __pow__ abs_"
         told = [[name, getattr(torch.Tensor, name) in methods] for name in names.split()]
         for function in (torch.add, torch.Tensor.add, torch.nn.functional.relu, torch.Tensor.shape.__get__):
-            told.append([overrides.resolve_name(function), stand_ins[function](1, *[2] * ("add" in str(function)))])
-        parameters = list(inspect.signature(stand_ins[torch.nn.functional.relu]).parameters)
+            told.append([overrides.resolve_name(function), proxies[function](1, *[2] * ("add" in str(function)))])
+        parameters = list(inspect.signature(proxies[torch.nn.functional.relu]).parameters)
         told.append(parameters)
         return [told, overrides.is_tensor_method_or_property(torch.Tensor.__add__)]
 

@@ -6,8 +6,8 @@ from harness import agree, attempt, same_error
 from hostile import calls, difference
 
 import tapegrad
-from tapegrad.bindings.parser import check_call, overloads_of
-from tapegrad.bindings.registry import NAMESPACES
+from tapegrad._src.bindings.declaration.parser import check_call, overloads_of
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
 
 pytestmark = pytest.mark.parity
 

@@ -7,10 +7,10 @@ import pytest
 from harness import Programs, agree, attempt, watching_class
 
 import tapegrad
-from tapegrad.dispatch.call_cache import NEVER
-from tapegrad.dispatch.call_keys import WRITE
+from tapegrad._src.dispatch.call_cache import NEVER
+from tapegrad._src.dispatch.call_keys import WRITE
+from tapegrad._src.tape.modes import thread
 from tapegrad.ops import arithmetic, assignment
-from tapegrad.tape.modes import thread
 
 pytestmark = pytest.mark.parity
 

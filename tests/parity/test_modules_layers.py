@@ -546,7 +546,7 @@ def test_normalization_across_channels_is_local_response_normalization():
 
 
 def test_nobody_looks_for_classes_that_override_functions_once_lazy_layers_were_called():
-    from tapegrad.bindings.handing import overriding
+    from tapegrad._src.bindings.declaration.handing import overriding
 
     before = overriding.contexts
     layer = tapegrad.nn.LazyLinear(2)

@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from mutation_programs import Player, disagreement, minimal, quiet
 
 import tapegrad
-from tapegrad.dispatch import view_history
-from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
-from tapegrad.tensor import tensor
-from tapegrad.tensor.storage import Counter, Storage
+from tapegrad._src.dispatch import view_history
+from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad._src.tensor import tensor
+from tapegrad._src.tensor.storage import Counter, Storage
 
 pytestmark = pytest.mark.parity
 

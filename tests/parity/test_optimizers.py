@@ -17,8 +17,8 @@ from harness import agree
 from torch.testing._internal.common_optimizers import optim_db
 
 import tapegrad
-from tapegrad.execution.tiers.xla_copies import twin
-from tapegrad.tensor.tensor import value_of
+from tapegrad._src.execution.tiers.xla_copies import xla_copy
+from tapegrad._src.tensor.tensor import value_of
 
 pytestmark = pytest.mark.parity
 
@@ -574,7 +574,7 @@ def test_parameters_are_updated_where_they_lie():
 def test_what_each_of_many_parameters_costs(options):
     """Fewer than three calls of Python, when they have been put together: PyTorch's fused step takes some three."""
     other = np.ones(10_000)
-    assert twin(other) is twin(other)  # a copy for XLA, which is kept meanwhile
+    assert xla_copy(other) is xla_copy(other)  # a copy for XLA, which is kept meanwhile
 
     def calls(count):
         weights = [tapegrad.ones(3, requires_grad=True) for _ in range(count)]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch as pytorch
 
-from tapegrad.execution import dtypes
-from tapegrad.tensor import printing
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.tensor import printing
 
 pytestmark = pytest.mark.parity
 

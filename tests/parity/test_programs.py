@@ -15,7 +15,7 @@ import pytest
 from harness import Programs, agree, attempt, recorded_warnings
 
 import tapegrad
-from tapegrad.tensor.tensor import describe, value_of, wrap
+from tapegrad._src.tensor.tensor import describe, value_of, wrap
 
 pytestmark = pytest.mark.parity
 
@@ -279,10 +279,10 @@ def variational_autoencoder(torch, rng):
     x, noise = torch.tensor(rng.random((5, 6)), dtype=torch.float32), normal(torch, rng, 5, 2, scale=1)
     mean, log_variance = (x @ encoder).chunk(2, -1)
     z = mean + torch.exp(0.5 * log_variance) * noise
-    misfit = torch.nn.functional.binary_cross_entropy(torch.sigmoid(z @ decoder), x, reduction="sum")
+    mismatched = torch.nn.functional.binary_cross_entropy(torch.sigmoid(z @ decoder), x, reduction="sum")
     divergence = -0.5 * torch.sum(1 + log_variance - mean.pow(2) - log_variance.exp())
-    (misfit + divergence).backward()
-    return z, misfit, divergence, grads(leaves)
+    (mismatched + divergence).backward()
+    return z, mismatched, divergence, grads(leaves)
 
 
 @program

@@ -10,7 +10,7 @@ from harness import attempt
 from transcripts import MODULES
 
 import tapegrad
-from tapegrad.bindings.generator import in_use
+from tapegrad._src.bindings.state.generator import in_use
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("computed on the host")]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import tapegrad
+from tapegrad._src.script import command as command_line
+from tapegrad._src.script.command import showing_its_own_lines
+from tapegrad._src.script.comparing import parting, table
 from tapegrad.as_torch import Installed, Stand
-from tapegrad.script import command as command_line
-from tapegrad.script.command import showing_its_own_lines
-from tapegrad.script.comparing import parting, table
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("runs programs of its own")]
 

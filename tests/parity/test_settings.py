@@ -88,7 +88,7 @@ def test_interop_threads_are_set_once():
 
 def test_an_accelerator_of_one_kind(monkeypatch):
     """As it would be where JAX has GPUs."""
-    from tapegrad.bindings import accelerator
+    from tapegrad._src.bindings.device_names import accelerator
 
     monkeypatch.setattr(accelerator, "accelerator_type", lambda: "cuda")
     monkeypatch.setattr(accelerator, "accelerator", lambda: "cuda")

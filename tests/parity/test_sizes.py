@@ -4,7 +4,7 @@ import pytest
 from harness import same_error
 
 import tapegrad
-from tapegrad.execution.sizes import MEMORY_ERRORS, out_of_memory, refused
+from tapegrad._src.execution.data.sizes import MEMORY_ERRORS, out_of_memory, refused
 
 pytestmark = pytest.mark.parity
 

@@ -13,8 +13,8 @@ import torch as pytorch
 from harness import agree
 
 import tapegrad
-from tapegrad.streams.elementary import fma32, log32, sincos32
-from tapegrad.streams.mersenne import MersenneTwister
+from tapegrad._src.streams.elementary import fma32, log32, sincos32
+from tapegrad._src.streams.mersenne import MersenneTwister
 
 pytestmark = [pytest.mark.parity, pytest.mark.once("numbers are made on the host at once; test_deferred asks")]
 

@@ -205,7 +205,7 @@ def test_overrides_cost_nothing_until_a_class_exists():
     import sys
 
     program = (
-        "import tapegrad, tapegrad.nn; from tapegrad.bindings.handing import overriding; "
+        "import tapegrad, tapegrad.nn; from tapegrad._src.bindings.declaration.handing import overriding; "
         "from tapegrad.nn.parameter import Parameter; p = Parameter(tapegrad.ones(1)); "
         "assert not overriding.active and not p._spec.overrides; "
         "S = type('S', (tapegrad.Tensor,), {}); assert overriding.active and S([1])._spec.overrides"

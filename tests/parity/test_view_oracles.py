@@ -8,11 +8,11 @@ from test_view_hooks import order_of_running
 from test_view_refusals import which_output_is_named
 from test_view_versions import base_views_and_detached, which_node_is_named
 
-from tapegrad.bindings import viewing
-from tapegrad.bindings.writes import in_place
-from tapegrad.dispatch import view_history
-from tapegrad.tensor import storage, tensor
-from tapegrad.tensor.storage import Counter
+from tapegrad._src.bindings import viewing
+from tapegrad._src.bindings.writes import in_place
+from tapegrad._src.dispatch import view_history
+from tapegrad._src.tensor import storage, tensor
+from tapegrad._src.tensor.storage import Counter
 
 pytestmark = pytest.mark.parity
 

@@ -1,9 +1,9 @@
 """Gives nodes of tapegrad to workers of the engine, where there is no accelerator whose nodes would have some."""
 
+from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
 from tapegrad.autograd.differentiate import engine
 from tapegrad.autograd.function_node import FunctionBase
-from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad
-from tapegrad.dispatch.nodes.operator import OperatorNode
 
 
 def give_workers(monkeypatch, choose):

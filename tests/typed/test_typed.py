@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import tapegrad
-from tapegrad.stubs.writing import FILES, GENERATED, written
+from tapegrad._src.stubs.writing import FILES, GENERATED, written
 from tests.typed import program
 
 pytestmark = pytest.mark.once("reads declarations")
@@ -15,7 +15,7 @@ HOME = Path(inspect.getfile(tapegrad)).parent
 
 @pytest.mark.parametrize("file", FILES)
 def test_stubs_are_in_step(file):
-    """If this is red, a declaration has changed: ``python -m tapegrad.stubs`` writes the files anew."""
+    """If this is red, a declaration has changed: ``python -m tapegrad._src.stubs`` writes the files anew."""
     assert (HOME / f"{file}.pyi").read_text() == written(file)
 
 

@@ -1,6 +1,6 @@
 """``torch.ao.nn``: layers whose weights are fake-quantized."""
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.ao.nn import qat
 
 __getattr__ = refusing(__name__)

@@ -1,6 +1,6 @@
 """``torch.ao.quantization``: fake quantization, observers, and models that are trained with them."""
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.ao.quantization import fake_quantize, observer, qconfig, quantize, stubs
 from tapegrad.ao.quantization.fake_quantize import *  # noqa: F403
 from tapegrad.ao.quantization.observer import *  # noqa: F403

@@ -5,6 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import float32, iinfo, int32, int64, uint8
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.functions.observing import fused_moving_avg_obs_fake_quant
+from tapegrad._src.functions.quantization import fake_quantize_per_channel_affine, fake_quantize_per_tensor_affine
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ao.quantization.observer import (
     FixedQParamsObserver,
     MovingAverageMinMaxObserver,
@@ -24,12 +29,7 @@ from tapegrad.ao.quantization.schemes import (
     qint8,
     quint8,
 )
-from tapegrad.execution.dtypes import float32, iinfo, int32, int64, uint8
-from tapegrad.functions.construction import tensor
-from tapegrad.functions.observing import fused_moving_avg_obs_fake_quant
-from tapegrad.functions.quantization import fake_quantize_per_channel_affine, fake_quantize_per_tensor_affine
 from tapegrad.nn.modules.module import Module
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "FakeQuantize", "FakeQuantizeBase", "FixedQParamsFakeQuantize", "FusedMovingAvgObsFakeQuantize",

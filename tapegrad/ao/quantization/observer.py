@@ -8,6 +8,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import dtype as dtype_class
+from tapegrad._src.execution.data.dtypes import finfo, float32, int64
+from tapegrad._src.execution.data.dtypes import int32 as int32_dtype
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.functions.creation import ones_like, zeros_like
+from tapegrad._src.functions.reductions import aminmax
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ao.quantization.schemes import (
     PER_CHANNEL,
     PER_TENSOR,
@@ -21,16 +29,8 @@ from tapegrad.ao.quantization.schemes import (
     qint8,
     quint8,
 )
-from tapegrad.execution.dtypes import dtype as dtype_class
-from tapegrad.execution.dtypes import finfo, float32, int64
-from tapegrad.execution.dtypes import int32 as int32_dtype
-from tapegrad.functions.construction import tensor
-from tapegrad.functions.creation import ones_like, zeros_like
-from tapegrad.functions.reductions import aminmax
-from tapegrad.functions.selection import where
 from tapegrad.nn.modules.module import Module
 from tapegrad.ops.selection import maximum, minimum
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "FixedQParamsObserver", "MinMaxObserver", "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver",
@@ -188,7 +188,7 @@ def made_with(factory_kwargs: dict | None) -> dict[str, Any]:
 
 
 def is_observed(low: Tensor, high: Tensor) -> bool:
-    """Whether anything was observed. Warns if not.
+    """Tell whether anything was observed. Warns if not.
     Raises AssertionError: a least number above the largest.
     """
     if low.numel() == 0 or high.numel() == 0:

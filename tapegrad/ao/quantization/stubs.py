@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.modules.module import Module
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
 

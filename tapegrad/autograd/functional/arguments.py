@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import grad
-from tapegrad.tensor.tensor import Tensor
 
 Tensors = tuple[Tensor, ...]
 
@@ -26,7 +26,7 @@ NO_V_FOR_OUTPUT = (
 
 
 def tensors_of(given: Any, role: str, function: str | None) -> tuple[bool, Tensors]:
-    """Whether a tuple was given, and the tensors.
+    """Tell whether a tuple was given, and the tensors.
     Raises TypeError: anything else than a tensor or a tuple of tensors; the message says its ``role`` in ``function``.
     """
     is_tuple = isinstance(given, tuple)

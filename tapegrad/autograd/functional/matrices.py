@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.progress import progress
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.functional.arguments import (
     RESULTS,
     Tensors,
@@ -17,11 +22,6 @@ from tapegrad.autograd.functional.arguments import (
 from tapegrad.autograd.functional.rows import basis_of, pushed_rows
 from tapegrad.autograd.functional.strictness import CONSTANT_RESULT, check_dependent
 from tapegrad.autograd.grad_mode import enable_grad
-from tapegrad.execution.dtypes import FLOATING
-from tapegrad.functions.creation import zeros_like
-from tapegrad.functions.joining import stack
-from tapegrad.progress import progress
-from tapegrad.tensor.tensor import Tensor
 
 STRATEGIES = ("forward-mode", "reverse-mode")
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.functional.arguments import (
     NO_V,
     NO_V_FOR_OUTPUT,
@@ -24,8 +26,6 @@ from tapegrad.autograd.functional.arguments import (
 )
 from tapegrad.autograd.functional.strictness import check_dependent, filled_in
 from tapegrad.autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
-from tapegrad.functions.creation import zeros_like
-from tapegrad.tensor.tensor import Tensor
 
 
 def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:

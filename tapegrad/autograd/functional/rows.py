@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tapegrad._src.dispatch.function_levels import at, lift, lower
+from tapegrad._src.functions.creation import eye, zeros_like
+from tapegrad._src.tensor.lifted import TOGETHER, Level
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.forward_ad import make_dual, refuse_nested, unpack_dual
 from tapegrad.autograd.functional.arguments import Tensors
-from tapegrad.dispatch.function_levels import at, lift, lower
-from tapegrad.functions.creation import eye, zeros_like
 from tapegrad.ops.levels import whole
-from tapegrad.tensor.lifted import TOGETHER, Level
-from tapegrad.tensor.tensor import Tensor
 
 
 def pushed_rows(function: Callable[..., Tensors], inputs: Tensors, tangents: Tensors) -> Tensors:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tapegrad._src.functions.creation import zeros_like
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.functional.arguments import Tensors
-from tapegrad.functions.creation import zeros_like
-from tapegrad.tensor.tensor import Tensor
 
 INDEPENDENT = "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
 

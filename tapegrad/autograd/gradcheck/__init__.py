@@ -11,6 +11,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad._src.doors import Door
+from tapegrad._src.functions.random import rand
+from tapegrad._src.tape.modes import switched
+from tapegrad._src.tensor.layout import strided
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import grad
 from tapegrad.autograd.gradcheck.analytical_jacobian import gradients, same, stacked, unit_vectors
 from tapegrad.autograd.gradcheck.extras import (
@@ -23,11 +28,6 @@ from tapegrad.autograd.gradcheck.extras import (
 from tapegrad.autograd.gradcheck.jacobian_comparison import Func, Problem, Rules, compare, random_directions
 from tapegrad.autograd.gradcheck.messages import GradcheckError
 from tapegrad.autograd.gradcheck.numerical_jacobian import as_tuple, jacobian, tensor_of
-from tapegrad.doors import Door
-from tapegrad.functions.random import rand
-from tapegrad.tape.modes import switched
-from tapegrad.tensor.layout import strided
-from tapegrad.tensor.tensor import Tensor
 
 sparse_problem: Door[Callable[..., tuple[Func, tuple]]] = Door("sparse_problem", filled_by="sparse/checking.py")
 """Puts a function of dense tensors in the place of one of sparse tensors."""

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._src.functions.conversion import host_array
+from tapegrad._src.progress import progress
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import grad
 from tapegrad.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from tapegrad.autograd.gradcheck.messages import NONDETERMINISTIC, GradcheckError
 from tapegrad.autograd.gradcheck.numerical_jacobian import as_tuple, has_derivative, tensor_of
-from tapegrad.functions.conversion import host_array
-from tapegrad.progress import progress
-from tapegrad.tensor.tensor import Tensor
 
 
 def unit_vectors(tensor: Tensor) -> Iterator[np.ndarray]:
@@ -87,7 +87,7 @@ def check_like(grads: Sequence[Tensor | None], inputs: Sequence[Tensor], check_d
 
 
 def same(jacobians: list[np.ndarray], again: list[np.ndarray], tolerance: float) -> bool:
-    """Whether no element differs by more than ``tolerance``."""
+    """Tell whether no element differs by more than ``tolerance``."""
     with np.errstate(all="ignore"):
         return not any(np.any(np.abs(one - other) > tolerance) for one, other in zip(jacobians, again, strict=True))
 

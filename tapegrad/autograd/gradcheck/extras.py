@@ -9,6 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._src.bindings.state.generator import default_generator
+from tapegrad._src.dispatch import UndefinedGrad
+from tapegrad._src.functions.conversion import host_array
+from tapegrad._src.functions.random import randn_like
+from tapegrad._src.tensor.level_messages import RANDOM_IN_BATCH
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import grad
 from tapegrad.autograd.forward_ad import dual_level
 from tapegrad.autograd.gradcheck.analytical_jacobian import dual_of, gradients, tangent_of
@@ -22,12 +28,6 @@ from tapegrad.autograd.gradcheck.messages import (
     batch_mismatch,
 )
 from tapegrad.autograd.gradcheck.numerical_jacobian import as_tuple, has_derivative, tensor_of
-from tapegrad.bindings.generator import default_generator
-from tapegrad.dispatch import UndefinedGrad
-from tapegrad.functions.conversion import host_array
-from tapegrad.functions.random import randn_like
-from tapegrad.tensor.level_messages import RANDOM_IN_BATCH
-from tapegrad.tensor.tensor import Tensor
 
 BATCH = 2
 
@@ -41,7 +41,7 @@ def of_zeros(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> tuple[Tenso
 
 
 def all_zero(grads: Sequence[Tensor | None], tolerance: float = 0) -> bool:
-    """Whether gradients are zero or undefined."""
+    """Tell whether gradients are zero or undefined."""
     return all(found is None or bool((abs(host_array(found)) <= tolerance).all()) for found in grads)
 
 

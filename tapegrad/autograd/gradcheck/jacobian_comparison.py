@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.gradcheck.analytical_jacobian import backward_jacobian, forward_jacobian
 from tapegrad.autograd.gradcheck.messages import GradcheckError, mismatch, slow_mode
 from tapegrad.autograd.gradcheck.numerical_jacobian import as_tuple, derivatives, has_derivative, jacobian, tensor_of
-from tapegrad.tensor.tensor import Tensor
 
 Func = Callable[..., Any]
 Vectors = tuple[np.ndarray, ...]

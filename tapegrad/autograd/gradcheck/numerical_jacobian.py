@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.execution.host import from_host
-from tapegrad.functions.conversion import host_array
-from tapegrad.progress import progress
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, describe, put, value_of, wrap
+from tapegrad._src.execution.array_functions.host import from_host
+from tapegrad._src.functions.conversion import host_array
+from tapegrad._src.progress import progress
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor, describe, put, value_of, wrap
 
 Run = Callable[[], Any]
 """The function under test with its inputs in place."""
@@ -36,7 +36,7 @@ def as_tuple(given: Any) -> tuple:
 
 
 def has_derivative(spec: Spec) -> bool:
-    """Whether a tensor can have a derivative: it is floating or complex."""
+    """Tell whether a tensor can have a derivative: it is floating or complex."""
     return spec.dtype.is_floating_point or spec.dtype.is_complex
 
 

@@ -2,10 +2,10 @@
 
 Note [Checks that wait]
 Every operator (``forward=True``) and every node leaves a *step*: what it was given, and a flag for each result
-(``execution/nonfinite.py``, Note [Flags]). Steps are read many at a time, in the order in which they were left, and the
-first with a bad result is reported. They are read before a user's code could see the damage: before a hook or a custom
-function runs, at both ends of a backward call, at the end of the context. Accumulation into ``.grad`` goes on
-meanwhile; what came after the step that is reported is taken back.
+(``execution/array_functions/nonfinite.py``, Note [Flags]). Steps are read many at a time, in the order in which they
+were left, and the first with a bad result is reported. They are read before a user's code could see the damage: before
+a hook or a custom function runs, at both ends of a backward call, at the end of the context. Accumulation into
+``.grad`` goes on meanwhile; what came after the step that is reported is taken back.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from tapegrad._src.dispatch import AccumulateGrad, OperatorNode, Plan
+from tapegrad._src.engine import GraphRoot
+from tapegrad._src.engine.threads import report
+from tapegrad._src.execution.array_functions.nonfinite import flag, read
+from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.tape.modes import inherited_state, thread
+from tapegrad._src.tape.node import Node
+from tapegrad._src.tape.positions import here
+from tapegrad._src.tensor.tensor import Tensor, value_of, write
 from tapegrad.autograd.nonfinite.report import backward_text, forward_text, raw
 from tapegrad.autograd.running import engine
-from tapegrad.dispatch import AccumulateGrad, OperatorNode, Plan
-from tapegrad.engine import GraphRoot
-from tapegrad.engine.threads import report
-from tapegrad.execution.dtypes import FLOATING
-from tapegrad.execution.nonfinite import flag, read
-from tapegrad.tape.modes import inherited_state, thread
-from tapegrad.tape.node import Node
-from tapegrad.tape.positions import here
-from tapegrad.tensor.tensor import Tensor, value_of, write
 
 STEPS_AT_A_TIME = 64
 ELEMENTS_HELD = 1 << 24
@@ -48,7 +48,7 @@ class Checks(NamedTuple):
 
     @property
     def any(self) -> bool:
-        """Whether results are looked at."""
+        """True if results are looked at."""
         return self.enabled and (self.check_nan or self.check_inf)
 
 
@@ -198,16 +198,16 @@ def check_operator(plan: Plan, args: tuple, results: tuple[Tensor, ...]) -> None
 
 
 class Checked:
-    """A currency that has the results of every node looked at; what it does is another's work."""
+    """A gradient type that has the results of every node looked at; what it does is another's work."""
 
-    def __init__(self, currency: Any) -> None:
+    def __init__(self, gradient_ops: Any) -> None:
         read_forward()
-        self.currency = currency
+        self.gradient_ops = gradient_ops
         self.waiting = WaitingSteps()
         self.awaited: dict[Node, tuple[int, Any, Any]] = {}
         self.roots: list[Node] = []
-        self.add, self.add_into, self.seed = currency.add, currency.add_into, currency.seed
-        self.from_hook = currency.from_hook
+        self.add, self.add_into, self.seed = gradient_ops.add, gradient_ops.add_into, gradient_ops.seed
+        self.from_hook = gradient_ops.from_hook
 
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Run a node and leave a step."""
@@ -215,7 +215,7 @@ class Checked:
         saved = node.saved if formula else self._prepare(node)  # type: ignore[attr-defined]
         _forward.formulas += formula
         try:
-            results = self.currency.run(node, grads, needed)
+            results = self.gradient_ops.run(node, grads, needed)
         except Exception:
             self.waiting.read()  # what is found there came first
             raise
@@ -258,16 +258,16 @@ class Checked:
     def to_hook(self, grad: Any) -> Any:
         """A gradient as a hook sees it, when all before it has been looked at."""
         self.waiting.read()
-        return self.currency.to_hook(grad)
+        return self.gradient_ops.to_hook(grad)
 
     def to_hooks(self, grads: Sequence) -> tuple:
         """Gradients as hooks see them, when all before them has been looked at."""
         self.waiting.read()
-        return self.currency.to_hooks(grads)
+        return self.gradient_ops.to_hooks(grads)
 
     def from_hooks(self, given: tuple, returned: Any, hook: Callable) -> Any:
         """The gradients after a hook; after the last one of a node, they are what it returned."""
-        results = self.currency.from_hooks(given, returned, hook)
+        results = self.gradient_ops.from_hooks(given, returned, hook)
         node = engine.current_task.node  # type: ignore[union-attr]
         if node in self.awaited:
             left, grads, saved = self.awaited.pop(node)

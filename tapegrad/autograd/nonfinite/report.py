@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tapegrad.execution.nonfinite import Summary, summarize, zeros_meet
-from tapegrad.tape.node import Node, name_of
-from tapegrad.tape.positions import Position, Stack, at, explain
-from tapegrad.tensor.tensor import Tensor, describe, value_of
+from tapegrad._src.execution.array_functions.nonfinite import Summary, summarize, zeros_meet
+from tapegrad._src.tape.node import Node, name_of
+from tapegrad._src.tape.positions import Position, Stack, at, explain
+from tapegrad._src.tensor.tensor import Tensor, describe, value_of
 
 Named = Sequence[tuple[str, Any]]
 """Names and values: arrays, Python numbers, or None."""

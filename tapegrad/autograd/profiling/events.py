@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from tapegrad._src.tape.showing import shown_in_html
 from tapegrad.autograd.profiling.table import build_table, format_time
-from tapegrad.tape.showing import shown_in_html
 
 SCOPE_FORWARD, SCOPE_BACKWARD, SCOPE_USER = 0, 1, 7
 """The kinds of things that an event may be: PyTorch's numbers."""

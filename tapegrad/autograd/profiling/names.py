@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.bindings.registry import NAMESPACES
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
 
 _names: dict[str, str] = {}
 

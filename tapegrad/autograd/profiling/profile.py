@@ -15,21 +15,21 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ContextDecorator, ExitStack
 from typing import Any
 
+from tapegrad._src.execution.array_functions.host import has_accelerator
+from tapegrad._src.execution.data.tracing import annotation
+from tapegrad._src.tape.modes import watching
+from tapegrad._src.tape.showing import shown_in_html
 from tapegrad.autograd.profiling.events import SCOPE_USER, EventList, FunctionEventAvg
 from tapegrad.autograd.profiling.recorder import Entry, Recorder, recorders
-from tapegrad.execution.host import has_accelerator
-from tapegrad.execution.tracing import annotation
-from tapegrad.tape.modes import watching
-from tapegrad.tape.showing import shown_in_html
 
 
 def _profiler_enabled() -> bool:
-    """Whether a profile watches this thread."""
+    """Tell whether a profile watches this thread."""
     return bool(recorders())
 
 
 def kineto_available() -> bool:
-    """Whether PyTorch's library for traces of devices is there: no; ``jax.profiler`` takes such traces."""
+    """Tell whether PyTorch's library for traces of devices is there: no; ``jax.profiler`` takes such traces."""
     return False
 
 

@@ -15,15 +15,15 @@ from time import perf_counter_ns
 from types import FrameType
 from typing import Any
 
+from tapegrad._src.engine import GraphRoot
+from tapegrad._src.execution.data.tracing import wait_for
+from tapegrad._src.tape.hooks import RemovableHandle, module_forward, module_forward_always_called, module_forward_pre
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tape.node import HIGHEST_SEQUENCE_NR, Node
+from tapegrad._src.tensor.paths import called
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.autograd.profiling.events import SCOPE_BACKWARD, SCOPE_FORWARD, SCOPE_USER, FunctionEvent
 from tapegrad.autograd.profiling.names import aten_name
-from tapegrad.engine import GraphRoot
-from tapegrad.execution.tracing import wait_for
-from tapegrad.tape.hooks import RemovableHandle, module_forward, module_forward_always_called, module_forward_pre
-from tapegrad.tape.modes import thread
-from tapegrad.tape.node import HIGHEST_SEQUENCE_NR, Node
-from tapegrad.tensor.paths import called
-from tapegrad.tensor.tensor import Tensor, value_of
 
 PACKAGE = str(Path(__file__).resolve().parents[2]) + os.sep
 EVALUATE = "autograd::engine::evaluate_function: "
@@ -137,9 +137,9 @@ class Recorder:
                 if inner is module:
                     break
 
-    def on_backward(self, currency: Any) -> WatchedCurrency:
+    def on_backward(self, gradient_ops: Any) -> WatchedGradientOps:
         """Watch one backward call."""
-        return WatchedCurrency(self, currency)
+        return WatchedGradientOps(self, gradient_ops)
 
     def run_node(self, run: Callable, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Watch one node of a backward call."""
@@ -211,15 +211,15 @@ class Recorder:
             json.dump(trace, file)
 
 
-class WatchedCurrency:
-    """A currency whose nodes a profile sees."""
+class WatchedGradientOps:
+    """A gradient type whose nodes a profile sees."""
 
-    def __init__(self, recorder: Recorder, currency: Any) -> None:
-        self.currency = currency
-        self.run = functools.partial(recorder.run_node, currency.run)
+    def __init__(self, recorder: Recorder, gradient_ops: Any) -> None:
+        self.gradient_ops = gradient_ops
+        self.run = functools.partial(recorder.run_node, gradient_ops.run)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.currency, name)
+        return getattr(self.gradient_ops, name)
 
 
 def _trace_arguments(entry: Entry) -> dict[str, Any]:

@@ -13,10 +13,10 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tapegrad._src.tape.showing import shown_in_html
 from tapegrad.autograd.profiling import profile as one_block
 from tapegrad.autograd.profiling.events import EventList
 from tapegrad.errors import warn_once
-from tapegrad.tape.showing import shown_in_html
 
 INTERNAL_ACTION = (
     "ProfilerAction.DEVICE_STOPPED is set internally by the profiler and must not be returned by a user-provided "

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.caches import Cache
+from tapegrad._src.caches import Cache
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import BUILT_IN, LEAF, TreeSpec, flatten, unflatten
 from tapegrad.compiler.guards.reachable import inside_of, is_pythons
 from tapegrad.compiler.guards.trace_rules import PLAIN, is_namespace, is_searched, is_standard, is_trusted
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import BUILT_IN, LEAF, TreeSpec, flatten, unflatten
 
 MOST = 2
 """So many objects may come in turn before they are taken for new ones."""
@@ -93,7 +93,7 @@ def _grow(tree: TreeSpec, leaves: Iterator, grown: list) -> TreeSpec:
 
 
 def is_plain_dataclass(thing: Any) -> bool:
-    """Whether an object is an instance of a dataclass of the user's, and has nothing but its fields."""
+    """Tell whether an object is an instance of a dataclass of the user's, and has nothing but its fields."""
     kind = type(thing)
     if "__dataclass_fields__" not in vars(kind) or not all(map(_is_users, kind.__mro__[:-1])):
         return False
@@ -119,7 +119,7 @@ def classes_in(tree: TreeSpec) -> Iterator[type]:
 
 
 def may_come_new(leaf: Any) -> bool:
-    """Whether an argument is of a class of which each call may bring another instance, or a function made anew."""
+    """Tell whether an argument is of a class of which each call may bring another instance, or a function made anew."""
     kind = type(leaf)
     if kind is FunctionType:
         return leaf.__closure__ is not None

@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.autograd.currencies import RecordedValues
+from tapegrad._src.execution.data.values import NUMBERS, DeferredValue, aval, known_array, materialized
+from tapegrad._src.execution.programs.step_executable import StepExecutable
+from tapegrad._src.tape.modes import switched
+from tapegrad._src.tensor.tensor import value_of
+from tapegrad.autograd.gradient_types import RecordedValues
 from tapegrad.autograd.running import engine
 from tapegrad.compiler.capture.capture import Capture, DataDependentError, captured
 from tapegrad.compiler.capture.joint_graph import Joint
 from tapegrad.compiler.capture.rebuilt_graph import rebuilt
 from tapegrad.compiler.capture.residuals import residuals
-from tapegrad.execution.step_executable import StepExecutable
-from tapegrad.execution.values import NUMBERS, DeferredValue, aval, known_array, materialized
-from tapegrad.tape.modes import switched
-from tapegrad.tensor.tensor import value_of
 
 Pattern = tuple[tuple[bool, ...], tuple[bool, ...]]
 """For which outputs there is a gradient, and for which ends one is wanted."""
@@ -94,13 +94,13 @@ class Backward:
         self.kept = residuals(capture.code, inputs, self.stage.slots, may_hold)
         self._programs: dict[Pattern, BackwardProgram | None] = {}
 
-    def places(self) -> list[int]:
+    def locations(self) -> list[int]:
         """The slots that are kept, in their order: results first, and then inputs."""
         return [*self.kept.slots, *(~position for position in self.kept.held)]
 
     def values(self, kept: Sequence[Any]) -> dict[int, Any]:
         """All that the nodes have saved, by slot."""
-        found = dict(zip(self.places(), kept, strict=True)) | self.kept.numbers
+        found = dict(zip(self.locations(), kept, strict=True)) | self.kept.numbers
         for first, (call, *slots) in self.kept.remade:
             found.update(enumerate(call.run(*[materialized(found[slot]) for slot in slots]), first))
         return found
@@ -140,7 +140,7 @@ class Backward:
     def _walked(self, pattern: Pattern, given: Sequence[Any], capture: Capture | None) -> list[Any]:
         """The gradients at the ends; given are the gradients, what was kept, and the inputs that were saved."""
         defined, wanted = pattern
-        count, kept = sum(defined), len(self.places())
+        count, kept = sum(defined), len(self.locations())
         values = self._remade(given[count : count + kept], capture)
         inputs = dict(zip(self.stage.inputs, given[count + kept :], strict=True))
         outputs, ends = rebuilt(self.joint, self.number, values.__getitem__, inputs, (None,) * len(wanted))
@@ -152,7 +152,7 @@ class Backward:
     def _remade(self, kept: Sequence[Any], capture: Capture | None) -> dict[int, Any]:
         if capture is None:
             return self.values(kept)
-        found = dict(zip(self.places(), kept, strict=True)) | self.kept.numbers
+        found = dict(zip(self.locations(), kept, strict=True)) | self.kept.numbers
         for first, (call, *slots) in self.kept.remade:
             made = [one for one in capture.append(call, [found[slot] for slot in slots]) if one is not None]
             found.update(enumerate(made, first))

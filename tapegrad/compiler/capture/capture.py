@@ -20,16 +20,16 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
+from tapegrad._src.execution.data.values import DeferredValue, Traced, materialized
+from tapegrad._src.execution.kernels.deferred_checks import Check, Findings, joined, look, nothing
+from tapegrad._src.execution.recording.capturing import capturing
+from tapegrad._src.execution.recording.program import Program, recording, run
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tape.node import next_sequence_nr
+from tapegrad._src.tape.positions import here
+from tapegrad._src.tensor.shared import give_back
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.compiler.guards.trace_rules import is_trusted
-from tapegrad.execution.capturing import capturing
-from tapegrad.execution.deferred import Program, recording, run
-from tapegrad.execution.late import Check, Findings, joined, look, nothing
-from tapegrad.execution.values import DeferredValue, Traced, materialized
-from tapegrad.tape.modes import thread
-from tapegrad.tape.node import next_sequence_nr
-from tapegrad.tape.positions import here
-from tapegrad.tensor.shared import give_back
-from tapegrad.tensor.tensor import Tensor
 
 
 def hooks_of(tensor: Tensor) -> Iterator[Callable]:
@@ -113,13 +113,13 @@ class Seen:
 
     @property
     def flagged(self) -> bool:
-        """Whether it requires grad now, or no longer does, and is what it was otherwise."""
+        """True if it requires grad now, or no longer does, and is what it was otherwise."""
         spec, is_view = self.tensor._spec, self.tensor._view is not None
         return spec is not self.spec and not is_view and spec is self.spec.replace(requires_grad=spec.requires_grad)
 
     @property
     def written_first(self) -> bool:
-        """Whether it is written to for the first time, shares its memory with nobody, and is what it was otherwise."""
+        """True if it is written to for the first time, shares its memory with nobody, and is what it was otherwise."""
         tensor, storage = self.tensor, self.tensor._storage
         if storage is None or self.storage not in (None, storage) or not storage.written or tensor._view is not None:
             return False
@@ -146,12 +146,13 @@ class Capture(Program):
     Attributes:
         seen: the tensors that the call has met, by identity.
         keys: by the identity of a key, or of random numbers, from which stream it was taken, as the how many-th.
-        steady: the identities of tensors whose elements may be read, and ``looked_at``: those of which they were.
+        stable: the identities of tensors whose elements may be read, and ``looked_at``: those of which they were.
         streams: for each stream its mark before, and how what was taken from it is made (None for keys).
         splits: whether elements may be read; ``split``: where they were.
         refused: the error that was raised because they were.
         traced: whether something belongs to a trace of jax's.
-        checks: what checks will have found, each with the check. See Note [Late errors] in ``execution/late.py``.
+        checks: what checks will have found, each with the check. See Note [Late errors] in
+            ``execution/kernels/deferred_checks.py``.
         found: all of that as one value, or None, and the checks; ``before`` is what earlier calls have found: nothing.
         numbers: what is computed from numbers that move, and ``moving``: which inputs are registers of it.
         constants: by identity, the arrays of the host that the call has made tensors of.
@@ -163,7 +164,7 @@ class Capture(Program):
 
     __slots__ = (
         "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "before",
-        "steady", "looked_at", "numbers", "moving", "running", "constants", "withholds",
+        "stable", "looked_at", "numbers", "moving", "running", "constants", "withholds",
         "started", "leads_out", "reads_grad", "_withheld", "_kept",
     )  # fmt: skip
 
@@ -183,7 +184,7 @@ class Capture(Program):
         self.moving: dict[int, int] = {}
         self.running = threading.RLock()
         self.constants: dict[int, Any] = {}
-        self.steady: frozenset[int] = frozenset()
+        self.stable: frozenset[int] = frozenset()
         self.looked_at: list[Seen] = []
         self.withholds = False
         self.started, self.leads_out = next_sequence_nr(), False
@@ -202,7 +203,7 @@ class Capture(Program):
                 self.note(seen.grad, before)
 
     def _made(self, tensor: Tensor) -> bool:
-        """Whether the history of a tensor began in the call: who held it would keep its graph alive."""
+        """Tell whether the history of a tensor began in the call: who held it would keep its graph alive."""
         edge = tensor._edge
         return edge is not None and edge[0].sequence_nr >= self.started
 
@@ -211,7 +212,8 @@ class Capture(Program):
         self.constants[id(array)] = array
 
     def withhold(self, storage: Any) -> bool:
-        """Whether a memory is written to only when the program has been run; it is remembered, with what NumPy sees."""
+        """Tell whether a memory is written to only when the program has been run; it is remembered, with what NumPy
+        sees."""
         if self.withholds:
             self._withheld.append((storage, storage.memory))
         return self.withholds
@@ -228,11 +230,11 @@ class Capture(Program):
         self._withheld.clear()
 
     def moves(self, number: Any) -> bool:
-        """Whether a number is one that moves."""
+        """Tell whether a number is one that moves."""
         return type(number) is float and self.numbers is not None and self.numbers.has(number)
 
     def read_late(self, value: Any, kind: type) -> Any:
-        """The stand-in of the only element of a result; None if it is to be read now. See Note [Late reads]."""
+        """The proxy of the only element of a result; None if it is to be read now. See Note [Late reads]."""
         own = type(value) is DeferredValue and value.program is self
         return self.numbers.read_late(value, kind) if own and self.numbers.reads_late and _by_user() else None
 
@@ -285,13 +287,13 @@ class Capture(Program):
                 self.note(arg)
 
     def may_read(self, value: Any) -> bool:
-        """Whether a value is that of a tensor which is the same in each call; it is noted."""
+        """Tell whether a value is that of a tensor which is the same in each call; it is noted."""
         if type(value) is DeferredValue and value.program is self:
             return False
         array = materialized(value)
         for seen in self.seen.values():
             if (
-                id(seen.tensor) in self.steady
+                id(seen.tensor) in self.stable
                 and materialized(seen.value) is array
                 and current_array(seen.tensor) is array
             ):
@@ -301,26 +303,26 @@ class Capture(Program):
 
     def demand(self) -> None:
         """Refuse to give elements; where splitting is allowed, run what there is and go on without capturing."""
-        place = here()
+        location = here()
         if not self.splits:
             self.refused = DataDependentError(
                 "what is being compiled reads the elements of a tensor"
-                + ("" if place is None else f" at {place}")
+                + ("" if location is None else f" at {location}")
                 + ".\nWhile a step is compiled there are none yet: Python can't choose its way by them. Ways out: "
                 "choose among tensors with torch.where; return the tensor and read it outside; or let the program be "
                 "split here, with tapegrad.compile(..., fullgraph=False)"
             )
             raise self.refused
-        self.split = self.split or place or "an unknown place"
+        self.split = self.split or location or "an unknown place"
         run(self)
         self.withholds = False
         self.give_back()
         self.expect_checks()
         look()
 
-    def watch_nodes(self, currency: Any) -> Any:
+    def watch_nodes(self, gradient_ops: Any) -> Any:
         """The gradient type of a backward pass, with an eye on nodes that were there before the call."""
-        return Outlook(currency, self)
+        return Outlook(gradient_ops, self)
 
     def join_checks(self) -> None:
         """Have one more result for what all checks find, at the end of the call."""
@@ -355,30 +357,32 @@ class Capture(Program):
 
 
 def _by_user() -> bool:
-    """Whether ``item()`` is called by code that is not ours, or that does with numbers what the user's does."""
+    """Tell whether ``item()`` is called by code that is not ours, or that does with numbers what the user's does."""
     frame: FrameType | None = sys._getframe(2)
     module = ""
-    while frame is not None and f"{module}.".startswith(("tapegrad.bindings.", "tapegrad.functions.conversion.", ".")):
+    while frame is not None and f"{module}.".startswith(
+        ("tapegrad._src.bindings.", "tapegrad._src.functions.conversion.", ".")
+    ):
         frame = frame.f_back
         module = "" if frame is None else str(frame.f_globals.get("__name__"))
     return not is_trusted(module)
 
 
 class Outlook:
-    """A currency that notes whether nodes are run that were there before a captured call."""
+    """A gradient type that notes whether nodes are run that were there before a captured call."""
 
     plain = False
 
-    def __init__(self, currency: Any, capture: Capture) -> None:
-        self._currency, self._capture = currency, capture
+    def __init__(self, gradient_ops: Any, capture: Capture) -> None:
+        self._gradient_ops, self._capture = gradient_ops, capture
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._currency, name)
+        return getattr(self._gradient_ops, name)
 
     def run(self, node: Any, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Run a node, and note whether it was there before; so was every leaf."""
         self._capture.leads_out |= node.sequence_nr < self._capture.started
-        return self._currency.run(node, grads, needed)
+        return self._gradient_ops.run(node, grads, needed)
 
 
 def captured(capture: Capture, call: Callable[[], Any]) -> Any:

@@ -7,19 +7,27 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Any, NamedTuple
 
-from tapegrad.bindings.together import joined_up_to
+from tapegrad._src.bindings.fused_update import joined_up_to
+from tapegrad._src.execution.array_functions.copies import copied
+from tapegrad._src.execution.data.values import quiet_numbers
+from tapegrad._src.execution.kernels.deferred_checks import Findings
+from tapegrad._src.execution.programs.step_executable import StepExecutable
+from tapegrad._src.execution.recording.program import recording, run, wanted_of
+from tapegrad._src.tape.modes import alone, thread
+from tapegrad._src.tensor.tensor import Tensor, materialize
+from tapegrad._src.tensor.trees import TreeSpec, unflatten
 from tapegrad.compiler.capture.arguments import classes_in, taken_apart
+from tapegrad.compiler.capture.autograd_histories import without_own
 from tapegrad.compiler.capture.capture import Capture, captured, hooks_of
 from tapegrad.compiler.capture.compiled_function import Histories
-from tapegrad.compiler.capture.histories import without_own
 from tapegrad.compiler.capture.kept_numbers import put_numbers
 from tapegrad.compiler.capture.moving import Moving
 from tapegrad.compiler.capture.numbers import Numbers
+from tapegrad.compiler.capture.proxies import can_tell, moved_numbers, proxying
 from tapegrad.compiler.capture.rebinding import rebound_by
 from tapegrad.compiler.capture.results import containers_kept, histories_lost, plain_items
-from tapegrad.compiler.capture.side_effects import check_accounts, side_effects_of
+from tapegrad.compiler.capture.side_effects import check_outputs, side_effects_of
 from tapegrad.compiler.capture.sources import TensorSources, Unaccounted, inputs_of
-from tapegrad.compiler.capture.stand_ins import can_tell, moved_numbers, standing_in
 from tapegrad.compiler.guards.guards import Guards
 from tapegrad.compiler.guards.reachable import Instances
 from tapegrad.compiler.guards.tensor_guards import TensorGuards
@@ -29,17 +37,9 @@ from tapegrad.compiler.guards.what_ran import WhatRan
 from tapegrad.compiler.replay.cache_entry import CacheEntry
 from tapegrad.compiler.replay.cache_keys import Widths, ambient, has_more
 from tapegrad.compiler.replay.compiled_modules import CompiledModules, is_update
-from tapegrad.compiler.replay.leaving import Appended
 from tapegrad.compiler.replay.programs import Programs
 from tapegrad.compiler.replay.replay import RecordedCall, Replay
-from tapegrad.execution.copies import copied
-from tapegrad.execution.deferred import recording, run, wanted_of
-from tapegrad.execution.late import Findings
-from tapegrad.execution.step_executable import StepExecutable
-from tapegrad.execution.values import quiet_numbers
-from tapegrad.tape.modes import alone, thread
-from tapegrad.tensor.tensor import Tensor, materialize
-from tapegrad.tensor.trees import TreeSpec, unflatten
+from tapegrad.compiler.replay.write_outputs import Appended
 
 WAY_OUT = " (tensors may be written to or replaced: count, for example, in a 0-dim tensor)"
 """The advice that ``report()`` adds where a call changes what is no tensor."""
@@ -78,7 +78,7 @@ class CapturedCall:
 
     Attributes:
         reached: what the function, its arguments and the hooks on its tensors can reach in Python.
-        given: the leaves as the function gets them: with stand-ins for numbers that move.
+        given: the leaves as the function gets them: with proxies for numbers that move.
         why_not: why the next call can't be replayed, as far as that is known.
     """
 
@@ -100,15 +100,15 @@ class CapturedCall:
         self.capture.numbers, self.numbers.demand = self.numbers, self.capture.demand
         self.capture.withholds = not (self.reached.unsure or self.reached.arrays)
         if entry.tensor_guards is not None and entry.tensor_guards.rewritten():
-            entry.steady = False
-        if entry.steady and shared.splits:
-            self.capture.steady = frozenset(map(id, self.reached.tensors)) - frozenset(map(id, leaves))
+            entry.stable = False
+        if entry.stable and shared.splits:
+            self.capture.stable = frozenset(map(id, self.reached.tensors)) - frozenset(map(id, leaves))
         if entry.guards is not None:
-            entry.moving |= moved_numbers(entry.guards) - entry.rigid
+            entry.moving |= moved_numbers(entry.guards) - entry.pinned
         moving = shared.widths.seen and (entry.moving or entry.arguments)  # a call with numbers has shown what it runs
         self.numbers.reads_late = bool(shared.widths.seen and not can_tell(self.reached))
         stay = not (moving and self.numbers.reads_late)
-        self.moving = set() if stay else entry.moving - entry.rigid
+        self.moving = set() if stay else entry.moving - entry.pinned
         moves = () if stay else entry.arguments
         self.stays = bool(stay and entry.arguments)
         if self.stays and moving:
@@ -143,7 +143,7 @@ class CapturedCall:
             else:
                 self._check_arguments()
                 self._narrow()
-                self._account()
+                self._analyse_outputs()
             self._compile_modules(before)
             self._put_numbers()
             return self.result
@@ -157,11 +157,11 @@ class CapturedCall:
         """Have the modules and optimizers that were there before compiled, where such calls are not replayed."""
         entry, methods = self.entry, [one for one in self.ran.methods if before.holds([one.__self__])]
         methods = [*(one.call.function for one in entry.compiled_modules), *methods]
-        replayed = entry.replay is not None or not entry.pays
+        replayed = entry.replay is not None or not entry.worthwhile
         entry.compiled_modules = self.shared.modules.of([] if replayed else methods)
 
     def _put_numbers(self) -> None:
-        """Put numbers where stand-ins are left: the next calls have none where they are kept in unknown places."""
+        """Put numbers where proxies are left: the next calls have none where they are kept in unknown places."""
         for binding, _ in self.numbers.written:
             now = binding.find()
             if type(now) is Moving:
@@ -187,7 +187,7 @@ class CapturedCall:
         if any(seen.edge is not None for seen in capture.seen.values()):
             thread.backward_watchers = (*thread.backward_watchers, capture.watch_nodes)
         try:
-            with standing_in(self.reached, self.moving, self.numbers):
+            with proxying(self.reached, self.moving, self.numbers):
                 args, kwargs = self.arguments
                 self.ran.begin(sys._getframe())
                 with watching(self.ran):
@@ -257,7 +257,7 @@ class CapturedCall:
             self.why_not = "one of its arguments is of a class of its own, or has attributes"
         self.entry.reason = self.why_not or self.entry.reason
 
-    def _account(self) -> None:
+    def _analyse_outputs(self) -> None:
         """Account for what the program reads and leaves behind, and run it; see Note [Accounts]."""
         capture, reached, leaves = self.capture, self.reached, self.leaves
         given, tree = taken_apart(self.result)
@@ -282,7 +282,7 @@ class CapturedCall:
                 raise Unaccounted("it changes the modes of its caller")
             if histories is not None:
                 histories.let_go()
-            check_accounts(capture, effects, wanted_of(capture))
+            check_outputs(capture, effects, wanted_of(capture))
         except Unaccounted as error:
             self.entry.accounted, self.entry.reason, self.entry.last = False, self.why_not or why or str(error), None
             self.entry.unlike = False
@@ -353,12 +353,14 @@ class CapturedCall:
         unlike = entry.known(new)
         if changed and not reached.unsure:
             changed = f"the call itself changes what it reads: {changed}{entry.read}{WAY_OUT}"
-        if (new.histories is not None or self.shared.by_itself) and not pays(self.shared.function, new.executable):
+        if (new.histories is not None or self.shared.by_itself) and not worthwhile(
+            self.shared.function, new.executable
+        ):
             self.why_not = why_not = why_not or "calls at once take no longer than its program would"
-            entry.pays = False
+            entry.worthwhile = False
         entry.reason, entry.unlike = why_not or changed or unlike or "", not self.why_not
         entry.last, entry.guards, entry.tensor_guards, entry.accounted = new, reached, guards, True
-        entry.moving |= {binding.identity for binding, _ in self.numbers.written} - entry.rigid
+        entry.moving |= {binding.identity for binding, _ in self.numbers.written} - entry.pinned
         self.shared.widths.seen = self.shared.widths.seen or not reached.unsure
         if entry.reason:
             entry.replay = None
@@ -375,7 +377,7 @@ class CapturedCall:
             if type(origin) is int:
                 self.shared.widths.stay(entry.key, self.leaves)
             else:
-                entry.rigid.add(origin.identity)
+                entry.pinned.add(origin.identity)
         entry.read = f"; a number is read at {next(iter(numbers.read.values()))}"
         return f"a number that is another one in each call is read at {next(iter(numbers.read.values()))}"
 
@@ -386,11 +388,11 @@ class CapturedCall:
             Findings(None, checks).expect(found)
 
 
-def pays(function: Callable, executable: StepExecutable) -> bool:
-    """Whether the program of a function, a module or an update is likely to be quicker than calls at once."""
+def worthwhile(function: Callable, executable: StepExecutable) -> bool:
+    """Tell whether the program of a function, a module or an update is likely to be quicker than calls at once."""
     if is_update(function):
-        return executable.pays_as_update(joined_up_to(function.__self__))  # type: ignore[attr-defined]
-    return executable.pays()
+        return executable.worthwhile_as_update(joined_up_to(function.__self__))  # type: ignore[attr-defined]
+    return executable.worthwhile()
 
 
 def finish(capture: Capture) -> None:

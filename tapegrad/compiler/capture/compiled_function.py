@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterable, Sequence
 from sys import getrefcount
 from typing import Any
 
+from tapegrad._src.dispatch.nodes.accumulate_grad import WorkerOfDevice, gradient_edge
+from tapegrad._src.dispatch.nodes.saved_tensor import check_version, modified, second_backward, was_written
+from tapegrad._src.execution.array_functions.host import is_traced
+from tapegrad._src.execution.data.values import materialized
+from tapegrad._src.execution.programs.step_executable import StepExecutable
+from tapegrad._src.execution.recording.capturing import capturing
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tape.node import Edge, Node, next_sequence_nr
+from tapegrad._src.tensor.geometry import overlaps_itself
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor, value_of, version_of
 from tapegrad.autograd.differentiate import run_backward
 from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.laid_out import without_gaps
 from tapegrad.compiler.capture.backward_programs import Backward
 from tapegrad.compiler.capture.capture import Capture
-from tapegrad.compiler.capture.joint_graph import Joint, leaving
+from tapegrad.compiler.capture.joint_graph import Joint, outgoing
 from tapegrad.compiler.capture.rebuilt_graph import rebuilt
-from tapegrad.dispatch.nodes.accumulate_grad import WorkerOfDevice, gradient_edge
-from tapegrad.dispatch.nodes.saved_tensor import check_version, modified, second_backward, was_written
-from tapegrad.execution.capturing import capturing
-from tapegrad.execution.host import is_traced
-from tapegrad.execution.step_executable import StepExecutable
-from tapegrad.execution.values import materialized
-from tapegrad.tape.modes import thread
-from tapegrad.tape.node import Edge, Node, next_sequence_nr
-from tapegrad.tensor.geometry import overlaps_itself
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, value_of, version_of
 
 
 class CompiledFunctionBackward(Node):
@@ -31,7 +31,7 @@ class CompiledFunctionBackward(Node):
 
     Args:
         backward: what is the same for all calls.
-        kept: what the forward program has kept of this one, in the order of ``backward.places()``.
+        kept: what the forward program has kept of this one, in the order of ``backward.locations()``.
         tensors: the inputs that were saved, which must not be written to.
         edges: where the gradients go.
     """
@@ -150,7 +150,7 @@ class Histories:
         Raises:
             Unaccounted: they can't be had without running Python.
         """
-        leaves = list(leaving(capture, given))
+        leaves = list(outgoing(capture, given))
         return cls(Joint(capture, leaves), capture) if leaves else None
 
     def nodes(
@@ -178,10 +178,10 @@ class Histories:
     def take_over(self, capture: Capture, given: Sequence[Any]) -> list[CompiledFunctionBackward]:
         """Give the outputs of the captured call their nodes, in place of the histories that they have."""
         nodes = self.nodes(capture.values.__getitem__, capture.inputs, self._inputs)
-        outputs = {id(leaf): leaf for leaf in given if id(leaf) in self.joint.place}.values()
+        outputs = {id(leaf): leaf for leaf in given if id(leaf) in self.joint.location}.values()
         for leaf in outputs:
-            stage, number = self.joint.place[id(leaf)]
-            _place(leaf, (nodes[stage], number))
+            stage, number = self.joint.location[id(leaf)]
+            _location(leaf, (nodes[stage], number))
         self._taken_apart = taken_apart(outputs)
         return nodes
 
@@ -204,9 +204,9 @@ class Histories:
             view._spec = spec
             view.__dict__.update(inside)
         for leaf in given:
-            if isinstance(leaf, Tensor) and id(leaf) in self.joint.place:
-                stage, number = self.joint.place[id(leaf)]
-                _place(leaf, made[stage][number])
+            if isinstance(leaf, Tensor) and id(leaf) in self.joint.location:
+                stage, number = self.joint.location[id(leaf)]
+                _location(leaf, made[stage][number])
 
     def let_go(self) -> None:
         """Forget what outputs were views of, which would count as somebody who holds it."""
@@ -241,7 +241,7 @@ def taken_apart(outputs: Iterable[Tensor]) -> list[tuple[Tensor, Spec, dict[str,
 
 
 def _are_apart(views: list[Tensor]) -> bool:
-    """Whether no two elements of some views of one tensor are one."""
+    """Tell whether no two elements of some views of one tensor are one."""
     for view in views:
         storage, strides = view._storage, view._spec.strides
         written = storage is not None and storage.written
@@ -250,7 +250,7 @@ def _are_apart(views: list[Tensor]) -> bool:
     return len(views) == 1 or all(view._view.creation == "multi_output" for view in views)  # type: ignore[union-attr]
 
 
-def _place(leaf: Tensor, edge: Edge) -> None:
+def _location(leaf: Tensor, edge: Edge) -> None:
     """Put an output into the graph; who writes to it is noticed there."""
     leaf._edge = edge
     if leaf._storage is not None:

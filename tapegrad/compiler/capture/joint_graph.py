@@ -23,24 +23,24 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from sys import getrefcount
 from typing import Any, NamedTuple
 
+from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad, leaf_edge
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.dispatch.plan import Plan
+from tapegrad._src.execution.data.values import NUMBERS, number_key
+from tapegrad._src.tape.node import Edge, Node
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor, edge_of, value_of
 from tapegrad.autograd.backward_cache import is_usual
+from tapegrad.compiler.capture.autograd_histories import is_used_up
 from tapegrad.compiler.capture.capture import Capture
-from tapegrad.compiler.capture.histories import is_used_up
 from tapegrad.compiler.capture.sources import TensorSource, Unaccounted
-from tapegrad.dispatch.nodes.accumulate_grad import AccumulateGrad, leaf_edge
-from tapegrad.dispatch.nodes.operator import OperatorNode
-from tapegrad.dispatch.plan import Plan
-from tapegrad.execution.values import NUMBERS, number_key
-from tapegrad.tape.node import Edge, Node
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, edge_of, value_of
 
 _OF_NODES = frozenset({"versions", "output_storages"})
 """The attributes that a node may have had set, and be taken down."""
 
 MAY_BE_ASKED = "it returns a tensor with a history: its backward pass may still be asked for"
 
-Place = tuple[int, int]
+Location = tuple[int, int]
 """An edge that was taken down: the number of a node and the output; or, below 0, which of the ends (``~number``)."""
 
 
@@ -55,7 +55,7 @@ class Item(NamedTuple):
     kind: str
     of: Any
     spec: Any = None
-    edge: Place | None = None
+    edge: Location | None = None
 
 
 class NodeTemplate(NamedTuple):
@@ -63,7 +63,7 @@ class NodeTemplate(NamedTuple):
 
     made_as: type
     plan: Plan
-    edges: tuple[Place | None, ...]
+    edges: tuple[Location | None, ...]
     saved: tuple[Item, ...]
 
 
@@ -79,7 +79,7 @@ class Stage(NamedTuple):
         checked: the outputs that were saved: they must not be written to.
     """
 
-    outputs: tuple[Place, ...]
+    outputs: tuple[Location, ...]
     specs: tuple[Spec, ...]
     ends: tuple[int | tuple[int, int], ...]
     nodes: tuple[int, ...]
@@ -103,7 +103,7 @@ class Joint:
             are.
         ends: of which of them a gradient is computed, in the order in which places count them.
         nodes: the nodes, in the order in which they were made.
-        stages: the outputs in stages, and ``place``: by the identity of an output, its stage and number there.
+        stages: the outputs in stages, and ``location``: by the identity of an output, its stage and number there.
         sources: how the inputs are found in other calls, as soon as that is known (``settle``).
     """
 
@@ -120,13 +120,13 @@ class Joint:
         self._outputs = frozenset(map(id, leaves))
         made = sorted(self._nodes(leaves), key=lambda node: node.sequence_nr)
         self._own = self._own_leaves(made)
-        self._places: dict[int, int] = {id(node): number for number, node in enumerate(made)}
+        self._locations: dict[int, int] = {id(node): number for number, node in enumerate(made)}
         self._found_ends: dict[tuple[int, int], int] = {}
         self.nodes = [self._taken_down(node) for node in made]
         self._put_in_stages(leaves)
         self.sources: list[TensorSource] = []
         self.specs = [tensor._spec for tensor in self.inputs]
-        del self._capture, self._numbers, self._edges, self._places, self._found_ends, self._own, self._outputs
+        del self._capture, self._numbers, self._edges, self._locations, self._found_ends, self._own, self._outputs
 
     def settle(self, sources: Callable[[Tensor], TensorSource]) -> None:
         """Note how the inputs are found in other calls, and forget those of this one."""
@@ -176,13 +176,13 @@ class Joint:
         return number
 
     def _taken_down(self, node: OperatorNode) -> NodeTemplate:
-        edges = tuple(None if edge is None else self._place(edge) for edge in node.next_edges)
+        edges = tuple(None if edge is None else self._location(edge) for edge in node.next_edges)
         return NodeTemplate(type(node), node.plan, edges, tuple(map(self._item, node.saved)))  # type: ignore[arg-type]
 
-    def _place(self, edge: Edge) -> Place | None:
+    def _location(self, edge: Edge) -> Location | None:
         """The end of an edge; None if no gradient can ever be asked for there."""
         node, output_nr = edge
-        number = self._places.get(id(node))
+        number = self._locations.get(id(node))
         if number is not None:
             return number, output_nr
         return None if id(node) in self._own else (~self._end(edge), 0)
@@ -227,12 +227,12 @@ class Joint:
             return Item("input", self._input(tensor), tensor._spec)
         edge, spec = edge_of(tensor), tensor._spec.fresh
         if edge is None and spec.requires_grad:
-            if self._place(leaf_edge(tensor)) is not None:  # type: ignore[arg-type]
+            if self._location(leaf_edge(tensor)) is not None:  # type: ignore[arg-type]
                 raise Unaccounted(f"{MAY_BE_ASKED}, and begins at a leaf that the call has made")
             spec = spec.replace(requires_grad=False)
         if type(tensor) is not Tensor or spec.inference:
             raise Unaccounted(MAY_BE_ASKED)
-        return Item("tensor", self._slot(value_of(tensor)), spec, None if edge is None else self._place(edge))
+        return Item("tensor", self._slot(value_of(tensor)), spec, None if edge is None else self._location(edge))
 
     def _slot(self, value: Any) -> int:
         slot = self._capture.known(value)
@@ -243,7 +243,7 @@ class Joint:
     # -- stages --------------------------------------------------------------------------------------------------------
 
     def _put_in_stages(self, leaves: Sequence[Tensor]) -> None:
-        roots: list[Place] = [self._place(edge_of(leaf)) for leaf in leaves]  # type: ignore[arg-type, misc]
+        roots: list[Location] = [self._location(edge_of(leaf)) for leaf in leaves]  # type: ignore[arg-type, misc]
         if any(number < 0 for number, _ in roots):
             raise Unaccounted(MAY_BE_ASKED)
         depths = self._depths({number for number, _ in roots})
@@ -252,7 +252,7 @@ class Joint:
         where = {one: (stage, number) for stage, ones in enumerate(outputs) for number, one in enumerate(ones)}
         specs = {root: leaf._spec.fresh for root, leaf in zip(roots, leaves, strict=True)}
         slots = {root: self._capture.known(value_of(leaf)) for root, leaf in zip(roots, leaves, strict=True)}
-        self.place = {id(leaf): where[root] for leaf, root in zip(leaves, roots, strict=True)}
+        self.location = {id(leaf): where[root] for leaf, root in zip(leaves, roots, strict=True)}
         self.stages = [self._stage(stage, ones, where, specs, slots) for stage, ones in enumerate(outputs)]
 
     def _depths(self, roots: Collection[int]) -> list[int]:
@@ -266,10 +266,10 @@ class Joint:
         return depths
 
     def _stage(
-        self, stage: int, outputs: tuple[Place, ...], where: dict[Place, tuple[int, int]], specs: dict[Place, Spec],
-        slots: dict[Place, Any],
+        self, stage: int, outputs: tuple[Location, ...], where: dict[Location, tuple[int, int]],
+        specs: dict[Location, Spec], slots: dict[Location, Any],
     ) -> Stage:  # fmt: skip
-        earlier = {place: at for place, at in where.items() if at[0] < stage}
+        earlier = {location: at for location, at in where.items() if at[0] < stage}
         nodes = sorted(self._reached(outputs, earlier))
         ends: dict[int | tuple[int, int], None] = {}
         for number in nodes:
@@ -279,11 +279,11 @@ class Joint:
         items = [item for number in nodes for item in self.nodes[number].saved]
         kept = dict.fromkeys(item.of for item in items if item.kind in ("tensor", "value"))
         inputs = tuple(dict.fromkeys(item.of for item in items if item.kind == "input"))
-        checked = tuple(number for number, place in enumerate(outputs) if slots[place] in kept)
-        of = tuple(specs[place] for place in outputs)
+        checked = tuple(number for number, location in enumerate(outputs) if slots[location] in kept)
+        of = tuple(specs[location] for location in outputs)
         return Stage(outputs, of, tuple(ends), tuple(nodes), tuple(kept), inputs, checked)
 
-    def _reached(self, outputs: Sequence[Place], earlier: Collection[Place]) -> set[int]:
+    def _reached(self, outputs: Sequence[Location], earlier: Collection[Location]) -> set[int]:
         """The nodes of a stage, those included that only what is saved leads to."""
         stack, known = [number for number, _ in outputs], set()
         while stack:
@@ -298,7 +298,7 @@ class Joint:
     # -- comparing -----------------------------------------------------------------------------------------------------
 
     def same(self, other: Joint) -> bool:
-        """Whether it is the same for other tensors."""
+        """Tell whether it is the same for other tensors."""
         return (
             self.ends == other.ends
             and self.stages == other.stages
@@ -309,7 +309,7 @@ class Joint:
         )
 
 
-def leaving(capture: Capture, given: Sequence[Any]) -> Iterator[Tensor]:
+def outgoing(capture: Capture, given: Sequence[Any]) -> Iterator[Tensor]:
     """The tensors among results, each once, that have a history of the call which is not used up."""
     known: set[int] = set()
     for leaf in given:

@@ -1,6 +1,6 @@
-"""Stand-ins that a call has left somewhere, replaced by their numbers: Note [Numbers that move] in ``moving.py``.
+"""Proxies that a call has left somewhere, replaced by their numbers: Note [Numbers that move] in ``moving.py``.
 
-Nobody may see a stand-in when the call is over. Most are gone by then. Those that aren't are looked for by the garbage
+Nobody may see a proxy when the call is over. Most are gone by then. Those that aren't are looked for by the garbage
 collector, which knows who refers to what; what can't be changed, as tuples and sets can't be, is made anew, and who
 refers to that is looked for in turn.
 """
@@ -22,10 +22,10 @@ DEPTH = 8
 
 
 def put_numbers(made: list[Moving], among: list) -> list[int]:
-    """Put numbers in the place of stand-ins that are still referred to.
+    """Put numbers in the place of proxies that are still referred to.
 
     Args:
-        made: the stand-ins; the list is emptied.
+        made: the proxies; the list is emptied.
         among: something of ours that may have some.
 
     Returns:

@@ -2,8 +2,8 @@
 
 Note [Numbers that move]
 `self.t += 1`, `lr = schedule(step)`, `1 - beta ** t`: Python computes with numbers that each call finds in other places
-than the tensors, and that differ from call to call. Once that has been seen, the next captured call finds *stand-ins*
-there (``stand_ins.py``), for the time of the call. They compute like the numbers, and write down what is computed
+than the tensors, and that differ from call to call. Once that has been seen, the next captured call finds *proxies*
+there (``proxies.py``), for the time of the call. They compute like the numbers, and write down what is computed
 (``numbers.py``): a few operators of Python, which a replayed call computes again before its program is run. What goes
 into a kernel as a float becomes an input of the program. What Python chooses by (`if t % 10 == 0`) is a *condition*:
 where it does not hold, the call takes another *course*, for which there is another program (``cache_entry.py``).
@@ -12,8 +12,8 @@ It must be known what becomes of every number, and the class says so: it is no f
 (``__class__``), so that no C code can read its number without asking. Whoever asks (``float()``, an index, a shape, a
 key, text) gets it, but the call depends on that number from there on, and is replayed only for the same one. So it is
 with functions of ours, but for the arithmetic of `BY_NUMBERS`; and there, too, unless a kernel has got it as it was.
-A number that a tensor has (`loss.item()`) may have a stand-in, too: Note [Late reads], ``numbers.py``.
-Functions of ``math`` are known by their names: stand-ins take the place of the module in the user's globals, too.
+A number that a tensor has (`loss.item()`) may have a proxy, too: Note [Late reads], ``numbers.py``.
+Functions of ``math`` are known by their names: proxies take the place of the module in the user's globals, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.execution.dtypes import (
+from tapegrad._src.execution.data.dtypes import (
     BOOL,
     FLOATING,
     bfloat16,
@@ -37,8 +37,8 @@ from tapegrad.execution.dtypes import (
     float64,
     get_default_dtype,
 )
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import flatten, unflatten
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import flatten, unflatten
 
 NUMBERS = (int, float)
 
@@ -70,7 +70,7 @@ HOLDS = {d.name: _holds(d) for d in (float16, bfloat16, float32, float64)}
 
 
 class Moving:
-    """The stand-in of a number that moves. See Note [Numbers that move]."""
+    """The proxy of a number that moves. See Note [Numbers that move]."""
 
     __slots__ = ("_numbers", "_register", "_kind")
 
@@ -84,7 +84,7 @@ class Moving:
 
     @property
     def _late(self) -> bool:
-        """Whether it is not known yet."""
+        """True if it is not known yet."""
         return self._numbers.is_late(self._register)
 
     @property  # type: ignore[misc]
@@ -175,7 +175,7 @@ def asked(tree: Any) -> Any:
 
 
 def _all_fit(function: str, tree: Any) -> bool:
-    """Whether tensors are floating, or masks, and what moves is known, and can be given to kernels as floats."""
+    """Tell whether tensors are floating, or masks, and what moves is known, and can be given to kernels as floats."""
     leaves = flatten(tree)[0]
     masked = function in ("where", "masked_fill", "masked_fill_")
     tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor) and not (masked and leaf.dtype.category == BOOL)]

@@ -2,7 +2,7 @@
 
 Note [Late reads]
 `return loss.item()`, `meter.sum += loss.item() * n`: a number is read from a tensor, and all that becomes of it is more
-numbers, which are returned or kept. So the program need not be split there: ``item()`` gives a stand-in (Note [Numbers
+numbers, which are returned or kept. So the program need not be split there: ``item()`` gives a proxy (Note [Numbers
 that move]) of which the number is known *late*, when the program has been run; what Python computes from it, by
 functions that can't fail (`LATE`), is computed then. Whoever wants to know it before (a condition, text, a kernel) has
 the program split and run as far as it is, as elements do that are read in another way.
@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from threading import get_ident
 from typing import Any, NamedTuple
 
+from tapegrad._src.execution.array_functions.host import whole_array
+from tapegrad._src.execution.data.values import DeferredValue, materialized
+from tapegrad._src.tape.positions import here
 from tapegrad.compiler.capture.moving import AS_INTEGER, NUMBERS, Moving, plain
-from tapegrad.compiler.guards.places import Binding, Rebound
+from tapegrad.compiler.guards.locations import Binding, Rebound
 from tapegrad.compiler.guards.written_guard import alike
-from tapegrad.execution.host import whole_array
-from tapegrad.execution.values import DeferredValue, materialized
-from tapegrad.tape.positions import here
 
 MOST_STEPS = 1000
 """So much Python arithmetic is written down at most."""
@@ -44,7 +44,7 @@ class Numbers:
         conditions: registers that must be what they were.
         written: what is put where: places, each with a register or a constant.
         read: where a condition comes from that is no comparison: a place in the user's program.
-        made: all stand-ins.
+        made: all proxies.
         reads_late: whether elements may be read late, and ``demand``: what has the program run as far as it is.
         results: by registers that are elements, the results of the program that they are of.
         late: the registers that are known when the program has been run, in order.
@@ -72,7 +72,7 @@ class Numbers:
     # -- while the call is captured
 
     def begin(self, origin: Any, value: Any) -> Moving:
-        """The stand-in of a number."""
+        """The proxy of a number."""
         self.origins.append((origin, type(value)))
         self.values.append(value)
         return self._made(len(self.values) - 1, value)
@@ -133,7 +133,7 @@ class Numbers:
         return found[0]
 
     def has(self, number: float) -> bool:
-        """Whether a float is a number that moves."""
+        """Tell whether a float is a number that moves."""
         return id(number) in self._floats
 
     def depends_on(self, registers: Sequence[int]) -> set[int]:
@@ -151,12 +151,12 @@ class Numbers:
     # -- numbers that are known late
 
     def read_late(self, value: DeferredValue, kind: type) -> Moving:
-        """The stand-in of the only element of a result. See Note [Late reads]."""
+        """The proxy of the only element of a result. See Note [Late reads]."""
         self.results[len(self.values)] = value.slot
         return self._put_off(number_in, (NumberOperand(False, value.slot),), kind(1), value)
 
     def is_late(self, register: int) -> bool:
-        """Whether a number is not known yet."""
+        """Tell whether a number is not known yet."""
         return register in self._pending
 
     def _put_off(self, function: Callable, operands: tuple, like: Any, value: DeferredValue | None) -> Moving:
@@ -168,7 +168,7 @@ class Numbers:
         return self._made(register, like)
 
     def _computes_late(self, function: Callable, operands: tuple) -> bool:
-        """Whether a function can be computed later: it can't fail then, and gives no condition."""
+        """Tell whether a function can be computed later: it can't fail then, and gives no condition."""
         late = [type(one) is Moving and self.is_late(one._register) for one in operands]
         if not any(late) or not self.open or get_ident() != self._thread or len(self.steps) >= MOST_STEPS:
             return False
@@ -203,14 +203,14 @@ class Numbers:
 
     def rebound(self) -> list[Rebound]:
         """The places that are accounted for."""
-        places = [origin for origin, _ in self.origins if type(origin) is not int]
-        places += [binding for binding, _ in self.written]
-        return [Rebound(binding, None, None) for binding in places]
+        locations = [origin for origin, _ in self.origins if type(origin) is not int]
+        locations += [binding for binding, _ in self.written]
+        return [Rebound(binding, None, None) for binding in locations]
 
     # -- when it is replayed
 
     def same(self, other: Numbers | None) -> bool:
-        """Whether two calls compute the same from the same, up to what numbers move."""
+        """Tell whether two calls compute the same from the same, up to what numbers move."""
         return (
             other is not None
             and len(self.origins) == len(other.origins)
@@ -276,7 +276,7 @@ class NumberOperand(NamedTuple):
         return cls(True, value._register) if type(value) is Moving else cls(False, value)
 
     def same(self, other: NumberOperand) -> bool:
-        """Whether it is the same register, or the same constant."""
+        """Tell whether it is the same register, or the same constant."""
         return self.moves == other.moves and (self.of == other.of if self.moves else alike(self.of, other.of))
 
 

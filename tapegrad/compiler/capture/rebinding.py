@@ -20,17 +20,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from tapegrad._src.execution.data.values import materialized, same
+from tapegrad._src.tape.node import Edge
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad.compiler.capture.autograd_histories import begins, is_used_up
 from tapegrad.compiler.capture.capture import Capture, hooks_of
-from tapegrad.compiler.capture.histories import begins, is_used_up
 from tapegrad.compiler.capture.side_effects import SideEffects, new_tensor
 from tapegrad.compiler.capture.sources import Unaccounted
 from tapegrad.compiler.guards.guards import Guards
-from tapegrad.compiler.guards.places import Binding, Rebound
+from tapegrad.compiler.guards.locations import Binding, Rebound
 from tapegrad.compiler.guards.reachable import KEPT
-from tapegrad.execution.values import materialized, same
-from tapegrad.tape.node import Edge
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor
 
 
 def rebound_by(capture: Capture, reached: Guards, arguments: Sequence[Any]) -> tuple[list[Rebound], str]:
@@ -76,19 +76,19 @@ def _obstacle(capture: Capture, one: Rebound, olds: Collection[int]) -> str:
 
 
 def _is_written(capture: Capture, tensor: Tensor) -> bool:
-    """Whether the call has written to a tensor that was there before."""
+    """Tell whether the call has written to a tensor that was there before."""
     seen, storage = capture.seen[id(tensor)], tensor._storage
     written = storage is not None and storage.written
     value = storage.value if written else tensor._value  # type: ignore[union-attr]
     return not same(value, seen.value) or (seen.counter is not None and seen.counter.version != seen.version)
 
 
-_NOTHING = {"_grad": None, "_tangent": None, "_counter": None, "_retains": False, "_severed": False}
+_NOTHING = {"_grad": None, "_tangent": None, "_counter": None, "_retains": False, "_detached_from_outside": False}
 """The state of a tensor that nothing was done to."""
 
 
 def is_bare(tensor: Any, graded: bool = False) -> bool:
-    """Whether nothing is set on a tensor; ``graded``: it may have a gradient."""
+    """Tell whether nothing is set on a tensor; ``graded``: it may have a gradient."""
     if type(tensor) is not Tensor:
         return False
     inside = tensor.__dict__
@@ -118,7 +118,7 @@ class Holdings:
         self._simple = not self._again and not any(left.edge or left.view for _, left in self._left)
 
     def unchanged(self, arguments: Sequence[Any]) -> bool:
-        """Whether they hold that, as far as it can be seen quickly."""
+        """Tell whether they hold that, as far as it can be seen quickly."""
         if not self._left:
             return True
         olds = set(map(id, arguments))
@@ -174,7 +174,7 @@ class _Left(NamedTuple):
 
 
 def _go_alike(edge: Edge | None, other: Edge | None) -> bool:
-    """Whether one history can be taken for another: that of a result of each call, which is used up."""
+    """Tell whether one history can be taken for another: that of a result of each call, which is used up."""
     if edge is None or other is None:
         return edge is other
     return edge[0].next_edges is other[0].next_edges and edge[0].hook_slots is None

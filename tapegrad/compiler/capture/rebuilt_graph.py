@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.compiler.capture.joint_graph import Item, Joint, NodeTemplate, Place, Stage
-from tapegrad.dispatch.nodes.accumulate_grad import gradient_edge
-from tapegrad.dispatch.nodes.saved_tensor import SavedTensor, Saves
-from tapegrad.dispatch.plan import Plan
-from tapegrad.tape.node import Edge, Node, next_sequence_nr
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import edge_of, version_of, wrap
+from tapegrad._src.dispatch.nodes.accumulate_grad import gradient_edge
+from tapegrad._src.dispatch.nodes.saved_tensor import SavedTensor, Saves
+from tapegrad._src.dispatch.plan import Plan
+from tapegrad._src.tape.node import Edge, Node, next_sequence_nr
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import edge_of, version_of, wrap
+from tapegrad.compiler.capture.joint_graph import Item, Joint, Location, NodeTemplate, Stage
 
 
 class Boundary(Node):
@@ -93,7 +93,7 @@ class Rebuilding:
         """The edges of the outputs, and of the ends."""
         for number, node in self.made.items():
             record = self.joint.nodes[number]
-            node.next_edges = tuple(None if place is None else self._edge(place) for place in record.edges)
+            node.next_edges = tuple(None if location is None else self._edge(location) for location in record.edges)
             inputs = len(record.plan.saved_inputs)
             if self.recorded:
                 node.saved = Saves(self._saved(item, i - inputs, record.plan) for i, item in enumerate(record.saved))
@@ -101,10 +101,10 @@ class Rebuilding:
                 node.saved = tuple(map(self._kept, record.saved))
         return [(self.made[number], nr) for number, nr in self.stage.outputs], self.ends
 
-    def _edge(self, place: Place) -> Edge:
-        number, output_nr = place
-        if place in self.earlier:
-            return self.earlier[place]
+    def _edge(self, location: Location) -> Edge:
+        number, output_nr = location
+        if location in self.earlier:
+            return self.earlier[location]
         if number < 0:
             return self.by_input[self.joint.ends[~number]]
         return self.made[number], output_nr
@@ -122,7 +122,7 @@ class Rebuilding:
 
     def _saved(self, item: Item, output: int, plan: Plan) -> Any:
         """The saved items for a pass that is recorded: tensors with the histories that they had."""
-        kind, of, spec, place = item
+        kind, of, spec, location = item
         if kind == "number":
             return of
         if kind == "value":
@@ -130,7 +130,7 @@ class Rebuilding:
             value = self.values(of)
             return value if number < 0 else SavedTensor.of_output(value, plan.out_specs[number], number)
         if kind == "tensor":
-            edge = None if place is None else self._edge(place)
+            edge = None if location is None else self._edge(location)
             return SavedTensor.of_input(wrap(self.values(of), spec, edge), edge, 0, edge is None)
         tensor = self.inputs[of]
         edge = gradient_edge(tensor)

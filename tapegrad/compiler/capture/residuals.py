@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.execution.loop_carry import computed_twice, kind_of
-from tapegrad.execution.values import NUMBERS
+from tapegrad._src.execution.data.values import NUMBERS
+from tapegrad._src.execution.programs.loop_carry import computed_twice, kind_of
 
 
 class Residuals(NamedTuple):

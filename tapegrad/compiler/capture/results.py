@@ -1,4 +1,4 @@
-"""Results of calls as trees: which containers are in one, whose history it has, numbers in place of stand-ins."""
+"""Results of calls as trees: which containers are in one, whose history it has, numbers in place of proxies."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.compiler.capture.arguments import is_plain_dataclass, replace_leaves
-from tapegrad.compiler.capture.histories import begins
+from tapegrad.compiler.capture.autograd_histories import begins
 from tapegrad.compiler.capture.moving import plain
 from tapegrad.compiler.guards.guards import Guards
-from tapegrad.compiler.guards.places import Rebound
-from tapegrad.tensor.tensor import Tensor
+from tapegrad.compiler.guards.locations import Rebound
 
 
 def plain_items(tree: Any) -> Any:
-    """A tree with numbers in place of stand-ins; the dataclasses in it are the same."""
+    """A tree with numbers in place of proxies; the dataclasses in it are the same."""
     return replace_leaves(tree, plain)
 
 

@@ -13,22 +13,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.execution.data.dtypes import dtype
+from tapegrad._src.execution.data.values import DeferredValue
+from tapegrad._src.execution.programs.running import shown
+from tapegrad._src.tape.node import Edge
+from tapegrad._src.tensor.spec import Size, Spec
+from tapegrad._src.tensor.tensor import Tensor, View, counter_of, share, storage_to_write, value_of, wrap
+from tapegrad.compiler.capture.autograd_histories import is_used_up
 from tapegrad.compiler.capture.capture import Capture, Seen
 from tapegrad.compiler.capture.compiled_function import Histories
-from tapegrad.compiler.capture.histories import is_used_up
 from tapegrad.compiler.capture.joint_graph import MAY_BE_ASKED
 from tapegrad.compiler.capture.moving import Moving
 from tapegrad.compiler.capture.sources import TensorSource, TensorSources, Unaccounted
-from tapegrad.compiler.guards.places import Rebound
+from tapegrad.compiler.guards.locations import Rebound
 from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.guards.written_guard import alike
-from tapegrad.execution.devices import device
-from tapegrad.execution.dtypes import dtype
-from tapegrad.execution.programs import shown
-from tapegrad.execution.values import DeferredValue
-from tapegrad.tape.node import Edge
-from tapegrad.tensor.spec import Size, Spec
-from tapegrad.tensor.tensor import Tensor, View, counter_of, share, storage_to_write, value_of, wrap
 
 
 class WrittenMemory(NamedTuple):
@@ -80,7 +80,7 @@ class NewTensor(NamedTuple):
 
     @property
     def simple(self) -> bool:
-        """Whether it is a result as it is."""
+        """True if it is a result as it is."""
         return self.base is None and not self.writes
 
     @property
@@ -162,12 +162,12 @@ class SideEffects(NamedTuple):
 
     @property
     def grades(self) -> bool:
-        """Whether gradients of leaves were replaced or written to."""
+        """True if gradients of leaves were replaced or written to."""
         sources = [*(one.source for one in self.written), *(one.source for one in self.counted)]
         return bool(self.graded) or any(source.grad for source in sources)
 
     def same(self, other: SideEffects) -> bool:
-        """Whether the same is left behind, in the same places."""
+        """Tell whether the same is left behind, in the same places."""
         mine = (*self.written, *self.data, *self.counted, *self.graded, *self.flagged)
         its = (*other.written, *other.data, *other.counted, *other.graded, *other.flagged)
         return (
@@ -228,14 +228,14 @@ def side_effects_of(
     data = [NewData(sources.of(one.tensor), slot) for one, slot in new_data(capture, sources).values()]
     for seen in capture.seen.values():
         if all(one.source.of is not seen.tensor for one in data):
-            _account_for_writes(capture, seen, sources, written, counted)
+            _analyse_writes(capture, seen, sources, written, counted)
         graded += _grade(capture, seen, sources)
     firsts: dict[int, int] = {}
-    places = {id(one.new): TensorSource(one.binding) for one in reversed(rebound)}
+    locations = {id(one.new): TensorSource(one.binding) for one in reversed(rebound)}
     returned = tuple(
         Returned("again", firsts[id(leaf)])
         if isinstance(leaf, Tensor) and firsts.setdefault(id(leaf), number) != number
-        else _return(capture, leaf, sources, places, {} if histories is None else histories.joint.place)
+        else _return(capture, leaf, sources, locations, {} if histories is None else histories.joint.location)
         for number, leaf in enumerate(results)
     )
     drawn = tuple(_draw(*stream) for stream in capture.streams.values())
@@ -294,7 +294,7 @@ def new_data(capture: Capture, sources: TensorSources) -> dict[int, tuple[Seen, 
     return found
 
 
-def _account_for_writes(
+def _analyse_writes(
     capture: Capture, seen: Seen, sources: TensorSources, written: dict[int, WrittenMemory], counted: dict[int, Counted]
 ) -> None:
     tensor, storage = seen.tensor, seen.tensor._storage
@@ -304,7 +304,7 @@ def _account_for_writes(
     if tensor._edge is not seen.edge:
         raise Unaccounted(f"{what} has another history now")
     if storage is None or not storage.written:
-        _account_for_data(capture, seen, sources, written)
+        _analyse_data(capture, seen, sources, written)
         return
     if seen.storage is not None and storage is not seen.storage:
         raise Unaccounted(f"the memory of {what} was replaced")
@@ -321,7 +321,7 @@ def _account_for_writes(
         counted.setdefault(id(counter), Counted(sources.of(tensor), writes))
 
 
-def _account_for_data(capture: Capture, seen: Seen, sources: TensorSources, written: dict[int, WrittenMemory]) -> None:
+def _analyse_data(capture: Capture, seen: Seen, sources: TensorSources, written: dict[int, WrittenMemory]) -> None:
     """As buffers get new elements of which no version tells: a tensor that shares its memory with nobody."""
     tensor = seen.tensor
     if tensor._value is seen.own:
@@ -398,7 +398,7 @@ def _check_memories(capture: Capture, sources: TensorSources, written: dict[int,
 
 
 def _return(
-    capture: Capture, leaf: Any, sources: TensorSources, places: dict[int, TensorSource],
+    capture: Capture, leaf: Any, sources: TensorSources, locations: dict[int, TensorSource],
     outputs: dict[int, tuple[int, int]],
 ) -> Returned:  # fmt: skip
     if type(leaf) is Moving:
@@ -407,8 +407,8 @@ def _return(
         if isinstance(leaf, (*PLAIN, Size, dtype, device)):
             return Returned("value", leaf)
         raise Unaccounted(f"it returns an object of type {type(leaf).__name__}")
-    if id(leaf) in places:
-        return Returned("tensor", places[id(leaf)])
+    if id(leaf) in locations:
+        return Returned("tensor", locations[id(leaf)])
     seen = capture.seen.get(id(leaf))
     if seen is not None:
         if seen.before:
@@ -442,7 +442,7 @@ def _return_result(capture: Capture, leaf: Tensor) -> Returned:
     return Returned("result", result, leaf._edge)
 
 
-def check_accounts(capture: Capture, effects: SideEffects, wanted: bytes) -> None:
+def check_outputs(capture: Capture, effects: SideEffects, wanted: bytes) -> None:
     """Every result that somebody holds must be accounted for.
 
     Raises:

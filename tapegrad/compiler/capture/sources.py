@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._src.execution.array_functions.host import is_kept
+from tapegrad._src.execution.data.values import NUMBERS, materialized
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.compiler.capture.capture import Capture, Seen
-from tapegrad.compiler.guards.places import Binding, Rebound
+from tapegrad.compiler.guards.locations import Binding, Rebound
 from tapegrad.compiler.guards.written_guard import alike
-from tapegrad.execution.host import is_kept
-from tapegrad.execution.values import NUMBERS, materialized
-from tapegrad.tensor.tensor import Tensor
 
 
 class Unaccounted(Exception):
@@ -37,7 +37,7 @@ class TensorSource(NamedTuple):
         return of._grad if self.grad else of
 
     def same(self, other: TensorSource) -> bool:
-        """Whether the same is meant."""
+        """Tell whether the same is meant."""
         if self.grad != other.grad or type(self.of) is not type(other.of):
             return False
         if type(self.of) is Binding:
@@ -46,17 +46,17 @@ class TensorSource(NamedTuple):
 
     @property
     def moves(self) -> bool:
-        """Whether it may be another tensor in another call."""
+        """True if it may be another tensor in another call."""
         return self.grad or type(self.of) is int or type(self.of) is Binding
 
     @property
     def fixed(self) -> bool:
-        """Whether it is the same tensor in each call."""
+        """True if it is the same tensor in each call."""
         return not self.moves
 
     @property
     def rebound(self) -> bool:
-        """Whether it is another tensor in each call, for the call rebinds its place."""
+        """True if it is another tensor in each call, for the call rebinds its place."""
         return type(self.of) is Binding and not self.grad
 
     def __str__(self) -> str:
@@ -123,11 +123,11 @@ class Input(NamedTuple):
 
     @property
     def grades(self) -> bool:
-        """Whether it is the gradient of a tensor."""
+        """True if it is the gradient of a tensor."""
         return self.kind in ("tensor", "storage") and self.of.grad
 
     def same(self, other: Input) -> bool:
-        """Whether it is the same source, with the same value if it is a constant or a number."""
+        """Tell whether it is the same source, with the same value if it is a constant or a number."""
         if self.kind != other.kind:
             return False
         if self.kind in ("tensor", "storage"):

@@ -86,7 +86,7 @@ _NUMPY_MODULES = frozenset(f"numpy.{name}" for name in _NUMPY_ROOMS)
 
 
 def _is_numpys(function: Any) -> bool:
-    """Whether a public function of NumPy computes with arrays, and does nothing else."""
+    """Tell whether a public function of NumPy computes with arrays, and does nothing else."""
     inner = getattr(function, "_implementation", function)
     if isinstance(inner, types.FunctionType):
         return inner.__globals__.get("__name__") in _NUMPY_MODULES
@@ -111,24 +111,24 @@ _JAX = tuple(f"jax.{name}." for name in _JAX_ROOMS)
 _ROOMS = """
     functions ops dispatch tape engine linalg fft special functional masked signal nn optim amp func distributions
     interop overrides types _C _ops jit declaring storage torch_version version __future__
-    absent doors caches as_torch.standing distributed.tensor distributed.device_mesh execution.shared execution.kernel
-    execution.calls
+    absent doors caches as_torch.standing distributed.tensor distributed.device_mesh execution.kernels.symbolic_kernel
+    execution.kernels.kernel execution.recording.recorded_call
     tensor.dual tensor.exposing tensor.geometry tensor.layout tensor.level_messages tensor.lifted tensor.paths
     tensor.placing tensor.refusals tensor.shared tensor.spec tensor.storage tensor.tensor tensor.trees
-    execution.dtypes execution.devices execution.promotion execution.values execution.host
-    autograd bindings.arguments bindings.attach bindings.attributes bindings.bounds bindings.casting bindings.checking
-    bindings.declarations bindings.dunders bindings.factory bindings.function_modes bindings.handing
-    bindings.writes.in_place bindings.writes.cached bindings.writes.overlaps bindings.writes.out bindings.writes.parts
-    bindings.kinds
-    bindings.layouts bindings.memory bindings.matrix_checks bindings.naming bindings.overriding bindings.parser
-    bindings.writes.cached_parts bindings.placement
-    bindings.protocols bindings.registry bindings.return_types bindings.scalars bindings.function_calls
-    bindings.storage_methods bindings.storages bindings.subclass bindings.symbolic bindings.tangents bindings.together
-    bindings.viewing bindings.windows bindings.asked
+    execution.data.dtypes execution.data.devices execution.data.promotion execution.data.values
+    execution.array_functions.host autograd bindings.arguments bindings.attach bindings.state.attributes bindings.bounds
+    bindings.casting bindings.checking bindings.declaration.declarations bindings.declaration.dunders
+    bindings.declaration.factory bindings.function_modes bindings.declaration.handing bindings.writes.in_place
+    bindings.writes.cached bindings.writes.overlaps bindings.writes.out bindings.writes.parts bindings.kinds
+    bindings.layouts bindings.state.memory bindings.matrix_checks bindings.naming bindings.overriding
+    bindings.declaration.parser bindings.writes.cached_parts bindings.placement
+    bindings.protocols bindings.declaration.registry bindings.return_types bindings.declaration.scalars
+    bindings.function_calls bindings.state.storage_methods bindings.state.storages bindings.subclass bindings.symbolic
+    bindings.tangents bindings.fused_update bindings.viewing bindings.windows bindings.asked
     nested _higher_order_ops utils.checkpoint utils._pytree utils._foreach_utils utils.hooks utils.dlpack utils.weak
-    compiler.step compiler.capture.moving compiler.capture.stand_ins
+    compiler.step compiler.capture.moving compiler.capture.proxies
 """.split()  # noqa: SIM905 - the same
-_OURS = tuple(f"tapegrad.{name}." for name in _ROOMS)
+_OURS = tuple(f"{package}.{name}." for name in _ROOMS for package in ("tapegrad", "tapegrad._src"))
 """The rooms of tapegrad whose functions have to do with tensors only: no file, no seed, no setting, no clock."""
 
 _OURS_NOT = ("tapegrad.autograd.profil", "tapegrad.autograd.graph_log.", "tapegrad.interop.arrays.")
@@ -136,20 +136,20 @@ _OURS_NOT = ("tapegrad.autograd.profil", "tapegrad.autograd.graph_log.", "tapegr
 _CUDA = """
     current_device is_available device_count synchronize is_bf16_supported empty_cache ipc_collect is_initialized
 """
-_TELLING = {("tapegrad.bindings.protocols", "__repr__"), ("tapegrad.functions.conversion", "__format__")}
+_TELLING = {("tapegrad._src.bindings.protocols", "__repr__"), ("tapegrad._src.functions.conversion", "__format__")}
 """Functions of these rooms that read settings."""
 
 _OURS_TOO = frozenset(
     ("tapegrad." + module, name)
     for module, names in {
-        "bindings.cuda": _CUDA,
+        "_src.bindings.device_names.cuda": _CUDA,
         "cuda": _CUDA,
-        "bindings.accelerator": "is_available device_count synchronize",
+        "_src.bindings.device_names.accelerator": "is_available device_count synchronize",
         "mps": "is_available is_built",
         "backends.mps": "is_available is_built",
         "backends.cuda": "is_built",
         "backends.cudnn": "is_available version",
-        "compiler.marks": "is_compiling is_dynamo_compiling is_exporting",
+        "compiler.annotations": "is_compiling is_dynamo_compiling is_exporting",
         "distributed": "is_available is_initialized",
         "interop.arrays": "from_jax_array to_jax_array",
     }.items()
@@ -157,12 +157,16 @@ _OURS_TOO = frozenset(
 )
 """Single functions of other rooms."""
 
-WRAPPING = ("tapegrad.bindings.registry", "tapegrad.bindings.function_calls", "jax._src.traceback_util")
+WRAPPING = (
+    "tapegrad._src.bindings.declaration.registry",
+    "tapegrad._src.bindings.function_calls",
+    "jax._src.traceback_util",
+)
 """Modules whose functions stand for others, which they call: those are judged."""
 
 
 def code_is_allowed(code: CodeType, module: Any) -> bool:
-    """Whether a Python function of a library may be left out."""
+    """Tell whether a Python function of a library may be left out."""
     module = str(module or "")
     if module.partition(".")[0] == "numpy":
         numpys_own = code.co_name.endswith("_dispatcher") or code.co_qualname.startswith("errstate.")
@@ -179,12 +183,12 @@ def code_is_allowed(code: CodeType, module: Any) -> bool:
 
 
 def code_reaches(code: CodeType, module: Any) -> bool:
-    """Whether a Python function of a library reads attributes that nobody names."""
+    """Tell whether a Python function of a library reads attributes that nobody names."""
     return (str(module), code.co_name) in _REACHING_CODE
 
 
 def function_is_allowed(function: Any) -> bool:
-    """Whether a function of C may be left out; a method: where its object is guarded."""
+    """Tell whether a function of C may be left out; a method: where its object is guarded."""
     owner, name = getattr(function, "__self__", None), function.__name__
     if owner is None or isinstance(owner, types.ModuleType):
         module = function.__module__
@@ -198,13 +202,13 @@ def function_is_allowed(function: Any) -> bool:
 
 
 def is_users_kind(kind: type) -> bool:
-    """Whether a class is neither of a library nor of C: what its methods call is seen."""
+    """Tell whether a class is neither of a library nor of C: what its methods call is seen."""
     module = kind.__module__
     return not (is_trusted(module) or is_standard(module))
 
 
 def function_reaches(function: Any) -> bool:
-    """Whether a function of C that was called reads attributes that nobody names."""
+    """Tell whether a function of C that was called reads attributes that nobody names."""
     owner, name = getattr(function, "__self__", None), function.__name__
     if isinstance(owner, str) and name in ("format", "format_map"):
         return has_fields(owner)
@@ -217,7 +221,7 @@ _OPERATORS = frozenset(name for name in dir(operator) if name not in ("attrgette
 
 
 def has_fields(text: str) -> bool:
-    """Whether a format takes attributes or items of what it is given.
+    """Tell whether a format takes attributes or items of what it is given.
 
     >>> has_fields("{0:.3f} {name}"), has_fields("{0.rate}"), has_fields("{0[1]}")
     (False, True, True)
@@ -233,7 +237,7 @@ _CLASSES = frozenset({*OF_C, *STANDARD, "builtins", "numbers"})
 
 
 def class_is_allowed(kind: type) -> bool:
-    """Whether instances of a library's class may be made unseen: what it does in Python is seen."""
+    """Tell whether instances of a library's class may be made unseen: what it does in Python is seen."""
     module = kind.__module__
     if module in _CLASSES or issubclass(kind, BaseException):
         return True
@@ -248,5 +252,5 @@ def class_is_allowed(kind: type) -> bool:
 
 
 def thing_is_allowed(thing: Any) -> bool:
-    """Whether an object of C that can be called, and is no plain function, may be."""
+    """Tell whether an object of C that can be called, and is no plain function, may be."""
     return id(thing) in NUMPY or (isinstance(thing, np.ufunc) and thing.__class__ is np.ufunc)

@@ -16,9 +16,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
-from tapegrad.caches import tabulated
+from tapegrad._src.caches import tabulated
 from tapegrad.compiler.guards.code import SILENT
-from tapegrad.compiler.guards.places import Binding, Cell, Place, can_be_rebound
+from tapegrad.compiler.guards.locations import Binding, Cell, Location, can_be_rebound
 
 LISTS = (list, collections.deque)
 """Classes of what is appended to."""
@@ -95,19 +95,19 @@ def uses_of_names(codes: Iterable[tuple[CodeType, Collection[int] | None]]) -> d
 
 
 def appended_to(
-    lists: Collection[tuple[Any, tuple]], places: Collection[Place], uses: dict[str, set[str]]
+    lists: Collection[tuple[Any, tuple]], locations: Collection[Location], uses: dict[str, set[str]]
 ) -> list[AppendedTo]:
     """The lists to which a call has done nothing but append.
 
     Args:
         lists: lists with what they had.
-        places: all places that matter.
+        locations: all places that matter.
         uses: what was taken from what was named.
     """
-    where: dict[int, list[Place]] = {id(things): [] for things, _ in lists}
-    for place in places:
-        if id(place.value) in where or (type(place.value) is dict and id(place.value) not in where):
-            where.setdefault(id(place.value), []).append(place)
+    where: dict[int, list[Location]] = {id(things): [] for things, _ in lists}
+    for location in locations:
+        if id(location.value) in where or (type(location.value) is dict and id(location.value) not in where):
+            where.setdefault(id(location.value), []).append(location)
     found: list[AppendedTo] = []
     for things, before in lists:
         mine = where[id(things)]
@@ -116,16 +116,16 @@ def appended_to(
     return found
 
 
-def _is_named(place: Place, where: dict[int, list[Place]], uses: dict[str, set[str]]) -> bool:
-    """Whether what is in a place is had by its name, or as an item of what is, and only appended to."""
-    if not can_be_rebound(place.container):
+def _is_named(location: Location, where: dict[int, list[Location]], uses: dict[str, set[str]]) -> bool:
+    """Tell whether what is in a place is had by its name, or as an item of what is, and only appended to."""
+    if not can_be_rebound(location.container):
         return False
-    if place.need is not None:
-        return uses.get(_name_of(place)) == {APPEND}
-    above = where.get(id(place.container), []) if type(place.container) is dict else []
+    if location.need is not None:
+        return uses.get(_name_of(location)) == {APPEND}
+    above = where.get(id(location.container), []) if type(location.container) is dict else []
     return len(above) == 1 and above[0].need is not None and uses.get(_name_of(above[0])) == {ITEM}
 
 
-def _name_of(place: Place) -> str:
+def _name_of(location: Location) -> str:
     """The name by which code has what is in a place: that of a variable, or of an attribute."""
-    return place.name if type(place.container) is Cell else str(place.key)
+    return location.name if type(location.container) is Cell else str(location.key)

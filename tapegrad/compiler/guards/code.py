@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
-from tapegrad.caches import tabulated
-from tapegrad.compiler.guards.places import MISSING
+from tapegrad._src.caches import tabulated
+from tapegrad.compiler.guards.locations import MISSING
 
 _SETTERS = frozenset({"__setattr__", "__delattr__"})
 _OWN = _SETTERS | {"__init__", "__post_init__"}

@@ -13,7 +13,8 @@ import collections
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from tapegrad.compiler.guards.places import (
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad.compiler.guards.locations import (
     MISSING,
     Absent,
     AttributeSlot,
@@ -31,7 +32,6 @@ from tapegrad.compiler.guards.reachable import DEFAULTS, Reachable, Reached, con
 from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.guards.what_ran import WhatRan
 from tapegrad.compiler.guards.written_guard import WrittenGuard, alike
-from tapegrad.tensor.tensor import Tensor
 
 
 class Guards:
@@ -52,7 +52,7 @@ class Guards:
     """
 
     __slots__ = (
-        "tensors", "unsure", "names", "appended", "_reachable", "_places", "_lists", "_sets", "_keys", "_names",
+        "tensors", "unsure", "names", "appended", "_reachable", "_locations", "_lists", "_sets", "_keys", "_names",
         "_sizes", "_arrays", "_tuples", "_in_tuples", "_kept", "_pinned", "_same",
     )  # fmt: skip
 
@@ -64,9 +64,13 @@ class Guards:
         self.tensors: list[Tensor] = reached.tensors
         self.unsure, self.names, self.appended = reached.unsure, reached.names, reached.appended
         self._kept, self._pinned = reached.kept, reached.pinned
-        places = [tuple(place[:4]) for place in reached.places if type(place.container) not in _SEQUENCES]
-        self._places: list[tuple] = [place for place in places if type(place[0]) is not TupleSlot]
-        self._in_tuples = [place for place in places if type(place[0]) is TupleSlot]  # the tuples are compared
+        locations = [
+            tuple(location[:4]) for location in reached.locations if type(location.container) not in _SEQUENCES
+        ]
+        self._locations: list[tuple] = [location for location in locations if type(location[0]) is not TupleSlot]
+        self._in_tuples = [
+            location for location in locations if type(location[0]) is TupleSlot
+        ]  # the tuples are compared
         self._tuples = reached.tuples
         self._lists: list[tuple] = []
         self._sets: list[tuple] = []
@@ -80,7 +84,7 @@ class Guards:
 
     @property
     def telling(self) -> bool:
-        """Whether something could be called that tells a stand-in from a number."""
+        """True if something could be called that tells a proxy from a number."""
         return self._reachable is None or self._reachable.telling or self._reachable.hides
 
     def narrowed(self, ran: WhatRan) -> Guards:
@@ -93,7 +97,7 @@ class Guards:
 
     @property
     def arrays(self) -> bool:
-        """Whether an array of NumPy's was reached."""
+        """True if an array of NumPy's was reached."""
         return bool(self._arrays)
 
     def _add(self, container: Any, name: str, items: tuple) -> None:
@@ -109,7 +113,7 @@ class Guards:
             self._sizes.append((container, len(items), name))
 
     def holds(self, things: list[Any]) -> bool:
-        """Whether one of some objects was reached."""
+        """Tell whether one of some objects was reached."""
         return any(id(thing) in self._kept for thing in things)
 
     def rebound(self) -> tuple[list[Rebound], set[int]]:
@@ -119,7 +123,7 @@ class Guards:
         """
         found: dict[tuple, Rebound] = {}
         stay = set(self._pinned)
-        for container, key, old, name in self.all_places():
+        for container, key, old, name in self.all_locations():
             if issubclass(type(old), Tensor):
                 binding = Binding(container, key, name)
                 new = binding.find()
@@ -133,7 +137,7 @@ class Guards:
     def set_values(self) -> list[tuple[Binding, Any]]:
         """The places that have another flag, or another text, than they had, and what they have now."""
         found = []
-        for container, key, old, name in self._places:
+        for container, key, old, name in self._locations:
             if type(old) in FLAGS and can_be_rebound(container):
                 binding = Binding(container, key, name)
                 now = binding.find()
@@ -157,25 +161,25 @@ class Guards:
             self._kept.pop(old, None)
         for one in tuples.values():
             self._kept.pop(one.was, None)
-        places = [*self._places, *(place for place in self._in_tuples if id(place[0]) in tuples)]
-        self._in_tuples = [place for place in self._in_tuples if id(place[0]) not in tuples]
+        locations = [*self._locations, *(location for location in self._in_tuples if id(location[0]) in tuples)]
+        self._in_tuples = [location for location in self._in_tuples if id(location[0]) not in tuples]
         for container, _, items, name in self._lists:
             if id(container) in lists:
-                places += _items_of(container, items, name)
+                locations += _items_of(container, items, name)
                 self._sizes.append((container, len(items), f"the items of {name}"))
         self._lists = [listed for listed in self._lists if id(listed[0]) not in lists]
-        self._places = [place for place in places if identity_of(*place[:2]) not in freed]
+        self._locations = [location for location in locations if identity_of(*location[:2]) not in freed]
         self.tensors = [tensor for tensor in self.tensors if id(tensor) in self._kept]
 
-    def all_places(self) -> Iterator[tuple]:
+    def all_locations(self) -> Iterator[tuple]:
         """All places that are compared: container, key, what was there, name."""
-        yield from self._places
+        yield from self._locations
         yield from self._in_tuples
         for container, _, items, name in self._lists:
             yield from _items_of(container, items, name)
 
     def unchanged(self) -> bool:
-        """Whether nothing has changed; quicker than to find out what."""
+        """Tell whether nothing has changed; quicker than to find out what."""
         if self._same is None:
             self._same = self._written()
         try:
@@ -187,7 +191,7 @@ class Guards:
 
     def _written(self) -> Callable[[], bool]:
         guard = WrittenGuard()
-        for container, key, expected, _ in self._places:
+        for container, key, expected, _ in self._locations:
             _compare(guard, container, key, expected)
         for container, size, _ in self._sizes:
             guard.expect_size(container, size)
@@ -201,7 +205,7 @@ class Guards:
     def changed(self, but: Collection[tuple] = ()) -> str | None:
         """The changes, in words; None if nothing has changed, ``but`` what is in the places of these identities."""
         try:
-            for container, key, expected, name in self._places:
+            for container, key, expected, name in self._locations:
                 if container[key] is not expected and not alike(container[key], expected):
                     if but and identity_of(container, key) in but:
                         continue

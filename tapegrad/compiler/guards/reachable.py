@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.compiler.guards.allowed import (
     REACHING,
     class_is_allowed,
@@ -42,7 +43,7 @@ from tapegrad.compiler.guards.allowed import (
 )
 from tapegrad.compiler.guards.appended import LISTS, AppendedTo, appended_to
 from tapegrad.compiler.guards.code import Mentions, imported, mentions, resolved
-from tapegrad.compiler.guards.places import (
+from tapegrad.compiler.guards.locations import (
     MISSING,
     Absent,
     AttributeSlot,
@@ -51,8 +52,8 @@ from tapegrad.compiler.guards.places import (
     ClassOf,
     Code,
     KindOfReferent,
+    Location,
     Need,
-    Place,
     Registered,
     TupleSlot,
     can_be_made_anew,
@@ -68,7 +69,6 @@ from tapegrad.compiler.guards.trace_rules import (
     names_of_machinery,
 )
 from tapegrad.compiler.guards.what_ran import Executed, WhatRan
-from tapegrad.tensor.tensor import Tensor
 
 MOST = 20_000
 """The number of objects that are searched."""
@@ -89,7 +89,7 @@ def is_a(thing: Any, kinds: Any) -> bool:
 
 
 def is_users(thing: Any) -> bool:
-    """Whether something that a library's function holds was written by the user: a function that it decorates."""
+    """Tell whether something that a library's function holds was written by the user: a function that it decorates."""
     if is_a(thing, types.MethodType):
         thing = thing.__func__
     if is_a(thing, types.FunctionType):
@@ -103,7 +103,7 @@ def is_users(thing: Any) -> bool:
 
 
 def is_pythons(cls: type) -> bool:
-    """Whether a class was made by a ``class`` statement: it has no state in C but what it has from others."""
+    """Tell whether a class was made by a ``class`` statement: it has no state in C but what it has from others."""
     inside = vars(cls)
     made: Any = inside.get("__new__")
     if is_a(made, types.BuiltinFunctionType) and made.__self__ is cls:
@@ -128,7 +128,7 @@ def inside_of(thing: Any) -> Any:
 
 
 def is_plain(thing: Any) -> bool:
-    """Whether a value is compared where it is found."""
+    """Tell whether a value is compared where it is found."""
     return type(thing) in PLAIN
 
 
@@ -151,7 +151,7 @@ _ATOMS = (
     types.CodeType, types.GenericAlias, types.UnionType, types.MemberDescriptorType, types.GetSetDescriptorType,
     types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
     type(threading.Lock()), type(threading.RLock()), type(MISSING), type(np.mean), np.finfo, np.iinfo,
-    type(vars(Place)["container"]),
+    type(vars(Location)["container"]),
 )  # fmt: skip
 """Types without a state that could change, or without one that matters."""
 
@@ -184,7 +184,7 @@ class Found(NamedTuple):
 
     Attributes:
         thing: the object; ``name``: what it is called.
-        places: where it keeps others.
+        locations: where it keeps others.
         containers: what of it has a size, or keys, that matter: with a name, and what is in it.
         unsure: why it can't be known whether it changes, or None.
         code: the code of a function, which matters if it has run.
@@ -192,7 +192,7 @@ class Found(NamedTuple):
 
     thing: Any
     name: str
-    places: list[Place]
+    locations: list[Location]
     containers: list[tuple[Any, str, tuple]]
     unsure: str | None
     code: CodeType | None
@@ -202,7 +202,7 @@ class Reached:
     """Parts of what can be reached.
 
     Attributes:
-        places: where something was found that could be replaced.
+        locations: where something was found that could be replaced.
         containers: those found, each with a name and what is in it: their sizes matter, too.
         arrays: the arrays of NumPy, which could be written to, with their elements.
         tensors: the tensors.
@@ -215,7 +215,7 @@ class Reached:
     """
 
     def __init__(self) -> None:
-        self.places: list[Place] = []
+        self.locations: list[Location] = []
         self.containers: list[tuple[Any, str, tuple]] = []
         self.arrays: list[tuple[np.ndarray, str, tuple]] = []
         self.tensors: list[Tensor] = []
@@ -226,9 +226,9 @@ class Reached:
         self.appended: list[AppendedTo] = []
         self.tuples: collections.Counter[int] = collections.Counter()
 
-    def add(self, found: Found, places: Iterable[Place]) -> list[Place]:
+    def add(self, found: Found, locations: Iterable[Location]) -> list[Location]:
         """Add an object, with some of its places; these are given back."""
-        thing, places = found.thing, list(places)
+        thing, locations = found.thing, list(locations)
         self.kept[id(thing)] = thing
         self.unsure = self.unsure or found.unsure
         if is_a(thing, Tensor):
@@ -237,14 +237,14 @@ class Reached:
             self.arrays += [(thing, found.name, contents) for _, _, contents in found.containers]
             return []
         self.containers += found.containers
-        for place in places:
-            if type(place.value) is tuple:
-                self.tuples[id(place.value)] += 1
-            if place.container is not None:
-                self.places.append(place)
-            elif is_a(place.value, Tensor):
-                self.pinned.add(id(place.value))
-        return places
+        for location in locations:
+            if type(location.value) is tuple:
+                self.tuples[id(location.value)] += 1
+            if location.container is not None:
+                self.locations.append(location)
+            elif is_a(location.value, Tensor):
+                self.pinned.add(id(location.value))
+        return locations
 
 
 class Reachable:
@@ -254,7 +254,7 @@ class Reachable:
         found: by identity, what was found of each object.
         names: the attributes that are named.
         most: why not all was found, or None.
-        telling: whether there is a function that may tell a stand-in from a number: Note [Numbers that move];
+        telling: whether there is a function that may tell a proxy from a number: Note [Numbers that move];
             ``hides``: whether there may be one that was not found.
     """
 
@@ -267,7 +267,7 @@ class Reachable:
         while True:
             known = len(self.names), len(self._asking)
             self._begin()
-            self._follow([Place(None, None, *root) for root in reversed(self.roots)])
+            self._follow([Location(None, None, *root) for root in reversed(self.roots)])
             if (len(self.names), len(self._asking)) == known or self.most:
                 break
 
@@ -278,20 +278,20 @@ class Reachable:
         self._inside: dict[type, Any] = {}  # what classes have: ``__dict__`` of one is another object each time
         self._containers: list[tuple[Any, str, tuple]] = []
 
-    def _follow(self, waiting: list[Place]) -> None:
+    def _follow(self, waiting: list[Location]) -> None:
         while waiting:
-            place = waiting.pop()
-            thing = place.value
-            if not place.follow or is_plain(thing) or id(thing) in self.found:
+            location = waiting.pop()
+            thing = location.value
+            if not location.follow or is_plain(thing) or id(thing) in self.found:
                 continue
             if len(self.found) >= MOST:
                 self.most, self.hides = f"it reaches more than {MOST} objects", True
                 return
-            waiting += self._find(thing, place).places
+            waiting += self._find(thing, location).locations
 
-    def _find(self, thing: Any, place: Place) -> Found:
-        places: list[Place] = []
-        self._at, name = place, place.name
+    def _find(self, thing: Any, location: Location) -> Found:
+        locations: list[Location] = []
+        self._at, name = location, location.name
         unsure, code = None, None
         self._containers = []
         self.telling = self.telling or id(thing) in _TELLING or not tolerates(thing)
@@ -300,11 +300,11 @@ class Reachable:
         try:
             if is_a(thing, types.FunctionType):
                 code = _searched(thing)
-            places.extend(self._places(thing, name))
+            locations.extend(self._locations(thing, name))
         except Unsure as error:
             unsure = str(error)
             self.hides = self.hides or not is_open(thing)
-        found = self.found[id(thing)] = Found(thing, name, places, self._containers, unsure, code)
+        found = self.found[id(thing)] = Found(thing, name, locations, self._containers, unsure, code)
         return found
 
     # -- what is given
@@ -313,7 +313,7 @@ class Reachable:
         """All of it."""
         whole = Reached()
         for found in self.found.values():
-            whole.add(found, found.places)
+            whole.add(found, found.locations)
         whole.unsure, whole.names = self.most or whole.unsure, self.names
         return whole
 
@@ -335,7 +335,7 @@ class Reachable:
         changed = [(one, items) for one, items in before if len(items) != len(one)]
         if not changed:
             return part
-        needed = [place for one in part.kept for place in self.found[one].places if executed.needs(place)]
+        needed = [location for one in part.kept for location in self.found[one].locations if executed.needs(location)]
         appended = appended_to(changed, needed, executed.uses())
         part = self._part(executed, ran, {id(one.things) for one in appended})
         part.appended = appended
@@ -344,22 +344,22 @@ class Reachable:
     def _part(self, executed: Executed, ran: WhatRan, without: Collection[int] = ()) -> Reached:
         part = Reached()
         part.unsure, part.names = self.most or ran.refused, executed.names
-        waiting = [Place(None, None, *root) for root in reversed(self.roots)]
+        waiting = [Location(None, None, *root) for root in reversed(self.roots)]
         codes: set[CodeType | None] = set()
         while waiting and not part.unsure:
-            place = waiting.pop()
-            found = self.found.get(id(place.value))
-            if found is None or not place.follow or id(found.thing) in part.kept:
+            location = waiting.pop()
+            found = self.found.get(id(location.value))
+            if found is None or not location.follow or id(found.thing) in part.kept:
                 continue
             codes.add(found.code)
-            needed = filter(executed.needs, found.places)
+            needed = filter(executed.needs, found.locations)
             waiting += part.add(found, [one for one in needed if id(one.value) not in without] if without else needed)
         part.unsure = part.unsure or executed.unknown(codes)
         return part
 
     # -- what there is
 
-    def _places(self, thing: Any, name: str) -> Iterator[Place]:
+    def _locations(self, thing: Any, name: str) -> Iterator[Location]:
         """The places in an object where it keeps others, as far as they matter."""
         kind = type(thing)
         if is_a(thing, Tensor):
@@ -384,21 +384,21 @@ class Reachable:
             if is_a(thing, types.BuiltinFunctionType) and not function_is_allowed(thing):
                 raise Unsure(f"it can call {name}, of which nobody knows whether it does the same each time")
             if not is_a(thing.__self__, types.ModuleType):
-                yield Place(None, None, thing.__self__, name)
+                yield Location(None, None, thing.__self__, name)
         else:
             yield from self._of_instance(thing, name)
 
-    def _of_referent(self, reference: weakref.ref, name: str) -> Iterator[Place]:
+    def _of_referent(self, reference: weakref.ref, name: str) -> Iterator[Location]:
         """The object that a weak reference refers to, without holding it: nobody may keep alive what the user lets
         go."""
         referent = reference()
         kind, inside = type(referent), inside_of(referent)
         if referent is not None and (type(inside) is not dict or is_a(referent, Tensor) or not is_users(kind)):
             raise Unsure(f"{name} is a weak reference to a {kind.__qualname__}, which nobody may hold")
-        yield Place(KindOfReferent(reference), None, kind, f"what {name} refers to", None, False)
+        yield Location(KindOfReferent(reference), None, kind, f"what {name} refers to", None, False)
         if referent is not None:
-            yield Place(None, None, inside, f"the attributes of what {name} refers to")
-            yield Place(None, None, self._instances(kind), kind.__qualname__)
+            yield Location(None, None, inside, f"the attributes of what {name} refers to")
+            yield Location(None, None, self._instances(kind), kind.__qualname__)
 
     def _keep(self, container: Any, name: str) -> None:
         """Note a container whose size, keys or items matter."""
@@ -406,22 +406,22 @@ class Reachable:
 
     # -- containers
 
-    def _items(self, thing: Any, name: str) -> Iterator[Place]:
+    def _items(self, thing: Any, name: str) -> Iterator[Location]:
         fixed = None if is_a(thing, (tuple, frozenset)) else thing
         if fixed is not None:
             self._keep(thing, name)
         if is_a(thing, (set, frozenset)):
-            yield from (Place(None, None, value, f"an element of {name}") for value in thing)
+            yield from (Location(None, None, value, f"an element of {name}") for value in thing)
         elif is_a(thing, (dict, types.MappingProxyType)):
             for key, value in list(thing.items()):
-                yield Place(fixed, key, value, f"{name}[{key!r}]" if is_a(key, PLAIN) else f"an item of {name}")
-                yield Place(None, None, key, f"a key of {name}")
+                yield Location(fixed, key, value, f"{name}[{key!r}]" if is_a(key, PLAIN) else f"an item of {name}")
+                yield Location(None, None, key, f"a key of {name}")
             if is_a(thing, collections.defaultdict):
-                yield Place(None, None, thing.default_factory, name)
+                yield Location(None, None, thing.default_factory, name)
         else:
             box = self._tuple_slot(thing) if type(thing) is tuple else fixed
             for index, value in enumerate(thing):
-                yield Place(box, index, value, f"{name}[{index}]")
+                yield Location(box, index, value, f"{name}[{index}]")
 
     def _tuple_slot(self, thing: tuple) -> TupleSlot | None:
         """The tuple that is being looked at as a container, if it has tensors, and may be replaced where it is."""
@@ -437,13 +437,13 @@ class Reachable:
 
     # -- code
 
-    def _of_function(self, function: types.FunctionType, name: str) -> Iterator[Place]:
+    def _of_function(self, function: types.FunctionType, name: str) -> Iterator[Location]:
         module = home_of(function)
         if is_trusted(module):
-            yield from (place for place in self._of_closure(function) if is_users(place.value))
+            yield from (location for location in self._of_closure(function) if is_users(location.value))
             return
         if is_standard(module):
-            yield from (place for place in self._of_closure(function) if is_held(place.value))
+            yield from (location for location in self._of_closure(function) if is_held(location.value))
             return
         code = function.__code__
         said = mentions(code)
@@ -455,15 +455,15 @@ class Reachable:
             self._keep(function.__dict__, f"the attributes of {name}")
         yield from self._named(function.__dict__, name)
         run = Need("run", code, None)
-        yield Place(Code(function), None, code, name, run)
-        yield from (place._replace(need=run) for place in self._of_closure(function))
+        yield Location(Code(function), None, code, name, run)
+        yield from (location._replace(need=run) for location in self._of_closure(function))
         for descriptor in DEFAULTS:
             there = descriptor.__get__(function)
-            yield Place(AttributeSlot(function), descriptor, there, f"a default of {name}", run)
+            yield Location(AttributeSlot(function), descriptor, there, f"a default of {name}", run)
         yield from self._of_chains(function, said, known=is_searched(module))
         for one in said.modules:
             for found in imported(one, function.__globals__):
-                yield Place(sys.modules, found, sys.modules[found], found, Need("module", code, one))
+                yield Location(sys.modules, found, sys.modules[found], found, Need("module", code, one))
 
     def _mention(self, said: Mentions, names: dict, ours: bool) -> None:
         """Note what attributes code names, and whether it may ask for others."""
@@ -476,7 +476,7 @@ class Reachable:
         if self._dynamic or ours:
             self.names |= {text for text in said.texts if text.isidentifier()}
 
-    def _of_chains(self, function: types.FunctionType, said: Mentions, known: bool) -> Iterator[Place]:
+    def _of_chains(self, function: types.FunctionType, said: Mentions, known: bool) -> Iterator[Location]:
         """The globals that code names, and what it names of modules; ``known``: what it calls is allowed."""
         code = function.__code__
         for chain in sorted(said.chains):
@@ -486,28 +486,28 @@ class Reachable:
                 judged = known and (is_a(value, types.BuiltinFunctionType) or value is type)  # ours tells no numbers
                 follow = used and there is value and not judged
                 box = Absent(inside) if there is MISSING else inside
-                yield Place(box, key, there, ".".join(chain), Need("chain", code, chain), follow)
+                yield Location(box, key, there, ".".join(chain), Need("chain", code, chain), follow)
 
-    def _of_machinery(self, function: types.FunctionType, said: Mentions) -> Iterator[Place]:
+    def _of_machinery(self, function: types.FunctionType, said: Mentions) -> Iterator[Location]:
         """The objects that a function of machinery names; of its globals, only hooks, what more machinery keeps, and
         ``math``."""
         named = said.names | {name for chain in said.chains for name in chain[1:]}
         self.names |= names_of_machinery(named | said.texts)
         run = Need("run", function.__code__, None)
-        yield from (place._replace(need=run) for place in self._of_closure(function) if is_users(place.value))
+        yield from (location._replace(need=run) for location in self._of_closure(function) if is_users(location.value))
         for variable in sorted({chain[0] for chain in said.chains} & function.__globals__.keys()):
             value = function.__globals__[variable]
             more = is_a(value, types.ModuleType) and is_machinery(value.__name__)
             if more or value is math or type(value) is collections.OrderedDict:
-                yield Place(function.__globals__, variable, value, variable, run)
+                yield Location(function.__globals__, variable, value, variable, run)
 
     @staticmethod
-    def _of_closure(function: types.FunctionType) -> Iterator[Place]:
+    def _of_closure(function: types.FunctionType) -> Iterator[Location]:
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             box = Cell(cell)
-            yield Place(box, None, box[None], variable)
+            yield Location(box, None, box[None], variable)
 
-    def _of_module(self, module: types.ModuleType, name: str) -> Iterator[Place]:
+    def _of_module(self, module: types.ModuleType, name: str) -> Iterator[Location]:
         """The names that are used of a module that is used as a whole: not only to take something from it."""
         inside, library = vars(module), is_trusted(module.__name__) or is_standard(module.__name__)
         ours = is_searched(module.__name__) or is_machinery(module.__name__)
@@ -517,9 +517,9 @@ class Reachable:
         for key, value in list(inside.items()):
             named = key in self.names and not ((ours or library) and key.startswith("__"))
             if is_a(value, kept) and (named or key == "__getattr__"):
-                yield Place(inside, key, value, f"{name}.{key}", Need("name", None, key))
+                yield Location(inside, key, value, f"{name}.{key}", Need("name", None, key))
             elif self._dynamic and not (ours or key.startswith("__")):
-                yield Place(inside, key, value, f"{name}.{key}", Need("any", None, key), not library)
+                yield Location(inside, key, value, f"{name}.{key}", Need("any", None, key), not library)
 
     # -- objects
 
@@ -527,19 +527,19 @@ class Reachable:
     def _dynamic(self) -> bool:
         return bool(self._asking - {"type"}) or not DYNAMIC.isdisjoint(self.names)
 
-    def _named(self, inside: Any, name: str, every: bool = False) -> Iterator[Place]:
+    def _named(self, inside: Any, name: str, every: bool = False) -> Iterator[Location]:
         for key in list(inside):
             if every or key in self.names or self._dynamic:
-                yield Place(inside, key, inside[key], f"{name}.{key}", None if every else Need("name", None, key))
+                yield Location(inside, key, inside[key], f"{name}.{key}", None if every else Need("name", None, key))
 
-    def _attributes(self, thing: Any, name: str) -> Iterator[Place]:
+    def _attributes(self, thing: Any, name: str) -> Iterator[Location]:
         """The attributes of an object that are named, its class among them."""
         inside = inside_of(thing)
         if is_a(inside, dict):
             if is_a(thing, Tensor):
                 for key in inside:
                     if key not in KEPT and key in self.names:
-                        yield Place(inside, key, inside[key], f"{name}.{key}", Need("name", None, key))
+                        yield Location(inside, key, inside[key], f"{name}.{key}", Need("name", None, key))
             else:
                 self._keep(inside, f"the attributes of {name}")
                 every = any("_items_are_attributes" in vars(base) for base in type(thing).__mro__)
@@ -547,13 +547,13 @@ class Reachable:
                 yield from self._named(inside, name, every)
         cls = type(thing)
         if cls is not Tensor:
-            yield Place(ClassOf(thing), None, cls, f"the class of {name}", None, False)
-        yield Place(None, None, self._instances(cls), cls.__qualname__)
+            yield Location(ClassOf(thing), None, cls, f"the class of {name}", None, False)
+        yield Location(None, None, self._instances(cls), cls.__qualname__)
 
     def _instances(self, cls: type) -> Instances:
         return self._of_classes.setdefault(cls, Instances(cls))
 
-    def _of_class(self, cls: type, name: str, made: bool = True) -> Iterator[Place]:
+    def _of_class(self, cls: type, name: str, made: bool = True) -> Iterator[Location]:
         """The attributes of a class that are named, or that others may call: all of it, if a library knows it as one of
         its own.
 
@@ -561,9 +561,9 @@ class Reachable:
         """
         known = any(base.__module__ not in _BARE and not is_users(base) for base in cls.__mro__)
         if is_a(cls, abc.ABCMeta):
-            yield Place(Registered(), None, abc.get_cache_token(), "the registered classes", None, False)
+            yield Location(Registered(), None, abc.get_cache_token(), "the registered classes", None, False)
         if is_users(cls):
-            yield Place(Bases(cls), None, cls.__mro__, f"the bases of {name}", None, False)
+            yield Location(Bases(cls), None, cls.__mro__, f"the bases of {name}", None, False)
         for base in cls.__mro__:
             if base is Tensor:
                 yield from self._of_tensors()
@@ -574,11 +574,11 @@ class Reachable:
             yield from self._of_base(base, name, made, known)
         if issubclass(cls, enum.Enum):
             for key in ("_member_map_", "_value2member_map_"):
-                yield Place(None, None, getattr(cls, key, None), f"the members of {name}")
+                yield Location(None, None, getattr(cls, key, None), f"the members of {name}")
         if not (is_trusted(type(cls).__module__) or is_standard(type(cls).__module__)):
-            yield Place(None, None, type(cls), f"the class of {name}")
+            yield Location(None, None, type(cls), f"the class of {name}")
 
-    def _of_base(self, base: type, name: str, made: bool, known: bool) -> Iterator[Place]:
+    def _of_base(self, base: type, name: str, made: bool, known: bool) -> Iterator[Location]:
         inside = self._inside.get(base)
         if inside is None:
             inside = self._inside[base] = base.__dict__
@@ -590,20 +590,20 @@ class Reachable:
             if code and unasked and not named:
                 continue
             if code and (known or special):
-                yield Place(inside, key, value, f"{name}.{key}")
+                yield Location(inside, key, value, f"{name}.{key}")
             elif named or (self._dynamic and not special):
-                yield Place(inside, key, value, f"{name}.{key}", Need("name", None, key))
+                yield Location(inside, key, value, f"{name}.{key}", Need("name", None, key))
 
-    def _of_tensors(self) -> Iterator[Place]:
+    def _of_tensors(self) -> Iterator[Location]:
         """The functions that tensors have, as long as nobody replaces them."""
         inside = vars(Tensor)
         for key in sorted(self.names & inside.keys()):
-            yield Place(inside, key, inside[key], f"torch.Tensor.{key}", Need("name", None, key), False)
+            yield Location(inside, key, inside[key], f"torch.Tensor.{key}", Need("name", None, key), False)
 
-    def _of_instance(self, thing: Any, name: str) -> Iterator[Place]:
+    def _of_instance(self, thing: Any, name: str) -> Iterator[Location]:
         for kinds, parts in _WRAPPERS:
             if is_a(thing, kinds):
-                yield from (Place(None, None, getattr(thing, part, None), name) for part in parts)
+                yield from (Location(None, None, getattr(thing, part, None), name) for part in parts)
                 return
         kind = type(thing)
         if is_a(thing, enum.Enum):
@@ -628,7 +628,7 @@ class Reachable:
         else:
             yield from self._of_users(thing, name)
 
-    def _of_ours(self, thing: Any, name: str) -> Iterator[Place]:
+    def _of_ours(self, thing: Any, name: str) -> Iterator[Location]:
         """An object of tapegrad's or jax's: it may keep a function of the user's; distributions keep tensors."""
         inside = inside_of(thing)
         if is_a(inside, dict) and type(thing).__module__.startswith("tapegrad.distributions."):
@@ -637,9 +637,9 @@ class Reachable:
             return
         for part in ("function", "__wrapped__"):
             if is_a(inside, dict) and part in inside:
-                yield Place(None, None, inside[part], name)
+                yield Location(None, None, inside[part], name)
 
-    def _of_users(self, thing: Any, name: str) -> Iterator[Place]:
+    def _of_users(self, thing: Any, name: str) -> Iterator[Location]:
         for base in type(thing).__mro__:
             library = is_trusted(base.__module__) or is_standard(base.__module__)
             bare = base in (object, *_BASES) or base.__module__ in ("typing", "abc", "collections")
@@ -649,7 +649,7 @@ class Reachable:
             for descriptor in vars(base).values():
                 if is_a(descriptor, types.MemberDescriptorType) and not library:
                     box = AttributeSlot(thing)
-                    yield Place(box, descriptor, box[descriptor], f"{name}.{descriptor.__name__}")
+                    yield Location(box, descriptor, box[descriptor], f"{name}.{descriptor.__name__}")
         yield from self._attributes(thing, name)
         if is_a(thing, _CONTAINERS):
             yield from self._items(thing, name)
@@ -662,7 +662,7 @@ def _searched(function: types.FunctionType) -> CodeType | None:
 
 
 def is_held(thing: Any) -> bool:
-    """Whether something that a function of the standard library holds is the user's, or may have what is."""
+    """Tell whether something that a function of the standard library holds is the user's, or may have what is."""
     return is_users(thing) or type(thing) in (dict, list)
 
 
@@ -671,7 +671,7 @@ _TELLING = {id(one) for one in (type, id, pow, time.sleep)}
 
 
 def tolerates(thing: Any) -> bool:
-    """Whether a function or a class, of a library or of C, takes what only claims to be a number for one."""
+    """Tell whether a function or a class, of a library or of C, takes what only claims to be a number for one."""
     if is_a(thing, types.FunctionType):
         module = home_of(thing)
         return not is_standard(module) or code_is_allowed(thing.__code__, module) or _root(module) in TOLERANT
@@ -684,7 +684,7 @@ def tolerates(thing: Any) -> bool:
 
 
 def is_open(thing: Any) -> bool:
-    """Whether it is known what an object can call, although not whether that does the same each time."""
+    """Tell whether it is known what an object can call, although not whether that does the same each time."""
     kind = thing if is_a(thing, type) else type(thing)
     return is_a(thing, (types.BuiltinFunctionType, np.ndarray)) or _root(kind.__module__) in TOLERANT
 
@@ -694,7 +694,7 @@ def _root(module: Any) -> str:
 
 
 TOLERANT = frozenset({"time", "logging", "sys", "os", "warnings", "random", "contextlib", "io", "_io"})
-"""Modules of the standard library that do with a stand-in what they do with a number."""
+"""Modules of the standard library that do with a proxy what they do with a number."""
 
 _ASKING = {id(getattr(builtins, name)): name for name in (*REACHING, "type")}
 """Builtins that take names of attributes, or by which instances are made of classes that nobody names."""

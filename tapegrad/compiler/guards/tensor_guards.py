@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+from tapegrad._src.execution.data.values import materialized
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.compiler.capture.capture import Seen, current_array, hooks_of
 from tapegrad.compiler.guards.reachable import KEPT
 from tapegrad.compiler.guards.written_guard import WrittenGuard
-from tapegrad.execution.values import materialized
-from tapegrad.tensor.tensor import Tensor
 
 
 def _hook_ids(tensor: Tensor) -> tuple[int, ...]:
@@ -60,12 +60,12 @@ class TensorGuard:
 
     @property
     def is_regraded(self) -> bool:
-        """Whether it has a gradient and had none, or had one and has none, or has one of another kind."""
+        """True if it has a gradient and had none, or had one and has none, or has one of another kind."""
         return self.grad is not ANY and graded(self.tensor) is not self.grad
 
     @property
     def simple(self) -> bool:
-        """Whether nothing is set on the tensor but what ``TensorGuards.unchanged`` looks at."""
+        """True if nothing is set on the tensor but what ``TensorGuards.unchanged`` looks at."""
         inside = self.tensor.__dict__
         special = self.spec.window or self.edge is not None or self.hooks or self.attributes
         lone = "_grad" in inside and "_accumulator" not in inside
@@ -103,7 +103,7 @@ class TensorGuards:
             self._simple.append((tensor, guard.spec, guard.storage, inside, len(inside)))
 
     def unchanged(self) -> bool:
-        """Whether nothing has changed; quicker than to find out what."""
+        """Tell whether nothing has changed; quicker than to find out what."""
         if self._same is None:
             self._same = self._written()
         if not self._same():
@@ -127,11 +127,11 @@ class TensorGuards:
         return written.function()
 
     def regraded(self) -> bool:
-        """Whether gradients have come or gone."""
+        """Tell whether gradients have come or gone."""
         return any(guard.is_regraded for guard in self._guards)
 
     def rewritten(self) -> bool:
-        """Whether elements that were read are others."""
+        """Tell whether elements that were read are others."""
         return any(current_array(tensor) is not array for tensor, array in self._arrays)
 
     def changed(self) -> str | None:

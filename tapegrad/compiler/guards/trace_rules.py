@@ -39,7 +39,7 @@ REACHING_NAMES = frozenset({"getattr", "setattr", "hasattr", "delattr", "vars", 
 """Names that count where they are executed; the others are seen when they are called."""
 
 TELLING = frozenset({"type", "__class__", "id"})
-"""By which code could tell a stand-in from the number in whose place it is."""
+"""By which code could tell a proxy from the number in whose place it is."""
 
 OF_TENSORS = frozenset({"_version", "grad_fn", "data_ptr", "untyped_storage", "storage_offset", "_is_view", "_base"})
 """The attributes of a tensor that are not compared."""
@@ -52,23 +52,23 @@ HIDDEN = frozenset({
 
 
 def is_trusted(module: Any) -> bool:
-    """Whether what a module has is not searched."""
+    """Tell whether what a module has is not searched."""
     name = f"{module or ''}."
     return name.startswith(_TRUSTED) and not name.startswith(_SEARCHED)
 
 
 def is_machinery(module: Any) -> bool:
-    """Whether the functions of a module are trusted, but what they name of modules is searched for."""
+    """Tell whether the functions of a module are trusted, but what they name of modules is searched for."""
     return f"{module or ''}.".startswith(_MACHINERY)
 
 
 def is_searched(module: Any) -> bool:
-    """Whether a module is one of tapegrad's whose functions are searched like the user's, but known."""
+    """Tell whether a module is one of tapegrad's whose functions are searched like the user's, but known."""
     return f"{module or ''}.".startswith(_SEARCHED)
 
 
 def is_namespace(kind: type) -> bool:
-    """Whether instances have nothing but attributes: what ``argparse`` gives is of such a class."""
+    """Tell whether instances have nothing but attributes: what ``argparse`` gives is of such a class."""
     return kind is types.SimpleNamespace or (kind.__module__, kind.__qualname__) == ("argparse", "Namespace")
 
 
@@ -78,6 +78,6 @@ def names_of_machinery(names: frozenset[str]) -> frozenset[str]:
 
 
 def is_standard(module: Any) -> bool:
-    """Whether a module belongs to the standard library."""
+    """Tell whether a module belongs to the standard library."""
     root = str(module or "").partition(".")[0]
     return root in sys.stdlib_module_names and root != "__main__"

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection
 from types import CodeType, FrameType, MethodType
 from typing import Any
 
+from tapegrad._src.tape.sources import WRITTEN
 from tapegrad.compiler.guards.allowed import (
     WRAPPING,
     code_is_allowed,
@@ -26,7 +27,7 @@ from tapegrad.compiler.guards.allowed import (
 )
 from tapegrad.compiler.guards.appended import uses_of_names
 from tapegrad.compiler.guards.code import Mentions, absolute, executed, imported, mentions, offsets_of, resolved
-from tapegrad.compiler.guards.places import Place
+from tapegrad.compiler.guards.locations import Location
 from tapegrad.compiler.guards.trace_rules import (
     HIDDEN,
     OF_TENSORS,
@@ -37,7 +38,6 @@ from tapegrad.compiler.guards.trace_rules import (
     is_trusted,
     names_of_machinery,
 )
-from tapegrad.tape.sources import WRITTEN
 
 USERS, OURS, WRAPPER, LIBRARY, KNOWN = "user's", "ours", "wrapper", "library", "known"
 """Whose code is: searched and watched; searched, but known; a function that stands for others; judged; known."""
@@ -262,7 +262,7 @@ class WhatRan:
         return Mentions.joined([*([] if mine is None else [mine]), *inner])
 
     def has_run(self, code: CodeType) -> bool:
-        """Whether code has run that is watched, or known."""
+        """Tell whether code has run that is watched, or known."""
         return code in self.instructions or code in self.ours
 
 
@@ -307,9 +307,9 @@ class Executed:
         watched = [(code, self._ran.instructions[code]) for code in self._ran.globals]
         return uses_of_names([*watched, *((code, None) for code in self._ran.ours)])
 
-    def needs(self, place: Place) -> bool:
-        """Whether a place matters."""
-        need = place.need
+    def needs(self, location: Location) -> bool:
+        """Tell whether a place matters."""
+        need = location.need
         if need is None:
             return True
         kind, code, what = need
@@ -349,7 +349,8 @@ class Executed:
 
 
 def is_importing(frame: FrameType | None) -> bool:
-    """Whether a frame is that of Python's import system where it asks finders and loaders, once for each module."""
+    """Tell whether a frame is that of Python's import system where it asks finders and loaders, once for each
+    module."""
     return frame is not None and frame.f_code.co_name in _ASKING_OTHERS and frame.f_code.co_filename in _FROZEN
 
 

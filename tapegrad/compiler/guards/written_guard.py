@@ -10,8 +10,8 @@ from collections.abc import Callable
 from operator import is_
 from typing import Any
 
+from tapegrad._src.tape.sources import defined
 from tapegrad.compiler.guards.trace_rules import PLAIN
-from tapegrad.tape.sources import defined
 
 
 class WrittenGuard:
@@ -53,7 +53,7 @@ class WrittenGuard:
             self.terms.append(f"all(map(is_, {self.name(container)}, {self.name(items)}))")
 
     def function(self) -> Callable[[], bool]:
-        """Whether all of it is so."""
+        """Tell whether all of it is so."""
         held = dict(self._names.values())
         head = f"def same({', '.join(f'{one}={one}' for one in held)}):"
         lines = [head, f"    return {' and '.join(dict.fromkeys(self.terms)) or True}"]
@@ -61,7 +61,7 @@ class WrittenGuard:
 
 
 def alike(left: Any, right: Any) -> bool:
-    """Whether two Python values can be taken for one another: numbers and strings that are the same in every bit.
+    """Tell whether two Python values can be taken for one another: numbers and strings that are the same in every bit.
 
     >>> alike(1.5, 3 / 2), alike(0.0, -0.0), alike(1, True), alike([], [])
     (True, False, False, False)

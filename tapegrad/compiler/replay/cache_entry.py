@@ -23,7 +23,7 @@ MOST_COURSES = 8
 """So many courses of one entry are remembered."""
 
 
-class Course(NamedTuple):
+class FlowPath(NamedTuple):
     """The knowledge about calls that take one way through Python: see ``CacheEntry``."""
 
     last: RecordedCall | None
@@ -41,16 +41,16 @@ class CacheEntry:
         tensor_guards: what the tensors of that call were before it.
         replay: how the next call is made without Python; None if that is not possible.
         reason: why it is not.
-        moving, rigid: places in which it finds another number in each call; and those whose numbers Python must know.
+        moving, pinned: places in which it finds another number in each call; and those whose numbers Python must know.
         read: where it reads one of these.
         courses: what is known of calls that went another way by the numbers, as ``last`` to ``replay``.
         runs: how many calls in a row Python was run for.
         accounted: whether the last call could be accounted for.
         unlike: whether all that has prevented the last call from being replayed may have been of the first calls.
-        pays: whether a program is likely to be quicker than calls at once.
+        worthwhile: whether a program is likely to be quicker than calls at once.
         compiled_modules: what is compiled by itself where calls can't be replayed.
         keeps: whether anything is kept of such calls: not if each brings another object.
-        steady: whether tensors that it reaches have kept the elements that it has read.
+        stable: whether tensors that it reaches have kept the elements that it has read.
     """
 
     def __init__(self, likeness: Likeness | None, key: tuple) -> None:
@@ -61,14 +61,14 @@ class CacheEntry:
         self.replay: Replay | None = None
         self.reason = "it is the first call of its kind"
         self.runs = 0
-        self.accounted = self.steady = self.keeps = True
-        self.unlike, self.pays = False, True
+        self.accounted = self.stable = self.keeps = True
+        self.unlike, self.worthwhile = False, True
         self.compiled_modules: Sequence[CompiledModule] = ()
         self.moving: set[tuple] = set()
-        self.rigid: set[tuple] = set()
+        self.pinned: set[tuple] = set()
         self.read = ""
         self.arguments: list[int] = []
-        self.courses: list[Course] = []
+        self.courses: list[FlowPath] = []
 
     def obstacle(self, leaves: list) -> str | None:
         """Why the next call can't be replayed; None if it can."""
@@ -90,26 +90,26 @@ class CacheEntry:
         return replay if replay.unobstructed(leaves) else None
 
     @property
-    def course(self) -> Course:
+    def flow_path(self) -> FlowPath:
         """The course of the last call."""
-        return Course(self.last, self.guards, self.tensor_guards, self.replay)
+        return FlowPath(self.last, self.guards, self.tensor_guards, self.replay)
 
-    @course.setter
-    def course(self, course: Course) -> None:
-        self.last, self.guards, self.tensor_guards, self.replay = course
+    @flow_path.setter
+    def flow_path(self, flow_path: FlowPath) -> None:
+        self.last, self.guards, self.tensor_guards, self.replay = flow_path
 
     def turn(self, leaves: list) -> str | None:
         """Take another course by which the next call can be made; why there is none."""
         obstacle = self.obstacle(leaves)
         if obstacle is None or (self.replay is None and not self.courses):
             return obstacle
-        mine = self.course
-        for number, course in enumerate(self.courses):
-            self.course = course
-            if course.replay is not None and self.obstacle(leaves) is None:
+        mine = self.flow_path
+        for number, flow_path in enumerate(self.courses):
+            self.flow_path = flow_path
+            if flow_path.replay is not None and self.obstacle(leaves) is None:
                 self.courses[number], self.runs = mine, 0
                 return None
-        self.course = mine
+        self.flow_path = mine
         if mine.replay is not None and (mine.replay.diverted or self._is_elsewhere):
             self._put_by()
             self.last = self.replay = None
@@ -121,21 +121,22 @@ class CacheEntry:
         if unlike is None:
             return None
         alike = (one for one in self.courses if one.replay is None and one.last and new.unlike(one.last) is None)
-        course = next(alike, None)
-        if course is not None:
-            self.courses = [one for one in self.courses if one is not course]  # they have arrays: no "=="
+        flow_path = next(alike, None)
+        if flow_path is not None:
+            self.courses = [one for one in self.courses if one is not flow_path]  # they have arrays: no "=="
         if self.last is not None and self._may_come_back(new):
             self._put_by()
-        return unlike if course is None else None
+        return unlike if flow_path is None else None
 
     def _may_come_back(self, new: RecordedCall) -> bool:
-        """Whether calls may go the way of the last one again: by their numbers, by flags, or by their gradients."""
+        """Tell whether calls may go the way of the last one again: by their numbers, by flags, or by their
+        gradients."""
         assert self.last is not None
         return (self.last.numbers is not None and new.numbers is not None) or self._is_elsewhere
 
     @property
     def _is_elsewhere(self) -> bool:
-        """Whether flags are others than in the last call, or gradients are there that were not: it may change back."""
+        """True if flags are others than in the last call, or gradients are there that were not: it may change back."""
         if self.guards is None or self.tensor_guards is None:
             return False
         flags = self.guards.flags_changed()
@@ -143,7 +144,7 @@ class CacheEntry:
 
     def _put_by(self) -> None:
         """Remember the last course, while calls take another one."""
-        self.courses = [*self.courses[-MOST_COURSES + 1 :], self.course]
+        self.courses = [*self.courses[-MOST_COURSES + 1 :], self.flow_path]
 
     @property
     def state(self) -> str:
@@ -160,20 +161,20 @@ class CacheEntry:
         return () if self.replay is not None else self.compiled_modules
 
     def goes_at_once(self, splits: bool) -> bool:
-        """Whether this call is made as it stands: its program is being compiled, or there is none.
+        """Tell whether this call is made as it stands: its program is being compiled, or there is none.
 
         ``splits``: whether elements may be read; if not, calls that can't be replayed are captured, to refuse that.
         """
         if self.replay is not None:
             return self.replay.waits
-        if not (splits and self.resting):
+        if not (splits and self.given_up):
             return False
         self.runs += 1  # this call may be the last one before a trial
         return True
 
     @property
-    def resting(self) -> bool:
-        """Whether it has not been possible for so long that this call does not try."""
+    def given_up(self) -> bool:
+        """True if it has not been possible for so long that this call does not try."""
         count, numbers = TRIALS
         if self.runs < (PATIENCE_IF_UNLIKE if self.unlike else PATIENCE):
             return False

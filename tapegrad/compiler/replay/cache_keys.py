@@ -13,24 +13,24 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
-from tapegrad.caches import Cache
+from tapegrad._src.caches import Cache
+from tapegrad._src.execution.data.devices import get_default_device
+from tapegrad._src.execution.data.dtypes import get_default_dtype
+from tapegrad._src.execution.data.values import is_tracer
+from tapegrad._src.tape.modes import Modes, thread
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.compiler.capture.arguments import taken_apart
 from tapegrad.compiler.capture.capture import hooks_of
 from tapegrad.compiler.guards.reachable import KEPT
 from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.guards.written_guard import alike
 from tapegrad.compiler.replay.compiled_modules import is_update
-from tapegrad.execution.devices import get_default_device
-from tapegrad.execution.dtypes import get_default_dtype
-from tapegrad.execution.values import is_tracer
-from tapegrad.tape.modes import Modes, thread
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import TreeSpec
 
 
 @cache
 def are_ordinary(modes: Modes) -> bool:
-    """Whether nobody looks at what is computed, nor has it computed in another way."""
+    """Tell whether nobody looks at what is computed, nor has it computed in another way."""
     seen = modes.intercepted or modes.watched or modes.saved_hooks or modes.results_watched or modes.recording
     return not (seen or modes.level or modes.forward_level >= 0 or modes.forked)
 
@@ -58,7 +58,7 @@ def cache_key(function: Any, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
 
 
 def is_flat(tree: TreeSpec) -> bool:
-    """Whether no argument is a container."""
+    """Tell whether no argument is a container."""
     return all(child.kind is None for group in tree.below for child in group.below)
 
 
@@ -90,7 +90,7 @@ class Widths:
     def __init__(self) -> None:
         self.seen = False
         self._known = Cache("kinds of compiled calls")
-        self._rigid = Cache("kinds of compiled calls")
+        self._pinned = Cache("kinds of compiled calls")
 
     def widened(self, key: tuple, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
         """The key of a call whose own is new: with numbers left out that move."""
@@ -98,7 +98,7 @@ class Widths:
         if not numbers or not is_flat(tree):
             return key
         wide = self._wide(key, numbers, leaves)
-        if self._rigid.get(wide):
+        if self._pinned.get(wide):
             return key
         first, moving = self._known.get(wide) or self._known.keep(wide, (key[0], set()))
         moving |= {i for i in numbers if key[0][i] != first[i]}
@@ -106,7 +106,7 @@ class Widths:
 
     def stay(self, key: tuple, leaves: Sequence[Any]) -> None:
         """Let the numbers in calls like this be parts of their keys."""
-        self._rigid.keep(self._wide(key, [i for i, leaf in enumerate(leaves) if type(leaf) in MOVES], leaves), True)
+        self._pinned.keep(self._wide(key, [i for i, leaf in enumerate(leaves) if type(leaf) in MOVES], leaves), True)
 
     @staticmethod
     def _wide(key: tuple, positions: Collection[int], leaves: Sequence[Any]) -> tuple:
@@ -115,7 +115,7 @@ class Widths:
 
 
 def has_plain_keys(tree: TreeSpec) -> bool:
-    """Whether the keys of all dictionaries are strings: ``1``, ``1.0`` and ``True`` are equal, but not alike."""
+    """Tell whether the keys of all dictionaries are strings: ``1``, ``1.0`` and ``True`` are equal, but not alike."""
     if tree.kind is dict and any(type(key) is not str for key in tree.context):
         return False
     return tree.kind not in (OrderedDict, defaultdict) and all(map(has_plain_keys, tree.below))
@@ -191,5 +191,5 @@ class Likeness:
 
 
 def has_more(tensor: Tensor) -> bool:
-    """Whether a tensor may have attributes that are not ours."""
+    """Tell whether a tensor may have attributes that are not ours."""
     return type(tensor) is not Tensor or bool(tensor.__dict__.keys() - KEPT)

@@ -10,8 +10,8 @@ does in it, hooks apart, is called by way of ``compiled_updates``.
 
 A module whose calls can't be replayed either is asked for those that it calls in turn. One that was not there before
 the call is left alone: the next call has another. Where the program is not likely to be quicker than calls at once
-(``StepExecutable.pays``, ``pays_as_update``), these are made. An optimizer has a program for each choice of parameters
-that have gradients. What updates gain is shown by ``python -m benchmarks.updates``.
+(``StepExecutable.worthwhile``, ``worthwhile_as_update``), these are made. An optimizer has a program for each choice of
+parameters that have gradients. What updates gain is shown by ``python -m benchmarks.updates``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import Any, NamedTuple
 
-from tapegrad.tape.mechanisms import COMPILED_UPDATES
+from tapegrad._src.tape.mechanisms import COMPILED_UPDATES
 
 CALL = "_compiled_call_impl"
 """The attribute by which a module is called, if it has that."""
@@ -55,19 +55,19 @@ class CompiledModule(NamedTuple):
     call: Any
 
     @property
-    def place(self) -> tuple[MutableMapping, Any]:
+    def location(self) -> tuple[MutableMapping, Any]:
         """The place into which the call is put to take effect: a mapping, and a key."""
-        return place_of(self.call.function)
+        return location_of(self.call.function)
 
 
-def place_of(method: MethodType) -> tuple[MutableMapping, Any]:
+def location_of(method: MethodType) -> tuple[MutableMapping, Any]:
     """The place where what is called instead of a module's or an optimizer's method is looked for."""
     owner = method.__self__
     return (owner.__dict__, CALL) if method.__name__ == "_call_impl" else (compiled_updates, id(owner))
 
 
 def is_update(function: Callable) -> bool:
-    """Whether a function is what an optimizer does in its ``step``, which is compiled by itself now."""
+    """Tell whether a function is what an optimizer does in its ``step``, which is compiled by itself now."""
     compiled = compiled_updates.get(id(getattr(function, "__self__", None)))
     return compiled is not None and compiled.function == function
 
@@ -91,11 +91,11 @@ class CompiledModules:
         """Those of a call that runs some of their methods; none, if they are others in each call."""
         found: dict[int, CompiledModule] = {}
         for method in methods:
-            owner, (places, key) = method.__self__, place_of(method)
+            owner, (locations, key) = method.__self__, location_of(method)
             known = self._known.get(id(owner))
-            if places is compiled_updates and (COMPILED_UPDATES.off or not settings.updates):
+            if locations is compiled_updates and (COMPILED_UPDATES.off or not settings.updates):
                 continue
-            if known is None and places.get(key) is None and len(self._known) < MOST:
+            if known is None and locations.get(key) is None and len(self._known) < MOST:
                 known = self._known[id(owner)] = CompiledModule(owner, self._compile(method))
             if known is not None:
                 found[id(owner)] = known
@@ -106,8 +106,8 @@ class CompiledModules:
 @contextmanager
 def compiled(modules: Sequence[CompiledModule]) -> Iterator[None]:
     """Have some modules and optimizers compiled, in a block."""
-    places = [(*one.place, one.call) for one in modules if one.call.pays]
-    mine = [(inside, key, call) for inside, key, call in places if inside.get(key) is None]
+    locations = [(*one.location, one.call) for one in modules if one.call.worthwhile]
+    mine = [(inside, key, call) for inside, key, call in locations if inside.get(key) is None]
     try:
         for inside, key, call in mine:
             inside[key] = call

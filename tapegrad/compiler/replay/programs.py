@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from tapegrad.caches import Cache
+from tapegrad._src.caches import Cache
+from tapegrad._src.execution.programs.step_executable import StepExecutable
 from tapegrad.compiler.capture.capture import Capture
 from tapegrad.compiler.capture.compiled_function import Histories
 from tapegrad.compiler.capture.side_effects import SideEffects
 from tapegrad.compiler.capture.sources import Input, TensorSources
-from tapegrad.compiler.guards.places import TupleSlot
-from tapegrad.compiler.replay.leaving import memory_of
-from tapegrad.execution.step_executable import StepExecutable
+from tapegrad.compiler.guards.locations import TupleSlot
+from tapegrad.compiler.replay.write_outputs import memory_of
 
 
 class Programs:
@@ -57,7 +57,8 @@ class Programs:
 
 
 def is_number(one: Input) -> bool:
-    """Whether an input is a number that XLA may know: one of Python's, or an array of one element, as seeds are."""
+    """Tell whether an input is a number that XLA may know: one of Python's, or an array of one element, as seeds
+    are."""
     return one.kind == "number" or (one.kind == "constant" and one.of.size == 1)
 
 

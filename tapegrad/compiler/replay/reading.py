@@ -2,13 +2,14 @@
 
 Note [Who holds what is written over]
 What a step writes anew may be written into the old memory (Note [Memory that is given away] in
-``execution/step_executable.py``). That nobody else holds it is known from the reference count of its array: handles in
-jax's or NumPy's world on the same buffer XLA knows of itself. If somebody does, or another thread could be reading, it
-is copied. So it is where a place is rebound (``rebinding.py``), and somebody else holds the tensor that was there.
+``execution/programs/step_executable.py``). That nobody else holds it is known from the reference count of its array:
+handles in jax's or NumPy's world on the same buffer XLA knows of itself. If somebody does, or another thread could be
+reading, it is copied. So it is where a place is rebound (``rebinding.py``), and somebody else holds the tensor that was
+there.
 
 Note [What lies on the host]
 XLA copies an array of NumPy's in each call: what a program only reads, and what is there a second time, is given to it
-as the array of jax's that is kept as long as that lives (``twin``).
+as the array of jax's that is kept as long as that lives (``xla_copy``).
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from weakref import ref
 
 from numpy import ndarray
 
+from tapegrad._src.execution.array_functions.copies import copied
+from tapegrad._src.execution.data.values import DeferredValue
+from tapegrad._src.execution.programs.step_executable import StepExecutable
+from tapegrad._src.execution.tiers.xla_copies import xla_copy
+from tapegrad._src.tape.modes import alone
+from tapegrad._src.tensor.storage import Storage
+from tapegrad._src.tensor.tensor import Tensor, materialize, value_of
 from tapegrad.compiler.capture.side_effects import SideEffects
 from tapegrad.compiler.capture.sources import Input, TensorSource
-from tapegrad.execution.copies import copied
-from tapegrad.execution.step_executable import StepExecutable
-from tapegrad.execution.tiers.xla_copies import twin
-from tapegrad.execution.values import DeferredValue
-from tapegrad.tape.modes import alone
-from tapegrad.tensor.storage import Storage
-from tapegrad.tensor.tensor import Tensor, materialize, value_of
 
 
 class Reading:
@@ -63,7 +64,7 @@ class Reading:
             elif kind in ("number", "constant", "moving", "found"):
                 continue
             elif donated and of.rebound:
-                self._rebound.append((position, of.of.container, of.of.key, _places(of, effects)))
+                self._rebound.append((position, of.of.container, of.of.key, _locations(of, effects)))
             elif any(of.of is one for one in elsewhere):
                 self._others.append((position, _value_of, of))
             elif of.fixed and (kind == "storage" or not (of.of._spec.plain or of.of._spec.window)):
@@ -89,13 +90,13 @@ class Reading:
                 value = None
                 value = _own(storage, lonely)
             inputs[position] = value
-        for position, container, key, places in self._rebound:
+        for position, container, key, locations in self._rebound:
             tensor = container[key]
             value = tensor._value
             if type(value) is DeferredValue:
                 value = None
                 value = _value(tensor)
-            if getrefcount(value) > 3 or getrefcount(tensor) > places + 2 or not lonely:
+            if getrefcount(value) > 3 or getrefcount(tensor) > locations + 2 or not lonely:
                 value = copied(value)
             inputs[position] = value
         for position, read, of in self._others:
@@ -111,7 +112,7 @@ class Reading:
         """The value that XLA is given for one: see Note [What lies on the host]."""
         before = self._on_host.get(position)
         if before is not None and before() is value:
-            return twin(value)  # asked each time: who writes to an array has its twin forgotten
+            return xla_copy(value)  # asked each time: who writes to an array has its copy for XLA forgotten
         if type(value) is ndarray and position not in self._replaced:
             self._on_host[position] = ref(value)
         return value
@@ -127,7 +128,7 @@ _CHANGED = (DeferredValue, ndarray)
 """Types of values for which XLA is given something else."""
 
 
-def _places(source: TensorSource, effects: SideEffects) -> int:
+def _locations(source: TensorSource, effects: SideEffects) -> int:
     """The number of places that are rebound that share the tensor of one."""
     mine = next(i for i, one in enumerate(effects.rebound) if one.source.same(source))
     return 1 + sum(one.now.kind == "again" and one.now.of == mine for one in effects.rebound)

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
+from tapegrad._src.execution.kernels.deferred_checks import Check, Findings, nothing
+from tapegrad._src.execution.programs.running import why_unlike
+from tapegrad._src.execution.programs.step_executable import StepExecutable
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.compiler.capture.arguments import put_together
 from tapegrad.compiler.capture.compiled_function import CompiledFunctionBackward, Histories
 from tapegrad.compiler.capture.numbers import Numbers
@@ -12,15 +17,10 @@ from tapegrad.compiler.capture.rebinding import Holdings
 from tapegrad.compiler.capture.side_effects import SideEffects
 from tapegrad.compiler.capture.sources import Input
 from tapegrad.compiler.guards.appended import LISTS
-from tapegrad.compiler.guards.places import Binding
+from tapegrad.compiler.guards.locations import Binding
 from tapegrad.compiler.guards.written_guard import alike
-from tapegrad.compiler.replay.leaving import Appended, Leaving
 from tapegrad.compiler.replay.reading import Reading
-from tapegrad.execution.late import Check, Findings, nothing
-from tapegrad.execution.programs import why_unlike
-from tapegrad.execution.step_executable import StepExecutable
-from tapegrad.tensor.tensor import Tensor
-from tapegrad.tensor.trees import TreeSpec
+from tapegrad.compiler.replay.write_outputs import Appended, OutputWriter
 
 
 class RecordedCall(NamedTuple):
@@ -82,7 +82,7 @@ class Replay:
         self._known = known
         self.executable = executable
         self._reading = Reading(recorded.inputs, executable, effects)
-        self._leaving = Leaving(effects, arguments)
+        self._write_outputs = OutputWriter(effects, arguments)
         self._streams = [one.stream for one in effects.drawn]
         self._found, self._findings = effects.found, Findings(nothing(len(recorded.checks)), recorded.checks)
         self._before = next((i for i, (kind, _) in enumerate(recorded.inputs) if kind == "found"), -1)
@@ -113,7 +113,7 @@ class Replay:
 
     @property
     def waits(self) -> bool:
-        """Whether this call is still made at once: its program, or one of a backward pass, is being compiled."""
+        """True if this call is still made at once: its program, or one of a backward pass, is being compiled."""
         if self._histories is None:
             return self.executable.waits
         return max([executable.waits for executable in (self.executable, *self._histories.programs)])  # each counts
@@ -125,7 +125,7 @@ class Replay:
         return max(executable.calls_left for executable in (self.executable, *programs))
 
     def unobstructed(self, arguments: Sequence[Any]) -> bool:
-        """Whether there is no obstacle, where arguments are of the same kinds, and different tensors."""
+        """Tell whether there is no obstacle, where arguments are of the same kinds, and different tensors."""
         if self._numbers is not None and self._diversion(arguments) is not None:
             return False
         if self._streams and any(stream.retired for stream in self._streams):
@@ -231,7 +231,7 @@ class Replay:
         nodes: Sequence[CompiledFunctionBackward] = ()
         if kept is not None:
             nodes = self._histories.nodes(found.__getitem__, *kept)  # type: ignore[union-attr]
-        given = self._leaving.leave(found, arguments, nodes)
+        given = self._write_outputs.leave(found, arguments, nodes)
         for node in nodes:
             node.note_versions()
         if self._numbers is not None:

@@ -20,17 +20,17 @@ from typing import Any
 import jax
 import numpy as np
 
+from tapegrad._src.execution.array_functions.host import array_of
+from tapegrad._src.execution.state.processes import processes
+from tapegrad._src.functions.construction import from_numpy
+from tapegrad._src.tensor.tensor import Tensor, value_of, write
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributed.groups import is_initialized
 from tapegrad.distributed.objects import barrier, broadcast_object_list, gathered
 from tapegrad.errors import message
-from tapegrad.execution.host import array_of
-from tapegrad.execution.processes import processes
-from tapegrad.functions.construction import from_numpy
 from tapegrad.interop.arrays import from_jax_array
 from tapegrad.serialization.safetensors import load_file, save_file
 from tapegrad.serialization.saving import replacing
-from tapegrad.tensor.tensor import Tensor, value_of, write
 
 __all__ = ["FileSystemReader", "FileSystemWriter", "async_save", "load", "save"]
 
@@ -157,7 +157,7 @@ def _flat(state: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
 def _own_parts(tensor: Tensor) -> Iterator[tuple[Bounds, Tensor]]:
     """The parts that this process writes: of what several devices have, that of the first of them."""
     array = array_of(value_of(tensor.detach()))
-    if not tensor.device.spread:
+    if not tensor.device.sharded:
         if processes.rank == 0:
             yield [[0, length] for length in tensor.shape], tensor.detach()
         return
@@ -252,7 +252,7 @@ def _array(tensor: Tensor, entry: dict[str, Any], files: _Files) -> Any:
     """The value of a tensor, of which only what this process holds is read."""
     shape, dtype = tuple(tensor.shape), tensor.dtype.numpy
     read: Callable = lambda place: _region(_bounds(place, shape), entry, files).astype(dtype, copy=False)
-    if not tensor.device.spread:
+    if not tensor.device.sharded:
         whole = read(tuple(slice(None) for _ in shape))
         return value_of(from_numpy(whole).to(tensor.device))
     sharding = array_of(value_of(tensor.detach())).sharding

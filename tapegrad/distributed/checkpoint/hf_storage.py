@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapegrad.absent import RefusedClass
+from tapegrad._src.absent import RefusedClass
 
 __all__ = ["HuggingFaceStorageReader", "HuggingFaceStorageWriter"]
 

@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from tapegrad._src.execution.state.processes import processes
+from tapegrad._src.functions.creation import zeros, zeros_like
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.distributed.collectives import of_first
 from tapegrad.distributed.data_parallel import DistributedDataParallel
 from tapegrad.distributed.parts import each
 from tapegrad.distributed.tensor.dtensor import DTensor, distribute_tensor, full_tensor, placements_of
 from tapegrad.errors import message
-from tapegrad.execution.processes import processes
-from tapegrad.functions.creation import zeros, zeros_like
 from tapegrad.nn.modules.module import Module
 from tapegrad.optim.optimizer import Optimizer
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "StateDictOptions", "get_model_state_dict", "get_optimizer_state_dict", "get_state_dict", "set_model_state_dict",

@@ -61,7 +61,7 @@ class MixedPrecision:
 
 @dataclass
 class CPUOffload:
-    """Whether parameters lie in the memory of the CPU between their uses."""
+    """A choice: parameters lie in the memory of the CPU between their uses."""
 
     offload_params: bool = False
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import jax
 
+from tapegrad._src.execution.data.devices import accelerator_type
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributed.device_mesh import DeviceMesh, init_device_mesh
 from tapegrad.distributed.fsdp.policies import (
     CPUOffloadPolicy,
@@ -24,10 +26,8 @@ from tapegrad.distributed.parts import called_with_parts
 from tapegrad.distributed.tensor.modules import distributed, place_parameters
 from tapegrad.distributed.tensor.placement_types import Placement, Replicate, Shard
 from tapegrad.errors import message
-from tapegrad.execution.devices import accelerator_type
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.parameter import Parameter
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["FSDPModule", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]
 
@@ -142,7 +142,7 @@ def fully_shard(
     ignored = {id(p) for p in ignored_params or ()}
 
     def placed(tensor: Tensor) -> Tensor:
-        if tensor.device.spread or id(tensor) in ignored:
+        if tensor.device.sharded or id(tensor) in ignored:
             return tensor
         return distributed(tensor, mesh, _placements(tensor, mesh, shard_placement_fn))
 

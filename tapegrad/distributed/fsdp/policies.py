@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributed.parts import each
 from tapegrad.nn.modules.module import Module
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["CPUOffloadPolicy", "MixedPrecisionPolicy", "OffloadPolicy"]
 

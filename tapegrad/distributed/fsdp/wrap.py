@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.nn.modules.attention import MultiheadAttention
 from tapegrad.nn.modules.container import ModuleDict, ModuleList
 from tapegrad.nn.modules.module import Module
@@ -36,7 +36,8 @@ def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
 def lambda_auto_wrap_policy(
     module: Module, recurse: bool, nonwrapped_numel: int, lambda_fn: Callable[[Module], bool]
 ) -> bool:  # fmt: skip
-    """Whether a module is, by a function of it; ``recurse`` asks if those inside are to be looked at, which they are.
+    """Tell whether a module is, by a function of it; ``recurse`` asks if those inside are to be looked at, which they
+    are.
 
     Args:
         module: the module.
@@ -50,7 +51,7 @@ def lambda_auto_wrap_policy(
 def transformer_auto_wrap_policy(
     module: Module, recurse: bool, nonwrapped_numel: int, transformer_layer_cls: Kinds
 ) -> bool:  # fmt: skip
-    """Whether a module is, by its class.
+    """Tell whether a module is, by its class.
 
     Args:
         module, recurse, nonwrapped_numel: see ``lambda_auto_wrap_policy``.
@@ -63,7 +64,7 @@ def size_based_auto_wrap_policy(
     module: Module, recurse: bool, nonwrapped_numel: int, min_num_params: int = 100_000_000,
     force_leaf_modules: Kinds | None = None, exclude_wrap_modules: Kinds | None = None,
 ) -> bool:  # fmt: skip
-    """Whether a module is, by how many elements its parameters have.
+    """Tell whether a module is, by how many elements its parameters have.
 
     Args:
         module, recurse, nonwrapped_numel: see ``lambda_auto_wrap_policy``.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.function import Function
 from tapegrad.distributed import collectives
 from tapegrad.distributed.collectives import ReduceOp
 from tapegrad.distributed.groups import member, members
 from tapegrad.errors import message
-from tapegrad.functions.joining import stack
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "gather", "reduce", "reduce_scatter",

@@ -2,9 +2,9 @@
 
 Note [Distributed tensors]
 A tensor that lies on a mesh is as any other: its array is spread, and XLA sees to the rest (Note [Layouts] in
-``execution/devices.py``). So ``DTensor`` is no class of tensors, but what ``isinstance`` says of those on a mesh, which
-have its attributes. As everywhere in jax a process is one party, whatever number of devices it has: what is *local* is
-its part of the mesh, that of all its devices together. With one device a process that is PyTorch's notion.
+``execution/data/devices.py``). So ``DTensor`` is no class of tensors, but what ``isinstance`` says of those on a mesh,
+which have its attributes. As everywhere in jax a process is one party, whatever number of devices it has: what is
+*local* is its part of the mesh, that of all its devices together. With one device a process that is PyTorch's notion.
 """
 
 from __future__ import annotations
@@ -16,8 +16,16 @@ from typing import Any
 import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
+from tapegrad._src.bindings.protocols import OfSome, mesh_writer
+from tapegrad._src.execution.array_functions.host import array_of, may_look, read_only
+from tapegrad._src.execution.array_functions.layouts import lay_out, sharded
+from tapegrad._src.execution.data.devices import MeshDevice, mesh_device_of
+from tapegrad._src.execution.state.processes import processes
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.tensor.printing import tensor_str
+from tapegrad._src.tensor.spec import Spec
+from tapegrad._src.tensor.tensor import Tensor, value_of, wrap
 from tapegrad.autograd.function import Function
-from tapegrad.bindings.protocols import OfSome, mesh_writer
 from tapegrad.distributed.device_mesh import DeviceMesh
 from tapegrad.distributed.tensor.placement_types import (
     Partial,
@@ -30,15 +38,7 @@ from tapegrad.distributed.tensor.placement_types import (
     placements_in,
 )
 from tapegrad.errors import message
-from tapegrad.execution.devices import MeshDevice, mesh_device_of
-from tapegrad.execution.host import array_of, may_look, read_only
-from tapegrad.execution.layouts import lay_out, spread
-from tapegrad.execution.processes import processes
-from tapegrad.functions.joining import cat
 from tapegrad.interop.arrays import from_jax_array
-from tapegrad.tensor.printing import tensor_str
-from tapegrad.tensor.spec import Spec
-from tapegrad.tensor.tensor import Tensor, value_of, wrap
 
 __all__ = ["DTensor", "distribute_tensor"]
 
@@ -47,7 +47,7 @@ class OnMesh(type(Tensor)):  # type: ignore[misc]
     """The class of ``DTensor``: its instances are the tensors that lie on a mesh."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance.device.spread
+        return isinstance(instance, Tensor) and instance.device.sharded
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         return subclass is cls
@@ -123,7 +123,7 @@ def distribute_tensor(
     """
     if not tensor.is_leaf:
         raise RuntimeError("`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf tensor!")
-    if tensor.device.spread:
+    if tensor.device.sharded:
         wanted = checked(placements, device_mesh, tensor.ndim)
         same = wanted == placements_of(tensor, device_mesh)
         return (
@@ -132,7 +132,7 @@ def distribute_tensor(
     wanted = checked(placements, device_mesh, tensor.ndim)
     on = device_for(wanted, device_mesh, tensor.shape)
     source = tensor.detach() if src_data_rank is None else _of_first(tensor.detach())
-    made = wrap(spread(value_of(source), on), tensor._spec.bare.replace(device=on))
+    made = wrap(sharded(value_of(source), on), tensor._spec.bare.replace(device=on))
     return made.requires_grad_(tensor.requires_grad)
 
 
@@ -186,7 +186,7 @@ def redistribute(
 
 def _laid_out(tensor: Tensor, on: MeshDevice) -> Tensor:
     value = value_of(tensor)
-    value = lay_out(value, on) if on.free is tensor.device else spread(value, on)
+    value = lay_out(value, on) if on.free is tensor.device else sharded(value, on)
     return wrap(value, tensor._spec.bare.replace(device=on))
 
 
@@ -334,7 +334,7 @@ class _Attribute(OfSome):
         return self.found(tensor)
 
     def had_by(self, tensor: Tensor) -> bool:
-        return tensor._spec.device.spread
+        return tensor._spec.device.sharded
 
 
 def _method(function: Callable) -> Callable[[Tensor], Any]:

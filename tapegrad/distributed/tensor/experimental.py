@@ -1,6 +1,6 @@
 """``torch.distributed.tensor.experimental``: names that libraries import (opacus). They are refused when called."""
 
-from tapegrad.absent import refused
+from tapegrad._src.absent import refused
 
 __all__ = ["context_parallel", "implicit_replication", "local_map", "register_sharding"]
 

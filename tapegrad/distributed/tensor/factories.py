@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad._src.functions import creation, random
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributed.device_mesh import DeviceMesh
 from tapegrad.distributed.tensor.placement_types import Placement, checked, device_for
-from tapegrad.functions import creation, random
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["empty", "full", "ones", "rand", "randn", "zeros"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributed.device_mesh import DeviceMesh
 from tapegrad.distributed.tensor.dtensor import DTensor, distribute_tensor
 from tapegrad.distributed.tensor.placement_types import Placement
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.parameter import Parameter
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["distribute_module"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from jax.sharding import PartitionSpec
 
-from tapegrad.absent import RefusedClass
+from tapegrad._src.absent import RefusedClass
+from tapegrad._src.execution.data.devices import MeshDevice
 from tapegrad.distributed.device_mesh import DeviceMesh
 from tapegrad.errors import message
-from tapegrad.execution.devices import MeshDevice
 
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]
 
@@ -19,15 +19,15 @@ class Placement:
     """The placement of a tensor along a dimension of a mesh."""
 
     def is_shard(self, dim: int | None = None) -> bool:
-        """Whether it is split, along this dimension of the tensor if one is given."""
+        """Tell whether it is split, along this dimension of the tensor if one is given."""
         return isinstance(self, Shard) and dim in (None, self.dim)
 
     def is_replicate(self) -> bool:
-        """Whether each device has all of it."""
+        """Tell whether each device has all of it."""
         return isinstance(self, Replicate)
 
     def is_partial(self, reduce_op: str | None = None) -> bool:
-        """Whether each device has a summand of it."""
+        """Tell whether each device has a summand of it."""
         return isinstance(self, Partial) and reduce_op in (None, self.reduce_op)
 
 

@@ -1,6 +1,6 @@
 """``torch.fx.experimental.proxy_tensor``: operators are not traced into graphs; a program's own calls are."""
 
-from tapegrad.absent import refused
+from tapegrad._src.absent import refused
 
 __all__ = ["get_innermost_proxy_mode", "get_proxy_mode", "make_fx"]
 

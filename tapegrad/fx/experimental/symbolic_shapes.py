@@ -4,7 +4,7 @@
 'ConstraintViolationError'
 """
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.export.errors import ConstraintViolationError, GuardOnDataDependentSymNode
 
 __all__ = ["ConstraintViolationError", "GuardOnDataDependentSymNode"]

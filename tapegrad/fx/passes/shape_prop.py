@@ -5,11 +5,11 @@ from __future__ import annotations
 import traceback
 from typing import Any, NamedTuple
 
+from tapegrad._src.tensor.layout import memory_format
+from tapegrad._src.tensor.spec import Size
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.fx.interpreter import Interpreter
 from tapegrad.fx.node import Node, map_aggregate
-from tapegrad.tensor.layout import memory_format
-from tapegrad.tensor.spec import Size
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["ShapeProp", "TensorMetadata"]
 

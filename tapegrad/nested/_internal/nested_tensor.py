@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.function import Function
 from tapegrad.nested.attributes import rebuild as _rebuild_njt
 from tapegrad.nested.attributes import values_of
@@ -12,7 +13,6 @@ from tapegrad.nested.lengths import RaggedLength, length_of
 from tapegrad.nested.lengths import known_lengths as _tensor_symint_registry
 from tapegrad.nested.padding import unpadded
 from tapegrad.nested.tensor import Jagged, NestedTensor, stored
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "NestedTensor",

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
-from tapegrad.declaring import on_demand
-from tapegrad.functions.attention import kernels
+from tapegrad._src.declaring import on_demand
+from tapegrad._src.functions.attention import kernels
 
 __getattr__, __dir__ = on_demand(__name__, {"tapegrad.nn.attention": "bias flex_attention"})
 

@@ -6,11 +6,11 @@ from enum import IntEnum, auto
 from typing import Any
 from warnings import warn
 
-from tapegrad.execution.dtypes import bool as bool_
-from tapegrad.functions.creation import empty, ones
-from tapegrad.functions.slicing import tril
+from tapegrad._src.execution.data.dtypes import bool as bool_
+from tapegrad._src.functions.creation import empty, ones
+from tapegrad._src.functions.slicing import tril
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.functional import scaled_dot_product_attention
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
 

@@ -13,14 +13,14 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.execution.dtypes import bool as bool_
-from tapegrad.execution.dtypes import int32, int64
+from tapegrad._src.execution.data.dtypes import bool as bool_
+from tapegrad._src.execution.data.dtypes import int32, int64
+from tapegrad._src.functions.arrangement import pad
+from tapegrad._src.functions.creation import arange, zeros
+from tapegrad._src.functions.selection import where
+from tapegrad._src.functions.sorting import argsort
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.func import vmap
-from tapegrad.functions.arrangement import pad
-from tapegrad.functions.creation import arange, zeros
-from tapegrad.functions.selection import where
-from tapegrad.functions.sorting import argsort
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["BlockMask", "and_masks", "create_block_mask", "create_mask", "noop_mask", "or_masks"]
 
@@ -103,7 +103,7 @@ def _check_callable(mask_mods: tuple) -> None:
 
 
 def takes_score(modification: Callable) -> bool:
-    """Whether a function is one of a score and its four indices; otherwise it is of the indices alone.
+    """Tell whether a function is one of a score and its four indices; otherwise it is of the indices alone.
     Raises AssertionError: it takes more arguments, or fewer.
     """
     parameters = inspect.signature(modification).parameters.values()

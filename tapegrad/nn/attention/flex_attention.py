@@ -7,9 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tapegrad.execution.dtypes import float32, float64
-from tapegrad.functions.gathering import repeat_interleave
-from tapegrad.functions.selection import where
+from tapegrad._src.execution.data.dtypes import float32, float64
+from tapegrad._src.functions.gathering import repeat_interleave
+from tapegrad._src.functions.selection import where
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.attention.block_mask import BLOCK as _DEFAULT_SPARSE_BLOCK_SIZE  # noqa: F401
 from tapegrad.nn.attention.block_mask import (
     BlockMask,
@@ -22,7 +23,6 @@ from tapegrad.nn.attention.block_mask import (
     or_masks,
     over_all_scores,
 )
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_mask", "create_mask", "flex_attention",
            "noop_mask", "or_masks"]  # fmt: skip

@@ -8,15 +8,15 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tapegrad.bindings.registry import NAMESPACES
-from tapegrad.declaring import on_demand
-from tapegrad.functions.creation import empty
+from tapegrad._src.bindings.declaration.registry import NAMESPACES
+from tapegrad._src.declaring import on_demand
+from tapegrad._src.functions.creation import empty
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn import functional as F
 from tapegrad.nn.init import constant_
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.settings import settings
 from tapegrad.nn.parameter import Parameter
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence as Numbers
 from typing import Any, NamedTuple
 
-from tapegrad.functions.joining import cat
-from tapegrad.functions.reductions import argmax
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.functions.reductions import argmax
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn import functional as F
 from tapegrad.nn.modules.container import ModuleList, Sequential
 from tapegrad.nn.modules.linear import Linear
 from tapegrad.nn.modules.module import Module
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 

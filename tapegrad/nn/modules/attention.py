@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from tapegrad.declaring import on_demand
-from tapegrad.functions.creation import empty
-from tapegrad.functions.multihead import _canonical_mask, _none_or_dtype, multi_head_attention_forward
+from tapegrad._src.declaring import on_demand
+from tapegrad._src.functions.creation import empty
+from tapegrad._src.functions.multihead import _canonical_mask, _none_or_dtype, multi_head_attention_forward
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.init import constant_, xavier_normal_, xavier_uniform_
 from tapegrad.nn.modules.linear import NonDynamicallyQuantizableLinear
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.parameter import Parameter
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["MultiheadAttention"]
 __getattr__, _ = on_demand(__name__, {})  # attention over nested tensors

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from tapegrad._src.execution.data.dtypes import int64
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.functions.creation import empty, ones, zeros
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.execution.dtypes import int64
-from tapegrad.functions.construction import tensor
-from tapegrad.functions.creation import empty, ones, zeros
 from tapegrad.nn import functional as F
 from tapegrad.nn import init
 from tapegrad.nn.modules.lazy import LazyModuleMixin
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.utils import Explained, _check_dims
 from tapegrad.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Self
 
-from tapegrad.bindings.attributes import typename
+from tapegrad._src.bindings.state.attributes import typename
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.modules.module import Module, indented
 from tapegrad.nn.parameter import Parameter
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 

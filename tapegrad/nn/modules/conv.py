@@ -20,16 +20,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from tapegrad._src.functions.creation import empty, empty_like
+from tapegrad._src.tensor.layout import contiguous_format
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.functions.creation import empty, empty_like
 from tapegrad.nn import functional as F
 from tapegrad.nn import init
 from tapegrad.nn.modules.lazy import LazyModuleMixin
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.utils import OfDimensions, _ntuple, _reverse_repeat_tuple
 from tapegrad.nn.parameter import Parameter, UninitializedParameter
-from tapegrad.tensor.layout import contiguous_format
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d",

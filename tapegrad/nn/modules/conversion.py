@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.__future__ import get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion
+from tapegrad._src.functions.conversion import _parse_to
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.functions.conversion import _parse_to
 from tapegrad.nn.parameter import Parameter
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.swapping import swap_tensors
 
 
@@ -51,7 +51,7 @@ def converted(parameter: Any, function: Callable[[Tensor], Tensor]) -> Any:
 
 
 def takes_data(tensor: Any, data: Any) -> bool:
-    """Whether a tensor is to be given other data, instead of making a new one."""
+    """Tell whether a tensor is to be given other data, instead of making a new one."""
     return tensor.is_meta == data.is_meta and not get_overwrite_module_params_on_conversion()
 
 

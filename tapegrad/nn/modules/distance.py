@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn import functional as F
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.settings import settings
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["CosineSimilarity", "PairwiseDistance"]
 

@@ -5,11 +5,11 @@ In evaluation the input is given back as it is. Shapes stay what they are.
 
 from __future__ import annotations
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn import functional as F
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.settings import settings
 from tapegrad.nn.modules.utils import Explained
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 

@@ -15,12 +15,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._src.tape.hooks import RemovableHandle
+from tapegrad._src.tape.hooks import module_forward as forward
+from tapegrad._src.tape.hooks import module_forward_always_called as forward_always_called
+from tapegrad._src.tape.hooks import module_forward_pre as forward_pre
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.backward_hook import BackwardHook
-from tapegrad.tape.hooks import RemovableHandle
-from tapegrad.tape.hooks import module_forward as forward
-from tapegrad.tape.hooks import module_forward_always_called as forward_always_called
-from tapegrad.tape.hooks import module_forward_pre as forward_pre
-from tapegrad.tensor.tensor import Tensor
 
 buffer_registration: OrderedDict[int, Callable] = OrderedDict()
 module_registration: OrderedDict[int, Callable] = OrderedDict()
@@ -31,7 +31,7 @@ forward_with_kwargs: OrderedDict[int, bool] = OrderedDict()
 
 
 class Kind:
-    """Whether the backward hooks of all modules are full ones; None before there were any."""
+    """The fact whether the backward hooks of all modules are full ones; None before there were any."""
 
     is_full: bool | None = None
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn import functional as F
 from tapegrad.nn.modules.batchnorm import _BatchNorm, _LazyNormBase, _NormBase
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tapegrad.execution.dtypes import bfloat16, dtype, float16, float32, float64
+from tapegrad._src.execution.data.dtypes import bfloat16, dtype, float16, float32, float64
 
 __all__ = ["LinearCrossEntropyOptions"]
 

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn import functional as F
 from tapegrad.nn._reduction import legacy_get_string
 from tapegrad.nn.modules.distance import PairwiseDistance
@@ -18,7 +19,6 @@ from tapegrad.nn.modules.linear import Linear
 from tapegrad.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.utils import Explained
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",

@@ -16,9 +16,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
-from tapegrad.bindings.attributes import typename
-from tapegrad.declaring import on_demand
-from tapegrad.functions.creation import empty_like
+from tapegrad._src.bindings.state.attributes import typename
+from tapegrad._src.declaring import on_demand
+from tapegrad._src.functions.creation import empty_like
+from tapegrad._src.tape.showing import shown_in_html
+from tapegrad._src.tensor.paths import note_module, owners
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.interop.pytrees import register_node
 from tapegrad.nn.modules import hooks, states, trees
 from tapegrad.nn.modules.conversion import apply_to_tensors, converter
@@ -35,9 +38,6 @@ from tapegrad.nn.modules.hooks import (
 )
 from tapegrad.nn.modules.states import _IncompatibleKeys as _IncompatibleKeys
 from tapegrad.nn.parameter import Buffer, Parameter
-from tapegrad.tape.showing import shown_in_html
-from tapegrad.tensor.paths import note_module, owners
-from tapegrad.tensor.tensor import Tensor
 
 _found, _ = on_demand(__name__, {"tapegrad.compiler.step": "compile"})
 
@@ -58,12 +58,13 @@ def _addindent(s_: str, numSpaces: int) -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """Whether the backward hooks of all modules are full ones, under PyTorch's name, and what is found elsewhere."""
+    """The fact whether the backward hooks of all modules are full ones, under PyTorch's name, and what is found
+    elsewhere."""
     return hooks.Kind.is_full if name == "_global_is_full_backward_hook" else _found(name)
 
 
 def _has_any_global_hook() -> bool:
-    """Whether there are hooks of all modules that are called when one is."""
+    """Tell whether there are hooks of all modules that are called when one is."""
     kinds = _global_backward_pre_hooks, _global_backward_hooks, _global_forward_hooks, _global_forward_pre_hooks
     return any(map(bool, kinds))
 
@@ -914,7 +915,7 @@ class Module:
 
 
 def can_be_buffer(value: Any) -> bool:
-    """Whether something is a tensor, or of a class that overrides functions of tensors."""
+    """Tell whether something is a tensor, or of a class that overrides functions of tensors."""
     return isinstance(value, Tensor) or hasattr(value, "__torch_function__")
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, ClassVar
 
-from tapegrad.functions.creation import empty
+from tapegrad._src.functions.creation import empty
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn import functional as F
 from tapegrad.nn import init
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.settings import settings
 from tapegrad.nn.parameter import Parameter
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 

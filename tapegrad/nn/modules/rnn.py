@@ -7,9 +7,9 @@ import numbers
 import warnings
 from typing import Any, ClassVar
 
-from tapegrad.bindings.casting import _is_any_autocast_enabled
-from tapegrad.functions.creation import empty, zeros
-from tapegrad.functions.recurrent import (
+from tapegrad._src.bindings.casting import _is_any_autocast_enabled
+from tapegrad._src.functions.creation import empty, zeros
+from tapegrad._src.functions.recurrent import (
     gru,
     gru_cell,
     lstm,
@@ -19,11 +19,11 @@ from tapegrad.functions.recurrent import (
     rnn_tanh,
     rnn_tanh_cell,
 )
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn import init
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.parameter import Parameter
 from tapegrad.nn.utils.rnn import PackedSequence
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from tapegrad._src.functions.creation import empty
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.functions.creation import empty
 from tapegrad.nn import functional as F
 from tapegrad.nn import init
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.parameter import Parameter
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Embedding", "EmbeddingBag"]
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tapegrad.__future__ import get_swap_module_params_on_conversion
+from tapegrad._src.bindings.overriding import is_tensor_like
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import is_inference_mode_enabled, no_grad
-from tapegrad.bindings.overriding import is_tensor_like
 from tapegrad.nn.parameter import Parameter, is_lazy
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.swapping import swap_tensors
 
 EXTRA_STATE = "_extra_state"
@@ -271,7 +271,7 @@ def remembered_tables(module: Any, assign: bool) -> Callable[[], None]:
 
 
 def may_be_written(tensor: Any) -> bool:
-    """Whether loading may write to a tensor: it has a shape, and inference tensors can be written to."""
+    """Tell whether loading may write to a tensor: it has a shape, and inference tensors can be written to."""
     return not is_lazy(tensor) and (not tensor.is_inference() or is_inference_mode_enabled())
 
 
@@ -281,7 +281,7 @@ def version_of(tensor: Any) -> int | None:
 
 
 def fits(module: Any, state: Mapping[str, Any], assign: bool) -> bool:
-    """Whether loading a state can't fail: it has all that is wanted, that can be written, and nobody looks on."""
+    """Tell whether loading a state can't fail: it has all that is wanted, that can be written, and nobody looks on."""
     wanted = dict(all_states(module))
     if assign or wanted.keys() != state.keys() or any(observes_loading(part) for part in module.modules()):
         return False
@@ -302,7 +302,7 @@ def all_states(module: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def observes_loading(module: Any) -> bool:
-    """Whether somebody else's code runs when a module is loaded."""
+    """Tell whether somebody else's code runs when a module is loaded."""
     loads = type(module)._load_from_state_dict.__module__.partition(".")[0]
     hooks = module._load_state_dict_pre_hooks or module._load_state_dict_post_hooks
     return bool(hooks) or takes_extra_state(module) or loads != __name__.partition(".")[0]
@@ -328,10 +328,10 @@ def set_extra_state(self: Any, state: Any) -> None:
 
 
 def gives_extra_state(module: Any) -> bool:
-    """Whether a module has more state than its tensors."""
+    """Tell whether a module has more state than its tensors."""
     return type(module).get_extra_state is not get_extra_state
 
 
 def takes_extra_state(module: Any) -> bool:
-    """Whether a module loads more state than its tensors."""
+    """Tell whether a module loads more state than its tensors."""
     return type(module).set_extra_state is not set_extra_state

@@ -7,9 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from tapegrad._src.functions.creation import full
+from tapegrad._src.functions.multihead import _canonical_mask, _none_or_dtype
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import is_grad_enabled
-from tapegrad.functions.creation import full
-from tapegrad.functions.multihead import _canonical_mask, _none_or_dtype
 from tapegrad.nn import functional as F
 from tapegrad.nn.init import xavier_uniform_
 from tapegrad.nn.modules.activation import GELU, ReLU
@@ -19,7 +20,6 @@ from tapegrad.nn.modules.dropout import Dropout
 from tapegrad.nn.modules.linear import Linear
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.normalization import LayerNorm
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer",
@@ -34,7 +34,7 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 
 
 def _detect_is_causal_mask(mask: Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
-    """Whether a mask leaves out later keys, and nothing else; if nobody says so, its elements are looked at."""
+    """Tell whether a mask leaves out later keys, and nothing else; if nobody says so, its elements are looked at."""
     if is_causal is not None or mask is None:
         return is_causal is True
     size = mask.size(-2) if size is None else size
@@ -298,7 +298,7 @@ class TransformerEncoder(Module):
         return output if self.norm is None else self.norm(output)
 
     def _leaves_out(self, src: Tensor, padding: Tensor, first: Any) -> bool:
-        """Whether PyTorch leaves padding out, and gives 0 for it."""
+        """Tell whether PyTorch leaves padding out, and gives 0 for it."""
         if not self.use_nested_tensor or first.training or src.dim() != 3:
             return False
         if is_grad_enabled() and any(x.requires_grad for x in (src, *first.parameters())):

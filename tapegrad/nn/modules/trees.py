@@ -14,8 +14,8 @@ import copy
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tapegrad._src.tensor.paths import owners
 from tapegrad.nn.parameter import is_lazy
-from tapegrad.tensor.paths import owners
 
 TABLES = ("_parameters", "_buffers", "_modules")
 
@@ -128,7 +128,7 @@ def copied(value: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two attributes are equal, as far as that can be asked: of tensors and arrays, if they are one."""
+    """Tell whether two attributes are equal, as far as that can be asked: of tensors and arrays, if they are one."""
     if one is other:
         return True
     try:

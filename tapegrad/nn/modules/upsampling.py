@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn import functional as F
 from tapegrad.nn.modules.module import Module
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 

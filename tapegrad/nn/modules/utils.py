@@ -7,7 +7,7 @@ from itertools import repeat
 from types import FunctionType
 from typing import Any, ClassVar
 
-from tapegrad.declaring import explained
+from tapegrad._src.declaring import explained
 
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 

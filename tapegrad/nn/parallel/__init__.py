@@ -3,7 +3,7 @@
 ``DistributedDataParallel`` is of ``torch.distributed``, which is imported when somebody asks for it.
 """
 
-from tapegrad.declaring import on_demand
+from tapegrad._src.declaring import on_demand
 from tapegrad.nn.parallel import distributed as distributed
 from tapegrad.nn.parallel.data_parallel import DataParallel, data_parallel
 from tapegrad.nn.parallel.scatter_gather import gather, scatter

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad.bindings.cuda import is_available
+from tapegrad._src.bindings.device_names.cuda import is_available
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.modules.module import Module
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["DataParallel", "data_parallel"]
 

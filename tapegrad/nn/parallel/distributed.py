@@ -3,6 +3,6 @@
 That room stands above this one, so the package itself, which is above both, says where it is.
 """
 
-from tapegrad.declaring import on_demand
+from tapegrad._src.declaring import on_demand
 
 __getattr__, __dir__ = on_demand(__name__, {})

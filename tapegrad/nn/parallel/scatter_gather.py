@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.execution.devices import device
-from tapegrad.functions.joining import cat
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.tensor.tensor import Tensor
 
 __all__ = ["gather", "scatter", "scatter_kwargs"]
 

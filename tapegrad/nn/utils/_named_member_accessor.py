@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.modules.module import Module
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["set_tensor", "swap_tensor"]
 

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.function import Function
 from tapegrad.func import functional_call, vjp, vmap
 from tapegrad.nn import functional as F
 from tapegrad.nn.modules.module import Module
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils import _pytree as pytree
 
 
@@ -49,7 +49,7 @@ class ExpandedWeight(Tensor):
 
 
 def treats_samples_apart(func: Any) -> bool:
-    """Whether a function of layers treats the samples of a batch one by one."""
+    """Tell whether a function of layers treats the samples of a batch one by one."""
     return func in (
         F.linear, F.conv1d, F.conv2d, F.conv3d, F.embedding, F.layer_norm, F.group_norm, F.instance_norm
     )  # fmt: skip

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from types import GeneratorType
 from typing import Any
 
+from tapegrad._src.functions.construction import tensor
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.functions.norms import vector_norm
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.functions.construction import tensor
-from tapegrad.functions.joining import stack
-from tapegrad.functions.norms import vector_norm
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tapegrad.bindings.attributes import typename
-from tapegrad.functions.joining import cat
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.bindings.state.attributes import typename
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.tensor.tensor import Tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from tapegrad.functions.creation import ones_like, zeros_like
+from tapegrad._src.functions.creation import ones_like, zeros_like
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.parameter import Parameter
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 

@@ -5,28 +5,28 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Any
 
+from tapegrad._src.execution.data.dtypes import finfo
+from tapegrad._src.functions.comparison import allclose
+from tapegrad._src.functions.creation import eye, zeros_like
+from tapegrad._src.functions.joining import cat
+from tapegrad._src.functions.matmul import mv, vdot
+from tapegrad._src.functions.matrix_functions import matrix_exp
+from tapegrad._src.functions.norms import _weight_norm, norm_except_dim
+from tapegrad._src.functions.qr import geqrf, householder_product
+from tapegrad._src.functions.random import randn
+from tapegrad._src.functions.similarities import normalize
+from tapegrad._src.functions.solving import solve
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.execution.dtypes import finfo
-from tapegrad.functions.comparison import allclose
-from tapegrad.functions.creation import eye, zeros_like
-from tapegrad.functions.joining import cat
-from tapegrad.functions.matmul import mv, vdot
-from tapegrad.functions.matrix_functions import matrix_exp
-from tapegrad.functions.norms import _weight_norm, norm_except_dim
-from tapegrad.functions.qr import geqrf, householder_product
-from tapegrad.functions.random import randn
-from tapegrad.functions.similarities import normalize
-from tapegrad.functions.solving import solve
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.utils.parametrize import register_parametrization
 from tapegrad.nn.utils.spectral_norm import output_dim
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 def _is_orthogonal(q: Any) -> bool:
-    """Whether the columns of matrices are orthonormal, but for rounding."""
+    """Tell whether the columns of matrices are orthonormal, but for rounding."""
     n, k = q.shape[-2:]
     return allclose(q.mH @ q, eye(k, dtype=q.dtype, device=q.device), atol=10.0 * n * finfo(q.dtype).eps)
 

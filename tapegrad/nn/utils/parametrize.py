@@ -16,11 +16,11 @@ from copy import deepcopy
 from typing import Any
 
 from tapegrad.__future__ import get_swap_module_params_on_conversion
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.nn.modules.container import ModuleDict, ModuleList
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.parameter import Parameter
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.swapping import swap_tensors
 
 __all__ = [
@@ -326,7 +326,7 @@ def check_inverse(inverse: Any, before: Any, name: str) -> None:
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
-    """Whether the tensor ``tensor_name`` of a module is parametrized, or any of them if none is named."""
+    """Tell whether the tensor ``tensor_name`` of a module is parametrized, or any of them if none is named."""
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
         return False

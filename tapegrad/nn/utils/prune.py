@@ -13,10 +13,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tapegrad.functions.creation import ones_like, zeros_like
-from tapegrad.functions.norms import norm
-from tapegrad.functions.random import rand, rand_like
-from tapegrad.functions.sorting import kthvalue, topk
+from tapegrad._src.functions.creation import ones_like, zeros_like
+from tapegrad._src.functions.norms import norm
+from tapegrad._src.functions.random import rand, rand_like
+from tapegrad._src.functions.sorting import kthvalue, topk
 from tapegrad.nn.utils.convert_parameters import parameters_to_vector
 
 __all__ = [
@@ -580,7 +580,7 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Whether a parameter of a module, or of one below it, is pruned."""
+    """Tell whether a parameter of a module, or of one below it, is pruned."""
     hooks = (hook for part in module.modules() for hook in part._forward_pre_hooks.values())
     return any(isinstance(hook, BasePruningMethod) for hook in hooks)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
-from tapegrad.execution.dtypes import float16, float32, float64, int8, int16, int32, int64, uint8
-from tapegrad.functions.arrangement import pad
-from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.creation import arange, empty_like
-from tapegrad.functions.joining import stack
-from tapegrad.functions.packing import _pack_padded_sequence, _pad_packed_sequence
-from tapegrad.functions.sorting import sort
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.execution.data.dtypes import float16, float32, float64, int8, int16, int32, int64, uint8
+from tapegrad._src.functions.arrangement import pad
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.creation import arange, empty_like
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.functions.packing import _pack_padded_sequence, _pad_packed_sequence
+from tapegrad._src.functions.sorting import sort
+from tapegrad._src.tensor.tensor import Tensor
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
@@ -123,11 +123,11 @@ class PackedSequence(PackedSequence_):
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the data is on a GPU."""
+        """True if the data is on a GPU."""
         return self.data.is_cuda
 
     def is_pinned(self) -> bool:
-        """Whether the data is in pinned memory."""
+        """Tell whether the data is in pinned memory."""
         return self.data.is_pinned()
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapegrad._src.functions.matmul import dot, multi_dot, mv
+from tapegrad._src.functions.similarities import normalize
 from tapegrad.autograd.grad_mode import no_grad
-from tapegrad.functions.matmul import dot, multi_dot, mv
-from tapegrad.functions.similarities import normalize
 from tapegrad.nn import modules
 from tapegrad.nn.parameter import Parameter, UninitializedParameter
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tapegrad.functions.norms import _weight_norm, norm_except_dim
+from tapegrad._src.functions.norms import _weight_norm, norm_except_dim
 from tapegrad.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from tapegrad.absent import refusing
-from tapegrad.bindings.generator import manual_seed
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.absent import refusing
+from tapegrad._src.bindings.state.generator import manual_seed
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.testing.comparison import assert_close
 from tapegrad.testing.creation import make_tensor
 
@@ -56,7 +56,7 @@ class TestCase(unittest.TestCase):
 
 
 def _compared(x: Any) -> bool:
-    """Whether it is a tensor or a number, or has some."""
+    """Tell whether it is a tensor or a number, or has some."""
     if isinstance(x, dict):
         return any(map(_compared, x.values()))
     return any(map(_compared, x)) if isinstance(x, (list, tuple)) else isinstance(x, (Tensor, float, complex))

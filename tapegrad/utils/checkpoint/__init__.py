@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from tapegrad._src.bindings.declaration.registry import UNSET
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import backward
 from tapegrad.autograd.function import Function
 from tapegrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
 from tapegrad.autograd.graph_task import is_checkpoint_valid
-from tapegrad.bindings.registry import UNSET
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.checkpoint.debug import Debugging
 from tapegrad.utils.checkpoint.recomputation import CheckpointError, Frame, GraphExecGroup
 from tapegrad.utils.checkpoint.selective import (

@@ -7,8 +7,8 @@ import weakref
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.overloads import OpOverload
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.utils.checkpoint.recomputation import CheckpointError
 from tapegrad.utils.operator_modes import OperatorMode, each_output, in_pytorch_words
 

@@ -22,12 +22,12 @@ import weakref
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from tapegrad._src.dispatch import SavedTensor, gradient_edge
+from tapegrad._src.dispatch.nodes.packing import EverythingSavedError
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.grad_mode import enable_grad, no_grad
 from tapegrad.autograd.running import engine
 from tapegrad.autograd.saved_tensors import saved_tensors_hooks
-from tapegrad.dispatch import SavedTensor, gradient_edge
-from tapegrad.dispatch.nodes.packing import EverythingSavedError
-from tapegrad.tensor.tensor import Tensor
 
 TIP = """
 Tip: To see a more detailed error message, either pass `debug=True` to

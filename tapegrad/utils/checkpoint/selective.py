@@ -13,10 +13,10 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad.dispatch.call_cache import replay
+from tapegrad._src.dispatch.call_cache import replay
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tensor.tensor import Tensor, value_of, version_of
 from tapegrad.ops.overloads import OpOverload, OpOverloadPacket, aten, prim
-from tapegrad.tape.modes import thread
-from tapegrad.tensor.tensor import Tensor, value_of, version_of
 from tapegrad.utils.operator_modes import OperatorMode, each_output, in_pytorch_words
 
 SAC_IGNORED_OPS = {aten.detach.default, prim.device.default}

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tapegrad._src.bindings.state.generator import default_generator, fork_rng, get_rng_state, set_rng_state
+from tapegrad._src.execution.data.devices import accelerator_type, get_default_device
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.amp.autocast_mode import AutocastSettings
-from tapegrad.bindings.generator import default_generator, fork_rng, get_rng_state, set_rng_state
-from tapegrad.execution.devices import accelerator_type, get_default_device
-from tapegrad.tensor.tensor import Tensor
 
 
 class DefaultDeviceType:

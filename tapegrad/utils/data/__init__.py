@@ -1,6 +1,6 @@
 """``torch.utils.data``: datasets, in which order their samples are taken, and loaders, which make batches of them."""
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 from tapegrad.utils.data import dataloader, dataset, distributed, sampler
 from tapegrad.utils.data.dataloader import DataLoader, _DatasetKind, default_collate, default_convert, get_worker_info
 from tapegrad.utils.data.dataset import (

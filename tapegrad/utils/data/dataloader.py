@@ -23,9 +23,9 @@ from multiprocessing.reduction import ForkingPickler
 from pickle import PicklingError
 from typing import Any, Generic, NoReturn, Self, TypeVar
 
+from tapegrad._src.bindings.device_names.accelerator import is_available
+from tapegrad._src.progress import waiting
 from tapegrad.autograd.profiler import record_function
-from tapegrad.bindings.accelerator import is_available
-from tapegrad.progress import waiting
 from tapegrad.utils.data._utils.collate import default_collate, default_convert
 from tapegrad.utils.data._utils.fetch import IterableFetcher, MapFetcher
 from tapegrad.utils.data._utils.pin_memory import pin_memory
@@ -341,7 +341,7 @@ class _BaseDataLoaderIter:
 
 
 def _pins(loader: DataLoader) -> bool:
-    """Whether batches are pinned: if it is asked for, and there is an accelerator."""
+    """Tell whether batches are pinned: if it is asked for, and there is an accelerator."""
     if not loader.pin_memory:
         return False
     if loader.pin_memory_device:
@@ -467,7 +467,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         raise StopIteration
 
     def _is_due(self) -> bool:
-        """Whether a batch is to come; numbers that nobody will answer are passed over."""
+        """Tell whether a batch is to come; numbers that nobody will answer are passed over."""
         while self._rcvd_idx < self._send_idx:
             worker = self._pending.get(self._rcvd_idx)
             if self._rcvd_idx in self._arrived or (worker is not None and self._workers_status[worker]):

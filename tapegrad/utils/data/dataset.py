@@ -9,9 +9,9 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from tapegrad.bindings.generator import Generator, default_generator
-from tapegrad.functions.random import randperm
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.bindings.state.generator import Generator, default_generator
+from tapegrad._src.functions.random import randperm
+from tapegrad._src.tensor.tensor import Tensor
 
 __all__ = [
     "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset",

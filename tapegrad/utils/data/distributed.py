@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from tapegrad.bindings.generator import Generator
-from tapegrad.execution.processes import processes
-from tapegrad.functions.random import randperm
+from tapegrad._src.bindings.state.generator import Generator
+from tapegrad._src.execution.state.processes import processes
+from tapegrad._src.functions.random import randperm
 from tapegrad.utils.data.sampler import Sampler
 
 __all__ = ["DistributedSampler"]

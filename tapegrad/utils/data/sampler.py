@@ -6,12 +6,12 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from tapegrad.bindings.generator import Generator
-from tapegrad.execution.dtypes import float64, int64
-from tapegrad.functions.construction import as_tensor
-from tapegrad.functions.creation import empty
-from tapegrad.functions.random import multinomial, randint, randperm
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.bindings.state.generator import Generator
+from tapegrad._src.execution.data.dtypes import float64, int64
+from tapegrad._src.functions.construction import as_tensor
+from tapegrad._src.functions.creation import empty
+from tapegrad._src.functions.random import multinomial, randint, randperm
+from tapegrad._src.tensor.tensor import Tensor
 
 __all__ = [
     "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",
@@ -29,7 +29,7 @@ def draw_seed(generator: Generator | None = None) -> int:
 
 
 def is_positive(number: Any) -> bool:
-    """Whether a number can be a count; True is none."""
+    """Tell whether a number can be a count; True is none."""
     return isinstance(number, int) and not isinstance(number, bool) and number > 0
 
 

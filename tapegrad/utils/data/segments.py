@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.protocols import own_attributes, rebuild_tensor
-from tapegrad.execution.devices import device
-from tapegrad.execution.dtypes import from_numpy
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.bindings.protocols import own_attributes, rebuild_tensor
+from tapegrad._src.execution.data.devices import device
+from tapegrad._src.execution.data.dtypes import from_numpy
+from tapegrad._src.tensor.tensor import Tensor
 
 LEAST = 1 << 15
 """From how many bytes on an array is handed over in a segment: below, a pipe is as fast."""
@@ -57,7 +57,7 @@ made: list[Segment] = []
 
 
 def has_room(size: int) -> bool:
-    """Whether there is shared memory for so many bytes. A system that has too little kills who writes to it."""
+    """Tell whether there is shared memory for so many bytes. A system that has too little kills who writes to it."""
     return sys.platform != "linux" or shutil.disk_usage("/dev/shm").free > 2 * size
 
 

@@ -25,8 +25,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from typing import Any
 
+from tapegrad._src.bindings.state.generator import in_use
 from tapegrad.as_torch.children import MAIN
-from tapegrad.bindings.generator import in_use
 from tapegrad.multiprocessing.contexts import environment
 
 PATIENCE = 5.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.tensor.tensor import Tensor
 
 try:
     from tensorboardX import SummaryWriter as _Writer

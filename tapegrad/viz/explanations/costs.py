@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.kernels import abstract_argument
-from tapegrad.dispatch.nodes.operator import OperatorNode
-from tapegrad.dispatch.plan import Plan
-from tapegrad.execution.kernel import Kernel
-from tapegrad.execution.xla_costs import FREE, XlaCost, xla_cost
-from tapegrad.tape.node import Node
+from tapegrad._src.dispatch.kernels import abstract_argument
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.dispatch.plan import Plan
+from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.execution.kernels.xla_costs import FREE, XlaCost, xla_cost
+from tapegrad._src.tape.node import Node
 from tapegrad.viz.describing import SavedItem, bytes_text, is_freed, is_leaf, saved_by, time_text
 from tapegrad.viz.explanations.peak import Peak, peak_of
 from tapegrad.viz.explanations.report import Report

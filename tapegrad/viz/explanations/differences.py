@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
+from tapegrad._src.engine import GraphRoot
+from tapegrad._src.tape.modes import Modes, watching
+from tapegrad._src.tape.node import Node
+from tapegrad._src.tape.positions import here
+from tapegrad._src.tensor.tensor import Tensor, describe
 from tapegrad.autograd.source_lines import set_record_source_lines
 from tapegrad.compiler.replay.cache_keys import MOVES
 from tapegrad.compiler.step import Compiled
-from tapegrad.engine import GraphRoot
 from tapegrad.errors import message
 from tapegrad.nn.modules.optimized import OptimizedModule
-from tapegrad.tape.modes import Modes, watching
-from tapegrad.tape.node import Node
-from tapegrad.tape.positions import here
-from tapegrad.tensor.tensor import Tensor, describe
 from tapegrad.viz.describing import is_leaf, plain_name, short
 from tapegrad.viz.explanations.report import Report
 from tapegrad.viz.explanations.subjects import line_of, short_place
@@ -78,7 +78,7 @@ class DiffReport(Report):
 
 
 def same_line(row: StepDifference) -> bool:
-    """Whether both come from one line."""
+    """Tell whether both come from one line."""
     return row.before is not None and row.after is not None and row.before.line == row.after.line
 
 
@@ -138,7 +138,7 @@ def diff(step_a: Any, step_b: Any = None) -> DiffReport | KindsReport:
 
 
 def takes_nothing(function: Callable) -> bool:
-    """Whether a function can be called without arguments, as far as that is known."""
+    """Tell whether a function can be called without arguments, as far as that is known."""
     try:
         inspect.signature(function).bind()
     except TypeError:
@@ -191,19 +191,19 @@ def gradient_type(grad: Any) -> str:
     return short(grad if isinstance(grad, Tensor) else describe(grad))
 
 
-class NotedCurrency:
-    """A currency whose nodes are noted."""
+class NotedGradientOps:
+    """A gradient type whose nodes are noted."""
 
-    def __init__(self, notes: Notes, currency: Any) -> None:
-        self._notes, self._currency = notes, currency
+    def __init__(self, notes: Notes, gradient_ops: Any) -> None:
+        self._notes, self._gradient_ops = notes, gradient_ops
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._currency, name)
+        return getattr(self._gradient_ops, name)
 
     def run(self, node: Node, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         """Note a node, and run it."""
         self._notes.node(node, grads)
-        return self._currency.run(node, grads, needed)
+        return self._gradient_ops.run(node, grads, needed)
 
 
 def noted(step: Callable[[], Any]) -> list[Noted]:
@@ -211,7 +211,9 @@ def noted(step: Callable[[], Any]) -> list[Noted]:
     notes = Notes()
     with (
         set_record_source_lines(True),
-        watching(interceptor=notes.operator, backward_watcher=lambda currency: NotedCurrency(notes, currency)),
+        watching(
+            interceptor=notes.operator, backward_watcher=lambda gradient_ops: NotedGradientOps(notes, gradient_ops)
+        ),
     ):
         step()
     return notes.rows

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
-from tapegrad.dispatch.nodes.saved_tensor import SavedTensor
+from tapegrad._src.dispatch.nodes.saved_tensor import SavedTensor
+from tapegrad._src.tape.node import Node
+from tapegrad._src.tape.positions import passed_over
+from tapegrad._src.tensor.paths import owners
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.optim.optimizer import Optimizer
-from tapegrad.tape.node import Node
-from tapegrad.tape.positions import passed_over
-from tapegrad.tensor.paths import owners
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.viz.describing import SavedItem, bytes_text, is_freed, is_leaf, path_of_call, plain_name, saved_by
 from tapegrad.viz.explanations.report import Report
 from tapegrad.viz.explanations.subjects import (
@@ -174,7 +174,7 @@ def who_holds(tensor: Any) -> HoldersReport:
 
 
 def is_on(tensor: Tensor, other: Any) -> bool:
-    """Whether another tensor is this one, or shows its memory."""
+    """Tell whether another tensor is this one, or shows its memory."""
     if other is tensor or not isinstance(other, Tensor):
         return other is tensor
     if tensor._storage is not None and other._storage is tensor._storage:

@@ -6,13 +6,13 @@ import gc
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tapegrad.execution.dtypes import FLOATING
+from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.tape.modes import thread
+from tapegrad._src.tape.node import Node
+from tapegrad._src.tape.positions import at
+from tapegrad._src.tensor.paths import path_of
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.parameter import Parameter
-from tapegrad.tape.modes import thread
-from tapegrad.tape.node import Node
-from tapegrad.tape.positions import at
-from tapegrad.tensor.paths import path_of
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.viz.describing import freed_by, is_freed, is_leaf, name_of_leaf, plain_name, saved_by, short
 from tapegrad.viz.explanations.keeping import is_on, shortened
 from tapegrad.viz.explanations.report import Report
@@ -154,7 +154,7 @@ def why_none(tensor: Any, loss: Any = None) -> Answer:
 
 
 def takes_gradient_of(node: Node, tensor: Tensor) -> bool:
-    """Whether the gradient of a tensor arrives at this node."""
+    """Tell whether the gradient of a tensor arrives at this node."""
     if tensor.is_leaf:
         return is_leaf(node) and node.variable is tensor  # type: ignore[attr-defined]
     return node is tensor.grad_fn

@@ -14,18 +14,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.dispatch.nodes.saved_tensor import Saves
+from tapegrad._src.execution.array_functions.host import is_traced, to_host
+from tapegrad._src.execution.array_functions.nonfinite import Summary, summarize
+from tapegrad._src.execution.data.opaque import Opaque
+from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.tape.node import Node
+from tapegrad._src.tape.positions import at
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.autograd.nonfinite.checks import saved_by as named_saves
 from tapegrad.autograd.nonfinite.report import backward_hint, forward_hint, kind_of, line_about
-from tapegrad.dispatch.nodes.operator import OperatorNode
-from tapegrad.dispatch.nodes.saved_tensor import Saves
 from tapegrad.errors import message
-from tapegrad.execution.host import is_traced, to_host
-from tapegrad.execution.kernel import Kernel
-from tapegrad.execution.nonfinite import Summary, summarize
-from tapegrad.execution.opaque import Opaque
-from tapegrad.tape.node import Node
-from tapegrad.tape.positions import at
-from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.viz.describing import is_leaf, name_of_leaf, plain_name
 from tapegrad.viz.explanations.report import Report
 from tapegrad.viz.explanations.subjects import line_of, lines_missing, nodes_of, operator_of, raised, refuse_freed

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tapegrad.tape.node import Edge, Node
+from tapegrad._src.tape.node import Edge, Node
 from tapegrad.viz.describing import SavedItem, bytes_text, is_leaf, memory_of, plain_name
 from tapegrad.viz.explanations.subjects import line_of, operator_of
 

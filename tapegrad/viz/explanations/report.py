@@ -63,5 +63,5 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell has a number in it, perhaps with a unit, or nothing."""
+    """Tell whether a cell has a number in it, perhaps with a unit, or nothing."""
     return not cell or cell.lstrip("-")[:1].isdigit()

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tapegrad.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.tape.node import Edge, Node
+from tapegrad._src.tape.positions import Position
+from tapegrad._src.tensor.paths import path_of
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.errors import message
-from tapegrad.tape.node import Edge, Node
-from tapegrad.tape.positions import Position
-from tapegrad.tensor.paths import path_of
-from tapegrad.tensor.tensor import Tensor
 from tapegrad.viz.describing import freed_by, is_freed, is_leaf, plain_name, short
 from tapegrad.viz.reading import edges_of, nodes_from
 

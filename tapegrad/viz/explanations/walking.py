@@ -9,17 +9,17 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
-from tapegrad.autograd.currencies import Tensors
-from tapegrad.autograd.differentiate import are_lifted, as_tuple, currency_for, make_seeds
+from tapegrad._src.execution.array_functions.host import is_traced, to_host
+from tapegrad._src.execution.array_functions.nonfinite import summarize
+from tapegrad._src.execution.data.opaque import Opaque
+from tapegrad._src.progress import in_notebook
+from tapegrad._src.tape.modes import switched
+from tapegrad._src.tape.node import Edge, Node
+from tapegrad._src.tensor.tensor import Tensor, value_of
+from tapegrad.autograd.differentiate import are_lifted, as_tuple, gradient_ops_for, make_seeds
 from tapegrad.autograd.edges import GradientEdge
+from tapegrad.autograd.gradient_types import Tensors
 from tapegrad.autograd.running import engine
-from tapegrad.execution.host import is_traced, to_host
-from tapegrad.execution.nonfinite import summarize
-from tapegrad.execution.opaque import Opaque
-from tapegrad.progress import in_notebook
-from tapegrad.tape.modes import switched
-from tapegrad.tape.node import Edge, Node
-from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.viz.describing import is_leaf, name_of_leaf, plain_name, short
 from tapegrad.viz.explanations.report import Report
 from tapegrad.viz.explanations.subjects import line_of, lines_missing, nodes_of, raised, refuse_freed
@@ -187,9 +187,9 @@ def visits_of(
     """The visits, each made when it is asked for, with recording off meanwhile."""
     modes = partial(switched, grad=False)
     with modes():
-        currency: Any = Tensors if lifted else currency_for(False)
-        values = [None if seed is None else currency.seed(seed) for seed in seeds]
-    running = engine.visits(roots, values, ends, currency)
+        gradient_ops: Any = Tensors if lifted else gradient_ops_for(False)
+        values = [None if seed is None else gradient_ops.seed(seed) for seed in seeds]
+    running = engine.visits(roots, values, ends, gradient_ops)
     order = 0
     while True:
         with modes():
@@ -198,5 +198,5 @@ def visits_of(
                 return
             node, given, gave = found
             order += 1
-            visit = Visit(order, node, currency.to_hooks(given), currency.to_hooks(gave))
+            visit = Visit(order, node, gradient_ops.to_hooks(given), gradient_ops.to_hooks(gave))
         yield visit

@@ -18,17 +18,17 @@ from html import escape
 from math import log10
 from typing import Any, NamedTuple
 
+from tapegrad._src.execution.array_functions.host import is_traced
+from tapegrad._src.execution.array_functions.statistics import Statistics, ask_statistics, read_statistics
+from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.execution.data.opaque import Opaque
+from tapegrad._src.execution.data.values import materialized
+from tapegrad._src.execution.recording.capturing import capturing
+from tapegrad._src.tape.modes import switched, thread
+from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.autograd.running import engine
 from tapegrad.errors import message
-from tapegrad.execution.capturing import capturing
-from tapegrad.execution.dtypes import FLOATING
-from tapegrad.execution.host import is_traced
-from tapegrad.execution.opaque import Opaque
-from tapegrad.execution.statistics import Statistics, ask_statistics, read_statistics
-from tapegrad.execution.values import materialized
 from tapegrad.nn.modules.module import Module
-from tapegrad.tape.modes import switched, thread
-from tapegrad.tensor.tensor import Tensor, value_of
 from tapegrad.viz.explanations.report import Report
 from tapegrad.viz.plots import ElementsPicture
 

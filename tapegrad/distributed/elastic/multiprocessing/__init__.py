@@ -1,5 +1,5 @@
 """``torch.distributed.elastic.multiprocessing``: what scripts import of it."""
 
-from tapegrad.absent import refusing
+from tapegrad._src.absent import refusing
 
 __getattr__ = refusing(__name__)

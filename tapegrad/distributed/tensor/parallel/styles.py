@@ -11,6 +11,7 @@ import fnmatch
 from collections.abc import Sequence
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.distributed.device_mesh import DeviceMesh
 from tapegrad.distributed.tensor.dtensor import DTensor, redistribute, to_local
 from tapegrad.distributed.tensor.modules import distribute_module, distributed
@@ -19,7 +20,6 @@ from tapegrad.errors import message
 from tapegrad.nn.modules.linear import Linear
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.modules.sparse import Embedding
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = [
     "ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput",

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.fx._attributes import _get_attr
 from tapegrad.fx.graph import Graph
 from tapegrad.fx.node import Node
-from tapegrad.tensor.tensor import Tensor
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.execution.dtypes import float64
-from tapegrad.functions.construction import as_tensor, from_numpy, tensor
-from tapegrad.functions.joining import stack
-from tapegrad.tensor.tensor import Tensor
+from tapegrad._src.execution.data.dtypes import float64
+from tapegrad._src.functions.construction import as_tensor, from_numpy, tensor
+from tapegrad._src.functions.joining import stack
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.utils.data._utils import worker
 from tapegrad.utils.data.segments import new_array
 

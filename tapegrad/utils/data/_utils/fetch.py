@@ -43,7 +43,7 @@ class IterableFetcher:
     """Reads a dataset from its beginning to its end; the arguments are those of ``MapFetcher``."""
 
     ends = True
-    """Whether StopIteration means the end, and no mistake of the dataset."""
+    """True if StopIteration means the end, and no mistake of the dataset."""
 
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
         self.samples = iter(dataset)
@@ -97,5 +97,5 @@ def _all_below(indices: list, length: int) -> bool:
 
 
 def _is_plain(tensor: Any) -> bool:
-    """Whether nothing can be told apart by how a tensor was read: no graph, and no class of its own."""
-    return type(tensor).__module__.startswith("tapegrad.tensor") and not tensor.requires_grad
+    """Tell whether nothing can be told apart by how a tensor was read: no graph, and no class of its own."""
+    return type(tensor).__module__.startswith("tapegrad._src.tensor") and not tensor.requires_grad

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad.bindings.generator import manual_seed
+from tapegrad._src.bindings.state.generator import manual_seed
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:

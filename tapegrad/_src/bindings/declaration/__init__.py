@@ -1,0 +1,1 @@
+"""The declaration of public functions: their arguments, methods, forms and errors."""

@@ -1,0 +1,1 @@
+"""PyTorch's names for devices, their streams and their memory."""

@@ -1,0 +1,120 @@
+"""Public functions that are no operators, shown to dispatch modes: factories, and what writes. See Note [Dispatch].
+
+Their overload and their arguments follow from the schemas; what the program answers is the result, but what writes
+gives the tensor that it was called for. A function that PyTorch composes of others, and that is one operator here, is
+composed for them too (``COMPOSED``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapegrad._src.bindings.declaration.dunders import AUGMENTED
+from tapegrad._src.bindings.declaration.registry import function_shower
+from tapegrad._src.bindings.dispatching import is_shown, say, sees_functions, show
+from tapegrad._src.bindings.schema_calls import makes, overload_for
+from tapegrad._src.tensor.tensor import Tensor
+from tapegrad.ops.overloads import identity
+from tapegrad.ops.schemas import out_of
+
+OTHERS = frozenset("detach bernoulli multinomial poisson nonzero equal histc".split())  # noqa: SIM905 - as above
+"""Functions that are no operators here, and are in PyTorch."""
+
+READ = frozenset(("item", "__float__", "__int__", "__bool__", "__index__", "__complex__"))
+"""Functions that read the only element."""
+
+DETACHED_FIRST = frozenset(("numpy",))
+"""Functions that read a tensor which they detach."""
+
+LIFTED = frozenset(("tensor", "as_tensor", "new_tensor", "from_numpy"))
+"""Functions that make tensors of what is no tensor."""
+
+NOT_SHOWN = frozenset((
+    "requires_grad_", "retain_grad_", "share_memory_", "apply_", "map_", "map2_", "rename_", "detach_",
+))  # fmt: skip
+"""Methods with a name as if they wrote, and that PyTorch's dispatcher does not see, or that change no elements."""
+
+COMPOSED: dict[str, Callable[..., Any]] = {}
+"""Functions that PyTorch's dispatcher sees as others, as compositions of these; NotImplemented: as they are."""
+
+
+def composed(*names: str) -> Callable[[Callable], Callable]:
+    """Declare how functions are composed where somebody is shown what they call."""
+
+    def declare(function: Callable) -> Callable:
+        COMPOSED.update(dict.fromkeys(names, function))
+        return function
+
+    return declare
+
+
+def shown_function(called: str, whole: Callable, raw: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Show a call of a public function to those who see it, if it is one of those; NotImplemented if it is not.
+
+    Args:
+        called: its name.
+        whole: what runs the call when everybody has had it.
+        raw: the function without the checks around it.
+        args, kwargs: the arguments.
+    """
+    name = AUGMENTED.get(called, called)
+    writes = name.endswith("_") and not name.endswith("__") and name not in NOT_SHOWN
+    if not is_shown((*args, *kwargs.values())):
+        return NotImplemented
+    say(name, args, kwargs)
+    if name in COMPOSED:
+        found = COMPOSED[name](*args, **kwargs)
+        if found is not NotImplemented:
+            return found
+    if name in READ:
+        return show(identity("aten", "_local_scalar_dense", "default"), args, kwargs, raw)
+    if name in DETACHED_FIRST and sees_functions():
+        return raw(args[0].detach(), *args[1:], **kwargs)
+    if name in LIFTED:
+        return lifted(raw, args, kwargs)
+    if not (writes or name in OTHERS or name.endswith("_copy") or "out" in kwargs or makes(name)):
+        return NotImplemented
+    return _shown(name, whole, args, dict(kwargs))
+
+
+def lifted(raw: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """The tensor that a function makes of something that is none, shown as it is made."""
+    wants = kwargs.get("requires_grad", False)
+    made = raw(*args, **{key: one for key, one in kwargs.items() if key != "requires_grad"})
+    if any(made is one for one in args) or made._edge is not None:
+        return made.requires_grad_() if wants else made
+    made = show(identity("aten", "lift_fresh", "default"), (made,), {}, lambda one: one)
+    return made.requires_grad_() if wants else made
+
+
+def _shown(name: str, whole: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    into, wants = kwargs.pop("out", None), kwargs.pop("requires_grad", False)
+    found = overload_for(name, args, kwargs, made=makes(name) == "options" and into is None)
+    if found is None:
+        return NotImplemented
+    schema, bound = found
+    if into is not None:
+        bound.pop("pin_memory", None)
+    given, named = schema.shown(bound)
+    overload = schema.overload_name or "default"
+    if into is None:
+        result = show(identity("aten", name, overload), given, named, whole)
+        writes = schema.arguments and schema.arguments[0].alias_info is not None and schema.is_mutable
+        result = args[0] if writes else result
+        return result.requires_grad_() if wants else result
+    overload, names = out_of(name, overload)
+    targets = into if isinstance(into, (tuple, list)) else (into,)
+    if len(targets) != len(names):
+        return NotImplemented
+    named |= dict(zip(names, targets, strict=True))
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        outs = tuple([kwargs.pop(one) for one in names])
+        return whole(*args, **kwargs, out=outs if isinstance(into, (tuple, list)) else outs[0])
+
+    result = show(identity("aten", name, overload), given, named, run)
+    return into if isinstance(into, Tensor) else result
+
+
+function_shower.fill(shown_function)

@@ -1,0 +1,1 @@
+"""State of tensors and of the process that users see and set."""

@@ -1,0 +1,191 @@
+"""Settings of PyTorch's process that say how it computes. XLA decides most of it here: what is set is kept, and told
+again; each docstring says what it does."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+from tapegrad._src.bindings.declaration.parser import type_name
+from tapegrad._src.bindings.declaration.registry import public
+from tapegrad._src.execution.tiers.settings import be_deterministic
+
+_PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+_kept: dict[str, Any] = {
+    "threads": _PROCESSORS, "interop": _PROCESSORS, "interop_set": False, "precision": "highest",
+    "deterministic": "default", "filled": True,
+}  # fmt: skip
+"""The settings that were made."""
+
+
+def _positive(function: str, number: Any) -> int:
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise RuntimeError(f"{function} expects an int, but got {type(number).__name__}")
+    if number <= 0:
+        raise RuntimeError(f"{function} expects a positive integer")
+    return number
+
+
+@public("torch", asks="nobody")
+def get_num_threads() -> int:
+    """The number given to ``set_num_threads``; before, of the processors that this process may use."""
+    return _kept["threads"]
+
+
+@public("torch", asks="nobody")
+def set_num_threads(num: Any, /) -> None:
+    """Keep a number for ``get_num_threads``. It changes no speed: XLA's threads are made when it starts, one for each
+    processor that the process may use then. To use fewer of them start Python under ``taskset``.
+
+    Args:
+        num: the number.
+
+    Raises:
+        RuntimeError: no positive int.
+    """
+    _kept["threads"] = _positive("set_num_threads", num)
+
+
+@public("torch", asks="nobody")
+def get_num_interop_threads() -> int:
+    """The number given to ``set_num_interop_threads``; before, of the processors that this process may use."""
+    return _kept["interop"]
+
+
+@public("torch", asks="nobody")
+def set_num_interop_threads(num: Any, /) -> None:
+    """Keep a number for ``get_num_interop_threads``, once. It changes no speed, as ``set_num_threads`` doesn't.
+
+    Args:
+        num: the number.
+
+    Raises:
+        RuntimeError: no positive int, or it was set before.
+    """
+    number = _positive("set_num_interop_threads", num)
+    if _kept["interop_set"]:
+        raise RuntimeError(
+            "Error: cannot set number of interop threads after parallel work has started or set_num_interop_threads "
+            "called"
+        )
+    _kept.update(interop=number, interop_set=True)
+
+
+PRECISIONS = ("highest", "high", "medium")
+
+
+@public("torch", asks="nobody")
+def get_float32_matmul_precision() -> str:
+    """The precision that ``set_float32_matmul_precision`` has set; ``"highest"`` before."""
+    return _kept["precision"]
+
+
+@public("torch", asks="nobody")
+def set_float32_matmul_precision(precision: str) -> None:
+    """Keep ``"highest"``, ``"high"`` or ``"medium"``. Products are computed as precisely as for ``"highest"``, always.
+
+    Args:
+        precision: one of the three.
+
+    Raises:
+        RuntimeError: no string. Another one is warned of, and changes nothing.
+    """
+    if not isinstance(precision, str):
+        raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}")
+    if precision in PRECISIONS:
+        _kept["precision"] = precision
+        return
+    warnings.warn(
+        f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no "
+        "effect.",
+        stacklevel=3,
+    )
+
+
+@public("torch", asks="nobody")
+def use_deterministic_algorithms(mode: Any, *, warn_only: bool = False) -> None:
+    """Say whether results must be the same each time: then no kernel runs by NumPy first and by XLA later.
+
+    Otherwise the last digit may differ between the first calls of a kernel and later ones, as ``execution.tiers`` says.
+
+    Args:
+        mode: whether they must.
+        warn_only: kept for ``is_deterministic_algorithms_warn_only_enabled``; it changes nothing else.
+
+    Raises:
+        TypeError: an argument is no bool.
+    """
+    if not isinstance(mode, bool):
+        what = f"must be bool, not {type_name(mode)}"
+        raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' (position 1) {what}")
+    _kept["deterministic"] = ("warn" if warn_only else "error") if mode else "default"
+    be_deterministic(mode)
+
+
+@public("torch", asks="nobody")
+def are_deterministic_algorithms_enabled() -> bool:
+    """Tell whether ``use_deterministic_algorithms`` was switched on."""
+    return _kept["deterministic"] != "default"
+
+
+@public("torch", asks="nobody")
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Tell whether ``use_deterministic_algorithms`` was switched on with ``warn_only``."""
+    return _kept["deterministic"] == "warn"
+
+
+DEBUG_MODES = ("default", "warn", "error")
+
+
+@public("torch", asks="nobody")
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2: deterministic algorithms are not asked for, a warning is, an error is.
+
+    >>> torch.get_deterministic_debug_mode()
+    0
+    """
+    return DEBUG_MODES.index(_kept["deterministic"])
+
+
+@public("torch", asks="nobody")
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """``use_deterministic_algorithms`` in other words.
+
+    Args:
+        debug_mode: ``"default"`` or 0, off; ``"warn"`` or 1, on, with ``warn_only``; ``"error"`` or 2, on.
+
+    Raises:
+        TypeError, RuntimeError: another value.
+    """
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if debug_mode not in (DEBUG_MODES if isinstance(debug_mode, str) else (0, 1, 2)):
+        expected = "one of `default`, `warn`, `error`" if isinstance(debug_mode, str) else "0, 1, or 2"
+        raise RuntimeError(f"invalid value of debug_mode, expected {expected}, but got {debug_mode}")
+    number = DEBUG_MODES.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    use_deterministic_algorithms(number != 0, warn_only=number == 1)
+
+
+def fills_uninitialized_memory() -> bool:
+    """Tell whether ``empty`` and its like would be filled under deterministic algorithms; here they are zero,
+    always."""
+    return _kept["filled"]
+
+
+def fill_uninitialized_memory(mode: Any) -> None:
+    """Keep what was set for ``fills_uninitialized_memory``. Raises TypeError: no bool."""
+    if not isinstance(mode, bool):
+        raise TypeError(f"expected a bool, but got {type(mode)}")
+    _kept["filled"] = mode
+
+
+@public("torch", asks="nobody")
+def set_flush_denormal(mode: bool) -> bool:
+    """False: how the processor treats denormal numbers is not changed here.
+
+    Args:
+        mode: ignored.
+    """
+    return False

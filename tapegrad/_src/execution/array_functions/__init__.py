@@ -1,0 +1,1 @@
+"""Functions of arrays that are no operators: windows, copies, random keys, sums, updates."""

@@ -1,0 +1,1 @@
+"""Kernels: the interface through which all arithmetic goes."""

@@ -1,0 +1,87 @@
+"""Rules of Fourier transforms: those of ``scipy.fft``, which take a fraction of the time of ``numpy.fft``.
+
+They are called as that calls them (``parts.py``): it takes longer to find out whose transforms are meant, than to make
+a small one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from tapegrad._src.execution.numpy_backend.parts import compiled
+from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
+
+KINDS = ("FFT", "IFFT", "RFFT", "IRFFT")
+"""XLA's kinds of transforms, by their numbers."""
+
+
+@rule("fft")
+def fft(writer: Any, equation: Any) -> str:
+    """The transform of the last dimensions."""
+    kind, lengths = equation.params["fft_type"], equation.params["fft_lengths"]
+    name = getattr(kind, "name", str(kind))
+    name = KINDS[int(name)] if name.isdigit() and int(name) < len(KINDS) else name
+    if name not in KINDS or 0 in equation.aval.shape or 0 in equation.avals[0].shape:
+        raise Unwritable(f"fft: {name}")
+    source = writer.full(equation, 0)
+    if not lengths:
+        return source
+    words = f", {writer.size(lengths[-1])}" if name == "IRFFT" else ""  # others are as long as what they are given
+    return f"{writer.helper(TRANSFORMS[name])}({source}, {len(lengths)}{words})"
+
+
+@cache
+def routine(name: str) -> Callable:
+    """``c2c``, ``r2c`` or ``c2r`` of SciPy's.
+
+    >>> routine("r2c")(np.ones(4), (0,), True, 0, None, 1)
+    array([4.+0.j, 0.+0.j, 0.+0.j])
+    """
+    module = compiled("scipy.fft")
+    return getattr(module or import_module("scipy.fft._pocketfft.pypocketfft"), name)
+
+
+def last(x: np.ndarray, count: int) -> tuple[int, ...]:
+    """The last ``count`` dimensions."""
+    return tuple(range(x.ndim - count, x.ndim))
+
+
+def transformed(x: np.ndarray, count: int) -> np.ndarray:
+    """The transform of complex numbers.
+
+    >>> transformed(np.array([1, 1j]), 1)
+    array([1.+1.j, 1.-1.j])
+    """
+    return routine("c2c")(x, last(x, count), True, 0, None, 1)
+
+
+def transformed_back(x: np.ndarray, count: int) -> np.ndarray:
+    """The inverse of it.
+
+    >>> transformed_back(np.array([1 + 1j, 1 - 1j]), 1)
+    array([1.+0.j, 0.+1.j])
+    """
+    return routine("c2c")(x, last(x, count), False, 2, None, 1)
+
+
+def transformed_real(x: np.ndarray, count: int) -> np.ndarray:
+    """The half of the transform of real numbers that says all."""
+    return routine("r2c")(x, last(x, count), True, 0, None, 1)
+
+
+def transformed_back_to_real(x: np.ndarray, count: int, length: int) -> np.ndarray:
+    """The inverse of it; of ``length`` numbers in the last dimension.
+
+    >>> transformed_back_to_real(transformed_real(np.arange(3.0), 1), 1, 3)
+    array([0., 1., 2.])
+    """
+    return routine("c2r")(x, last(x, count), length, False, 2, None, 1)
+
+
+TRANSFORMS = dict(zip(KINDS, (transformed, transformed_back, transformed_real, transformed_back_to_real), strict=True))
+"""The functions by kind."""

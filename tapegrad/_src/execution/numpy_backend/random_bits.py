@@ -1,0 +1,234 @@
+"""Rules of random numbers: the counter-based generator Threefry, bit for bit as jax has it.
+
+Note [Keys on the host]
+A key of jax's is two 32-bit integers; an array of keys has a dtype of its own, and a shape without these two. On the
+host it is an array of 64-bit integers of that shape, so that what moves elements moves keys.
+
+Note [Lanes]
+A hundred calls of NumPy take fifty microseconds, however few numbers there are. So a few are computed as one integer of
+Python's, in which each has a lane of 64 bits: sums and shifts of 32 bits stay in their lanes, and what is above the
+32nd bit of one is cleared.
+
+Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import numpy as np
+
+from tapegrad._src.caches import memory
+from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
+
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+def threefry(key: Pair, counters: Pair) -> Pair:
+    """Threefry-2x32 with 20 rounds: 64 random bits for each pair of counters.
+
+    Args:
+        key: two arrays of ``uint32``, which broadcast with the counters.
+        counters: two arrays of ``uint32``.
+    """
+    keys = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
+    second = np.asarray(counters[1] + keys[1])
+    if 0 < second.size <= FEW:
+        return _in_lanes(keys, counters, second.shape)
+    first, spare = np.empty_like(second), np.empty_like(second)
+    first[...] = counters[0] + keys[0]
+    add, either, differing, to_left, to_right = _STEPS
+    for group in range(5):
+        for left, right in _ROTATIONS[group % 2]:
+            add(first, second, first)
+            to_left(second, left, spare)
+            to_right(second, right, second)
+            either(second, spare, second)
+            differing(second, first, second)
+        add(first, keys[(group + 1) % 3], first)
+        add(second, keys[(group + 2) % 3] + _GROUPS[group], second)
+    return first, second
+
+
+FEW = 64
+"""So many pairs of counters are few. See Note [Lanes]."""
+
+
+def _in_lanes(keys: tuple[np.ndarray, ...], counters: Pair, shape: tuple[int, ...]) -> Pair:
+    """The same for few counters. See Note [Lanes]."""
+    size = math.prod(shape)
+    ones = int.from_bytes(b"\1\0\0\0\0\0\0\0" * size, "little")
+    mask = ones * 0xFFFFFFFF
+    first, second, *added = [
+        x.item() * ones if x.size == 1 else int.from_bytes(np.broadcast_to(x, shape).astype("<u8").tobytes(), "little")
+        for x in (*counters, *keys)
+    ]
+    first, second = first + added[0] & mask, second + added[1] & mask
+    for group in range(5):
+        for turn in _TURNS[group % 2]:
+            first = first + second & mask
+            second = ((second << turn | second >> 32 - turn) & mask) ^ first
+        first = first + added[(group + 1) % 3] & mask
+        second = second + added[(group + 2) % 3] + (group + 1) * ones & mask
+    words = [np.frombuffer(x.to_bytes(8 * size, "little"), "<u8").astype(np.uint32) for x in (first, second)]
+    return words[0].reshape(shape), words[1].reshape(shape)
+
+
+_STEPS = np.add, np.bitwise_or, np.bitwise_xor, np.left_shift, np.right_shift
+
+
+def _words(*numbers: int) -> list[np.ndarray]:
+    """Arrays without dimensions, which NumPy's functions take in half the time of its scalars."""
+    return [np.asarray(number, np.uint32) for number in numbers]
+
+
+_PARITY, _ZERO, *_GROUPS = _words(0x1BD11BDA, 0, 1, 2, 3, 4, 5)
+_TURNS = (13, 15, 26, 6), (17, 29, 16, 24)
+_ROTATIONS = [[tuple(_words(turn, 32 - turn)) for turn in turns] for turns in _TURNS]
+
+
+def wrapped(words: np.ndarray) -> np.ndarray:
+    """Keys, from an array of which the last dimension has their two words."""
+    return np.ascontiguousarray(words).view(np.uint64).reshape(words.shape[:-1])
+
+
+def unwrapped(keys: np.ndarray) -> np.ndarray:
+    """The two words of keys, along one more dimension."""
+    return np.ascontiguousarray(keys).reshape((*keys.shape, 1)).view(np.uint32)
+
+
+def words_of(keys: np.ndarray, rank: int) -> Pair:
+    """Both words of keys, with ``rank`` dimensions of one element behind."""
+    words = unwrapped(keys).reshape((*keys.shape, *[1] * rank, 2))
+    return words[..., 0], words[..., 1]
+
+
+def counted(shape: tuple[int, ...]) -> Pair:
+    """0, 1, 2, ... in a shape, the upper and the lower words; one upper word, where all are zero."""
+    size = math.prod(shape)
+    if size <= 1 << 32:
+        return _ZERO, np.arange(size, dtype=np.uint32).reshape(shape)
+    count = np.arange(size, dtype=np.uint64).reshape(shape)
+    return (count >> np.uint64(32)).astype(np.uint32), count.astype(np.uint32)
+
+
+MOST_DRAWN, LARGEST_DRAWN = 32, 1 << 14
+"""The number of arrays of bits that are kept of those drawn last, and the most elements that one has."""
+
+_drawn: dict[tuple, np.ndarray] = {}
+
+
+def random_bits_of(keys: np.ndarray, shape: tuple[int, ...], width: int) -> np.ndarray:
+    """Random bits, of a shape for each key, in unsigned integers of a width.
+
+    Small ones are kept for a while: a backward pass draws the mask of a dropout again.
+    """
+    key = keys.tobytes(), keys.shape, shape, width
+    found = _drawn.get(key)
+    if found is None:
+        found = _bits(keys, shape, width)
+        if found.size <= LARGEST_DRAWN:
+            found.flags.writeable = False
+            _drawn[key] = found
+            if len(_drawn) > MOST_DRAWN:
+                oldest, *_ = list(_drawn)  # in one go, for another thread may draw meanwhile
+                _drawn.pop(oldest, None)
+    return found
+
+
+memory.others.append(_drawn)
+
+
+def _bits(keys: np.ndarray, shape: tuple[int, ...], width: int) -> np.ndarray:
+    first, second = threefry(words_of(keys, len(shape)), counted(shape))
+    if width == 64:
+        return np.asarray((first.astype(np.uint64) << np.uint64(32)) | second)
+    return np.asarray(first ^ second).astype(f"uint{width}")
+
+
+def split_keys(keys: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """New keys, of a shape for each key."""
+    return wrapped(np.stack(threefry(words_of(keys, len(shape)), counted(shape)), -1))
+
+
+def seeded(seeds: np.ndarray) -> np.ndarray:
+    """The keys of seeds."""
+    return wrapped(np.stack(words_of_seeds(seeds), -1))
+
+
+def words_of_seeds(seeds: np.ndarray) -> Pair:
+    """The upper and the lower words of integers; those of 32 bits have no upper word."""
+    bits = seeds.dtype.itemsize * 8
+    upper = (
+        (seeds.astype(np.uint64) >> np.uint64(32)).astype(np.uint32) if bits > 32 else np.zeros_like(seeds, "uint32")
+    )
+    return upper, seeds.astype(np.uint32)
+
+
+def folded(keys: np.ndarray, data: np.ndarray) -> np.ndarray:
+    """Keys of keys and a number."""
+    return wrapped(np.stack(threefry(words_of(keys, 0), words_of_seeds(data)), -1))
+
+
+def known_keys(*avals: Any) -> None:
+    """See to it that keys are Threefry's, and counted as is usual.
+
+    Raises:
+        Unwritable: they are not.
+    """
+    partitionable = jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
+    if not partitionable or any(str(aval.dtype) != "key<fry>" for aval in avals):
+        raise Unwritable(f"random: {', '.join(str(aval.dtype) for aval in avals)}")
+
+
+@rule("random_wrap")
+def random_wrap(writer: Any, equation: Any) -> str:
+    """Keys, from arrays of words."""
+    known_keys(equation.aval)
+    return f"{writer.helper(wrapped)}({writer.full(equation, 0)})"
+
+
+@rule("random_unwrap")
+def random_unwrap(writer: Any, equation: Any) -> str:
+    """Arrays of words, from keys."""
+    known_keys(equation.avals[0])
+    return f"{writer.helper(unwrapped)}({writer.full(equation, 0)})"
+
+
+@rule("random_seed")
+def random_seed(writer: Any, equation: Any) -> str:
+    """Keys, from integers."""
+    known_keys(equation.aval)
+    return f"{writer.helper(seeded)}({writer.full(equation, 0)})"
+
+
+@rule("random_split")
+def random_split(writer: Any, equation: Any) -> str:
+    """More keys."""
+    known_keys(equation.aval)
+    return f"{writer.helper(split_keys)}({writer.full(equation, 0)}, {writer.shape(equation.params['shape'])})"
+
+
+@rule("random_fold_in")
+def random_fold_in(writer: Any, equation: Any) -> str:
+    """Keys that depend on a number, too."""
+    known_keys(equation.aval)
+    return f"{writer.helper(folded)}({writer.full(equation, 0)}, {writer.full(equation, 1)})"
+
+
+@rule("random_bits")
+def random_bits(writer: Any, equation: Any) -> str:
+    """Random bits."""
+    known_keys(equation.avals[0])
+    shape, width = writer.shape(equation.params["shape"]), int(equation.params["bit_width"])
+    return f"{writer.helper(random_bits_of)}({writer.full(equation, 0)}, {shape}, {width})"
+
+
+@rule("threefry2x32")
+def threefry2x32(writer: Any, equation: Any) -> tuple[str, ...]:
+    """The generator itself."""
+    key_0, key_1, counter_0, counter_1 = (writer.full(equation, index) for index in range(4))
+    pair = writer.assigned(f"{writer.helper(threefry)}(({key_0}, {key_1}), ({counter_0}, {counter_1}))")
+    return tuple(f"{pair}[{index}]" for index in range(2))

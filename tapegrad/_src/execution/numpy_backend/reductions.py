@@ -1,0 +1,315 @@
+"""Rules of reductions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from tapegrad._src.execution.numpy_backend.elementwise import (
+    UFUNCS,
+    is_complex,
+    is_float,
+    is_integer,
+    literal,
+    of_same_square,
+)
+from tapegrad._src.execution.numpy_backend.rules import Operand, Unwritable, rule
+
+REDUCERS = {
+    "reduce_sum": np.add,
+    "reduce_prod": np.multiply,
+    "reduce_max": np.maximum,
+    "reduce_min": np.minimum,
+    "reduce_and": np.bitwise_and,
+    "reduce_or": np.bitwise_or,
+    "reduce_xor": np.bitwise_xor,
+}
+"""The ufuncs whose ``reduce`` these primitives are."""
+
+METHODS: dict[Any, tuple[str, Any]] = {ufunc: (f"reduce_{ufunc.__name__}", ufunc.reduce) for ufunc in REDUCERS.values()}
+"""The names of the methods in the lines, and the methods."""
+
+
+@rule(*REDUCERS)
+def reduce_by(writer: Any, equation: Any) -> str | Operand:
+    """``ufunc.reduce``; nothing reduced is the identity, also where NumPy has none."""
+    ufunc = REDUCERS[equation.primitive]
+    if not equation.params["axes"]:
+        return equation.operands[0]
+    return _reduced(writer, equation, ufunc, equation.params["axes"])
+
+
+def _reduced(writer: Any, equation: Any, ufunc: np.ufunc, axes: Any) -> str:
+    aval = equation.avals[0]
+    if ufunc is np.multiply and tuple(map(int, axes)) == (len(aval.shape) - 1,) and aval.dtype in WIDE_FLOATS:
+        return writer.array(f"{writer.helper(product_of_rows)}({writer.full(equation, 0)})", equation.results[0].shape)
+    rows = len(aval.shape) > 1 and tuple(map(int, axes)) == (len(aval.shape) - 1,) and aval.dtype in WIDE_FLOATS
+    if rows and ufunc in OF_ROWS and _is_positive(aval.shape[-1]):
+        return f"{writer.helper(OF_ROWS[ufunc])}({writer.full(equation, 0)})"
+    made = writer.origin(equation.operands[0])
+    converted = made is not None and made.primitive == "convert_element_type" and made.operands[0].shape == aval.shape
+    if ufunc is np.add and len(axes) == len(aval.shape) and converted and made.avals[0].dtype == bool:
+        counted = f"{writer.helper(np.count_nonzero)}({made.operands[0].source})"
+        return f"{writer.helper(np.array)}({counted}, {writer.dtype(aval.dtype)})"
+    if aval.dtype in WIDE_FLOATS and len(axes) == len(aval.shape):
+        found = _of_all(writer, equation, ufunc)
+        if found is not None:
+            return found
+    if ufunc is np.add and aval.dtype in WIDE_FLOATS:
+        by_product = _by_product(writer, equation, tuple(map(int, axes)))
+        if by_product is not None:
+            return by_product
+    name, method = METHODS[ufunc]
+    writer.names.setdefault(name, method)
+    words = [writer.full(equation, 0), str(tuple(map(int, axes)))]
+    words += _accumulated(writer, ufunc, aval.dtype)
+    if ufunc in (np.maximum, np.minimum) and not all(_is_positive(aval.shape[axis]) for axis in axes):
+        words.append(f"initial={literal(writer, least(ufunc, aval.dtype), aval.dtype).source}")
+    shape = equation.results[0].shape
+    found = writer.array(f"{name}({', '.join(words)})", shape)
+    return f"{found}.astype({writer.dtype(aval.dtype)})" if is_summed_wide(ufunc, aval.dtype) else found
+
+
+WIDE_FLOATS = (np.dtype("float32"), np.dtype("float64"))
+
+MANY, ABREAST, LAST = 1 << 12, 128, 16
+"""From so many elements on, so many are multiplied with as many others at a time; what is left, so many by so many."""
+
+
+LONGEST, LONG = 1 << 11, 32
+"""The most numbers that are added by a product with ones; the least from which on products are by one of vectors."""
+
+
+def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
+    """A sum of few elements as a product with ones, or that of two arrays; the greatest by its place: all are quicker.
+
+    >>> import jax
+    >>> from tapegrad._src.execution.numpy_backend.writer import written
+    >>> x = jax.ShapeDtypeStruct((2, 3), "float32")
+    >>> written(lambda x, y: (x * y).sum(), [x, x]).source.partition("return ")[2]
+    'asarray(v0.dot(v1))'
+    """
+    shape, dtype = equation.avals[0].shape, equation.avals[0].dtype
+    known = all(isinstance(size, int) for size in shape)
+    if known and not 0 < math.prod(shape) <= LONGEST:
+        return None
+    if ufunc in BY_PLACE and known:
+        x = writer.named(writer.full(equation, 0))
+        exact = f"{writer.helper(ufunc)}.reduce({x}, None)"  # which has the sign of a zero
+        return writer.array(f"{x}.take({x}.{BY_PLACE[ufunc]}()) or {exact}", ())
+    if ufunc is not np.add:
+        return None
+    factors = _factors(writer, equation)
+    if not known:
+        return writer.array(f"{writer.helper(total)}({', '.join(factors) or writer.full(equation, 0)})", ())
+    if not factors:
+        ones = writer.literal(np.ones(math.prod(shape), dtype))
+        return writer.array(f"{writer.full(equation, 0)}.ravel().dot({ones})", ())
+    one, other = (writer.named(f"{factor}.ravel()") for factor in factors)
+    return writer.array(f"{one}.dot({other})", ())
+
+
+def total(x: np.ndarray, y: np.ndarray | None = None) -> Any:
+    """The sum of all elements, or of their products with those of another array, of lengths that are known only now.
+
+    >>> total(np.ones((2, 3), "float32")), total(np.ones((2, 3), "float32"), np.full((2, 3), 2, "float32"))
+    (np.float32(6.0), np.float32(12.0))
+    """
+    if 0 < x.size <= LONGEST:
+        return x.ravel().dot(ONES[x.dtype][: x.size] if y is None else y.ravel())
+    return np.add.reduce(x if y is None else x * y, None)
+
+
+BY_PLACE = {np.maximum: "argmax", np.minimum: "argmin"}
+"""Functions that find the places of what reductions find, nan before all others."""
+
+
+def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None:
+    """Sums over the first dimensions, the last ones, or both as products with ones, several times as quick as NumPy's.
+
+    >>> import jax
+    >>> from tapegrad._src.execution.numpy_backend.writer import written
+    >>> written(lambda x: x.sum((0, 2)), [jax.ShapeDtypeStruct((2, 3, 4), "float32")]).source.partition("return ")[2]
+    'c1.dot(x0.reshape(-1, 4).dot(c0).reshape(2, -1))'
+    """
+    shape, dtype, result = equation.avals[0].shape, equation.avals[0].dtype, equation.results[0].shape
+    first = next((place for place, axis in enumerate(axes) if place != axis), len(axes))
+    last = len(axes) - first
+    if axes[first:] != tuple(range(len(shape) - last, len(shape))) or not result:
+        return None
+    if not all(isinstance(size, int) for size in shape):
+        one, *other = (_factors(writer, equation) if last else []) or [writer.full(equation, 0)]
+        return writer.array(f"{writer.helper(summed)}({', '.join([one, str(first), str(last), *other])})", result)
+    ahead, behind = math.prod(shape[:first]), math.prod(shape[len(shape) - last :])
+    if not ahead * behind:
+        return None
+    if max(ahead, behind) > LONGEST:
+        return None
+    found, factors = writer.full(equation, 0), _factors(writer, equation) if last and behind >= LONG else []
+    if factors:
+        matrices = [one if len(shape) == 2 else f"{one}.reshape(-1, {behind})" for one in factors]
+        found = f"{writer.helper(np.vecdot)}({', '.join(matrices)})"
+    elif last:
+        matrix = found if len(shape) == 2 else f"{found}.reshape(-1, {behind})"
+        found = f"{matrix}.dot({writer.literal(np.ones(behind, dtype))})"
+    if first and (ahead > 1 or not last):
+        matrix = found if len(shape) == 2 else f"{found}.reshape({ahead}, -1)"
+        found = f"{writer.literal(np.ones(ahead, dtype))}.dot({matrix})"
+    return found if len(result) == 1 else f"{found}.reshape({writer.shape(result)})"
+
+
+def _factors(writer: Any, equation: Any) -> list[str]:
+    """The two factors of a product of which nothing else than this sum is wanted; none, if it is no such product.
+
+    >>> import jax
+    >>> from tapegrad._src.execution.numpy_backend.writer import written
+    >>> x = jax.ShapeDtypeStruct((2, 32), "float32")
+    >>> written(lambda x, y: (x * y).sum(1), [x, x]).source.partition("return ")[2]
+    'vecdot(x0, x1)'
+    """
+    operand = equation.operands[0]
+    made = writer.origin(operand)
+    if made is None or operand.source.isidentifier() or made.primitive not in ("mul", "square"):
+        return []
+    factors = made.operands if made.primitive == "mul" else [of_same_square(writer, made)] * 2
+    return [] if any(one.shape != operand.shape for one in factors) else [writer.named(one.source) for one in factors]
+
+
+ONES = {dtype: np.ones(LONGEST, dtype) for dtype in WIDE_FLOATS}
+
+
+def summed(x: np.ndarray, first: int, last: int, y: np.ndarray | None = None) -> Any:
+    """The sum over so many dimensions at the beginning and at the end, likewise, of lengths that are known only now.
+
+    >>> summed(np.ones((2, 3, 4), "float32"), 1, 1)
+    array([8., 8., 8.], dtype=float32)
+    """
+    shape = x.shape
+    if y is None and len(shape) == 2 and first + last == 1:  # most sums by far
+        length = shape[last]
+        if 0 < length <= LONGEST and x.size:
+            return x.dot(ONES[x.dtype][:length]) if last else ONES[x.dtype][:length].dot(x)
+    inner = len(shape) - last
+    ahead, behind = math.prod(shape[:first]), math.prod(shape[inner:])
+    too_many = not x.size or max(ahead, behind) > LONGEST
+    if y is not None and (too_many or behind < LONG):
+        x, y = x * y, None
+    if too_many:
+        return np.add.reduce(x, (*range(first), *range(inner, len(shape))))
+    if y is not None:
+        x = np.vecdot(x.reshape(-1, behind), y.reshape(-1, behind))
+    elif last:
+        x = x.reshape(-1, behind).dot(ONES[x.dtype][:behind])
+    if first:
+        x = ONES[x.dtype][:ahead].dot(x.reshape(ahead, -1))
+    return x.reshape(shape[first:inner])
+
+
+SHORT, ROWS, LARGER = 48, 16, 512
+"""The most elements of rows, and the least rows, that are compared column by column; from how many elements on the
+place of the greatest is quicker to be had than itself."""
+
+
+def greatest_of_rows(x: np.ndarray, ufunc: np.ufunc = np.maximum) -> Any:
+    """``x.max(-1)``: NumPy begins anew at each row, which takes longer than to compare all elements of many short ones.
+
+    >>> greatest_of_rows(np.arange(6.0).reshape(3, 2))
+    array([1., 3., 5.])
+    """
+    length = x.shape[-1]
+    if length > SHORT and x.size > LARGER and x.flags.c_contiguous:
+        places = x.argmax(-1) if ufunc is np.maximum else x.argmin(-1)
+        places += np.arange(0, x.size, length).reshape(places.shape)
+        return x.take(places)
+    if length > SHORT or x.size < length * ROWS:
+        return ufunc.reduce(x, -1)
+    return ufunc.reduce(x.reshape(-1, length).T.copy(), 0).reshape(x.shape[:-1])
+
+
+def least_of_rows(x: np.ndarray) -> Any:
+    """``x.min(-1)``, likewise."""
+    return greatest_of_rows(x, np.minimum)
+
+
+OF_ROWS: dict[Any, Callable] = {np.maximum: greatest_of_rows, np.minimum: least_of_rows}
+"""Functions that compare the elements of rows."""
+
+
+def product_of_rows(x: np.ndarray) -> Any:
+    """``x.prod(-1)``: NumPy multiplies the elements of a row one after the other, so long ones are laid in several.
+
+    >>> product_of_rows(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    array([  6., 120.])
+    """
+    width = math.gcd(x.shape[-1], ABREAST)
+    if x.size >= MANY and width >= ABREAST // 4:
+        x = np.multiply.reduce(x.reshape(*x.shape[:-1], -1, width), -2)
+        while x.shape[-1] > LAST:
+            half = x.shape[-1] // 2
+            x = x[..., :half] * x[..., half:]
+        return np.multiply.reduce(np.ascontiguousarray(np.moveaxis(x, -1, 0)), 0)
+    return np.multiply.reduce(x, -1)
+
+
+def _is_positive(size: Any) -> bool:
+    return isinstance(size, int) and size > 0
+
+
+def is_summed_wide(ufunc: np.ufunc, dtype: Any) -> bool:
+    """Tell whether sums and products of a dtype are accumulated in float32: those of 16-bit floats."""
+    return ufunc in (np.add, np.multiply, np.logaddexp) and is_float(dtype) and dtype.itemsize == 2
+
+
+def _accumulated(writer: Any, ufunc: np.ufunc, dtype: Any) -> list[str]:
+    if is_summed_wide(ufunc, dtype):
+        return [writer.dtype(np.float32)]
+    if ufunc in (np.add, np.multiply) and is_integer(dtype):
+        return [writer.dtype(dtype)]  # NumPy would make int64 of the smaller ones
+    return []
+
+
+def least(ufunc: np.ufunc, dtype: Any) -> Any:
+    """The identity of a maximum or minimum.
+
+    >>> least(np.maximum, np.dtype("int8")), least(np.minimum, np.dtype("float32"))
+    (-128, inf)
+    """
+    if dtype.kind == "b":
+        return ufunc is np.minimum
+    if is_float(dtype):
+        return -np.inf if ufunc is np.maximum else np.inf
+    limits = jnp.iinfo(dtype)
+    return limits.min if ufunc is np.maximum else limits.max
+
+
+@rule("argmax", "argmin")
+def argument(writer: Any, equation: Any) -> str:
+    """``numpy.ndarray.argmax``: the first, and nan before all others."""
+    dtype, index_dtype = equation.avals[0].dtype, np.dtype(equation.params["index_dtype"])
+    (axis,) = map(int, equation.params["axes"])
+    x = writer.full(equation, 0)
+    if is_complex(dtype):
+        raise Unwritable(f"{equation.primitive}: of complex numbers")
+    if dtype == jnp.bfloat16:
+        x = f"{x}.astype({writer.dtype(np.float32)})"
+    found = f"{x}.{equation.primitive}({axis})"
+    if index_dtype != np.intp:
+        found += f".astype({writer.dtype(index_dtype)})"
+    return writer.array(found, equation.aval.shape)
+
+
+@rule("reduce")
+def reduce_generic(writer: Any, equation: Any) -> Operand:
+    """A reduction by a function that is one of the ufuncs above."""
+    inner = equation.params["jaxpr"]
+    inner = getattr(inner, "jaxpr", inner)
+    names = [inside.primitive.name for inside in inner.eqns]
+    ufunc: Any = UFUNCS.get(names[0]) if len(names) == 1 else None
+    if ufunc not in METHODS or len(equation.avals) != 2 or set(inner.eqns[0].invars) != set(inner.invars):
+        raise Unwritable(f"reduce: by {', '.join(names)}")
+    found = Operand(_reduced(writer, equation, ufunc, equation.params["dimensions"]), tuple(equation.aval.shape))
+    return writer.elementwise(ufunc, equation, [found, equation.operands[1]])

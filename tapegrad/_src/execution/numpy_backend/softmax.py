@@ -1,0 +1,240 @@
+"""Softmax and its kin over the last dimension, without a look for the greatest elements of rows.
+
+Note [Steady rows]
+``softmax`` is written so that it can't overflow: the greatest element of a row is taken off before exponentials are
+taken. To find it takes NumPy longer than all else. So they are taken of the numbers as they are, and where their sums
+show that nothing was lost, that is it; if not, what the equations say comes after ``except``, where the lines that only
+it reads are moved to::
+
+    try:
+        v3 = softmax_of_rows(x0)
+    except ArithmeticError:
+        v0 = exp(subtract(x0, greatest_of_rows(x0).reshape((32, 1, ))))
+        v3 = divide(v0, v0.dot(c4).reshape((32, 1, )))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from tapegrad._src.execution.numpy_backend.elementwise import is_infinite
+from tapegrad._src.execution.numpy_backend.reductions import LONGEST, ONES, WIDE_FLOATS
+from tapegrad._src.execution.numpy_backend.rules import RULES, Equation, Operand
+from tapegrad._src.tape.mechanisms import STEADY_ROWS
+
+RESHAPED = ("broadcast_in_dim", "reshape", "squeeze", "expand_dims")
+
+
+def _origin(writer: Any, operand: Operand, primitive: str) -> Equation | None:
+    """The equation that an operand comes from, whatever its shape is meanwhile, if it is one of a primitive."""
+    made = writer.origin(operand)
+    while made is not None and made.primitive in RESHAPED:
+        made = writer.origin(made.operands[0])
+    return made if made is not None and made.primitive == primitive else None
+
+
+def _is_greatest(writer: Any, operand: Operand) -> bool:
+    """Tell whether an operand has the greatest element of each row, or zeros in place of infinities."""
+    chosen = _origin(writer, operand, "select_n")
+    found = [operand] if chosen is None else chosen.operands[1:]
+    return any(_origin(writer, one, "reduce_max") is not None for one in found)
+
+
+def _shifted(writer: Any, sums: Operand) -> tuple[Equation, Equation] | None:
+    """``exp`` and ``sub`` of ``sum(exp(x - greatest), -1)``; or None, if that is not what an operand is."""
+    zero = _origin(writer, sums, "select_n")  # a sum of zero may be replaced
+    if zero is not None:
+        sums = zero.operands[1]
+    total = _origin(writer, sums, "reduce_sum")
+    if total is None:
+        return None
+    aval = total.avals[0]
+    if aval.dtype not in WIDE_FLOATS or tuple(total.params["axes"]) != (len(aval.shape) - 1,):
+        return None
+    exponentials = writer.origin(total.operands[0])
+    if exponentials is None or exponentials.primitive != "exp":
+        return None
+    shifted = writer.origin(exponentials.operands[0])
+    if shifted is None or shifted.primitive != "sub" or tuple(shifted.avals[0].shape) != tuple(aval.shape):
+        return None
+    return (exponentials, shifted) if _is_greatest(writer, shifted.operands[1]) else None
+
+
+Match = tuple[Callable, list[str]]
+"""A function, and what it is given."""
+
+
+def _softmax(writer: Any, equation: Equation) -> Match | None:
+    found = _shifted(writer, equation.operands[1])
+    if found is None or writer.origin(equation.operands[0]) is not found[0]:
+        return None
+    masked = _masked(writer, found[1])
+    return (softmax_of_rows, _rows(writer, found[1])) if masked is None else (softmax_of_masked_rows, masked)
+
+
+def _rows(writer: Any, shifted: Equation) -> list[str]:
+    return [writer.named(writer.full(shifted, 0))]
+
+
+def _masked(writer: Any, shifted: Equation) -> list[str] | None:
+    """Of rows some of whose elements a mask has made -inf: the rows without it, and which elements count."""
+    chosen = writer.origin(shifted.operands[0])
+    if chosen is None or chosen.primitive != "select_n" or chosen.avals[0].dtype != bool:
+        return None
+    counts, least, x = chosen.operands
+    if not is_infinite(writer, least) or tuple(x.shape) != tuple(chosen.aval.shape):
+        return None
+    return [x.source, counts.source] if x.source.isidentifier() and counts.source.isidentifier() else None
+
+
+def _log_softmax(writer: Any, equation: Equation) -> Match | None:
+    log = _origin(writer, equation.operands[1], "log")
+    found = None if log is None else _shifted(writer, log.operands[0])
+    if found is None or writer.origin(equation.operands[0]) is not found[1]:
+        return None
+    return log_softmax_of_rows, _rows(writer, found[1])
+
+
+def _trying(rule: Callable, match: Callable) -> Callable:
+    """A rule that tries a function first, if an equation is the last one of what that computes."""
+
+    @wraps(rule)
+    def written(writer: Any, equation: Equation) -> Any:
+        found = None if STEADY_ROWS.off else match(writer, equation)
+        if found is None:
+            return rule(writer, equation)
+        function, given = found
+        result = writer.variable()
+        with writer.block("try:"):
+            writer.lines.append(f"{result} = {writer.helper(function)}({', '.join(given)})")
+        with writer.block("except ArithmeticError:"):
+            exactly = rule(writer, equation)
+            writer.lines.append(f"{result} = {exactly.source}")
+        return Operand(result, exactly.shape)
+
+    return written
+
+
+for _primitive, _match in (("div", _softmax), ("sub", _log_softmax)):
+    RULES[_primitive] = _trying(RULES[_primitive], _match)
+
+
+def _by_matrix(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    """A function of the rows of a matrix for arrays of any number of dimensions, unless they are empty or rows long."""
+
+    @wraps(function)
+    def of_rows(x: np.ndarray) -> np.ndarray:
+        shape = x.shape
+        if not x.size or shape[-1] > LONGEST:
+            raise ArithmeticError
+        if len(shape) == 2:
+            return function(x)
+        found = function(x.reshape(-1, shape[-1]))
+        return found.reshape(*shape[:-1], found.shape[-1])
+
+    return of_rows
+
+
+@_by_matrix
+def _over_sums(exponentials: np.ndarray) -> np.ndarray:
+    sums = exponentials.dot(ONES[exponentials.dtype][: exponentials.shape[1]])
+    if not (sums.dot(sums) < math.inf and sums.item(sums.argmin()) > 1e-4):
+        raise ArithmeticError
+    return np.divide(exponentials, sums[:, None], exponentials)
+
+
+def softmax_of_rows(x: np.ndarray) -> np.ndarray:
+    """Exponentials over the sums of their rows, which are no greater than 1e19 and no less than 1e-4.
+
+    Raises:
+        ArithmeticError: they are, or may be.
+
+    >>> softmax_of_rows(np.array([[0.0, 0.0], [-np.inf, 1.0]]))
+    array([[0.5, 0.5],
+           [0. , 1. ]])
+    """
+    return _over_sums(np.exp(x))
+
+
+def softmax_of_masked_rows(x: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The same, where those that don't count are as good as -inf.
+
+    >>> softmax_of_masked_rows(np.array([[0.0, 0.0], [2.0, 1.0]]), np.array([[True, True], [False, True]]))
+    array([[0.5, 0.5],
+           [0. , 1. ]])
+    """
+    exponentials = np.exp(x)
+    return _over_sums(np.multiply(exponentials, counts.astype(x.dtype), exponentials))
+
+
+def _logarithms(x: np.ndarray) -> np.ndarray:
+    """The logarithms of rows' sums of exponentials.
+
+    Raises:
+        ArithmeticError: one is no less than ``SMALL``, or no greater than the negative of it, or nan.
+    """
+    found = np.log(np.exp(x).dot(ONES[x.dtype][: x.shape[1]]))
+    size = np.absolute(found)
+    if size.item(size.argmax()) < SMALL:
+        return found
+    raise ArithmeticError
+
+
+SMALL, NEAR = 6, -1
+"""To take less than ``SMALL`` off a float32 moves it by 2.4e-7: too much of a logarithm above ``NEAR``."""
+
+
+@_by_matrix
+def log_softmax_of_rows(x: np.ndarray) -> np.ndarray:
+    """Numbers less the logarithms of their rows' sums of exponentials.
+
+    Raises:
+        ArithmeticError: those are not small, or a probability is near 1.
+
+    >>> log_softmax_of_rows(np.array([[0.0, 0.0, -np.inf, 0.0, 0.0]]))
+    array([[-1.38629436, -1.38629436,        -inf, -1.38629436, -1.38629436]])
+    """
+    found = np.subtract(x, _logarithms(x)[:, None])
+    if found.item(found.argmax()) > NEAR:
+        raise ArithmeticError
+    return found
+
+
+def losses_of_classes(x: np.ndarray, target: np.ndarray, reduction: str, ignore_index: int) -> np.ndarray:
+    """Minus ``log_softmax`` of rows at the class of each, those that are ``ignore_index`` left out.
+
+    >>> losses_of_classes(np.array([[0.0, 0.0], [9.0, 9.0]]), np.array([0, -1]), "sum", -1)
+    array(0.69314718)
+    """
+    count, classes = x.shape
+    try:
+        if not x.size or classes > LONGEST:
+            raise ArithmeticError
+        losses = _logarithms(x) - _of_classes(x, target)
+        if losses.item(losses.argmin()) < -NEAR:
+            raise ArithmeticError
+    except ArithmeticError:
+        x = x - x.max(-1, keepdims=True, initial=-np.inf)
+        losses = np.log(np.exp(x).sum(-1)) - _of_classes(x, target)
+    total = count
+    if ignore_index >= 0 or not count or target.item(target.argmin()) < 0:
+        counts = target != ignore_index
+        losses, total = np.where(counts, losses, 0), int(np.count_nonzero(counts))
+    if reduction == "none":
+        return losses
+    found = losses.dot(ONES[x.dtype][:count]) if count <= LONGEST else np.add.reduce(losses)
+    return np.asarray(found / x.dtype.type(total) if reduction == "mean" else found)
+
+
+def _of_classes(x: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Of each row the element at a class; of one of the others, where that is none."""
+    rows = np.arange(len(x))
+    try:
+        return x[rows, target]
+    except IndexError:
+        return x[rows, target.clip(0, x.shape[1] - 1)]

@@ -1,0 +1,16 @@
+"""Rules of lengths that are symbols. See Note [Shape classes] in ``dispatch/shape_class.py``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapegrad._src.execution.numpy_backend.rules import rule
+
+
+@rule("dim_as_value")
+def dim_as_value(writer: Any, equation: Any) -> str:
+    """A length, as a number among those that are computed with."""
+    size, dtype = writer.size(equation.params["dim"]), writer.dtype(equation.aval.dtype)
+    return f"{writer.helper(np.asarray)}({size}, {dtype})"

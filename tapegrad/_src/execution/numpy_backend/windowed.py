@@ -1,0 +1,200 @@
+"""Rules of convolutions and windows that slide.
+
+What all windows show is one array with strides of its own, over padded memory: a convolution is a product of matrices
+with it, and a pooling reduces some of its dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tapegrad._src.execution.numpy_backend.contractions import cast, computing_dtype
+from tapegrad._src.execution.numpy_backend.rules import Operand, Unwritable, rule
+from tapegrad._src.execution.numpy_backend.shapes import transposed
+from tapegrad._src.execution.numpy_backend.swept import sweep, swept, swept_between
+
+Pairs = Sequence[tuple[int, int]]
+Numbers = Sequence[int]
+
+
+def padded(array: np.ndarray, padding: Pairs, dilation: Numbers, fill: Any) -> np.ndarray:
+    """The last dimensions of an array with their elements spread apart, and padding around; less, where it is negative.
+
+    >>> padded(np.array([1, 2]), [(1, -1)], [2], 0)
+    array([0, 1, 0])
+    """
+    if all(pair == (0, 0) for pair in padding) and all(step == 1 for step in dilation):
+        return np.ascontiguousarray(array)
+    first = array.ndim - len(padding)
+    sizes = [max((size - 1) * step + 1, 0) for size, step in zip(array.shape[first:], dilation, strict=True)]
+    widths = [(max(low, 0), max(high, 0)) for low, high in padding]
+    shape = [low + size + high for size, (low, high) in zip(sizes, widths, strict=True)]
+    whole = np.full((*array.shape[:first], *shape), fill, array.dtype)
+    inside: list[Any] = [
+        slice(low, low + size, step) for size, (low, _), step in zip(sizes, widths, dilation, strict=True)
+    ]
+    whole[(..., *inside)] = array
+    cut: list[Any] = [
+        slice(max(-low, 0), size - max(-high, 0)) for size, (low, high) in zip(shape, padding, strict=True)
+    ]
+    return np.ascontiguousarray(whole[(..., *cut)])
+
+
+def sliding(array: np.ndarray, width: Numbers, strides: Numbers, dilation: Numbers) -> np.ndarray:
+    """All windows on the last dimensions of a contiguous array: dimensions for places in windows, and for windows.
+
+    >>> sliding(np.arange(4), (2,), (1,), (1,))
+    array([[0, 1, 2],
+           [1, 2, 3]])
+    """
+    first = array.ndim - len(width)
+    steps = array.strides[first:]
+    counts = [
+        max((size - (places - 1) * apart - 1) // stride + 1, 0)
+        for size, places, stride, apart in zip(array.shape[first:], width, strides, dilation, strict=True)
+    ]
+    shape = (*array.shape[:first], *width, *counts)
+    within = [step * apart for step, apart in zip(steps, dilation, strict=True)]
+    between = [step * stride for step, stride in zip(steps, strides, strict=True)]
+    if 0 in shape:
+        return np.zeros(shape, array.dtype)
+    return np.ndarray(shape, array.dtype, array, 0, (*array.strides[:first], *within, *between))
+
+
+def convolved(
+    array: np.ndarray,
+    kernel: np.ndarray,
+    strides: Numbers,
+    padding: Pairs,
+    dilations: tuple[Numbers, Numbers],
+    groups: int,
+    batch_groups: int,
+) -> np.ndarray:
+    """A convolution of ``(batch, channels, ...)`` by ``(outputs, channels of a group, ...)``.
+
+    Args:
+        dilations: how far elements of the array, and of the kernel, are apart.
+        groups: in how many parts channels and outputs are taken.
+        batch_groups: in how many parts the batch and the outputs are taken, instead.
+    """
+    if batch_groups > 1:
+        batch, channels, *sizes = array.shape
+        parts = array.reshape(batch_groups, batch // batch_groups, channels, *sizes)
+        array, groups = (
+            parts.swapaxes(0, 1).reshape(batch // batch_groups, batch_groups * channels, *sizes),
+            batch_groups,
+        )
+    outputs, _, *width = kernel.shape
+    windows = sliding(padded(array, padding, dilations[0], 0), width, strides, dilations[1])
+    places = windows.shape[2 + len(width) :]
+    depth = array.shape[1] // groups * prod(width)
+    columns = windows.reshape(array.shape[0], groups, depth, prod(places))
+    result = kernel.reshape(groups, outputs // groups, depth) @ columns
+    return result.reshape(array.shape[0], outputs, *places)
+
+
+@rule("conv_general_dilated")
+def conv_general_dilated(writer: Any, equation: Any) -> str:
+    """A product of the kernel and what all windows show."""
+    params = equation.params
+    numbers = params["dimension_numbers"]
+    dtype = computing_dtype(equation)
+    operands = []
+    for index in range(2):
+        source, aval = writer.full(equation, index), equation.avals[index]
+        source = source if aval.dtype == dtype else cast(writer, source, dtype)
+        operands.append(Operand(source, tuple(aval.shape)))
+    found = _swept(writer, equation, operands) or _windowed(writer, equation, operands, *map(tuple, numbers))
+    return found if dtype == equation.aval.dtype else cast(writer, found, equation.aval.dtype)
+
+
+def _windowed(writer: Any, equation: Any, operands: Sequence[Operand], left: Any, right: Any, out: Any) -> str:
+    """A convolution of any kind; ``left``, ``right`` and ``out`` say in which order the dimensions are."""
+    params = equation.params
+    padding = "".join(f"{writer.shape(pair)}, " for pair in params["padding"])
+    words = [
+        *(transposed(operand, spec).source for operand, spec in zip(operands, (left, right), strict=True)),
+        writer.shape(params["window_strides"]), f"({padding})",
+        f"({writer.shape(params['lhs_dilation'])}, {writer.shape(params['rhs_dilation'])})",
+        writer.size(params["feature_group_count"]), writer.size(params["batch_group_count"]),
+    ]  # fmt: skip
+    shape = tuple(equation.aval.shape[axis] for axis in out)
+    result = Operand(f"{writer.helper(convolved)}({', '.join(words)})", shape)
+    return transposed(result, [out.index(axis) for axis in range(len(out))]).source
+
+
+def _swept(writer: Any, equation: Any, operands: Sequence[Operand]) -> str | None:
+    """A convolution whose windows move by one element, or the gradient of its kernel. See Note [Swept planes]."""
+    params, numbers = equation.params, tuple(map(tuple, equation.params["dimension_numbers"]))
+    steps = (*params["window_strides"], *params["lhs_dilation"], *params["rhs_dilation"])
+    groups = params["feature_group_count"], params["batch_group_count"]
+    order = tuple(range(equation.aval.ndim))
+    turned = (1, 0, *order[2:])
+    width = (equation.avals[1] if numbers == (order,) * 3 else equation.aval).shape[2:]
+    if numbers not in ((order,) * 3, (turned,) * 3) or any(one != 1 for one in (*steps, *groups)) or len(order) < 3:
+        return None
+    if all(size == 1 for size in width):  # a product as it is
+        return None
+    images, padding = operands[0].shape, tuple(map(tuple, params["padding"]))
+    outputs = operands[1].shape[numbers[1][0]]
+    if all(isinstance(size, int) for size in (*images, outputs, *width)):
+        how = writer.constant(sweep(images, outputs, tuple(width), padding))
+    else:
+        pairs = "".join(f"{writer.shape(pair)}, " for pair in padding)
+        sizes = f"{writer.shape(images)}, {writer.size(outputs)}, {writer.shape(width)}"
+        how = f"{writer.helper(sweep)}({sizes}, ({pairs}))"
+    given = [Operand(name, operand.shape) for name, operand in zip(("a", "b"), operands, strict=True)]
+    otherwise = f"lambda a, b: {_windowed(writer, equation, given, *numbers)}"
+    function = swept if numbers[0] == order else swept_between
+    return f"{writer.helper(function)}({operands[0].source}, {operands[1].source}, {how}, {otherwise})"
+
+
+# -- pooling -----------------------------------------------------------------------------------------------------------
+
+POOLED: dict[str, np.ufunc] = {
+    "reduce_window_sum": np.add,
+    "reduce_window_max": np.maximum,
+    "reduce_window_min": np.minimum,
+}
+
+
+def pooled(
+    array: np.ndarray, reduce: Callable, width: Numbers, strides: Numbers, padding: Pairs, dilations: Any, fill: Any
+) -> np.ndarray:
+    """The elements in each window, reduced; padding has a number that doesn't count."""
+    windows = sliding(padded(array, padding, dilations[0], fill), width, strides, dilations[1])
+    return np.asarray(reduce(windows, tuple(range(len(width))), array.dtype))
+
+
+@rule(*POOLED)
+def reduce_window(writer: Any, equation: Any) -> str:
+    """A reduction of each window."""
+    params, dtype = equation.params, np.dtype(equation.aval.dtype)
+    if dtype.kind not in "iuf" or dtype.itemsize < 4:
+        raise Unwritable(f"{equation.primitive}: of {dtype}")
+    ufunc = POOLED[equation.primitive]
+    padding = "".join(f"{writer.shape(pair)}, " for pair in params["padding"])
+    name = f"{ufunc.__name__}_reduce"
+    reduce = writer.names.setdefault(name, ufunc.reduce) and name
+    words = [
+        writer.full(equation, 0), reduce, writer.shape(params["window_dimensions"]),
+        writer.shape(params["window_strides"]), f"({padding})",
+        f"({writer.shape(params['base_dilation'])}, {writer.shape(params['window_dilation'])})",
+        writer.literal(neutral(equation.primitive, dtype)),
+    ]  # fmt: skip
+    return f"{writer.helper(pooled)}({', '.join(words)})"
+
+
+def neutral(primitive: str, dtype: np.dtype) -> np.ndarray:
+    """The number that doesn't change a reduction."""
+    if primitive == "reduce_window_sum":
+        return np.zeros((), dtype)
+    largest = primitive == "reduce_window_min"
+    if dtype.kind == "f":
+        return np.asarray(np.inf if largest else -np.inf, dtype)
+    limits = np.iinfo(dtype)
+    return np.asarray(limits.max if largest else limits.min, dtype)

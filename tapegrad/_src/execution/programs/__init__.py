@@ -1,0 +1,1 @@
+"""Programs: how recorded calls are cut up, compiled, remembered and run."""

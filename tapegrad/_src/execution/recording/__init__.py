@@ -1,0 +1,1 @@
+"""Recording: calls that are put into a program in place of being made."""

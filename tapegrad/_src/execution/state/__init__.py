@@ -1,0 +1,1 @@
+"""State of the whole process: its fellows, and the cache on disk that is jax's."""

@@ -1,0 +1,176 @@
+"""The settings of the whole process that say who runs kernels, and what is counted of it."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from functools import cache, partial
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import jax
+
+from tapegrad._src.execution.data.devices import only_device
+from tapegrad._src.tape.mechanisms import BACKGROUND_COMPILING, NUMPY_BACKEND
+from tapegrad._src.tape.showing import shown_in_html
+from tapegrad.errors import message
+
+NAMES = ("auto", "host", "xla")
+
+
+class Tier(Enum):
+    """The ways in which a kernel is run. See Note [Tiers] in ``tiered_kernel.py``."""
+
+    NEW = "new"
+    HOST = "host"
+    COLD = "cold"
+    COMPILING = "compiling"
+    XLA = "xla"
+
+
+class Settings:
+    """The settings of the whole process.
+
+    Attributes:
+        tiers: one of ``NAMES``.
+        deterministic: whether all calls of a kernel are run the same way.
+        background: whether XLA compiles on a thread of its own; the call that finds it due waits for it, if not.
+    """
+
+    tiers = "auto"
+    deterministic = False
+    background = True
+
+
+settings = Settings()
+awaiting_decisions: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Kernels that have to decide anew how they are run when another way is chosen."""
+changing = threading.RLock()
+"""Held while it is changed how a kernel is run."""
+
+
+@cache
+def one_cpu() -> bool:
+    """Tell whether this process has a CPU, and nothing else, to compute on."""
+    return only_device() is not None and jax.process_count() == 1
+
+
+def hosted() -> bool:
+    """Tell whether values may be NumPy arrays here."""
+    return settings.tiers != "xla" and one_cpu()
+
+
+def in_background() -> bool:
+    """Tell whether XLA compiles on another thread, while kernels are run one by one."""
+    return hosted() and settings.background and not settings.deterministic
+
+
+class Switched:
+    """The result of ``tiers(name)``: as a context manager it restores what was chosen before."""
+
+    def __init__(self, before: str) -> None:
+        self._before = before
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        tiers(self._before)
+
+
+def tiers(name: str | None = None) -> Any:
+    """Say how kernels are run on a CPU, from here on and in all threads; without a name: what was said.
+
+    Args:
+        name: ``"xla"``: all by XLA, as on other devices. ``"host"``: by NumPy whatever can be. ``"auto"``: small calls
+            by NumPy, so many of the first large ones, too, that XLA has compiled them meanwhile, and then by that;
+            how many is known before, so that each run of a program gives the same bits. Between NumPy and XLA the last
+            digit of a result may differ.
+
+    Returns:
+        The name, if none was given; else something that restores what was said before, at the end of a ``with``.
+
+    Raises:
+        ValueError: no such name.
+
+    >>> with torch.execution.tiers("xla"):
+    ...     torch.execution.tiers()
+    'xla'
+    """
+    if name is None:
+        return settings.tiers
+    if name not in NAMES:
+        raise ValueError(message("no such tiers", expected=" or ".join(map(repr, NAMES)), got=repr(name)))
+    before, settings.tiers = settings.tiers, name
+    if before != name:
+        _decide_anew()
+    return Switched(before)
+
+
+@contextmanager
+def compiling_at_once() -> Iterator[None]:
+    """Have XLA compile on the thread that calls, in a block."""
+    before, settings.background = settings.background, False
+    try:
+        yield
+    finally:
+        settings.background = before
+
+
+NUMPY_BACKEND.switch, BACKGROUND_COMPILING.switch = partial(tiers, "xla"), compiling_at_once
+
+
+def be_deterministic(deterministic: bool) -> None:
+    """Have all calls of a kernel run in one way, or no longer."""
+    if settings.deterministic != deterministic:
+        settings.deterministic = deterministic
+        _decide_anew()
+
+
+def _decide_anew() -> None:
+    with changing:
+        for tiered in list(awaiting_decisions):
+            tiered.reset()
+
+
+counters: Counter[str] = Counter()
+unwritten: Counter[str] = Counter()
+"""Why kernels could not be written for the host, and how many."""
+
+
+class TierStats(NamedTuple):
+    """The ways in which kernels are run. See Note [Tiers].
+
+    Attributes:
+        host, cold, compiling, xla: how many kernels are on which tier, counted once for each combination of shapes.
+        compiled: how many kernels and programs were compiled after calls of NumPy's.
+        failures: how many were given to another tier because theirs failed.
+        unwritten: why kernels are XLA's that could not be written for the host, and how many.
+    """
+
+    host: int
+    cold: int
+    compiling: int
+    xla: int
+    compiled: int
+    failures: int
+    unwritten: dict[str, int]
+
+    def _repr_html_(self) -> str:
+        return shown_in_html(self)
+
+
+def tier_stats() -> TierStats:
+    """The ways in which kernels are run at present."""
+    with changing:
+        found = Counter(tiered.tier for tiered in list(awaiting_decisions))
+    return TierStats(
+        found[Tier.HOST], found[Tier.COLD], found[Tier.COMPILING], found[Tier.XLA], counters["compiled"],
+        counters["failures"], dict(unwritten),
+    )  # fmt: skip

@@ -1,9 +1,0 @@
-"""Streams of random numbers that are another library's: ``pytorch`` has those of PyTorch's generator for CPUs.
-
-The streams of keys that are the default stand in ``execution/random.py``. What is here is imported when a program asks
-for it, by ``tapegrad.random.use`` or the environment variable ``TAPEGRAD_RANDOM``.
-"""
-
-from tapegrad.declaring import on_demand
-
-__getattr__, __dir__ = on_demand(__name__, {"tapegrad.streams": "pytorch"})
