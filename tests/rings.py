@@ -117,10 +117,10 @@ DEAR = frozenset(f"tests/{name}.py" for name in """
     parity/test_scans parity/test_segments parity/test_selection parity/test_setitem parity/test_shape
     parity/test_shortcuts parity/test_slicing parity/test_softmax parity/test_solving parity/test_sparse
     parity/test_special parity/test_strides parity/test_svd parity/test_threads parity/test_unary parity/test_unpooling
-    parity/test_view_aliasing parity/test_view_functions parity/test_vmap_writes compiled/test_histories
+    parity/test_view_aliasing parity/test_view_functions parity/test_vmap_writes compiled/test_autograd_histories
     compiled/test_what_ran programs/test_programs test_batching test_benchmarks test_bounded_memory
     test_compile_modules test_control_flow test_every_op test_every_op_mapped test_function test_gradcheck
-    test_host_tier test_host_tier_shapes test_lowering test_mechanisms
+    test_numpy_backend test_numpy_backend_shapes test_lowering test_mechanisms
     test_moving_settings test_optax test_processes test_sharded
     test_structures test_tape_under_jit test_viz
 """.split())  # fmt: skip  # noqa: SIM905

@@ -99,15 +99,17 @@ ORDERS = {
     "ops": OPS,
     "bindings": [
         "arguments", "bounds", "matrix_checks", "casting", "layouts", "naming", "return_types", "viewing",  # checks
-        "handing", "parser_table", "schema_calls", "dispatching",  # who is shown a call, and in which words
-        "parser", "declarations", "function_calls", "registry",  # how a function is declared
-        "scalars", "dunders", "shown_calls", "factory", "capsules", "windows",  # what families are declared with
-        "fused_update",
-        "attributes", "memory", "storages", "storage_methods", "generator", "settings",  # state that users see and set
+        "declaration.handing", "declaration.parser_table", "schema_calls", "dispatching",  # who is shown a call, and how
+        "declaration.parser", "declaration.declarations", "function_calls", "declaration.registry",
+        "declaration.scalars", "declaration.dunders", "shown_calls", "declaration.factory", "declaration",
+        "capsules", "windows", "fused_update",
+        "state.attributes", "state.memory", "state.storages", "state.storage_methods", "state.generator",
+        "state.settings", "state",
         "writes.overlaps", "tangents", "writes.cached", "writes.in_place", "writes.parts", "writes.cached_parts",
         "writes.out", "outside", "placement", "writes.views", "writes", "function_modes", "overriding",
-        "wrapper_subclass", "subclass", "protocols", "kinds", "scripting", "accelerator", "cpu", "cuda",
-        "streams", "gpus", "other_devices", "symbolic", "checking", "asked", "attach",
+        "wrapper_subclass", "subclass", "protocols", "kinds", "scripting",
+        "device_names.accelerator", "device_names.cpu", "device_names.cuda", "device_names.streams",
+        "device_names.gpus", "device_names.other_devices", "device_names", "symbolic", "checking", "asked", "attach",
     ],
     "autograd": [
         "running", "gradient_types", "shown_backward", "function_node", "laid_out", "backward_cache", "graph_log",

@@ -71,7 +71,7 @@ def holds_dispatching(roots: Sequence[Any]) -> bool:
         if node in seen:
             continue
         seen.add(node)
-        specs = (*getattr(getattr(node, "plan", None), "specs", ()), *(node._input_metadata or ()))
+        specs = (*getattr(getattr(node, "plan", None), "specs", ()), *(getattr(node, "_input_metadata", None) or ()))
         if any(isinstance(spec, Spec) and spec.overrides == DISPATCH for spec in specs):
             return True
         stack += [edge[0] for edge in node.next_edges if edge is not None]

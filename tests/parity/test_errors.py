@@ -250,7 +250,7 @@ def test_devices_that_do_not_exist():
 
 def test_meeting_of_devices():
     """PyTorch's meta device stands for a second device; ours are JAX's, so only the kind of error is compared."""
-    from tapegrad._src.dispatch.plan import check_devices
+    from tapegrad._src.dispatch.planning import check_devices
     from tapegrad._src.execution.data.devices import device
     from tapegrad._src.execution.data.dtypes import float32
     from tapegrad._src.tensor.spec import Spec

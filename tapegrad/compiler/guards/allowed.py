@@ -124,7 +124,8 @@ _ROOMS = """
     bindings.declaration.parser bindings.writes.cached_parts bindings.placement
     bindings.protocols bindings.declaration.registry bindings.return_types bindings.declaration.scalars
     bindings.function_calls bindings.state.storage_methods bindings.state.storages bindings.subclass bindings.symbolic
-    bindings.tangents bindings.fused_update bindings.viewing bindings.windows bindings.asked
+    bindings.tangents bindings.fused_update bindings.viewing bindings.windows bindings.asked bindings.dispatching
+    bindings.schema_calls bindings.shown_calls
     nested _higher_order_ops utils.checkpoint utils._pytree utils._foreach_utils utils.hooks utils.dlpack utils.weak
     compiler.step compiler.capture.moving compiler.capture.proxies
 """.split()  # noqa: SIM905 - the same
