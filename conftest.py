@@ -78,7 +78,8 @@ from tapegrad._src.execution.recording import program as deferred  # noqa: E402
 from tapegrad._src.execution.tiers import settings as tier_settings  # noqa: E402
 from tests import rings  # noqa: E402
 
-collect_ignore = [] if importlib.util.find_spec("tensorboardX") else ["tapegrad/utils/tensorboard.py"]
+WRITERS = [f"tapegrad/utils/tensorboard/{name}.py" for name in ("__init__", "writer")]
+collect_ignore = [] if importlib.util.find_spec("tensorboardX") else WRITERS
 collect_ignore += [f"tests/{name}.py" for name in ("sharded_models", "sharded_programs", "sharded_traffic")]
 collect_ignore += ["tests/two_processes.py", "tests/three_processes.py", "tests/parity/distributed_program.py"]
 collect_ignore += [] if shutil.which("node") else ["tests/test_viz_page.py"]  # whose scripts it runs

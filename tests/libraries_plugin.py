@@ -15,7 +15,7 @@ import zlib
 
 import pytest
 
-RECORD, ONLY = os.environ["LIBRARIES_RECORD"], os.environ.get("LIBRARIES_ONLY")
+RECORD, ONLY = os.environ.get("LIBRARIES_RECORD", os.devnull), os.environ.get("LIBRARIES_ONLY")
 ONE_IN = int(os.environ.get("LIBRARIES_ONE_IN", "1"))
 
 

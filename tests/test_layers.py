@@ -99,7 +99,7 @@ ORDERS = {
     "ops": OPS,
     "bindings": [
         "arguments", "bounds", "matrix_checks", "casting", "layouts", "naming", "return_types", "viewing",  # checks
-        "declaration.handing", "declaration.parser_table", "schema_calls", "dispatching",  # who is shown a call, and how
+        "declaration.handing", "declaration.parser_table", "schema_calls", "dispatching",  # who sees a call, and how
         "declaration.parser", "declaration.declarations", "function_calls", "declaration.registry",
         "declaration.scalars", "declaration.dunders", "shown_calls", "declaration.factory", "declaration",
         "capsules", "windows", "fused_update",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jax.extend.core import jaxpr_as_fun
 from samples import all_samples
-from test_host_tier import FIRST, traced
+from test_numpy_backend import FIRST, traced
 
 from tapegrad.ops import fallbacks
 from tapegrad.ops.operator import TABLE

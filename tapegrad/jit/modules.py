@@ -28,6 +28,11 @@ class ScriptModule(Module):
     """
 
     def _refused(self) -> NoReturn:
+        """Refuse: there is no TorchScript.
+
+        Raises:
+            NotImplementedError: always; it says what to do instead.
+        """
         raise NotImplementedError(f"{type(self).__name__}: {NO_CODE}")
 
     graph = property(_refused)
@@ -122,7 +127,7 @@ def made_of(module: Module, kind: type, known: dict[int, Module]) -> Module:
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
     """A module that runs as Python, with what ``obj`` has; or the function or class itself.
 
-    To have it run as one program, ``torch.compile`` it. See Note [Scripted modules].
+    To have it run as one program, ``torch.compile`` it.
 
     >>> @torch.jit.script
     ... def double(x):

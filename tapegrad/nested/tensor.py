@@ -21,6 +21,7 @@ from typing import Any
 from tapegrad._src.bindings.declaration.handing import place_of
 from tapegrad._src.execution.data.opaque import Opaque
 from tapegrad._src.functions.creation import zeros
+from tapegrad._src.functions.masked import refuse_nested
 from tapegrad._src.tape.modes import switched
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.spec import Size, Spec
@@ -305,6 +306,10 @@ FROM_SPEC = frozenset(
 """The attributes that are the same of any tensor: its spec tells."""
 
 
+MASKED = {"std": "std/var", "var": "std/var", "softmax": "amax", "log_softmax": "amax", "softmin": "amin"}
+"""The names in errors of functions of ``torch.masked`` that refuse nested tensors, where they are other ones."""
+
+
 def answers(*names: str, of: Sequence[dict] = (ANSWERS,)) -> Callable[[Callable], Callable]:
     """Declare what is done for functions of these names if an argument is nested."""
 
@@ -331,6 +336,8 @@ def name_of(function: Any) -> str:
 def answered(func: Any, args: tuple, kwargs: dict) -> Any:
     """The result of a function that was called with nested tensors. Raises NotImplementedError: there is none."""
     name = name_of(func)
+    if place_of(func).startswith("torch.masked."):
+        refuse_nested(MASKED.get(name, name), args[0] if args else kwargs["input"])
     if name in FROM_SPEC:
         with switched(torch_function=False):
             return func(*args, **kwargs)

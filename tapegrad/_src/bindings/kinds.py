@@ -71,6 +71,9 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
 def to_padded_tensor(self: Tensor, padding: float, output_size: Any = None, out: Any = None) -> Tensor:
     """Refused, as of any dense tensor: it is for nested ones. See ``torch.nested``.
 
+    Args:
+        padding, output_size: as of ``torch.nested.to_padded_tensor``.
+
     Raises:
         NotImplementedError: always.
     """
@@ -82,8 +85,6 @@ def to_padded_tensor(self: Tensor, padding: float, output_size: Any = None, out:
 
 for _name in ("sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_"):
     _refuse(_name, SPARSE)
-for _name in ("smm", "sspaddmm"):
-    _refuse_dense(_name, "sparse coordinate")
 for _name in (
     "int_repr", "q_scale", "q_zero_point", "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points",
     "qscheme",
@@ -101,6 +102,41 @@ for _name in ("crow_indices", "col_indices"):
     _refuse_dense(_name, "sparse row compressed")
 for _name in ("ccol_indices", "row_indices"):
     _refuse_dense(_name, "sparse column compressed")
+
+
+def _no_coordinates(name: str) -> RuntimeError:
+    return RuntimeError(f"{name} expected sparse coordinate tensor layout but got Strided")
+
+
+@public("Tensor")
+def smm(self: Tensor, mat2: Tensor) -> Tensor:
+    """Refused, as of any dense tensor: it is for sparse ones.
+
+    Args:
+        mat2: a matrix.
+
+    Raises:
+        RuntimeError: always.
+    """
+    raise _no_coordinates("smm")
+
+
+@public("Tensor")
+def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """Refused, as of any dense tensor: it is for sparse ones.
+
+    Args:
+        mat1, mat2: matrices.
+        beta, alpha: factors of the tensor and of the product.
+
+    Raises:
+        RuntimeError: always.
+
+    >>> torch.ones(2, 2).sspaddmm(torch.ones(2, 2), torch.ones(2, 2))
+    Traceback (most recent call last):
+    RuntimeError: sspaddmm expected sparse coordinate tensor layout but got Strided
+    """
+    raise _no_coordinates("sspaddmm")
 
 
 @public("Tensor")

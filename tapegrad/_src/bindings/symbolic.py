@@ -7,7 +7,7 @@ from tapegrad._src.execution.data.sizes import SYMBOL
 
 class _Symbols(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        return type(instance) is SYMBOL
+        return type(instance) is SYMBOL or super().__instancecheck__(instance)
 
 
 class SymInt(metaclass=_Symbols):

@@ -64,7 +64,7 @@ def _selecting(input: Tensor, mask: Tensor) -> Tensor:
     return mask if mask.dtype is dtypes.bool else cast(mask, dtype=dtypes.bool)
 
 
-def _refuse_nested(name: str, input: Any) -> None:
+def refuse_nested(name: str, input: Any) -> None:
     """Raise ValueError if a tensor is nested."""
     if isinstance(input, Tensor) and input.is_nested:
         more = " or sparse_csr" * (name == "mean")
@@ -74,7 +74,7 @@ def _refuse_nested(name: str, input: Any) -> None:
 
 def _combined(name: str, input: Tensor, mask: Tensor | None, fill: Callable[[str, dtype], Any]) -> Tensor:
     """``input`` with the identity of an operation where the mask is not set."""
-    _refuse_nested(name, input)
+    refuse_nested(name, input)
     return input if mask is None else selection.where(_selecting(input, mask), input, fill(name, input.dtype))
 
 
@@ -227,7 +227,7 @@ def mean(
     >>> torch.masked.mean(torch.tensor([1.0, 2.0, 6.0]), mask=torch.tensor([False, True, True]))
     tensor(4.)
     """
-    _refuse_nested("mean", input)
+    refuse_nested("mean", input)
     which, kind = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
     if kind.category < FLOATING:
         raise ValueError(
@@ -319,7 +319,7 @@ def _variance(
         raise AssertionError("Only one of unbiased and correction may be given")
     if correction is None:
         correction = 0 if unbiased is False else 1
-    _refuse_nested("std/var", input)
+    refuse_nested("std/var", input)
     wanted = dtype or input.dtype
     compute = wanted if wanted.category >= FLOATING else dtypes.float32
     count = _numbers(input, dim, True, mask)

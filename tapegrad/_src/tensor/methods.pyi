@@ -1638,8 +1638,8 @@ class TensorMethods:
         """``input`` with ``src`` in place of a slice of dimension ``dim``, as a new tensor."""
     def slogdet(self) -> return_types.slogdet:
         """The sign of the determinant, and the logarithm of its absolute value: ``linalg.slogdet``."""
-    def smm(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused, as of any dense tensor: it is for sparse coordinate ones."""
+    def smm(self, mat2: Tensor) -> Tensor:
+        """Refused, as of any dense tensor: it is for sparse ones."""
     def softmax(self, dim: _int, dtype: _dtype | None = ...) -> Tensor:
         """``exp(input)`` over its sum along ``dim``, computed in ``dtype`` if that is given; nan where all are -inf."""
     @overload
@@ -1692,8 +1692,8 @@ class TensorMethods:
     @overload
     def squeeze_(self, *dim: _int) -> Self:
         """Drop the dimensions of length 1, or those among ``dim``, in place."""
-    def sspaddmm(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused, as of any dense tensor: it is for sparse coordinate ones."""
+    def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
+        """Refused, as of any dense tensor: it is for sparse ones."""
     @overload
     def std(self, dim: Sequence[_int] | _int | None, unbiased: _bool = ..., keepdim: _bool = ...) -> Tensor:
         """The standard deviation, of all or over ``dim``: the root of ``var``. Also ``std(unbiased)``."""
