@@ -55,7 +55,7 @@ class Stand(ModuleType):
     def __init__(self, spec: importlib.machinery.ModuleSpec) -> None:
         super().__init__("torch", "tapegrad, under the name of torch.")
         package = importlib.import_module("tapegrad")
-        self.__dict__.update(package=package, replaced={}, __file__=package.__file__, __package__="torch")
+        self.__dict__.update(package=package, __file__=package.__file__, __package__="torch")
         self.__dict__.update(__spec__=spec, __path__=[], torch=self)  # torch.torch is torch, as it happens
 
     def __getattr__(self, name: str) -> Any:
@@ -63,8 +63,8 @@ class Stand(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         package = self.__dict__["package"]
-        if hasattr(package, name):
-            self.__dict__["replaced"].setdefault(name, []).append(getattr(package, name))
+        if hasattr(package, name) and not name.startswith("__"):
+            _replaced.setdefault(name, []).append(getattr(package, name))
         setattr(package, name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -72,7 +72,7 @@ class Stand(ModuleType):
 
         So patches of tests end, as they don't find the name in the ``__dict__`` of this module.
         """
-        before = self.__dict__["replaced"].get(name)
+        before = _replaced.get(name)
         if before:
             setattr(self.__dict__["package"], name, before.pop())
         else:
@@ -80,6 +80,10 @@ class Stand(ModuleType):
 
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["package"])
+
+
+_replaced: dict[str, list[Any]] = {}
+"""The values of names of ``torch`` that were given another one: not an attribute, so that no step reaches them."""
 
 
 class Named(importlib.metadata.Distribution):
