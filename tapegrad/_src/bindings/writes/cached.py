@@ -135,15 +135,15 @@ def _long_way(
 
 
 def _as_planned_now(op: Operator, key: tuple) -> Any:
-    """``_shortcut``, by a plan of immediate mode where nothing is recorded now."""
+    """``_run_of_write``, by a plan of immediate mode where nothing is recorded now."""
     if not key[1].deferred or is_recording():
-        return _shortcut(op, key[1], key[2:])
+        return _run_of_write(op, key[1], key[2:])
     with switched(deferred=False):
-        run = _shortcut(op, thread.modes, key[2:])
+        run = _run_of_write(op, thread.modes, key[2:])
     return None if run is None else waiting_runner(op, {}, key, run)
 
 
-def _shortcut(op: Operator, modes: Modes, specs: tuple) -> Any:
+def _run_of_write(op: Operator, modes: Modes, specs: tuple) -> Any:
     """A function that runs an operator on a tensor and operands of these specs if its result may be written as it is,
     or None."""
     if not is_usual(modes) or not all(map(is_simple, specs)):
