@@ -20,7 +20,7 @@ OTHERWISE = "sharing_nesting"  # a tensor on memory of NumPy's keeps the memory 
 @pytest.mark.ring("full")
 def test_opt_einsum_passes_its_own_tests(tmp_path):
     files = [f"opt_einsum.tests.test_{name}" for name in FILES]
-    told = ["-q", "--pyargs", *files, "-k", f"torch and not {OTHERWISE}", "-p", "no:cacheprovider"]
+    told = ["-q", "--pyargs", *files, "-k", f"torch and not {OTHERWISE}", "-p", "no:cacheprovider", "--noconftest"]
     ended = subprocess.run(
         [sys.executable, "-m", "tapegrad", "-m", "pytest", *told, "--rootdir", str(tmp_path)],
         cwd=tmp_path, env={**libraries.os.environ, "PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True,

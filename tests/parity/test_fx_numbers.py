@@ -51,6 +51,7 @@ def test_a_traced_network_is_trained_as_the_network():
     agree(program)
 
 
+@pytest.mark.filterwarnings("ignore:Using `torch.compile")  # other tests leave hooks with PyTorch
 def test_a_traced_network_is_compiled():
     def program(torch):
         gm = torch.fx.symbolic_trace(network(torch))
