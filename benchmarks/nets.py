@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.models import block_torch
+from benchmarks.whole.model import residual_block
 
 Run = Callable[[], Any]
 Net = tuple[Any, Callable[[Any], Any], Any]
@@ -138,19 +139,7 @@ def block(torch: Any, small: bool) -> Net:
             y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
             return self.out(y.transpose(1, 2).reshape(batch, length, width))
 
-    class Block(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.ln1 = nn.LayerNorm(width)
-            self.attention = Attention()
-            self.ln2 = nn.LayerNorm(width)
-            self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-
-        def forward(self, x: Any) -> Any:
-            x = x + self.attention(self.ln1(x))
-            return x + self.mlp(self.ln2(x))
-
-    net = Block()
+    net = residual_block(torch, width, Attention())
     scale1, shift1, w_in, b_in, w_out, b_out, scale2, shift2, w_up, b_up, w_down, b_down = net.parameters()
     parameters = w_in, b_in, w_out, b_out, w_up, b_up, w_down, b_down, scale1, shift1, scale2, shift2
 

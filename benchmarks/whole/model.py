@@ -119,3 +119,22 @@ def statistics(*widths: int) -> Arrays:
 def labels(rng: np.random.Generator, classes: int, *shape: int) -> np.ndarray:
     """Whole numbers below ``classes``."""
     return rng.integers(0, classes, shape)
+
+
+def residual_block(torch: Any, width: int, attention: Any) -> Any:
+    """A block of attention and a layer with ``gelu``, normalized in front, with residuals."""
+    nn = torch.nn
+
+    class Block(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.ln1 = nn.LayerNorm(width)
+            self.attention = attention
+            self.ln2 = nn.LayerNorm(width)
+            self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+        def forward(self, x: Any) -> Any:
+            x = x + self.attention(self.ln1(x))
+            return x + self.mlp(self.ln2(x))
+
+    return Block()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.whole.model import Arrays, Model, conv, labels, linear, norm, normal
+from benchmarks.whole.model import Arrays, Model, conv, labels, linear, norm, normal, residual_block
 
 ADAMW = ("AdamW", {"lr": 3e-4, "weight_decay": 0.1})
 
@@ -30,24 +30,12 @@ def gpt(layers: int, width: int, heads: int, length: int, batch: int, vocabulary
                 y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
                 return self.out(y.transpose(1, 2).contiguous().view(batch, length, width))
 
-        class Block(torch.nn.Module):
-            def __init__(self) -> None:
-                super().__init__()
-                self.ln1 = nn.LayerNorm(width)
-                self.attention = Attention()
-                self.ln2 = nn.LayerNorm(width)
-                self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-
-            def forward(self, x: Any) -> Any:
-                x = x + self.attention(self.ln1(x))
-                return x + self.mlp(self.ln2(x))
-
         class GPT(torch.nn.Module):
             def __init__(self) -> None:
                 super().__init__()
                 self.tokens = nn.Embedding(vocabulary, width)
                 self.positions = nn.Embedding(length, width)
-                self.blocks = nn.ModuleList([Block() for _ in range(layers)])
+                self.blocks = nn.ModuleList([residual_block(torch, width, Attention()) for _ in range(layers)])
                 self.ln = nn.LayerNorm(width)
                 self.head = nn.Linear(width, vocabulary)
 

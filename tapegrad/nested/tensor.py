@@ -46,9 +46,7 @@ class Nested(Opaque):
     @property
     def spec(self) -> Spec:
         """The spec of such a tensor, in whose shape that of the values stands."""
-        of = self.values._spec
-        strides = (0,) * len(self.shape)
-        return Spec.of(self.shape, of.dtype, of.device.free, of.requires_grad, overrides=True, strides=strides)
+        return self.values._spec.composed(self.shape)
 
     @property
     def size(self) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -337,6 +338,9 @@ elementwise = declaration(Elementwise, promote="common")
 linear = declaration(LinearOperator)
 multilinear = declaration(Multilinear)
 general = declaration(General)
+
+same_values = partial(linear, x=lambda g: g, aten=None)
+"""An operator that gives values as they are: it stands in the graph for what becomes of a tensor that has them."""
 
 
 # -- the operators that the kinds themselves speak ---------------------------------------------------------------------

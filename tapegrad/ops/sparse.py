@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import weakref
-from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -15,37 +14,34 @@ import numpy as np
 
 from tapegrad._src.execution.numpy_backend.forms import on_host
 from tapegrad.ops.indexing import wide
-from tapegrad.ops.kinds import conj, linear, multilinear
-
-_same_values = partial(linear, x=lambda g: g, aten=None)
-"""An operator that gives the values as they are: it stands in the graph for what becomes of their tensor."""
+from tapegrad.ops.kinds import conj, linear, multilinear, same_values
 
 
-@_same_values(node="SparseCooTensorWithDimsAndTensorsBackward0")
+@same_values(node="SparseCooTensorWithDimsAndTensorsBackward0")
 def sparse_constructor(x):
     """The values that a sparse tensor is made of."""
     return x
 
 
-@_same_values(node="SparseCompressedTensorBackward0")
+@same_values(node="SparseCompressedTensorBackward0")
 def sparse_compressed_constructor(x):
     """The values that a sparse tensor of a compressed layout is made of."""
     return x
 
 
-@_same_values(node="ValuesBackward0")
+@same_values(node="ValuesBackward0")
 def sparse_values(x):
     """The values of a sparse tensor, as a dense one."""
     return x
 
 
-@_same_values(node="TBackward0")
+@same_values(node="TBackward0")
 def sparse_t(x):
     """The values of a sparse matrix, as those of its transpose."""
     return x
 
 
-@_same_values(node="TransposeBackward0")
+@same_values(node="TransposeBackward0")
 def sparse_transpose(x):
     """The values of a sparse tensor, two dimensions of which change places."""
     return x

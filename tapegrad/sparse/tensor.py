@@ -54,9 +54,7 @@ class SparseValue(Opaque):
 
     @property
     def spec(self) -> Spec:
-        of = self.values._spec
-        strides = (0,) * len(self.shape)
-        return Spec.of(self.shape, of.dtype, of.device.free, of.requires_grad, overrides=True, strides=strides)
+        return self.values._spec.composed(self.shape)
 
     @property
     def size(self) -> int:

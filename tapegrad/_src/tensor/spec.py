@@ -176,6 +176,11 @@ class Spec:
         spec.numel, spec.ndim = spec.shape.numel(), len(shape)
         return cls._interned.only((shape, strides, flags), spec)
 
+    def composed(self, shape: tuple[int, ...]) -> Spec:
+        """The spec of a tensor of this shape that is made of one with this spec, and whose class answers for it."""
+        strides = (0,) * len(shape)
+        return Spec.of(shape, self.dtype, self.device.free, self.requires_grad, overrides=True, strides=strides)
+
     def shaped(self, shape: tuple[int, ...], strides: tuple[int, ...] | None) -> Spec:
         """This spec for another shape, and strides if it has any; for one on a single device."""
         flags = self.flags
