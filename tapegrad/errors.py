@@ -6,8 +6,9 @@ Where PyTorch has none, ``message`` builds one.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
+
+from tapegrad._src.warn import warn
 
 
 class NotDifferentiableError(NotImplementedError):
@@ -129,14 +130,12 @@ class WarnOnce:
         self.always, self.calls = False, 0
         self.given: set[str] = set()
 
-    def __call__(
-        self, text: str, category: type[Warning] = UserWarning, stacklevel: int = 3, about: str | None = None
-    ) -> None:
+    def __call__(self, text: str, category: type[Warning] = UserWarning, about: str | None = None) -> None:
         """Warn with ``text``, once per process or once ``about`` something, unless ``set_warn_always`` is on."""
         self.calls += 1
         if self.always or (about or text) not in self.given:
             self.given.add(about or text)
-            warnings.warn(text, category, stacklevel=stacklevel)
+            warn(text, category)
 
 
 warn_once = WarnOnce()

@@ -15,7 +15,6 @@ import re
 import shutil
 import sys
 import tempfile
-import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -26,6 +25,7 @@ from urllib.parse import urlparse
 from urllib.request import Request, urlopen
 
 from tapegrad._src.progress import bars
+from tapegrad._src.warn import warn
 from tapegrad.as_torch import install, is_installed
 from tapegrad.errors import message
 from tapegrad.serialization.loading import load as load_file
@@ -46,7 +46,7 @@ def get_dir() -> str:
     ``$XDG_CACHE_HOME`` stands for ``~/.cache``, where it is set.
     """
     if os.getenv("TORCH_HUB"):
-        warnings.warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead", stacklevel=2)
+        warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead")
     if _chosen_dir is not None:
         return _chosen_dir
     return os.path.join(_get_torch_home(), "hub")
@@ -257,7 +257,7 @@ def load_state_dict_from_url(
         URLError: it can't be reached.
     """
     if os.getenv("TORCH_MODEL_ZOO"):
-        warnings.warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=2)
+        warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead")
     model_dir = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     os.makedirs(model_dir, exist_ok=True)
     name = os.path.basename(urlparse(url).path) if file_name is None else file_name

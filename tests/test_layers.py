@@ -19,8 +19,8 @@ pytestmark = pytest.mark.once("reads the source")
 PACKAGE = Path(__file__).resolve().parent.parent / "tapegrad"
 
 FLOORS = [
-    ["__future__", "absent", "errors", "torch_version", "version"],
-    ["as_torch", "caches", "declaring", "doors", "progress"],
+    ["__future__", "absent", "torch_version", "version", "warn"],
+    ["as_torch", "caches", "declaring", "doors", "errors", "progress"],
     ["tape"],
     ["engine"],
     ["execution"],

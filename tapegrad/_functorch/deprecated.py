@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
@@ -18,6 +17,7 @@ from typing import Any, TypeVar
 from tapegrad import func
 from tapegrad._functorch import make_functional as modules
 from tapegrad._src.absent import refusing
+from tapegrad._src.warn import warn
 
 F = TypeVar("F", bound=Callable)
 __getattr__ = refusing(__name__)
@@ -48,7 +48,7 @@ def get_warning(api: str, new_api: str | None = None, replace_newlines: bool = F
 
 def warn_deprecated(api: str, new_api: str | None = None) -> None:
     """Warn the caller of a function that its place is elsewhere now."""
-    warnings.warn(get_warning(api, new_api, replace_newlines=True), FutureWarning, stacklevel=3)
+    warn(get_warning(api, new_api, replace_newlines=True), FutureWarning)
 
 
 def _moved(function: F, new_api: str | None = None) -> F:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
@@ -16,6 +15,7 @@ from tapegrad._src.bindings.device_names.cuda import is_available as is_cuda_ava
 from tapegrad._src.execution.data.dtypes import bfloat16, dtype, float16, float64
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.amp.casting import NAMES, state
 
 OTHERS = frozenset(("mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "lazy", "vulkan", "meta"))
@@ -163,7 +163,7 @@ def autocast_decrement_nesting() -> int:
 
 def _deprecated(name: str, instead: str) -> None:
     text = f"torch.{name} is deprecated. Please use torch.{instead} instead."
-    warnings.warn(text, DeprecationWarning, stacklevel=3)
+    warn(text, DeprecationWarning)
 
 
 def is_autocast_cpu_enabled() -> bool:
@@ -255,7 +255,7 @@ class autocast:
                 f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n"
                 f"{name} Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."
             )
-        warnings.warn(why, stacklevel=3)
+        warn(why)
         return False
 
     def __enter__(self) -> Self:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from tapegrad._src.execution.data.dtypes import bfloat16, dtype, float16
+from tapegrad._src.warn import warn
 from tapegrad.amp import autocast_mode, grad_scaler
 
 
 def _warn(device: str, name: str, instead: str) -> None:
-    warnings.warn(
+    warn(
         f"`torch.{device}.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}({instead})` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

@@ -9,7 +9,6 @@ there the step is made, and each tensor that it has written to gets back what it
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
@@ -22,6 +21,7 @@ from tapegrad._src.functions.creation import full
 from tapegrad._src.functions.foreach import _amp_foreach_non_finite_check_and_unscale_, _amp_update_scale_
 from tapegrad._src.functions.selection import where
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.autograd.grad_mode import no_grad
 
 _HINT = "This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
@@ -93,9 +93,7 @@ class GradScaler:
     ) -> None:  # fmt: skip
         self._device, self._enabled = device, enabled
         if enabled and device == "cuda" and not is_available():
-            warnings.warn(
-                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2
-            )
+            warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
             self._enabled = False
         if not self._enabled:
             return
@@ -215,12 +213,11 @@ class GradScaler:
     def _step_by_itself(self, optimizer: Any, known: dict[str, Any], args: tuple, kwargs: dict[str, Any]) -> Any:
         """The step of an optimizer that unscales gradients itself."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
-            warnings.warn(
+            warn(
                 "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
                 "future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and "
                 "let the optimizer use them directly.",
                 FutureWarning,
-                stacklevel=3,
             )
             return optimizer.step(*args, **kwargs | {"grad_scaler": self})
         if known["stage"] is OptState.READY:

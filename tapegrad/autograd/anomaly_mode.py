@@ -17,6 +17,7 @@ from typing import Any
 from tapegrad._src.tape.modes import all_states, everywhere, thread
 from tapegrad._src.tape.node import Node, name_of
 from tapegrad._src.tape.positions import here, stack
+from tapegrad._src.warn import warn
 from tapegrad.autograd.nonfinite.checks import OFF, Checked, Checks, check_operator, read_forward
 from tapegrad.autograd.running import engine
 from tapegrad.autograd.source_lines import refresh, watch
@@ -116,7 +117,7 @@ def emit(text: str) -> None:
     place = here()
     try:
         if place is None:
-            warnings.warn(text, UserWarning, stacklevel=2)
+            warn(text, UserWarning)
         else:
             warnings.warn_explicit(text, UserWarning, place.file, place.line)
     except UserWarning as warning:
@@ -167,10 +168,9 @@ class detect_anomaly:
     def __init__(self, check_nan: bool = True, check_inf: bool = False, forward: bool = False) -> None:
         self.previous = checks_now()
         self.checks = Checks(True, check_nan, check_inf, forward)
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
-            "debugging.",
-            stacklevel=2,
+            "debugging."
         )
 
     def __enter__(self) -> None:

@@ -8,11 +8,11 @@ that what the call writes to in place is what it was given.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.autograd.function import Function
 from tapegrad.autograd.grad_mode import is_grad_enabled
 
@@ -96,11 +96,10 @@ class BackwardHook:
         Raises:
             RuntimeError: a hook returns gradients, for inputs that have none.
         """
-        warnings.warn(
+        warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
             "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
-            "register_full_backward_hook for more details.",
-            stacklevel=6,
+            "register_full_backward_hook for more details."
         )
         for hook in self.user_hooks:
             given = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import operator
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -29,6 +28,7 @@ from tapegrad._src.tensor.lifted import TOGETHER, Level
 from tapegrad._src.tensor.refusals import refuse_in_transforms
 from tapegrad._src.tensor.spec import Size, Spec, named_strides
 from tapegrad._src.tensor.tensor import Tensor, value_of, wrap
+from tapegrad._src.warn import warn
 from tapegrad.autograd import backward_cache, source_lines
 from tapegrad.autograd.edges import GradientEdge
 from tapegrad.autograd.function_node import FunctionBase, broadcasts_to, reduced
@@ -91,7 +91,7 @@ def backward(
     if thread.levels:
         refuse_in_transforms(IN_TRANSFORM)
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
@@ -108,7 +108,7 @@ def backward(
         return
     seeds = make_seeds(roots, None if grad_tensors is None else as_tuple(grad_tensors))
     if create_graph:
-        warn_once(CYCLE_WARNING, stacklevel=4)
+        warn_once(CYCLE_WARNING)
     run_backward(roots, seeds, retain_graph, create_graph, targets, accumulate_grad=True)
 
 
@@ -159,11 +159,10 @@ def grad(
         }, (roots, targets))  # fmt: skip
         return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else results
     if not only_inputs:
-        warnings.warn(
+        warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
             "other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
-            stacklevel=2,
         )
     given = None if grad_outputs is None else as_tuple(grad_outputs)
     if is_grads_batched:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from tapegrad._src.dispatch.nodes.error import DelayedError
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.autograd.function_call import run_function
 from tapegrad.autograd.function_levels import apply as apply_at_level
 from tapegrad.autograd.function_levels import taken_along
@@ -87,12 +87,11 @@ class Function(_SingleLevelFunction):
     boxed_grads_call = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn(
             f"{self.__class__} should not be instantiated. Methods on autograd functions are all static, so you should "
             "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
             "version of PyTorch.",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

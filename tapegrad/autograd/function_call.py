@@ -5,7 +5,6 @@ See Note [Custom functions] in ``function_node.py``.
 
 from __future__ import annotations
 
-import warnings
 from functools import cache, partial
 from typing import Any
 
@@ -28,6 +27,7 @@ from tapegrad._src.tensor.tensor import (
     version_of,
     wrap,
 )
+from tapegrad._src.warn import warn
 from tapegrad.autograd.function_forward import give_tangents, tangents_of
 from tapegrad.autograd.function_node import (
     BackwardCFunction,
@@ -209,10 +209,9 @@ def rewritten(out: Tensor, node: BackwardCFunction, position: int, is_input: boo
     if out._spec.requires_grad and passes_for_leaf(out):
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if not is_input:
-        warnings.warn(
+        warn(
             "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
-            "should be passed to ctx.mark_dirty().",
-            stacklevel=5,
+            "should be passed to ctx.mark_dirty()."
         )
     if out._view is not None:
         if count > 1:

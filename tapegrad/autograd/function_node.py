@@ -11,7 +11,6 @@ there.
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -27,6 +26,7 @@ from tapegrad._src.tape.node import Node, name_of
 from tapegrad._src.tensor.lifted import fresh
 from tapegrad._src.tensor.spec import Spec
 from tapegrad._src.tensor.tensor import Tensor, value_of, wrap
+from tapegrad._src.warn import warn
 from tapegrad.autograd.running import engine
 from tapegrad.ops.kinds import cast
 
@@ -87,11 +87,10 @@ class FunctionCtx:
         Args:
             pairs: ignored.
         """
-        warnings.warn(
+        warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
             "calls to `set_()` are not tracked",
             FutureWarning,
-            stacklevel=2,
         )
 
     def mark_non_differentiable(self, *args: Any) -> None:
@@ -190,7 +189,7 @@ class FunctionBase(Node):
     @property
     def saved_variables(self) -> tuple:
         """Deprecated name of ``saved_tensors``."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     @property

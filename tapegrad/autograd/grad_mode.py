@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self, TypeVar
 
@@ -13,6 +12,7 @@ from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tape.positions import note_grad_switch
 from tapegrad._src.tensor.tensor import Tensor, count_write, counter_of, storage_to_write
+from tapegrad._src.warn import warn
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,12 +65,11 @@ class ModeDecorator:
 
     def __call__(self, function: F) -> F:
         if inspect.isclass(function):
-            warnings.warn(
+            warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
                 "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
                 "the `__init__` method and nothing else.",
                 FutureWarning,
-                stacklevel=2,
             )
             return _decorated(self, function)
         if inspect.isgeneratorfunction(function):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -20,6 +19,7 @@ from tapegrad._src.functions.creation import full_like
 from tapegrad._src.functions.selection import where
 from tapegrad._src.functions.solving import solve_triangular
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.autograd.differentiate import grad
 from tapegrad.distributions.bernoulli import Bernoulli
 from tapegrad.distributions.beta import Beta
@@ -105,11 +105,10 @@ def _dispatch_kl(type_p: type, type_q: type) -> Any:
     left_p, left_q = _closest(matches)
     right_q, right_p = _closest((q, p) for p, q in matches)
     if _KL_REGISTRY[left_p, left_q] is not _KL_REGISTRY[right_p, right_q]:
-        warnings.warn(
+        warn(
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({left_p.__name__}, "
             f"{right_q.__name__})",
             RuntimeWarning,
-            stacklevel=3,
         )
     return _KL_REGISTRY[left_p, left_q]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from tapegrad._src.functions.shape import broadcast_shapes
 from tapegrad._src.functions.special import mvlgamma
 from tapegrad._src.tensor.spec import Size
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.distributions import constraints
 from tapegrad.distributions.chi2 import Chi2
 from tapegrad.distributions.distribution import validated
@@ -83,10 +83,7 @@ class Wishart(ExponentialFamily):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {size - 1}.")
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         if (self.df < size).any():
-            warnings.warn(
-                "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
-                stacklevel=2,
-            )
+            warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.")
         super().__init__(batch_shape, matrix.shape[-2:], validate_args=validate_args)
         self._unbroadcasted_scale_tril = scale_tril_of(name, matrix)
         steps = arange(size, dtype=matrix.dtype, device=matrix.device).expand((*batch_shape, -1))
@@ -157,7 +154,7 @@ class Wishart(ExponentialFamily):
         sample = self._bartlett_sampling(sample_shape)
         is_singular = self._are_singular(sample)
         if is_singular.any():
-            warnings.warn("Singular sample detected.", stacklevel=2)
+            warn("Singular sample detected.")
         while tries > 0 and is_singular.any():
             again = self._bartlett_sampling(sample_shape)
             sample = where(is_singular[..., None, None], again, sample)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.export.graph_signature import InputKind
 from tapegrad.func.modules import exchange, owner_of
 from tapegrad.nn import Module
@@ -94,10 +94,10 @@ class Exchanged:
         for below, attributes, parameters, buffers in self.before:
             if error[0] is None:
                 for name in assigned(below, attributes) - targets:
-                    warnings.warn(
+                    warn(
                         f"The tensor attribute self.{name} was assigned during export. Such attributes must be "
                         "registered as buffers using the `register_buffer` API (https://pytorch.org/docs/stable/"
-                        "generated/torch.nn.Module.html#torch.nn.Module.register_buffer).", stacklevel=2,
+                        "generated/torch.nn.Module.html#torch.nn.Module.register_buffer)."
                     )  # fmt: skip
             for kept, saved in ((vars(below), attributes), (below._parameters, parameters), (below._buffers, buffers)):
                 kept.clear()

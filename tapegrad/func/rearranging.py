@@ -5,12 +5,12 @@ from __future__ import annotations
 import keyword
 import math
 import re
-import warnings
 from typing import Any, NamedTuple
 
 from tapegrad._src.caches import tabulated
 from tapegrad._src.functions.joining import stack
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 
 REST = "\u2026"
 """The name of the dimensions that ``...`` stands for."""
@@ -224,7 +224,7 @@ def check_name(name: str) -> None:
         raise ValueError(f"Invalid axis identifier: {name}\naxis name should should not start or end with underscore")
     if keyword.iskeyword(name):
         message = f"It is discouraged to use axes names that are keywords: {name}"
-        warnings.warn(message, RuntimeWarning, stacklevel=7)
+        warn(message, RuntimeWarning)
     if name == "axis":
         message = "It is discouraged to use 'axis' as an axis name and will raise an error in future"
-        warnings.warn(message, FutureWarning, stacklevel=7)
+        warn(message, FutureWarning)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import typing
-import warnings
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from tapegrad._src.bindings.checking import _assert
+from tapegrad._src.warn import warn
 from tapegrad.fx._codegen import _PyTreeCodeGen, _PyTreeInfo
 from tapegrad.fx._naming import PACKAGE
 from tapegrad.fx.node import base_types
@@ -153,8 +153,7 @@ def _demand(tracer: Any, name: str, given: Any, value: Any) -> None:
     elif value is None:
         tracer.create_proxy("call_function", _assert_is_none, (given, message), {})
     else:
-        warnings.warn(
+        warn(
             f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the "
-            "user to make sure that your inputs match the inputs you specialized the function with.",
-            stacklevel=2,
+            "user to make sure that your inputs match the inputs you specialized the function with."
         )

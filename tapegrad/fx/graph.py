@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import inspect
 import re
-import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from tapegrad._src.warn import warn
 from tapegrad.fx._code_writer import _format_target
 from tapegrad.fx._codegen import CodeGen, PythonCode, TransformCodeFunc, _PyTreeCodeGen, _PyTreeInfo, named_by
 from tapegrad.fx._compatibility import compatibility as compatibility
@@ -196,11 +196,10 @@ class Graph:
         """
         owner = self.owning_module
         if owner is not None and not _has(owner, qualified_name):
-            warnings.warn(
+            warn(
                 "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
                 "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the "
-                "necessary Parameter, or nn.Module.register_buffer to add the necessary buffer",
-                stacklevel=2,
+                "necessary Parameter, or nn.Module.register_buffer to add the necessary buffer"
             )
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
@@ -319,7 +318,7 @@ class Graph:
         if to_erase.graph is not self:
             raise RuntimeError(f"Attempting to remove {to_erase} from wrong graph!")
         if to_erase._erased:
-            warnings.warn(f"erase_node({to_erase}) on an already erased node", stacklevel=2)
+            warn(f"erase_node({to_erase}) on an already erased node")
             return
         for hook in getattr(self.owning_module, "_erase_node_hooks", ()):
             hook(to_erase)

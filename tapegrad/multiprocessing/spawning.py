@@ -10,12 +10,12 @@ import sys
 import tempfile
 import time
 import traceback
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import Any
 
+from tapegrad._src.warn import warn
 from tapegrad.multiprocessing.contexts import default
 
 DIES_WITH_ITS_PARENT = 1  # prctl's PR_SET_PDEATHSIG, of Linux
@@ -148,7 +148,7 @@ class SpawnContext(ProcessContext):
     """The old name of ``ProcessContext``."""
 
     def __init__(self, processes: Sequence[Any], error_files: Sequence[str]) -> None:
-        warnings.warn("SpawnContext is renamed to ProcessContext since 1.4 release.", stacklevel=2)
+        warn("SpawnContext is renamed to ProcessContext since 1.4 release.")
         super().__init__(processes, error_files)
 
 
@@ -194,10 +194,9 @@ def spawn(
 ) -> ProcessContext | None:  # fmt: skip
     """Run ``fn(i, *args)`` in ``nprocs`` processes, which are spawned: see ``start_processes``."""
     if start_method != "spawn":
-        warnings.warn(
+        warn(
             f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method "
             "use:\n\t\t torch.multiprocessing.start_processes(...)",
             FutureWarning,
-            stacklevel=2,
         )
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")

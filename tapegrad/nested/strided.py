@@ -113,7 +113,7 @@ def strided_of(given: Any, dtype: Any, device: Any) -> Tensor:
         TypeError: it is no list.
         RuntimeError: entries have several numbers of dimensions.
     """
-    warn_once(PROTOTYPE, stacklevel=4)
+    warn_once(PROTOTYPE)
     if not isinstance(given, (list, tuple)):
         raise TypeError("Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor")
     parts = [one if isinstance(one, Tensor) else as_tensor(one) for one in given]
@@ -130,7 +130,7 @@ def strided_of(given: Any, dtype: Any, device: Any) -> Tensor:
 
 def buffer_of(dense: Tensor, dtype: Any, device: Any) -> Tensor:
     """A strided nested tensor that shows a dense one, whose first dimension is the batch."""
-    warn_once(PROTOTYPE, stacklevel=4)
+    warn_once(PROTOTYPE)
     buffer = dense.reshape(-1).to(device=device, dtype=dtype)
     return Buffered(shown(buffer), [dense.shape[1:]] * dense.shape[0]).as_tensor()
 

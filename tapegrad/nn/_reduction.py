@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from tapegrad._src.warn import warn
 
 CODES = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
 
@@ -17,9 +17,7 @@ def get_enum(reduction: str) -> int:
     (0, 1, 2)
     """
     if reduction == "elementwise_mean":
-        warnings.warn(
-            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2
-        )
+        warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
     if reduction not in CODES:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return CODES[reduction]
@@ -34,9 +32,7 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
     average, reduced = (True if flag is None else flag for flag in (size_average, reduce))
     found = ("mean" if average else "sum") if reduced else "none"
     if emit_warning:
-        warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.", stacklevel=2
-        )
+        warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.")
     return found
 
 

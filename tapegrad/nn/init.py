@@ -11,7 +11,6 @@ variance of what goes forward, those of ``1 / fan_out`` that of the gradients (G
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +23,7 @@ from tapegrad._src.functions.random import randperm
 from tapegrad._src.functions.selection import where
 from tapegrad._src.functions.slicing import diag
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.autograd.grad_mode import no_grad
 
 __all__ = [
@@ -171,10 +171,9 @@ def _no_grad_trunc_normal_(
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
+        warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
-            "The distribution of values may be incorrect.",
-            stacklevel=2,
+            "The distribution of values may be incorrect."
         )
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     with no_grad():
@@ -385,7 +384,7 @@ def kaiming_uniform_(
         options = {"a": a, "mode": mode, "nonlinearity": nonlinearity, "generator": generator}
         return handle_torch_function(kaiming_uniform_, (tensor,), tensor=tensor, **options)
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        warn("Initializing zero-element tensors is a no-op")
         return tensor
     fan = _calculate_correct_fan(tensor, mode)
     bound = math.sqrt(3.0) * (calculate_gain(nonlinearity, a) / math.sqrt(fan))
@@ -413,7 +412,7 @@ def kaiming_normal_(
     0.1
     """
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        warn("Initializing zero-element tensors is a no-op")
         return tensor
     fan = _calculate_correct_fan(tensor, mode)
     with no_grad():
@@ -429,9 +428,7 @@ def _deprecated(function: Callable) -> Any:
     old = new[:-1]
 
     def called_by_old_name(*args: Any, **kwargs: Any) -> Any:
-        warnings.warn(
-            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2
-        )
+        warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning)
         return function(*args, **kwargs)
 
     called_by_old_name.__name__ = called_by_old_name.__qualname__ = old

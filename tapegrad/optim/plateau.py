@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, Literal
 
+from tapegrad._src.warn import warn
 from tapegrad.optim.optimizer import Optimizer
 from tapegrad.optim.schedule import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, set_value, values_of
 
@@ -78,7 +78,7 @@ class ReduceLROnPlateau(LRScheduler):
         """
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn(EPOCH_DEPRECATION_WARNING, UserWarning)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
             self.best, self.num_bad_epochs = current, 0

@@ -6,11 +6,11 @@ import io
 import os
 import pickle
 import re
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
+from tapegrad._src.warn import warn
 from tapegrad.serialization import legacy, safetensors
 from tapegrad.serialization.archive import MAGIC, ArchiveReader, ChecksumChecks
 from tapegrad.serialization.locations import restorer
@@ -66,7 +66,7 @@ def load(
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if pickle_load_args and weights_only:
-        warnings.warn("pickle_load_args only works if `weights_only=False`.")
+        warn("pickle_load_args only works if `weights_only=False`.")
     pickle_load_args.setdefault("encoding", "utf-8")
     if isinstance(f, (str, os.PathLike)):
         if os.fspath(f).endswith(".safetensors"):
@@ -90,7 +90,7 @@ def _weights_only(given: bool | None, pickle_module: Any) -> bool:
     if forced:
         return True
     if given is None and forced_not:
-        warnings.warn(
+        warn(
             "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not "
             "explicitly passed to `torch.load`, forcing weights_only=False."
         )

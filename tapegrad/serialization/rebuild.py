@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import copyreg
 import reprlib
-import warnings
 from collections import OrderedDict
 from typing import Any
 
@@ -27,6 +26,7 @@ from tapegrad._src.functions.construction import from_numpy
 from tapegrad._src.tensor.geometry import Geometry, extent
 from tapegrad._src.tensor.layout import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.nn.parameter import Parameter
 
 _LARGEST = 2**63 - 1
@@ -285,7 +285,7 @@ def reduced(tensor: Tensor) -> tuple:
 def _warn_of_hooks(tensor: Any) -> None:
     for hook in (tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(
+            warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
                 "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
             )

@@ -11,7 +11,6 @@ strings must lie inside of the file, and containers grow by what is put into the
 from __future__ import annotations
 
 import pickle
-import warnings
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from tapegrad._src.execution.data.devices import device
 from tapegrad._src.functions.creation import empty
 from tapegrad._src.tensor.spec import Size
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.nn.parameter import Parameter
 from tapegrad.serialization import rebuild
 from tapegrad.serialization.names import ALLOWED, BLOCKED, declared_safe
@@ -379,7 +379,7 @@ class Unpickler:
     def protocol(self) -> None:
         version = self.byte()
         if version != 2:
-            warnings.warn(
+            warn(
                 f"Detected pickle protocol {version} in the checkpoint, which was not the default pickle protocol used "
                 "by `torch.load` (2). The weights_only Unpickler might not support all instructions implemented by "
                 "this protocol, please file an issue for adding support if you encounter this."

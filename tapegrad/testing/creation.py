@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from tapegrad._src.execution.data.dtypes import BOOL, FLOATING, INTEGRAL, dtype, finfo, iinfo
@@ -11,6 +10,7 @@ from tapegrad._src.functions.construction import tensor
 from tapegrad._src.functions.creation import empty
 from tapegrad._src.functions.unary import complex as complex_of
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 
 
 def make_tensor(
@@ -73,11 +73,10 @@ def _bounds(of: dtype, low: float | None, high: float | None) -> tuple[Any, Any]
     if first > last or (first == last and of.category < FLOATING):
         raise ValueError(f"`low` must be less than `high`, but got {first} >= {last}")
     if first == last:
-        warnings.warn(
+        warn(
             "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 "
             "and will be removed in 2.3. Use `torch.full(...)` instead.",
             FutureWarning,
-            stacklevel=3,
         )
     return max(first, least), min(last, most)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tapegrad._src.functions.construction import tensor
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.testing.comparison import assert_close
 
 TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
@@ -29,12 +29,11 @@ def assert_allclose(
     Raises:
         AssertionError: they differ.
     """
-    warnings.warn(
+    warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. "
         "Please use `torch.testing.assert_close()` instead. "
         "You can find detailed upgrade instructions in https://github.com/pytorch/pytorch/issues/61844.",
         FutureWarning,
-        stacklevel=2,
     )
     one = actual if isinstance(actual, Tensor) else tensor(actual)
     other = expected if isinstance(expected, Tensor) else tensor(expected, dtype=one.dtype)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import pickle
 import sys
-import warnings
 from collections.abc import Mapping
 from contextlib import ContextDecorator
 from types import ModuleType
 from typing import Any
 
 from tapegrad._src.absent import refused
+from tapegrad._src.warn import warn
 
 Settings = dict[str, Any]
 
@@ -48,7 +48,7 @@ class ConfigModule(ModuleType):
         if name not in self._config:
             raise self._unknown(name)
         if name in self._promises and value and value != self._config[name]:
-            warnings.warn(f"{self._shown}.{name} changes nothing in tapegrad: {self._promises[name]}", stacklevel=2)
+            warn(f"{self._shown}.{name} changes nothing in tapegrad: {self._promises[name]}")
         self._config[name] = value
 
     def __dir__(self) -> list[str]:

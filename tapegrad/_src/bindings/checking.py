@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from tapegrad._src.bindings.declaration.registry import NAMESPACES, public
 from tapegrad._src.bindings.symbolic import SymBool
 from tapegrad._src.execution.data.dtypes import BOOL
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 
 UNEXPLAINED = (
     "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
@@ -72,11 +72,10 @@ for _name, _error in {
 @public("torch", asks="nobody")
 def _check_is_size(i: Any, message: Any = None, *, max: Any = None) -> None:
     """Raise RuntimeError if a number is negative, or larger than ``max``. Deprecated: use ``_check``."""
-    warnings.warn(
+    warn(
         "_check_is_size will be removed in a future PyTorch release along with guard_size_oblivious.     Use "
         "_check(i >= 0) instead.",
         FutureWarning,
-        stacklevel=3,
     )
     check = NAMESPACES["torch"]["_check"]
     check(i >= 0, message)

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
 from tapegrad._src.bindings.declaration.handing import overriding, without_innermost
 from tapegrad._src.tape.modes import thread
+from tapegrad._src.warn import warn
 
 
 class TorchFunctionMode:
@@ -42,9 +42,7 @@ class TorchFunctionMode:
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Self:
         """A new instance: what PyTorch once used in place of ``with Mode():``."""
-        warnings.warn(
-            "`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`", stacklevel=2
-        )
+        warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`")
         return cls(*args, **kwargs)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tapegrad._src.bindings.bounds import outside, refuse_elements
@@ -12,6 +11,7 @@ from tapegrad._src.functions.creation import arange
 from tapegrad._src.functions.embedding import gets_sparse, renormalize, sparse_function
 from tapegrad._src.tensor.spec import legacy_type_name
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.ops import bags, shape, slicing
 from tapegrad.ops.kinds import cast
 
@@ -150,10 +150,9 @@ def embedding_bag(
             [2., 3.]])
     """
     if weight.dtype is int64 and input.dtype.category == 2:
-        warnings.warn(
+        warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
-            "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
-            stacklevel=3,
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
         )
         input, weight = weight, input
     if per_sample_weights is not None and input.shape != per_sample_weights.shape:

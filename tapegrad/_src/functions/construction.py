@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn, Unpack
 
@@ -42,6 +41,7 @@ from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.exposing import tensor_on
 from tapegrad._src.tensor.lifted import Lifted, raised
 from tapegrad._src.tensor.tensor import Tensor, value_of
+from tapegrad._src.warn import warn
 from tapegrad.errors import warn_once
 
 DISCARDED = "Casting complex values to real discards the imaginary part"
@@ -89,10 +89,9 @@ def constructed(
     on = None if like is None else like.device
     if isinstance(data, Tensor):
         whose = "torch.tensor" if like is None else "tensor.new_tensor"
-        warnings.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-            f"sourceTensor.detach().clone().requires_grad_(True), rather than {whose}(sourceTensor).",
-            stacklevel=4,
+            f"sourceTensor.detach().clone().requires_grad_(True), rather than {whose}(sourceTensor)."
         )
         made = target(function, options, default or data.dtype, on or data.device)
         return _copied(made, data)

@@ -198,8 +198,7 @@ def _convolved(
     if arguments[1] == "same" and any(low != high for low, high in settings["padding"]):
         warn_once(
             "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
-            "input be created",
-            stacklevel=5,
+            "input be created"
         )
     y = operator(x, weight, bias, **settings)
     return y if x is input else squeeze(y, 0)

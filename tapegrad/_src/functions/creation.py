@@ -7,7 +7,6 @@ Their elements are computed on the host and brought to the device; all take the 
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, Unpack
 
 import numpy as np
@@ -53,6 +52,7 @@ from tapegrad._src.execution.data.promotion import inferred_dtype
 from tapegrad._src.execution.data.sizes import SYMBOL, check_size, is_symbolic
 from tapegrad._src.tensor.layout import contiguous_format, preserve_format
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 
 # One number everywhere ----------------------------------------------------------------------------------------------
 
@@ -225,10 +225,9 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[Ten
     ...     torch.range(1, 2, 0.5)
     tensor([1.0000, 1.5000, 2.0000])
     """
-    warnings.warn(
+    warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
-        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        stacklevel=3,
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end)."
     )
     start, end, step = (
         _number("range", number) for number in ((0, start, step) if end is None else (start, end, step))

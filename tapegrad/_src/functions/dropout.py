@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.bindings.state.generator import Sample, next_key
 from tapegrad._src.bindings.writes.in_place import become, before_write, refuse_in_place
 from tapegrad._src.execution.array_functions import random as sampling
 from tapegrad._src.tensor.geometry import preserved_strides
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.ops import arithmetic
 from tapegrad.ops import dropout as ops
 
@@ -122,20 +121,18 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """
     _check_probability(p)
     if input.ndim not in (3, 4):
-        warnings.warn(
+        warn(
             f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error "
             "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note "
             "that dropout2d exists to provide channel-wise dropout on inputs with 2 spatial dimensions, a channel "
-            "dimension, and an optional batch dimension (i.e. 3D or 4D inputs).",
-            stacklevel=3,
+            "dimension, and an optional batch dimension (i.e. 3D or 4D inputs)."
         )
     if input.ndim == 3:
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
             "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
             "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
-            "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=3,
+            "the 1D channel-wise dropout behavior, please switch to using dropout1d instead."
         )
     return _of_channels(input, p, training, inplace, unbatched=False)
 
@@ -157,12 +154,11 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """
     _check_probability(p)
     if input.ndim not in (4, 5):
-        warnings.warn(
+        warn(
             f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error "
             "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note "
             "that dropout3d exists to provide channel-wise dropout on inputs with 3 spatial dimensions, a channel "
-            "dimension, and an optional batch dimension (i.e. 4D or 5D inputs).",
-            stacklevel=3,
+            "dimension, and an optional batch dimension (i.e. 4D or 5D inputs)."
         )
     return _of_channels(input, p, training, inplace, unbatched=input.ndim == 4)
 

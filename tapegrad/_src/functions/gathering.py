@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +27,7 @@ from tapegrad._src.tensor.lifted import fresh
 from tapegrad._src.tensor.refusals import refuse_examples, refuse_meta, refuse_number
 from tapegrad._src.tensor.spec import Spec
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.errors import warn_once
 from tapegrad.ops import gathering, slicing
 from tapegrad.ops import shape as shape_ops
@@ -169,8 +169,7 @@ def scatter(
     if reduce is not None and tensor is not None:
         warn_once(
             "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
-            "PyTorch release. Use torch.scatter_reduce instead for more reduction options.",
-            stacklevel=4,
+            "PyTorch release. Use torch.scatter_reduce instead for more reduction options."
         )
     axis = _check_scatter(input, dim, index, tensor)
     if reduce is None and tensor is None:
@@ -414,7 +413,7 @@ def index_reduce(
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     axis = wrap_dim(dim, input.ndim)
     _check_slices("index_reduce", input, index, source, axis)
-    warn_once("index_reduce() is in beta and the API may change at any time.", stacklevel=4)
+    warn_once("index_reduce() is in beta and the API may change at any time.")
     if input.dtype.category in ((BOOL, COMPLEX) if input.ndim < 2 else _NOT_REDUCED.get(reduce, ())):
         kernel = {"mean": "div_floor_cpu", "amax": "maximum_cpu", "amin": "minimum_cpu"}
         raise unsupported("index_func_" if input.ndim < 2 else kernel[reduce], input.dtype)
@@ -649,10 +648,9 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"{input.dtype.scalar_name} and {source.dtype.scalar_name}"
         )
     if mask.dtype.name == "uint8":
-        warnings.warn(
+        warn(
             "masked_scatter_ received a mask with dtype torch.uint8, this behavior is now deprecated,please use a mask "
-            "with dtype torch.bool instead.",
-            stacklevel=4,
+            "with dtype torch.bool instead."
         )
     if mask.dtype is not bool_:
         raise RuntimeError(

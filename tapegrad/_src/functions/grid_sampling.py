@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.execution.data.sizes import check_size
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.ops import grid_sampling as ops
 
 MODES = ("bilinear", "nearest", "bicubic")
@@ -97,10 +97,9 @@ def grid_sampler_3d(
 
 
 def _warn_of_corners() -> None:
-    warnings.warn(
+    warn(
         "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
-        stacklevel=4,
+        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details."
     )
 
 
@@ -182,10 +181,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     if align_corners is None:
         _warn_of_corners()
     elif align_corners and min(size[2:]) == 1:
-        warnings.warn(
+        warn(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
-            "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
-            stacklevel=3,
+            "is not an intended use case of affine_grid. See the documentation of affine_grid for details."
         )
     return affine_grid_generator(theta, size, bool(align_corners))
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -47,6 +46,7 @@ from tapegrad._src.tensor.lifted import fresh
 from tapegrad._src.tensor.refusals import is_example, refuse_examples, refuse_meta
 from tapegrad._src.tensor.spec import Spec, core_type_name, legacy_type_name
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.errors import warn_once
 from tapegrad.ops import indexing as ops
 from tapegrad.ops import shape as shape_ops
@@ -170,8 +170,7 @@ def items_of(index: Any) -> tuple:
         warn_once(
             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
             "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
-            "x[torch.tensor(seq)], which will result either in an error or a different result",
-            stacklevel=5,
+            "x[torch.tensor(seq)], which will result either in an error or a different result"
         )
         return tuple(index)
     return (index,)
@@ -193,7 +192,7 @@ def simplified(item: Any, of: Tensor) -> Any:
             number = tensor.item()
             return bool(number) if dtype in (bool_, uint8) else number
         if dtype is uint8:
-            _warn_of_bytes(6)
+            _warn_of_bytes()
         elif dtype not in (int64, int32, bool_):
             raise IndexError(_NOT_AN_INDEX_TENSOR)
         return tensor.to(of.device) if of.device is not tensor.device and tensor.device.is_host else tensor
@@ -265,11 +264,8 @@ def _dimensions(item: Any) -> int:
     return item.ndim if isinstance(item, Tensor) and item.dtype in (bool_, uint8) else 1
 
 
-def _warn_of_bytes(stacklevel: int) -> None:
-    warnings.warn(
-        "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
-        stacklevel=stacklevel + 1,
-    )
+def _warn_of_bytes() -> None:
+    warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
 
 
 def as_places(tensor: Tensor, axis: int, shape: Sequence[int], counted: bool = True) -> list[Tensor]:
@@ -564,7 +560,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         if tensor.dtype is uint8:
             if not accumulate and values._spec.numel == 1 and len(tensors) == 1:
                 raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
-            _warn_of_bytes(4)
+            _warn_of_bytes()
     places: list[Tensor] = []
     for tensor in tensors:
         left = input.ndim - len(places)

@@ -260,9 +260,7 @@ def _check_grid(tensors: Sequence[Tensor], indexing: str | None) -> None:
         if tensor.dtype is not tensors[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if indexing is None:
-        warn_once(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=4
-        )
+        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     elif indexing not in ("xy", "ij"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
 

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import copyreg
-import warnings
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from tapegrad._src.execution.data.dtypes import dtype, get_default_dtype, set_de
 from tapegrad._src.functions.construction import constructed
 from tapegrad._src.tensor.layout import strided
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.errors import warn_once
 
 _SIGNATURES = """\
@@ -119,14 +119,14 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
     Raises:
         RuntimeError: it has not as many.
     """
-    warnings.warn("non-inplace resize is deprecated", stacklevel=3)
+    warn("non-inplace resize is deprecated")
     return _of_sizes(self, sizes)
 
 
 @public("Tensor")
 def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     """``resize`` to the shape of another tensor. Deprecated in favour of ``reshape``."""
-    warnings.warn("non-inplace resize_as is deprecated", stacklevel=3)
+    warn("non-inplace resize_as is deprecated")
     return _of_sizes(self, tuple(tensor.shape))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from functools import partial
 from typing import Any
 
@@ -19,6 +18,7 @@ from tapegrad._src.functions.arithmetic import BOOL_FROM_BOOL, check_subtraction
 from tapegrad._src.tape.modes import Modes, thread
 from tapegrad._src.tensor.spec import Spec
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.ops import arithmetic, losses, reductions, selection, softmax, special, unary
 from tapegrad.ops.checks import cpp_name, refuse_dtypes
 from tapegrad.ops.comparison import eq, lt, ne
@@ -32,10 +32,7 @@ def resolve_reduction(reduction: str, size_average: bool | None = None, reduce: 
     if size_average is not None or reduce is not None:
         average, kept = (True if flag is None else flag for flag in (size_average, reduce))
         reduction = ("mean" if average else "sum") if kept else "none"
-        warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-            stacklevel=4,
-        )
+        warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
@@ -61,10 +58,9 @@ def together(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     A 0-dim tensor is expanded first where dtypes differ, as PyTorch expands both: it then counts like the other.
     """
     if input.shape != target.shape:
-        warnings.warn(
+        warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
-            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=4,
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
         )
         broadcast_shapes([input.shape, target.shape])  # what doesn't fit is refused before dtypes are
         if input.dtype is not target.dtype and not (input.ndim and target.ndim):
@@ -346,11 +342,10 @@ def kl_div(
     by_batch = reduction == "batchmean"
     reduction = "sum" if by_batch else resolve_reduction(reduction, size_average, reduce)
     if reduction == "mean" and not by_batch:
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
             "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
-            "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
-            stacklevel=3,
+            "'mean' will be changed to behave the same as 'batchmean' in the next major release."
         )
     for tensor in (input, target):
         if tensor.dtype.category != 2:

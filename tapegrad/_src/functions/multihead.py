@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from tapegrad._src.functions.joining import cat
 from tapegrad._src.functions.matmul import baddbmm, bmm, linear
 from tapegrad._src.functions.softmax import softmax
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 
 
 class Sizes(NamedTuple):
@@ -82,10 +82,7 @@ def _canonical_mask(
     is_known = mask.dtype is boolean or mask.dtype.category == 2
     demand(is_known, f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype is not other_type:
-        warnings.warn(
-            f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.",
-            stacklevel=4,
-        )
+        warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.")
     if mask.dtype is not boolean:
         return mask
     return zeros(mask.shape, dtype=target_type, device=mask.device).masked_fill_(mask, float("-inf"))

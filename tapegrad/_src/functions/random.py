@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Unpack
 
@@ -33,6 +32,7 @@ from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.lifted import drawn_apart, fresh_examples, sizes_of
 from tapegrad._src.tensor.spec import Spec
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.ops import random as ops
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.checks import cpp_name
@@ -182,11 +182,10 @@ def check_range(low: int, high: int, d: dtype) -> None:
             raise RuntimeError(f"{name} is out of bounds for {cpp_name(d)}")
         digits = _DIGITS.get(d.name, 64)
         if abs(number) > 2**digits:
-            warnings.warn(
+            warn(
                 f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
                 f"{cpp_name(d)} can support discrete uniform distribution only within this range. This warning "
-                "will become an error in version 1.7 release, please fix the code in advance",
-                stacklevel=5,
+                "will become an error in version 1.7 release, please fix the code in advance"
             )
 
 

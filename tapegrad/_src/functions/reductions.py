@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ from tapegrad._src.execution.data.dtypes import COMPLEX, FLOATING, dtype
 from tapegrad._src.execution.data.promotion import warn_of_cast
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.ops import arithmetic, comparison, reductions, selection, sorting
 from tapegrad.ops import shape as shape_ops
 
@@ -488,10 +488,9 @@ def warn_of_freedom(name: str, input: Tensor, axes: tuple[int, ...], correction:
     """Warn, as PyTorch does, when a variance has no degrees of freedom."""
     count = reductions.length(input.shape, axes) if input._spec.numel else 0
     if count - correction <= 0:
-        warnings.warn(
+        warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-            "(input numel divided by output numel).",
-            stacklevel=4,
+            "(input numel divided by output numel)."
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.execution.data.sizes import check_size, scaled
 from tapegrad._src.functions.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.ops import resampling
 from tapegrad.ops.checks import refuse_dtypes
 from tapegrad.ops.resampling import Sampling
@@ -166,7 +166,7 @@ def upsample(
     ...     torch.nn.functional.upsample(torch.tensor([[[0.0, 4.0]]]), scale_factor=2)
     tensor([[[0., 0., 4., 4.]]])
     """
-    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
+    warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
@@ -174,9 +174,7 @@ def upsample(
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """``interpolate`` of ``input`` to a ``size`` or by a ``scale_factor`` with ``mode="nearest"``, under its old name.
     """
-    warnings.warn(
-        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3
-    )
+    warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
@@ -185,7 +183,5 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
     """``interpolate`` of ``input`` to a ``size`` or by a ``scale_factor`` with ``mode="bilinear"`` and aligned corners,
     under its old name.
     """
-    warnings.warn(
-        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3
-    )
+    warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -210,8 +210,7 @@ def _select(condition: Tensor, x: Any, y: Any) -> Tensor:
     if condition.dtype.name == "uint8":
         warn_once(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
-            "version of PyTorch. Use a boolean condition instead.",
-            stacklevel=5,
+            "version of PyTorch. Use a boolean condition instead."
         )
     beside = next((value.dtype for value in (x, y) if isinstance(value, Tensor)), condition.dtype)
     x, y = [value if isinstance(value, Tensor) else element_of(value, beside) for value in (x, y)]

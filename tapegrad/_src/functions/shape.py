@@ -448,7 +448,7 @@ def _matrix_adjoint(input: Tensor, name: str) -> Tensor:
 def _warn_of_number(name: str) -> None:
     called = name.removeprefix("tensor.") if name.endswith("()") else f"T{name[1:]}"
     hint = "This function is the identity in these cases" if name.endswith("T") else "Consider using x.conj()"
-    warn_once(f"{called} is deprecated on 0-D tensors. {hint}.", stacklevel=5)
+    warn_once(f"{called} is deprecated on 0-D tensors. {hint}.")
 
 
 def _matrix_transpose(self: Tensor, name: str) -> Tensor:
@@ -468,8 +468,7 @@ def _transpose_all(self: Tensor) -> Tensor:
         warn_once(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
             "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
-            stacklevel=4,
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
         )
     return permuted(self, range(self.ndim - 1, -1, -1))
 

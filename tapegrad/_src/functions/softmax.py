@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from tapegrad._src.functions.creation import empty_like, zeros_like
 from tapegrad._src.functions.reductions import check_dtype, one_dim, several_dims
 from tapegrad._src.functions.unary import NEGATED_BOOL
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.ops import softmax as ops
 from tapegrad.ops import unary
 from tapegrad.ops.kinds import cast
@@ -74,22 +74,19 @@ def special_log_softmax(input: Tensor, dim: int, *, dtype: dtype | None = None) 
     return _softmax("log_softmax", ops.log_softmax, input, dim, dtype)
 
 
-def implicit_dim(name: str, dim: int | None, ndim: int, stacklevel: int) -> int:
+def implicit_dim(name: str, dim: int | None, ndim: int) -> int:
     """The dimension that old code meant when it gave none; giving none is deprecated.
 
-    >>> implicit_dim("softmax", 2, 3, 3)
+    >>> implicit_dim("softmax", 2, 3)
     2
     """
-    return _get_softmax_dim(name, ndim, stacklevel + 1) if dim is None else dim
+    return _get_softmax_dim(name, ndim) if dim is None else dim
 
 
 @public("nn.functional", asks="nobody")
-def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
+def _get_softmax_dim(name: str, ndim: int, stacklevel: int = 3) -> int:
     """The dimension that is meant where none is given, with a warning that says so."""
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=stacklevel + 1,
-    )
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -99,12 +96,12 @@ def functional_softmax(
 ) -> Tensor:
     """``torch.softmax`` of ``input`` along ``dim``, which should be given: a guess is deprecated.
 
-    It is computed in ``dtype``, if that is given. ``_stacklevel`` says which caller the warning names.
+    It is computed in ``dtype``, if that is given. ``_stacklevel`` has no effect: the warning names the caller.
 
     >>> torch.nn.functional.softmax(torch.tensor([0.0, 0.0]), dim=0, dtype=torch.float64)
     tensor([0.5000, 0.5000], dtype=torch.float64)
     """
-    dim = implicit_dim("softmax", dim, input.ndim, _stacklevel)
+    dim = implicit_dim("softmax", dim, input.ndim)
     return _softmax("softmax", ops.softmax, input, dim, dtype)
 
 
@@ -114,7 +111,7 @@ def functional_softmin(
 ) -> Tensor:
     """``softmax`` of the negative of ``input`` along ``dim``, which should be given: a guess is deprecated.
 
-    It is computed in ``dtype``, if that is given. ``_stacklevel`` says which caller the warning names.
+    It is computed in ``dtype``, if that is given. ``_stacklevel`` has no effect: the warning names the caller.
 
     Raises:
         RuntimeError: booleans, which can't be negated.
@@ -123,7 +120,7 @@ def functional_softmin(
     >>> torch.nn.functional.softmin(torch.tensor([0.0, 1.0]), dim=0)
     tensor([0.7311, 0.2689])
     """
-    dim = implicit_dim("softmin", dim, input.ndim, _stacklevel)
+    dim = implicit_dim("softmin", dim, input.ndim)
     if input.dtype is dtypes.bool:
         raise RuntimeError(NEGATED_BOOL)
     return NAMESPACES["Tensor"]["softmax"](unary.neg(input), dim, dtype)
@@ -135,12 +132,12 @@ def functional_log_softmax(
 ) -> Tensor:
     """``torch.log_softmax`` of ``input`` along ``dim``, which should be given: a guess is deprecated.
 
-    It is computed in ``dtype``, if that is given. ``_stacklevel`` says which caller the warning names.
+    It is computed in ``dtype``, if that is given. ``_stacklevel`` has no effect: the warning names the caller.
 
     >>> torch.nn.functional.log_softmax(torch.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
     """
-    dim = implicit_dim("log_softmax", dim, input.ndim, _stacklevel)
+    dim = implicit_dim("log_softmax", dim, input.ndim)
     return _softmax("log_softmax", ops.log_softmax, input, dim, dtype)
 
 
@@ -187,7 +184,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     tensor([1., 1., 1., 1.])
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)
+        warn("`eps` parameter is deprecated and has no effect.")
     noise = -empty_like(logits).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:

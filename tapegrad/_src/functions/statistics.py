@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tapegrad._src.bindings.bounds import negative, refuse_elements
@@ -16,6 +15,7 @@ from tapegrad._src.functions.shape import reshape, squeeze, t, unsqueeze
 from tapegrad._src.functions.slicing import diagonal
 from tapegrad._src.functions.unary import complex
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.ops import arithmetic, unary
 from tapegrad.ops.kinds import conj
 
@@ -62,10 +62,7 @@ def _freedom(total: Any, weights: Tensor | None, aweights: Tensor | None, correc
     else:
         freedom = total - correction * sum(arithmetic.mul(weights, aweights)) / total
     if bool(freedom <= 0):
-        warnings.warn(
-            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-            stacklevel=4,
-        )
+        warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
         return freedom * 0
     return freedom
 

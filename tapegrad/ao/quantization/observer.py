@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,6 +15,7 @@ from tapegrad._src.functions.creation import ones_like, zeros_like
 from tapegrad._src.functions.reductions import aminmax
 from tapegrad._src.functions.selection import where
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.ao.quantization.schemes import (
     PER_CHANNEL,
     PER_TENSOR,
@@ -121,9 +121,9 @@ class UniformQuantizationObserverBase(ObserverBase):
     ) -> None:  # fmt: skip
         super().__init__(dtype, is_dynamic, **kwargs)
         if reduce_range:
-            warnings.warn(
+            warn(
                 "Please use quant_min and quant_max to specify the range for observers.                     "
-                "reduce_range will be deprecated in a future release of PyTorch.", stacklevel=2,
+                "reduce_range will be deprecated in a future release of PyTorch."
             )  # fmt: skip
         self.qscheme, self.reduce_range = qscheme, reduce_range
         self.register_buffer("eps", tensor([eps], **made_with(factory_kwargs)))
@@ -193,11 +193,11 @@ def is_observed(low: Tensor, high: Tensor) -> bool:
     """
     if low.numel() == 0 or high.numel() == 0:
         reason = "must run observer before calling calculate_qparams. Returning default values."
-        warnings.warn(reason, UserWarning, stacklevel=3)
+        warn(reason, UserWarning)
         return False
     if low.ndim == 0 and (low == math.inf and high == -math.inf):
         reason = "must run observer before calling calculate_qparams. Returning default values."
-        warnings.warn(reason, UserWarning, stacklevel=3)
+        warn(reason, UserWarning)
         return False
     if not (low <= high).all():
         raise AssertionError(f"min {low} should be less than max {high}")

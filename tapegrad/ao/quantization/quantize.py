@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from tapegrad import nn
+from tapegrad._src.warn import warn
 from tapegrad.ao.nn import qat
 from tapegrad.ao.quantization.fake_quantize import (
     default_fixed_qparams_range_0to1_fake_quant,
@@ -74,9 +74,9 @@ def prepare(
     model = model if inplace else copy.deepcopy(model)
     propagate_qconfig_(model)
     if not any(getattr(one, "qconfig", None) for one in model.modules()):
-        warnings.warn(
+        warn(
             "None of the submodule got qconfig applied. Make sure you passed correct configuration through "
-            "`qconfig_dict` or by assigning the `.qconfig` attribute directly on submodules", stacklevel=2,
+            "`qconfig_dict` or by assigning the `.qconfig` attribute directly on submodules"
         )  # fmt: skip
     leaves, others = OBSERVED if allow_list is None else set(allow_list), set(observer_non_leaf_module_list or ())
     for one in [*layers_to_observe(model, leaves, others)]:

@@ -7,7 +7,6 @@ real part, each as if the function returned nothing else. In forward mode it is 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from tapegrad._src.functions.random import rand
 from tapegrad._src.tape.modes import switched
 from tapegrad._src.tensor.layout import strided
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.autograd.differentiate import grad
 from tapegrad.autograd.gradcheck.analytical_jacobian import gradients, same, stacked, unit_vectors
 from tapegrad.autograd.gradcheck.extras import (
@@ -204,10 +204,9 @@ def check_inputs(inputs: tuple) -> None:
     wanted = [(i, x) for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     for index, x in wanted:
         if x.dtype.to_real().name != "float64":
-            warnings.warn(
+            warn(
                 f"Input #{index} requires gradient and is not a double precision floating point or complex. This check "
-                "will likely fail if all the inputs are not of double precision floating point or complex. ",
-                stacklevel=3,
+                "will likely fail if all the inputs are not of double precision floating point or complex. "
             )
         if not all(stride > 0 or length <= 1 for stride, length in zip(x.stride(), x.shape, strict=True)):
             raise RuntimeError(
@@ -291,12 +290,11 @@ def check_gradients(problem: Problem, batched: bool, undefined: bool, tolerance:
 
 
 def _warn_deprecated(name: str) -> None:
-    warnings.warn(
+    warn(
         f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be "
         "removed in a future version of PyTorch. If you have a specific use for this or feature request for this to be "
         "a stable API, please file us an issue at https://github.com/pytorch/pytorch/issues/new",
         FutureWarning,
-        stacklevel=3,
     )
 
 

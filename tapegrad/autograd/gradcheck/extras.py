@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +14,7 @@ from tapegrad._src.functions.conversion import host_array
 from tapegrad._src.functions.random import randn_like
 from tapegrad._src.tensor.level_messages import RANDOM_IN_BATCH
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.autograd.differentiate import grad
 from tapegrad.autograd.forward_ad import dual_level
 from tapegrad.autograd.gradcheck.analytical_jacobian import dual_of, gradients, tangent_of
@@ -65,10 +65,10 @@ def check_undefined_backward(evaluate: Callable[[], list[Tensor]], inputs: Seque
         try:
             grads = of_zeros(case, inputs)
         except RuntimeError as error:
-            warnings.warn(UNDEFINED_WARNING, stacklevel=4)
+            warn(UNDEFINED_WARNING)
             raise GradcheckError(UNDEFINED_NOT_HANDLED) from error
         if not all_zero(grads):
-            warnings.warn(UNDEFINED_WARNING, stacklevel=4)
+            warn(UNDEFINED_WARNING)
             raise GradcheckError(UNDEFINED_NOT_ZERO)
 
 

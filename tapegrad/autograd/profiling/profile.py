@@ -10,7 +10,6 @@ time: a profile registers as a watcher, and programs run by other plans.
 from __future__ import annotations
 
 import uuid
-import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ContextDecorator, ExitStack
 from typing import Any
@@ -19,6 +18,7 @@ from tapegrad._src.execution.array_functions.host import has_accelerator
 from tapegrad._src.execution.data.tracing import annotation
 from tapegrad._src.tape.modes import watching
 from tapegrad._src.tape.showing import shown_in_html
+from tapegrad._src.warn import warn
 from tapegrad.autograd.profiling.events import SCOPE_USER, EventList, FunctionEventAvg
 from tapegrad.autograd.profiling.recorder import Entry, Recorder, recorders
 
@@ -71,7 +71,7 @@ class profile:
     ) -> None:  # fmt: skip
         if use_cuda:
             message = "The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead."
-            warnings.warn(message, FutureWarning, stacklevel=2)
+            warn(message, FutureWarning)
         if not use_cpu:
             raise AssertionError(
                 "No activities specified for the profiler"
@@ -216,11 +216,11 @@ def _usable_device(name: str | None) -> str | None:
     if name is None:
         return None
     if name not in ("cuda", "xpu", "mtia", "hpu"):
-        warnings.warn(f"The {name} is not a valid device option.", stacklevel=3)
+        warn(f"The {name} is not a valid device option.")
     elif name == "cuda" and has_accelerator():
-        warnings.warn("times on devices are not measured; use sync=True, or jax.profiler for a trace", stacklevel=3)
+        warn("times on devices are not measured; use sync=True, or jax.profiler for a trace")
     else:
-        warnings.warn(f"{name.upper()} is not available, disabling {name.upper()} profiling", stacklevel=3)
+        warn(f"{name.upper()} is not available, disabling {name.upper()} profiling")
     return None
 
 

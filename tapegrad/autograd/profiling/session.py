@@ -9,11 +9,11 @@ import os
 import shutil
 import socket
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from tapegrad._src.tape.showing import shown_in_html
+from tapegrad._src.warn import warn
 from tapegrad.autograd.profiling import profile as one_block
 from tapegrad.autograd.profiling.events import EventList
 from tapegrad.errors import warn_once
@@ -100,7 +100,7 @@ def schedule(
             f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0)."
         )
     if warmup == 0:
-        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+        warn("Profiler won't be using warmup, this can skew profiler results")
     length = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:
@@ -189,7 +189,7 @@ class profile:
     ) -> None:  # fmt: skip
         given = None if activities is None else list(activities)
         if use_cuda is not None:
-            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
+            warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning)
         if given is not None and not any(isinstance(item, ProfilerActivity) or item for item in given):
             raise AssertionError("No valid profiler activities found")
         self.activities = supported_activities() if given is None else parse_activities(given)
@@ -252,7 +252,7 @@ class profile:
         """Do what is to be done between two steps."""
         for deed in TRANSITIONS.get((before, after), "").split():
             if deed == "warn" and after is not None:
-                warnings.warn(f"Incorrect schedule: {before.name} followed by {after.name}", stacklevel=4)
+                warn(f"Incorrect schedule: {before.name} followed by {after.name}")
             elif deed == "prepare":
                 self.prepare_trace()
             elif deed == "start":
@@ -265,7 +265,7 @@ class profile:
     def prepare_trace(self) -> None:
         """Make ready for a cycle."""
         if self.profiler is not None and not self.acc_events:
-            warn_once(CLEARED, stacklevel=5)
+            warn_once(CLEARED)
         if self.profiler is None or not self.acc_events:
             self.profiler = one_block.profile(
                 record_shapes=self.record_shapes, with_flops=self.with_flops, profile_memory=self.profile_memory,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from enum import IntEnum, auto
 from typing import Any
-from warnings import warn
 
 from tapegrad._src.execution.data.dtypes import bool as bool_
 from tapegrad._src.functions.creation import empty, ones
 from tapegrad._src.functions.slicing import tril
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.nn.functional import scaled_dot_product_attention
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
@@ -42,7 +42,7 @@ class CausalBias(Tensor):
     def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> None:
         self.variant, self.seq_len_q, self.seq_len_kv = variant, seq_len_q, seq_len_kv
         if seq_len_q > seq_len_kv and variant is CausalVariant.LOWER_RIGHT:
-            warn("Lower right causal bias will produce NaNs in the output when seq_len_q > seq_len_kv!", stacklevel=2)
+            warn("Lower right causal bias will produce NaNs in the output when seq_len_q > seq_len_kv!")
 
     def _materialize(self, device: Any = None) -> Tensor:
         """The mask with its elements: True for the keys that a query sees."""

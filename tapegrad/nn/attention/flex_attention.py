@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from tapegrad._src.execution.data.dtypes import float32, float64
 from tapegrad._src.functions.gathering import repeat_interleave
 from tapegrad._src.functions.selection import where
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.nn.attention.block_mask import BLOCK as _DEFAULT_SPARSE_BLOCK_SIZE  # noqa: F401
 from tapegrad.nn.attention.block_mask import (
     BlockMask,
@@ -89,9 +89,9 @@ def flex_attention(
             "return_aux=AuxRequest(lse=True) instead."
         )
     if return_lse:
-        warnings.warn(
+        warn(
             "return_lse is deprecated and will be removed in v2.10. Please use return_aux=AuxRequest(lse=True) "
-            "instead.", FutureWarning, stacklevel=2
+            "instead.", FutureWarning
         )  # fmt: skip
     scores = _scores(query, key, scale, score_mod, block_mask)
     unseen = (scores == -math.inf).all(dim=-1)

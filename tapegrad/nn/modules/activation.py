@@ -5,13 +5,13 @@ Shapes: any, and the same, unless a class says otherwise. With ``inplace`` the i
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad._src.declaring import on_demand
 from tapegrad._src.functions.creation import empty
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.nn import functional as F
 from tapegrad.nn.init import constant_
 from tapegrad.nn.modules.module import Module
@@ -147,7 +147,7 @@ class Hardtanh(Module):
         for old, value in (("min_value", min_value), ("max_value", max_value)):
             if value is not None:
                 renamed = f"keyword argument `{old}` is deprecated and renamed to `{old[:-2]}`"
-                warnings.warn(renamed, FutureWarning, stacklevel=2)
+                warn(renamed, FutureWarning)
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
@@ -11,6 +10,7 @@ from typing import Any, Self
 
 from tapegrad._src.bindings.state.attributes import typename
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.nn.modules.module import Module, indented
 from tapegrad.nn.parameter import Parameter
 
@@ -21,11 +21,10 @@ class Container(Module):
     """A module with those given by name below it, as ``Module`` is by now."""
 
     def __init__(self, **kwargs: Any) -> None:
-        warnings.warn(
+        warn(
             "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "
             "instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__()
         for name, module in kwargs.items():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from tapegrad.__future__ import get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion
 from tapegrad._src.functions.conversion import _parse_to
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.autograd.grad_mode import no_grad
 from tapegrad.nn.parameter import Parameter
 from tapegrad.utils.swapping import swap_tensors
@@ -88,7 +88,7 @@ def converter(args: tuple, kwargs: dict[str, Any]) -> Callable[[Tensor], Tensor]
             f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={wanted}"
         )
     if wanted is not None and wanted.is_complex:
-        warnings.warn(COMPLEX, stacklevel=3)
+        warn(COMPLEX)
 
     def convert(tensor: Any) -> Any:
         changed = wanted if tensor.is_floating_point() or tensor.is_complex() else None

@@ -9,7 +9,6 @@ The order is PyTorch's: forward pre-hooks (those of all modules first), the inpu
 from __future__ import annotations
 
 import functools
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from tapegrad._src.tape.hooks import module_forward as forward
 from tapegrad._src.tape.hooks import module_forward_always_called as forward_always_called
 from tapegrad._src.tape.hooks import module_forward_pre as forward_pre
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.autograd.backward_hook import BackwardHook
 
 buffer_registration: OrderedDict[int, Callable] = OrderedDict()
@@ -215,10 +215,9 @@ class HookedCall:
         self.after()
         if around is not None:
             if not isinstance(self.result, (Tensor, tuple)):
-                warnings.warn(
+                warn(
                     "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-                    f"received {type(self.result)}",
-                    stacklevel=6,
+                    f"received {type(self.result)}"
                 )
             self.result = around.setup_output_hook(self.result)
         if partial:
@@ -265,10 +264,9 @@ class HookedCall:
             try:
                 self.call_after(hook, key in with_kwargs)
             except Exception as error:
-                warnings.warn(
+                warn(
                     f"{what} forward hook with ``always_call=True`` raised an exception that was silenced as another "
-                    f"error was raised in forward: {error!s}",
-                    stacklevel=5,
+                    f"error was raised in forward: {error!s}"
                 )
 
 
@@ -297,7 +295,7 @@ def warn_of_partial_view(inputs: Any, result: Any, node: Any) -> None:
     """Say where a hook on the last node sees less than a module's gradients."""
     what = partial_view(as_tensors(inputs), as_tensors(result), node)
     if what:
-        warnings.warn(what, FutureWarning, stacklevel=8)
+        warn(what, FutureWarning)
 
 
 def as_tensors(value: Any) -> tuple | None:

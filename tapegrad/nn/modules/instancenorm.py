@@ -6,10 +6,10 @@ Running statistics are kept, and used in evaluation, only where ``track_running_
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.nn import functional as F
 from tapegrad.nn.modules.batchnorm import _BatchNorm, _LazyNormBase, _NormBase
 
@@ -81,10 +81,9 @@ class _InstanceNorm(_NormBase):
                     f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: "
                     f"{input.size(dim)}."
                 )
-            warnings.warn(
+            warn(
                 f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing "
-                "in num_features, which is not used because affine=False",
-                stacklevel=2,
+                "in num_features, which is not used because affine=False"
             )
         return self._apply_instance_norm(input) if dim else self._handle_no_batch_input(input)
 

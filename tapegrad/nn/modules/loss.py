@@ -7,11 +7,11 @@ of them. ``size_average`` and ``reduce`` are PyTorch's old way to say so, which 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.nn import functional as F
 from tapegrad.nn._reduction import legacy_get_string
 from tapegrad.nn.modules.distance import PairwiseDistance
@@ -232,11 +232,10 @@ class NLLLoss2d(NLLLoss):
         self, weight: Tensor | None = None, size_average: OldFlag = None, ignore_index: int = -100,
         reduce: OldFlag = None, reduction: str = "mean",
     ) -> None:  # fmt: skip
-        warnings.warn(
+        warn(
             "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
             "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 

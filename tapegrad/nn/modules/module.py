@@ -11,7 +11,6 @@ is in ``states.py``, how it is converted in ``conversion.py``.
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
@@ -22,6 +21,7 @@ from tapegrad._src.functions.creation import empty_like
 from tapegrad._src.tape.showing import shown_in_html
 from tapegrad._src.tensor.paths import note_module, owners
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.interop.pytrees import register_node
 from tapegrad.nn.modules import hooks, states, trees
 from tapegrad.nn.modules.conversion import apply_to_tensors, converter
@@ -629,12 +629,11 @@ class Module:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or fill them with zeros."""
         if getattr(self, "_is_replica", False):
-            warnings.warn(
+            warn(
                 "Calling .zero_grad() from a module created with nn.DataParallel() has no effect. The parameters are "
                 "copied (in a differentiable manner) from the original module. This means they are not leaf nodes in "
                 "autograd and so don't accumulate gradients. If you need gradients in your forward method, consider "
-                "using autograd.grad instead.",
-                stacklevel=2,
+                "using autograd.grad instead."
             )
         for parameter in self.parameters():
             zero(parameter, set_to_none)
@@ -787,11 +786,10 @@ class Module:
             keep_vars: whether these are the tensors themselves, and not detached ones that share their memory.
         """
         if args:
-            warnings.warn(
+            warn(
                 "Positional args are being deprecated, use kwargs instead. Refer to "
                 "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
                 FutureWarning,
-                stacklevel=2,
             )
             destination = args[0] if destination is None else destination
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from typing import Any, ClassVar
 
 from tapegrad._src.bindings.casting import _is_any_autocast_enabled
@@ -20,6 +19,7 @@ from tapegrad._src.functions.recurrent import (
     rnn_tanh_cell,
 )
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.nn import init
 from tapegrad.nn.modules.module import Module
 from tapegrad.nn.parameter import Parameter
@@ -38,11 +38,7 @@ def permuted(tensor: Tensor, permutation: Tensor | None) -> Tensor:
 
 def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
     """``tensor.index_select(dim, permutation)``, which is to be used instead."""
-    warnings.warn(
-        "`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead",
-        FutureWarning,
-        stacklevel=2,
-    )
+    warn("`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead", FutureWarning)
     return tensor.index_select(dim, permutation)
 
 
@@ -117,10 +113,9 @@ class RNNBase(Module):
                 "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
             )
         if dropout > 0 and self.num_layers == 1:
-            warnings.warn(
+            warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
-                f"num_layers greater than 1, but got dropout={dropout} and num_layers={self.num_layers}",
-                stacklevel=4,
+                f"num_layers greater than 1, but got dropout={dropout} and num_layers={self.num_layers}"
             )
         _check_type("bias", self.bias, bool)
         _check_type("batch_first", self.batch_first, bool)

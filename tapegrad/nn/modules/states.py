@@ -8,7 +8,6 @@ which the state fits, where that would take as long as to load it.
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from tapegrad.__future__ import get_swap_module_params_on_conversion
 from tapegrad._src.bindings.overriding import is_tensor_like
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.autograd.grad_mode import is_inference_mode_enabled, no_grad
 from tapegrad.nn.parameter import Parameter, is_lazy
 from tapegrad.utils.swapping import swap_tensors
@@ -174,11 +174,10 @@ def load_tensor(module: Any, name: str, tensor: Any, key: str, given: Any, assig
         )
         return
     if tensor.is_meta and not given.is_meta and not assign:
-        warnings.warn(
+        warn(
             f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
             "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
-            "corresponding key in the module instead of copying them in place?)",
-            stacklevel=2,
+            "corresponding key in the module instead of copying them in place?)"
         )
     try:
         with no_grad():

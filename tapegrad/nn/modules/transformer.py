@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tapegrad._src.functions.creation import full
 from tapegrad._src.functions.multihead import _canonical_mask, _none_or_dtype
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.autograd.grad_mode import is_grad_enabled
 from tapegrad.nn import functional as F
 from tapegrad.nn.init import xavier_uniform_
@@ -270,9 +270,7 @@ class TransformerEncoder(Module):
         self.mask_check = mask_check
         reason = why_padding_stays(encoder_layer)
         if enable_nested_tensor and reason:
-            warnings.warn(
-                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}", stacklevel=2
-            )
+            warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}")
             self.use_nested_tensor = False
 
     def forward(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from types import GeneratorType
 from typing import Any
@@ -11,6 +10,7 @@ from tapegrad._src.functions.construction import tensor
 from tapegrad._src.functions.joining import stack
 from tapegrad._src.functions.norms import vector_norm
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.autograd.grad_mode import no_grad
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_"]
@@ -123,7 +123,7 @@ def clip_grad_norm_(
     is_generator = isinstance(parameters, GeneratorType)
     parameters = listed(parameters)
     if is_generator and not parameters:
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3)
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
     total = get_total_norm(gradients(parameters), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total
@@ -146,10 +146,9 @@ def clip_grad_norm(
     ...     torch.nn.utils.clip_grad_norm([w], max_norm=1.0)
     tensor(5.)
     """
-    warnings.warn(
+    warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import AbstractContextManager
 from typing import Any
 
+from tapegrad._src.warn import warn
 from tapegrad.func.modules import functional_call as call
 from tapegrad.func.modules import reparametrized
 
@@ -33,11 +33,10 @@ def functional_call(
     ...     torch.nn.utils.stateless.functional_call(torch.nn.Linear(1, 1), others, torch.tensor([2.0]))
     tensor([3.])
     """
-    warnings.warn(
+    warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
         "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
         FutureWarning,
-        stacklevel=2,
     )
     return call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 

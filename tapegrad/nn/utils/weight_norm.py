@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tapegrad._src.functions.norms import _weight_norm, norm_except_dim
+from tapegrad._src.warn import warn
 from tapegrad.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
@@ -34,10 +34,9 @@ class WeightNorm:
             RuntimeError: it has them already.
             ValueError: the weight's shape isn't known yet.
         """
-        warnings.warn(
+        warn(
             "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
             FutureWarning,
-            stacklevel=3,
         )
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:

@@ -7,13 +7,13 @@ backward records it on detached inputs and runs backward through that.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from tapegrad._src.bindings.declaration.registry import UNSET
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.autograd.differentiate import backward
 from tapegrad.autograd.function import Function
 from tapegrad.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
@@ -107,7 +107,7 @@ def detach_variable(inputs: tuple) -> tuple:
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn if no tensor among ``inputs`` requires grad."""
     if not any(item.requires_grad for item in inputs if isinstance(item, Tensor)):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 class CheckpointFunction(Function):
@@ -197,10 +197,9 @@ def checkpoint(
     tensor([ 2.7183, 41.1936])
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
-            f"calling checkpoint without use_reentrant will raise an exception. {_WHY_USE_REENTRANT}",
-            stacklevel=2,
+            f"calling checkpoint without use_reentrant will raise an exception. {_WHY_USE_REENTRANT}"
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -283,10 +282,9 @@ def checkpoint_sequential(
     tensor([2.7183, 2.7183])
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In "
-            f"version 2.9 we will raise an exception if use_reentrant is not passed. {_WHY_USE_REENTRANT}",
-            stacklevel=2,
+            f"version 2.9 we will raise an exception if use_reentrant is not passed. {_WHY_USE_REENTRANT}"
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from tapegrad._src.bindings.state.generator import default_generator, fork_rng, get_rng_state, set_rng_state
 from tapegrad._src.execution.data.devices import accelerator_type, get_default_device
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.amp.autocast_mode import AutocastSettings
 
 
@@ -49,13 +49,12 @@ def _infer_device_type(*args: Any) -> str:
     """The type of accelerator that the tensors among ``args`` are on; if they are on several, the GPU's comes first."""
     types = [tensor.device.type for tensor in _tensors_in(args) if tensor.device.type != "cpu"]
     if len(set(types)) > 1:
-        warnings.warn(
+        warn(
             "Tensor arguments, excluding CPU tensors, are detected on at least two types of devices. Device state will "
             "only be saved for devices of a single device type, and the remaining devices will be ignored. "
             "Consequently, if any checkpointed functions involve randomness, this may result in incorrect gradients. "
             "(Note that if CUDA devices are among the devices detected, it will be prioritized; otherwise, the first "
-            f"device encountered will be selected.)\nDevice types: {sorted(set(types))} first device type: {types[0]}",
-            stacklevel=2,
+            f"device encountered will be selected.)\nDevice types: {sorted(set(types))} first device type: {types[0]}"
         )
     if not types:
         return DefaultDeviceType.get_device_type()

@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import os
 import time
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -25,6 +24,7 @@ from typing import Any, Generic, NoReturn, Self, TypeVar
 
 from tapegrad._src.bindings.device_names.accelerator import is_available
 from tapegrad._src.progress import waiting
+from tapegrad._src.warn import warn
 from tapegrad.autograd.profiler import record_function
 from tapegrad.utils.data._utils.collate import default_collate, default_convert
 from tapegrad.utils.data._utils.fetch import IterableFetcher, MapFetcher
@@ -198,11 +198,10 @@ class DataLoader(Generic[T_co]):
             else f"Our suggested max number of worker in current system is {most}{unaware}, which is smaller than what "
             "this DataLoader is going to create."
         )
-        warnings.warn(
+        warn(
             f"This DataLoader will create {self.num_workers} worker processes in total. {suggested} Please be aware "
             "that excessive worker creation might get DataLoader running slow or even freeze, lower the worker number "
-            "to avoid potential slowness/freeze if necessary.",
-            stacklevel=2,
+            "to avoid potential slowness/freeze if necessary."
         )
 
 
@@ -331,7 +330,7 @@ class _BaseDataLoaderIter:
                 "IterableDataset replica at each worker. Please see "
                 "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
             )
-        warnings.warn(text, stacklevel=3)
+        warn(text)
 
     def __len__(self) -> int:
         return len(self._index_sampler)
@@ -345,16 +344,14 @@ def _pins(loader: DataLoader) -> bool:
     if not loader.pin_memory:
         return False
     if loader.pin_memory_device:
-        warnings.warn(
+        warn(
             "pin_memory_device is deprecated, the current accelerator will be used as the device,"
-            f"ignore pin_memory_device='{loader.pin_memory_device}'.",
-            stacklevel=3,
+            f"ignore pin_memory_device='{loader.pin_memory_device}'."
         )
     if not is_available():
-        warnings.warn(
+        warn(
             "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
-            "used.",
-            stacklevel=3,
+            "used."
         )
     return is_available()
 

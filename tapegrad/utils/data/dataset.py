@@ -5,13 +5,13 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from tapegrad._src.bindings.state.generator import Generator, default_generator
 from tapegrad._src.functions.random import randperm
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 
 __all__ = [
     "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset",
@@ -186,9 +186,7 @@ class ConcatDataset(Dataset[T_co]):
     @property
     def cummulative_sizes(self) -> list[int]:
         """The former name of ``cumulative_sizes``."""
-        warnings.warn(
-            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`", category=FutureWarning, stacklevel=2
-        )
+        warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", category=FutureWarning)
         return self.cumulative_sizes
 
 
@@ -296,5 +294,5 @@ def _whole_lengths(count: int, fractions: Sequence[float]) -> list[int]:
         lengths[i % len(lengths)] += 1
     for i, length in enumerate(lengths):
         if length == 0:
-            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=3)
+            warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
     return lengths

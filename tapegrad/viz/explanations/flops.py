@@ -8,12 +8,12 @@ the node, when it runs in the block.
 from __future__ import annotations
 
 import math
-import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
+from tapegrad._src.warn import warn
 from tapegrad.nn.modules.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from tapegrad.ops.overloads import aten
 from tapegrad.utils.operator_modes import OperatorMode
@@ -63,7 +63,7 @@ class FlopCounterMode(OperatorMode):
     def __init__(self, mods: Any = None, depth: int | None = 2, display: bool = True) -> None:
         super().__init__()
         if mods is not None:
-            warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
+            warn("mods argument is not needed anymore, you can stop passing it")
         self.depth, self.display = depth, display
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
         self._names: WeakKeyDictionary[Any, str] = WeakKeyDictionary()

@@ -494,7 +494,7 @@ def respelled(
     }  # fmt: skip
     if len(args) > most:
         if overload.hidden:
-            warn_once(_outdated(overload, overloads), stacklevel=5, about="old signatures")
+            warn_once(_outdated(overload, overloads), about="old signatures")
         return (), {parameter.name: plain.get(id(value), value) for parameter, value in given.items()}
     if not plain:
         return None, kwargs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from tapegrad._src.execution.data.devices import device as Device
 from tapegrad._src.execution.data.devices import device_count as count_devices
 from tapegrad._src.execution.kernels.deferred_checks import look
 from tapegrad._src.execution.programs.hardware import memory_of
+from tapegrad._src.warn import warn
 
 NO_NEW_PEAK = (
     "XLA counts the peak of memory since the process began, and can't begin anew: max_memory_allocated() will tell "
@@ -58,7 +58,7 @@ def current_device_index() -> int:
 @public("accelerator", asks="nobody")
 def current_device_idx() -> int:
     """``current_device_index``, by an old name."""
-    warnings.warn("Use `current_device_index` instead.", FutureWarning, stacklevel=3)
+    warn("Use `current_device_index` instead.", FutureWarning)
     return current_device_index()
 
 
@@ -76,7 +76,7 @@ def set_device_index(device: Any, /) -> None:
 @public("accelerator", asks="nobody")
 def set_device_idx(device: Any, /) -> None:
     """``set_device_index``, by an old name."""
-    warnings.warn("Use `set_device_index` instead.", FutureWarning, stacklevel=3)
+    warn("Use `set_device_index` instead.", FutureWarning)
     _choose(device)
 
 
@@ -160,4 +160,4 @@ def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
 def reset_peak_memory_stats(device_index: Any = None, /) -> None:
     """Warns that XLA's peak is that of the whole process, and can't be reset."""
     accelerator()
-    warnings.warn(NO_NEW_PEAK, stacklevel=3)
+    warn(NO_NEW_PEAK)

@@ -10,7 +10,6 @@ Where JAX has no GPU, answers and errors are those of a PyTorch without CUDA.
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
@@ -28,6 +27,7 @@ from tapegrad._src.execution.data.devices import device as Device
 from tapegrad._src.execution.data.devices import set_default_device
 from tapegrad._src.execution.programs.hardware import memory_of, properties_of
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 
 DEVICE = "Args:\n    device: a GPU, or its index; the first by default."
 NO_GPU = "Raises:\n    AssertionError: there is none."
@@ -158,7 +158,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     """Warns that XLA's peak is that of the whole process, and can't be reset."""
     init()
     gpu(device)
-    warnings.warn(NO_NEW_PEAK, stacklevel=2)
+    warn(NO_NEW_PEAK)
 
 
 @sharing(NO_GPU)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tapegrad._src.bindings.declaration.factory import named_device
@@ -39,6 +38,7 @@ from tapegrad._src.tensor.tensor import (
     storage_to_write,
     value_of,
 )
+from tapegrad._src.warn import warn
 from tapegrad.errors import INFERENCE_REQUIRES_GRAD
 from tapegrad.ops.checks import cpp_name
 
@@ -268,12 +268,11 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 def _get_grad(self: Tensor) -> Tensor | None:
     """The gradient that backward accumulated for this leaf (or non-leaf with ``retain_grad``), or None."""
     if self._edge is not None and not self._retains and self._grad is None:
-        warnings.warn(
+        warn(
             "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
             "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
             "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make "
-            "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
-            stacklevel=3,
+            "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
         )
     if capturing.by is not None:
         capturing.by.reads_grad = True
@@ -353,12 +352,12 @@ PROPERTIES["nbytes"] = property(
 
 
 def _volatile(self: Tensor) -> bool:
-    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=3)
+    warn("volatile was removed (Variable.volatile is always False)")
     return False
 
 
 def _set_volatile(self: Tensor, value: Any) -> None:
-    warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=3)
+    warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
 
 
 PROPERTIES["volatile"] = property(_volatile, _set_volatile, doc="False: what it was for is ``no_grad`` now.")

@@ -4,12 +4,12 @@ again; each docstring says what it does."""
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 from tapegrad._src.bindings.declaration.parser import type_name
 from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.execution.tiers.settings import be_deterministic
+from tapegrad._src.warn import warn
 
 _PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -97,10 +97,9 @@ def set_float32_matmul_precision(precision: str) -> None:
     if precision in PRECISIONS:
         _kept["precision"] = precision
         return
-    warnings.warn(
+    warn(
         f"{precision} is not one of 'highest', 'high', or 'medium'; the currentsetFloat32MatmulPrecision call has no "
-        "effect.",
-        stacklevel=3,
+        "effect."
     )
 
 

@@ -9,7 +9,6 @@ tensor. Which does what is declared with the function: Note [Declared once] in `
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,6 +29,7 @@ from tapegrad._src.tape.modes import switched, thread
 from tapegrad._src.tensor.placing import window_on
 from tapegrad._src.tensor.refusals import refuse_examples
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad._src.warn import warn
 from tapegrad.errors import NotDifferentiableError
 
 
@@ -245,7 +245,7 @@ def _warn_of_shape(resized: str, target: Tensor, result: Tensor) -> None:
     count = target._spec.numel
     if count and resized:
         old, new = list(target.shape), list(result.shape)
-        warnings.warn(resized.format(old=old, new=new, count=count, length=result._spec.numel), stacklevel=7)
+        warn(resized.format(old=old, new=new, count=count, length=result._spec.numel))
 
 
 # -- dtypes ------------------------------------------------------------------------------------------------------------

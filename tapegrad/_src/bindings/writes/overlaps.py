@@ -9,7 +9,6 @@ PyTorch's don't look, and some only warn. Here nothing depends on an order, for 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,6 +19,7 @@ from tapegrad._src.tensor import placing
 from tapegrad._src.tensor.geometry import Geometry, extent, is_dense, overlaps_itself
 from tapegrad._src.tensor.spec import Spec
 from tapegrad._src.tensor.tensor import Tensor, storage_of, value_of, wrap
+from tapegrad._src.warn import warn
 from tapegrad.errors import SHOWN_TWICE
 from tapegrad.ops import shape as shape_ops
 from tapegrad.ops import slicing
@@ -101,10 +101,9 @@ def last_written(name: str, tensor: Tensor, before: Tensor, result: Tensor) -> T
     if spec.strides is None or not overlaps_itself(spec.shape, spec.strides):
         return result
     what, index = ("tensor", "indices") if name == "index_put_" else ("scalar", "mask")
-    warnings.warn(
+    warn(
         f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
-        f"This also applies to advanced indexing e.g. tensor[{index}] = {what}",
-        stacklevel=5,
+        f"This also applies to advanced indexing e.g. tensor[{index}] = {what}"
     )
     with switched(grad=False):
         for axis, (length, stride) in enumerate(zip(spec.shape, spec.strides, strict=True)):

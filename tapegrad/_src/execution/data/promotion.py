@@ -98,7 +98,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 def warn_of_cast(from_: dtype, to: dtype | None) -> None:
     """Warn, once, of complex numbers that become real ones; None: they stay what they are."""
     if to is not None and from_.category == COMPLEX and to.category in (INTEGRAL, FLOATING):
-        warn_once("Casting complex values to real discards the imaginary part", stacklevel=5)
+        warn_once("Casting complex values to real discards the imaginary part")
 
 
 def inferred_dtype(python_type: type) -> dtype:

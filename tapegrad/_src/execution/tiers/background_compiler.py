@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import atexit
 import threading
-import warnings
 from queue import SimpleQueue
 from typing import Any
 
 from tapegrad._src.execution.tiers.settings import changing, counters
 from tapegrad._src.tape.modes import help_only
+from tapegrad._src.warn import warn
 
 
 class Due:
@@ -105,7 +105,7 @@ def gave_up(name: str, error: Exception) -> None:
     """Warn that something that NumPy has computed so far can't be compiled."""
     counters["failures"] += 1
     text = f"{name} could not be compiled and is left to NumPy: {error!r}"
-    warnings.warn(text, RuntimeWarning, stacklevel=3)
+    warn(text, RuntimeWarning)
 
 
 compiler = Compiler()

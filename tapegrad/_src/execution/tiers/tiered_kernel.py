@@ -28,7 +28,6 @@ that all calls of a kernel give the same bits, whatever was called before.
 from __future__ import annotations
 
 import math
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -63,6 +62,7 @@ from tapegrad._src.execution.tiers.settings import (
 )
 from tapegrad._src.execution.tiers.xla_copies import COPYING, Borrowed, borrowing, xla_readable
 from tapegrad._src.tape.sources import function_of
+from tapegrad._src.warn import warn
 
 PATIENCE = 1.0
 """The least time that calls of a kernel take on the host, as a multiple of what it takes to compile it meanwhile."""
@@ -234,8 +234,8 @@ class Tiered(Due):
             self._take(ByXla())
         if first:
             counters["failures"] += 1
-            warnings.warn(f"{self.kernel.name} could not be computed by NumPy and is left to XLA: {error!r}",
-                          RuntimeWarning, stacklevel=2)  # fmt: skip
+            warn(f"{self.kernel.name} could not be computed by NumPy and is left to XLA: {error!r}",
+                          RuntimeWarning)  # fmt: skip
         return self.by_xla(*values)
 
     # -- decisions -----------------------------------------------------------------------------------------------------
