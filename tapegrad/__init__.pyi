@@ -643,6 +643,10 @@ def _foreach_trunc_(self: Sequence[Tensor]) -> Any:
     """``trunc`` of each tensor of a list: the tensors themselves, written to."""
 def _foreach_zero_(self: Sequence[Tensor]) -> list[Tensor]:
     """Write zeros to each tensor of a list."""
+def _is_all_true(input: Tensor) -> Tensor:
+    """Tell whether all elements of booleans are true, as a tensor."""
+def _is_any_true(input: Tensor) -> Tensor:
+    """Tell whether any element of booleans is true, as a tensor."""
 def _make_dual(primal: Tensor, tangent: Tensor, level: _int) -> Tensor:
     """``make_dual`` as classes of the user's see it."""
 @overload
@@ -1184,6 +1188,8 @@ def dsplit(input: Tensor, indices: Sequence[_int]) -> tuple[Tensor, ...]:
     """Pieces along dimension 2."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Tensors one behind the other, along dimension 2."""
+def eig(self, eigenvectors: _bool = ..., *, e: Any = ..., v: Any = ...) -> NoReturn:
+    """Removed: ``torch.linalg.eig``."""
 def einsum(*args: Any) -> Tensor:
     """Sums of products, by an equation such as ``"bij,bjk->bik"``, or by operands and lists of numbers in turn."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int | Tensor = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
@@ -1321,6 +1327,8 @@ def frac_(input: Tensor) -> Tensor:
     """In-place version of ``frac``."""
 def frexp(input: Tensor, *, out: Sequence[Tensor] | None = ...) -> return_types.frexp:
     """``input`` as ``mantissa * 2 ** exponent``: a named tuple. The exponent is int32, and 0 of inf and nan."""
+def frobenius_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = ...) -> Tensor:
+    """The square root of the sum of squares over dimensions; over all of them, if none is given. Deprecated."""
 def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: _bool | None = ...) -> Tensor:
     """The data of another library's array, shared with it unless ``copy`` is True: writes are seen on both sides."""
 def from_file(filename: _str, shared: _bool | None = ..., size: _int | None = ..., *, dtype: _dtype | None = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
@@ -1355,6 +1363,8 @@ def get_deterministic_debug_mode() -> _int:
     """0, 1 or 2: deterministic algorithms are not asked for, a warning is, an error is."""
 def get_device(input: Tensor) -> _int:
     """The index of the tensor's accelerator; -1 on the CPU, and on ``meta``."""
+def get_device_module(device: Any = ...) -> Any:
+    """The module that speaks of devices of a type, such as ``torch.cuda``; by default, of the accelerator or the CPU."""
 def get_float32_matmul_precision() -> _str:
     """The precision that ``set_float32_matmul_precision`` has set; ``"highest"`` before."""
 def get_num_interop_threads() -> _int:
@@ -1513,6 +1523,8 @@ def is_conj(input: Tensor) -> _bool:
     """Tell whether the tensor shows the conjugates of what is in memory."""
 def is_deterministic_algorithms_warn_only_enabled() -> _bool:
     """Tell whether ``use_deterministic_algorithms`` was switched on with ``warn_only``."""
+def is_distributed(input: Tensor) -> _bool:
+    """False: a tensor lies on one device."""
 def is_floating_point(input: Tensor) -> _bool:
     """Tell whether the dtype is a floating one."""
 def is_inference(input: Tensor) -> _bool:
@@ -1531,6 +1543,8 @@ def is_storage(obj: Any) -> _bool:
     """Tell whether ``obj`` is a storage."""
 def is_tensor(obj: Any) -> _bool:
     """Tell whether ``obj`` is a tensor."""
+def is_vulkan_available() -> _bool:
+    """False."""
 def isclose(input: Tensor, other: Tensor, rtol: _float | Tensor = ..., atol: _float | Tensor = ..., equal_nan: _bool = ...) -> Tensor:
     """Tell whether ``|input - other| <= atol + rtol * |other|``, element by element; infinities must be equal."""
 def isfinite(input: Tensor) -> Tensor:
@@ -1683,6 +1697,8 @@ def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_bias
     """A stack of LSTM layers: the results of the last, and the last states h and c of all layers and directions."""
 def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> tuple[Tensor, Tensor]:
     """One step of an LSTM: the states h and c (batch, width) from ``input`` (batch, features) and those before."""
+def lstsq(input: Tensor, A: Tensor, *, out: Any = ...) -> NoReturn:
+    """Removed: ``torch.linalg.lstsq``."""
 @overload
 def lt(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """``x < y``. Broadcast; ``other`` is a tensor or a number; the result is boolean."""
@@ -1715,6 +1731,8 @@ def matrix_exp(input: Tensor) -> Tensor:
     """The exponentials of square matrices (..., n, n)."""
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
     """Square matrices (..., k, k) multiplied by themselves; inverted first if ``n`` is negative."""
+def matrix_rank(input: Tensor, tol: Any = ..., symmetric: _bool = ..., *, out: Any = ...) -> NoReturn:
+    """Removed: ``torch.linalg.matrix_rank``."""
 @overload
 def max(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The largest element; with ``dim``, a named tuple of the largest ``values`` and their ``indices`` over it; with"""
@@ -1876,6 +1894,8 @@ def not_equal(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tens
 @overload
 def not_equal(input: Tensor, other: _Scalar, *, out: Tensor | None = ...) -> Tensor:
     """Whether different. Broadcast; ``other`` is a tensor or a number; the result is boolean."""
+def nuclear_norm(input: Tensor, dim: Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
+    """The sum of the singular values of a matrix, or of those in two dimensions. Deprecated."""
 def numel(input: Tensor) -> _int:
     """The number of elements."""
 @overload
@@ -2208,6 +2228,8 @@ def slogdet(input: Tensor, *, out: Sequence[Tensor] | None = ...) -> return_type
     """The sign of the determinant, and the logarithm of its absolute value: ``linalg.slogdet``."""
 def softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """``exp(input)`` over its sum along ``dim``, computed in ``dtype`` if that is given; nan where all are -inf."""
+def solve(input: Tensor, A: Tensor, *, out: Any = ...) -> NoReturn:
+    """Removed: ``torch.linalg.solve``."""
 @overload
 def sort(input: Tensor, *, stable: _bool | None, dim: _int = ..., descending: _bool = ..., out: Sequence[Tensor] | None = ...) -> return_types.sort:
     """The elements along ``dim`` in order, a named tuple of ``values`` and ``indices``; nan is the largest."""
@@ -2300,6 +2322,24 @@ def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """``input`` with two dimensions exchanged."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """``input`` with two dimensions exchanged."""
+def sym_float(a: Any) -> _float:
+    """A number as a float."""
+def sym_int(a: Any) -> Any:
+    """The integer next to a number on the way to 0; a size as it is."""
+def sym_ite(b: _bool, t: Any, f: Any) -> Any:
+    """``t`` if a condition holds, otherwise ``f``, which is of the same class."""
+def sym_max(a: Any, b: Any) -> Any:
+    """The greater of two numbers; a float, if one of them is one."""
+def sym_min(a: Any, b: Any) -> Any:
+    """The smaller of two numbers; a float, if one of them is one."""
+def sym_not(a: Any) -> _bool:
+    """The opposite of a condition."""
+def sym_sqrt(a: Any) -> _float:
+    """The square root of a number."""
+def sym_sum(*args: Any) -> Any:
+    """The sum of numbers, or of those in a list."""
+def symeig(self, eigenvectors: _bool = ..., upper: _bool = ..., *, e: Any = ..., v: Any = ...) -> NoReturn:
+    """Removed: ``torch.linalg.eigh``."""
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; a tensor of fewer dimensions as it is."""
 def t_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

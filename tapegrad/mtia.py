@@ -1,7 +1,15 @@
 """``torch.mtia``: there is none; nothing is defined here."""
 
 from tapegrad._src.absent import refusing
-from tapegrad._src.bindings.device_names.other_devices import device_count, is_available, is_initialized
+from tapegrad._src.bindings.device_names.other_devices import (
+    device_count,
+    is_available,
+    is_initialized,
+    manual_seed,
+    manual_seed_all,
+)
 
 __getattr__ = refusing(__name__)
-__all__ = ["device_count", "is_available", "is_initialized"]
+__all__ = [
+    "device_count", "is_available", "is_initialized", "manual_seed", "manual_seed_all",
+]

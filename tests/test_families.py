@@ -49,6 +49,7 @@ WITHOUT_OPERATORS = {
     "multihead": "made of ``attention`` and ``matmul``",
     "observing": "made of ``quantization`` and ``reductions``",
     "random_inplace": "``random``, in place",
+    "removed": "computes nothing",
     "sampled": "made of ``slicing`` and ``reductions``",
     "signal_windows": "made of ``arithmetic``",
     "similarities": "made of ``reductions`` and ``losses``",

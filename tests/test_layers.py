@@ -448,8 +448,8 @@ def doors_listed():
 
 
 TWICE_IN_PYTORCH = {
-    "Attribute", "Conv2d", "Conv3d", "Event", "GradScaler", "Identity", "Linear", "Node", "Stream", "Transformer",
-    "autocast", "profile",
+    "Attribute", "Conv2d", "Conv3d", "Event", "GradScaler", "Identity", "Linear", "Node", "Stream",
+    "StreamContext", "Transformer", "autocast", "profile",
 }  # fmt: skip
 """Classes that PyTorch has two of: layers, whose weights may be fake-quantized; nodes, of which only
 ``torch.autograd.graph.Node`` is shown; profilers; no-ops; and, of ``amp``, streams and events, those for one device."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad._src.absent import no_attribute
+from tapegrad._src.absent import absent
 from tapegrad._src.bindings.declaration.registry import NAMESPACES
 
 
@@ -28,7 +28,7 @@ def functions_in(home: str, module: str, **others: str) -> tuple[Callable[[str],
     def attribute(name: str) -> Any:
         known = {} if name.startswith("__") else functions()
         if name not in known:
-            raise no_attribute(module, name)
+            return absent(module, name)
         return known[name]
 
     return attribute, lambda: sorted(functions())

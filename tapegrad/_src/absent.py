@@ -1,11 +1,14 @@
-"""Names that PyTorch has and this package has not (yet): an attribute error says so, and what to do instead.
+"""Names that PyTorch has and this package has not (yet): who calls them is told so, and what to do instead.
 
-A name that comes to exist is found before anybody asks here; its entry is then to be deleted, which a test demands.
+Libraries import more than they use. So functions and classes can be imported, and are refused when they are called;
+modules are not there. A name that comes to exist is found before anybody asks here; its entry is then to be deleted,
+which a test demands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, ClassVar, NoReturn
 
 SPARSE = "a sparse tensor is not resized, but made anew of its indices and values, and multiplied by mm and addmm"
@@ -21,7 +24,6 @@ EXPORTS = (
     "functions on arrays: see tapegrad.interop.to_jax"
 )
 MARKS = "jax.profiler.trace marks what XLA runs; torch.profiler tells of operators"
-REMOVED = "PyTorch has removed it, too; use torch.linalg"
 
 ABSENT: dict[str, list[tuple[str, str]]] = {
     "torch": [
@@ -30,8 +32,7 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
             q_zero_point"""),
         (PACKAGES, "package"),
         (QUANTIZED, "_scaled_mm"),
-        (REMOVED, "symeig eig lstsq solve matrix_rank"),
-        (SYSTEM, "classes windows monitor nuclear_norm"),
+        (SYSTEM, "classes windows monitor"),
     ],
     "torch.nn": [
         (QUANTIZED, "quantizable quantized"),
@@ -65,17 +66,20 @@ ABSENT: dict[str, list[tuple[str, str]]] = {
     ],
     "torch.mps": [
         (NO_SUCH_DEVICE, """synchronize empty_cache current_allocated_memory driver_allocated_memory
-            recommended_max_memory set_per_process_memory_fraction manual_seed seed get_rng_state set_rng_state
-            profiler event Event"""),
+            recommended_max_memory set_per_process_memory_fraction seed get_rng_state set_rng_state
+            profiler event Event compile_shader load_metallib"""),
     ],
     "torch.xpu": [
-        (NO_SUCH_DEVICE, """synchronize empty_cache current_device set_device device get_device_name
-            get_device_properties memory_allocated max_memory_allocated memory_reserved mem_get_info manual_seed
-            manual_seed_all seed get_rng_state set_rng_state Stream Event current_stream stream is_bf16_supported"""),
+        (NO_SUCH_DEVICE, """synchronize current_device set_device device get_device_name get_device_capability
+            get_device_properties mem_get_info memory_stats memory_stats_as_nested_dict reset_peak_memory_stats
+            reset_accumulated_memory_stats get_rng_state get_rng_state_all set_rng_state set_rng_state_all
+            initial_seed Stream Event StreamContext current_stream set_stream stream init"""),
     ],
     "torch.mtia": [
-        (NO_SUCH_DEVICE, """synchronize empty_cache current_device set_device device memory_allocated
-            Stream Event current_stream stream"""),
+        (NO_SUCH_DEVICE, """synchronize empty_cache current_device set_device device memory_allocated memory_stats
+            max_memory_allocated reset_peak_memory_stats get_device_capability get_device_properties seed seed_all
+            get_rng_state set_rng_state initial_seed default_stream set_stream current_stream stream
+            is_bf16_supported init"""),
     ],
     "torch.utils.data": [
         ("PyTorch leaves pipes of data as they are, too; write a Dataset or an IterableDataset", """IterDataPipe
@@ -112,27 +116,54 @@ REASONS = {
 }  # fmt: skip
 
 
-def no_attribute(module: str, name: str) -> AttributeError:
-    """The error for an attribute that a module of the package has not.
+MODULES = frozenset([
+    "bottleneck", "classes", "cpp_extension", "datapipes", "event", "functions", "graphs", "jiterator",
+    "mobile_optimizer", "monitor", "nccl", "package", "profiler", "quantizable", "quantized", "varlen", "windows",
+])  # fmt: skip
+"""Those of these names that are modules, or objects with names of their own: nothing stands for them."""
 
-    >>> no_attribute("tapegrad", "package").args[0].partition(";")[0]
-    'torch.package is not in tapegrad (yet): there are no archives of code'
-    >>> no_attribute("tapegrad", "sinn")
-    AttributeError("module 'tapegrad' has no attribute 'sinn'")
+
+def absent(module: str, name: str) -> Any:
+    """The object that stands for what a module of the package has not: it can be imported, and is refused when called.
+
+    Raises:
+        AttributeError: nothing does: PyTorch has no such name, or it is a module there.
+
+    >>> absent("tapegrad", "package")
+    Traceback (most recent call last):
+    AttributeError: torch.package is not in tapegrad (yet): there are no archives of code; torch.save keeps what a ...
+    >>> absent("tapegrad", "sinn")
+    Traceback (most recent call last):
+    AttributeError: module 'tapegrad' has no attribute 'sinn'
+    >>> absent("tapegrad", "hsmm")()
+    Traceback (most recent call last):
+    NotImplementedError: torch.hsmm is not in tapegrad (yet): a sparse tensor is not resized, but made anew of its ...
     """
-    known = f"{module.replace('tapegrad', 'torch', 1)}.{name}"
-    if known in REASONS:
-        return AttributeError(f"{known} is not in tapegrad (yet): {REASONS[known]}")
-    return AttributeError(f"module {module!r} has no attribute {name!r}")
+    full = f"{module.replace('tapegrad', 'torch', 1)}.{name}"
+    if full not in REASONS:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    if name in MODULES:
+        raise AttributeError(f"{full} is not in tapegrad (yet): {REASONS[full]}")
+    return stand_in(full)
+
+
+@cache
+def stand_in(full: str) -> Any:
+    """A function, or a class if its name begins with a capital letter, in place of what is refused."""
+    name = full.rpartition(".")[2]
+    if name[0].isupper():
+        return type(name, (RefusedClass,), {"refusal": (full, REASONS[full]), "__module__": full.rpartition(".")[0]})
+    return refused(full, REASONS[full])
+
+
+def is_stand_in(value: Any) -> bool:
+    """Tell whether something stands for a name that is refused."""
+    return getattr(value, "refusal", None) is not None
 
 
 def refusing(module: str) -> Callable[[str], Any]:
-    """``__getattr__`` of a module, which only says why there is no such attribute."""
-
-    def refuse(name: str) -> Any:
-        raise no_attribute(module, name)
-
-    return refuse
+    """``__getattr__`` of a module, for the names that it has not."""
+    return partial(absent, module)
 
 
 def refused(full: str, advice: str) -> Callable[..., NoReturn]:
@@ -147,6 +178,7 @@ def refused(full: str, advice: str) -> Callable[..., NoReturn]:
         raise NotImplementedError(f"{full} is not in tapegrad (yet): {advice}")
 
     refuse.__name__ = refuse.__qualname__ = full.rpartition(".")[2]
+    refuse.refusal = full, advice  # type: ignore[attr-defined]
     refuse.__doc__ = f"Refused: {advice}.\n\nRaises:\n    NotImplementedError: always; it says what to do instead."
     return refuse
 

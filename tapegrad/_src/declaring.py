@@ -10,7 +10,7 @@ from importlib import import_module
 from inspect import cleandoc
 from typing import Any, TypeVar
 
-from tapegrad._src.absent import no_attribute
+from tapegrad._src.absent import absent
 
 F = TypeVar("F", bound=Callable)
 
@@ -90,7 +90,7 @@ def on_demand(package: str, homes: dict[str, str]) -> tuple[Callable[[str], Any]
 
     def load(name: str) -> Any:
         if name not in known:
-            raise no_attribute(package, name)
+            return absent(package, name)
         module = import_module(known[name])
         found = module if module.__name__ == f"{package}.{name}" else getattr(module, name)
         setattr(sys.modules[package], name, found)

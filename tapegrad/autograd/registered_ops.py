@@ -131,7 +131,13 @@ class RegisteredOperator:
         given = (*args, *kwargs.values())
         if is_shown(given):
             return show(self.identity, *self._in_words(args, kwargs), self._run_whole, self._shown)
-        return self._run(*args, **kwargs)
+        out = self._run(*args, **kwargs)
+        if thread.modes.intercepted:
+            for interceptor in thread.interceptors:
+                notify = getattr(getattr(interceptor, "__self__", None), "notify", None)
+                if notify is not None:
+                    notify(self.identity, args, kwargs, out)
+        return out
 
     def _in_words(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """The arguments of a call without those that are as by default, as modes and kernels get them."""

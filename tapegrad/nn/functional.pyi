@@ -30,7 +30,7 @@ _Scalar = _int | _float | _complex | Tensor
 
 def _canonical_mask(mask: Tensor | None, mask_name: _str, other_type: _dtype | None, other_name: _str, target_type: _dtype, check_other: _bool = ...) -> Tensor | None:
     """A mask to be added: -inf where one of booleans is True, in ``target_type``. A warning, if another mask is there,"""
-def _get_softmax_dim(name: _str, ndim: _int, stacklevel: _int) -> _int:
+def _get_softmax_dim(name: _str, ndim: _int, stacklevel: _int = ...) -> _int:
     """The dimension that is meant where none is given, with a warning that says so."""
 def _none_or_dtype(input: Tensor | None) -> _dtype | None:
     """The dtype of ``input``, a mask; None for none."""

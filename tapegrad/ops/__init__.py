@@ -6,7 +6,7 @@ register are there, too.
 
 from typing import Any, NoReturn
 
-from tapegrad._src.absent import no_attribute
+from tapegrad._src.absent import absent
 from tapegrad.ops.overloads import NAMESPACES, aten, prim
 
 __all__ = ["aten", "load_library", "prim"]
@@ -14,7 +14,7 @@ __all__ = ["aten", "load_library", "prim"]
 
 def __getattr__(name: str) -> Any:
     if name not in NAMESPACES:
-        raise no_attribute(__name__, name)
+        return absent(__name__, name)
     return NAMESPACES[name]
 
 

@@ -157,7 +157,7 @@ def dequantize(self: Tensor) -> Tensor:
     return self.to(float32)
 
 
-@public("Tensor")
-def is_distributed(self: Tensor) -> bool:
+@public("torch", "Tensor", in_place=False, out=False)
+def is_distributed(input: Tensor) -> bool:
     """False: a tensor lies on one device."""
     return False

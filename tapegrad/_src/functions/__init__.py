@@ -63,6 +63,7 @@ from tapegrad._src.functions import (
     random_inplace,
     recurrent,
     reductions,
+    removed,
     resampling,
     sampled,
     samplers,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from tapegrad._src.bindings.arguments import wrap_dim
@@ -15,6 +16,7 @@ from tapegrad._src.functions.shape import permuted, unsqueeze
 from tapegrad._src.functions.solving import check_low_precision
 from tapegrad._src.functions.svd import svdvals
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad.errors import warn_once
 from tapegrad.ops import normalization, reductions
 from tapegrad.ops import norms as ops
 from tapegrad.ops.kinds import broadcast_shapes, cast
@@ -266,6 +268,44 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
         )
     broadcast_shapes([input.shape, other.shape])
     return ops.dist(input, other, ord=number(p))
+
+
+_FOR_JIT = (
+    "at::{name} is deprecated and it is just left for JIT compatibility. It will be removed in a future PyTorch "
+    "release. Please use `{instead}` instead"
+)
+
+
+@public("torch", out=True, in_place=False)
+def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+    """The square root of the sum of squares over dimensions; over all of them, if none is given. Deprecated.
+
+    Args:
+        input: numbers.
+        dim: a dimension, or several.
+        keepdim: whether they stay, with length 1.
+
+    >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    warn_once(_FOR_JIT.format(name="frobenius_norm", instead="linalg.vector_norm(A, 2., dim, keepdim)"))
+    return vector_norm(input, 2, None if dim == [] or dim == () else dim, keepdim)
+
+
+@public("torch", out=True, in_place=False)
+def nuclear_norm(input: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of a matrix, or of those in two dimensions. Deprecated.
+
+    Args:
+        input: a matrix, or several.
+        dim: the two dimensions of the matrices.
+        keepdim: whether they stay, with length 1.
+
+    >>> torch.nuclear_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(7.)
+    """
+    warn_once(_FOR_JIT.format(name="nuclear_norm", instead="linalg.matrix_norm(A, 'nuc', dim, keepdim)"))
+    return matrix_norm(input, "nuc", (0, 1) if dim is None else dim, keepdim)
 
 
 # Weights of a given length ------------------------------------------------------------------------------------------

@@ -261,6 +261,18 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _truth("all", reductions.all, input, dim, keepdim)
 
 
+@public("torch", "Tensor", in_place=False, out=False)
+def _is_all_true(input: Tensor) -> Tensor:
+    """Tell whether all elements of booleans are true, as a tensor."""
+    return input.all()
+
+
+@public("torch", "Tensor", in_place=False, out=False)
+def _is_any_true(input: Tensor) -> Tensor:
+    """Tell whether any element of booleans is true, as a tensor."""
+    return input.any()
+
+
 @public("torch", "Tensor", out=Out(partial(_no_truth, "any"), history="none"), is_settled=True)
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Tell whether any element, or any over ``dim``, is nonzero: bool, but uint8 of uint8. ``dim=()`` reduces nothing.

@@ -193,8 +193,14 @@ class TensorMethods:
         """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     def _indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse coordinate ones."""
+    def _is_all_true(input: Tensor) -> Tensor:
+        """Tell whether all elements of booleans are true, as a tensor."""
+    def _is_any_true(input: Tensor) -> Tensor:
+        """Tell whether any element of booleans is true, as a tensor."""
     def _is_view(self) -> _bool:
         """Tell whether this is a view of another tensor's memory."""
+    def _is_zerotensor(self) -> _bool:
+        """False: zeros have memory as all numbers have."""
     def _neg_view(self) -> Tensor:
         """The negative, as a view of the same memory."""
     def _nnz(self, *args: Any, **kwargs: Any) -> Any:
@@ -679,6 +685,8 @@ class TensorMethods:
     @overload
     def dsplit(self, *indices: _int) -> tuple[Tensor, ...]:
         """Pieces along dimension 2."""
+    def eig(self, eigenvectors: _bool = ..., *, e: Any = ..., v: Any = ...) -> NoReturn:
+        """Removed: ``torch.linalg.eig``."""
     def element_size(self) -> _int:
         """The number of bytes of one element."""
     @overload
@@ -966,7 +974,7 @@ class TensorMethods:
         """Tell whether the tensor shows the conjugates of what is in memory."""
     def is_contiguous(self, *, memory_format: _memory_format = ...) -> _bool:
         """Tell whether elements lie in row-major order without gaps, or as another memory format says."""
-    def is_distributed(self) -> _bool:
+    def is_distributed(input: Tensor) -> _bool:
         """False: a tensor lies on one device."""
     def is_floating_point(self) -> _bool:
         """Tell whether the dtype is a floating one."""
@@ -1122,6 +1130,8 @@ class TensorMethods:
         """The logarithm of the sum over ``dim`` of ``exp(input)``, without overflow; -inf of nothing."""
     def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor in the dtype ``torch.int64``; itself if it has it."""
+    def lstsq(self, other: Tensor) -> NoReturn:
+        """Removed: see ``torch.lstsq``."""
     @overload
     def lt(self, other: Tensor) -> Tensor:
         """``x < y``. Broadcast; ``other`` is a tensor or a number; the result is boolean."""
@@ -1463,6 +1473,8 @@ class TensorMethods:
         """Call ``hook`` with the gradient of this tensor whenever it is computed; what it returns replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook`` with this leaf each time its ``.grad`` has been accumulated; it must return None."""
+    def reinforce(self, reward: Any) -> NoReturn:
+        """Removed: ``torch.distributions`` has ``log_prob``."""
     def relu(self) -> Tensor:
         """``input`` where positive, else 0; the gradient at 0 is 0."""
     def relu_(self) -> Self:
@@ -1642,6 +1654,8 @@ class TensorMethods:
         """Refused, as of any dense tensor: it is for sparse ones."""
     def softmax(self, dim: _int, dtype: _dtype | None = ...) -> Tensor:
         """``exp(input)`` over its sum along ``dim``, computed in ``dtype`` if that is given; nan where all are -inf."""
+    def solve(self, other: Tensor) -> NoReturn:
+        """Removed: see ``torch.solve``."""
     @overload
     def sort(self, *, stable: _bool | None, dim: _int = ..., descending: _bool = ...) -> return_types.sort:
         """The elements along ``dim`` in order, a named tuple of ``values`` and ``indices``; nan is the largest."""
@@ -1756,6 +1770,8 @@ class TensorMethods:
         """``input`` with two dimensions exchanged."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
         """``transpose_``."""
+    def symeig(self, eigenvectors: _bool = ..., upper: _bool = ..., *, e: Any = ..., v: Any = ...) -> NoReturn:
+        """Removed: ``torch.linalg.eigh``."""
     def t(self) -> Tensor:
         """The transpose of a matrix; a tensor of fewer dimensions as it is."""
     def t_(self) -> Self:

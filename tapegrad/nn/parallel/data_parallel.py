@@ -6,6 +6,7 @@ several devices is compiled and given to jax.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from tapegrad._src.bindings.device_names.cuda import is_available
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.nn.modules.module import Module
 
-__all__ = ["DataParallel", "data_parallel"]
+__all__ = ["DataParallel", "data_parallel", "parallel_apply", "replicate"]
 
 
 class DataParallel(Module):
@@ -77,3 +78,50 @@ def data_parallel(
     """
     args = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
     return module(*args, **(module_kwargs or {}))
+
+
+def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
+    """Copy a module for each of some devices: the copies share their parameters, for there is one device.
+
+    Args:
+        network: the module.
+        devices: the devices; only their number counts.
+        detach: whether the parameters of copies are cut off from the module's.
+    """
+    replicas = []
+    for _ in devices:
+        shared = {id(one): one.detach() if detach else one for one in [*network.parameters(), *network.buffers()]}
+        replicas.append(copy.deepcopy(network, shared))
+    return replicas
+
+
+def parallel_apply(
+    modules: Sequence[Module],
+    inputs: Sequence[Any],
+    kwargs_tup: Sequence[dict[str, Any]] | None = None,
+    devices: Sequence[Any] | None = None,
+) -> list[Any]:
+    """Call modules one after the other, each with arguments of its own.
+
+    Args:
+        modules: the modules.
+        inputs: for each a tuple of its arguments, or the only one.
+        kwargs_tup: for each its arguments by keyword.
+        devices: one for each; makes no difference on one device.
+
+    Raises:
+        AssertionError: there are not as many of each.
+
+    >>> parallel_apply([torch.nn.ReLU(), torch.nn.Identity()], [torch.tensor([-1.0]), torch.tensor([-2.0])])
+    [tensor([0.]), tensor([-2.])]
+    """
+    for what, given in (("inputs", inputs), ("kwargs_tup", kwargs_tup), ("devices", devices)):
+        if given is not None and len(given) != len(modules):
+            raise AssertionError(
+                f"The number of modules {len(modules)} is not equal to the number of {what} {len(given)}"
+            )
+    keywords = kwargs_tup or [{} for _ in modules]
+    return [
+        module(*(given if isinstance(given, (list, tuple)) else (given,)), **words)
+        for module, given, words in zip(modules, inputs, keywords, strict=True)
+    ]

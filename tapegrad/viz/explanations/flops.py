@@ -9,16 +9,66 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.warn import warn
 from tapegrad.nn.modules.hooks import register_module_forward_hook, register_module_forward_pre_hook
-from tapegrad.ops.overloads import aten
+from tapegrad.ops.overloads import OpOverloadPacket, aten
+from tapegrad.utils._pytree import tree_leaves, tree_map
 from tapegrad.utils.operator_modes import OperatorMode
 
-__all__ = ["FlopCounterMode"]
+__all__ = ["FlopCounterMode", "register_flop_formula"]
+
+flop_registry: dict[Any, Callable[..., int]] = {}
+"""For operators that programs have registered the functions that count."""
+
+
+def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Callable], Callable]:
+    """Decorate a function that tells how many operations an operator takes.
+
+    Args:
+        targets: an operator, such as ``torch.ops.mylib.f``, or several in a list.
+        get_raw: whether the function is given the operator's arguments and, as ``out_val``, its result; otherwise it
+            is given the shapes of those that are tensors, and ``out_shape``.
+
+    Raises:
+        ValueError: something is no operator.
+        RuntimeError: it has such a function.
+    """
+
+    def register(formula: Callable) -> Callable:
+        counts = formula if get_raw else of_shapes(formula)
+        for target in tree_leaves(targets):
+            if not isinstance(target, OpOverloadPacket):
+                raise ValueError(
+                    "register_flop_formula(targets): expected each target to be OpOverloadPacket (i.e. "
+                    f"torch.ops.mylib.foo), JitFunction, or HigherOrderOperator, got {target} which is of type "
+                    f"{type(target)}"
+                )
+            if target in flop_registry:
+                raise RuntimeError(f"duplicate registrations for {target}")
+            flop_registry[target] = counts
+        return counts
+
+    return register
+
+
+def of_shapes(formula: Callable) -> Callable:
+    """A function of tensors that gives their shapes to another one."""
+
+    def counts(*args: Any, out_val: Any = None, **settings: Any) -> int:
+        args, settings, out = tree_map(shape_if_tensor, (args, settings, out_val))
+        return formula(*args, out_shape=out, **settings)
+
+    return counts
+
+
+def shape_if_tensor(value: Any) -> Any:
+    """The shape of a tensor; anything else as it is."""
+    return value.shape if isinstance(value, Tensor) else value
 
 
 def _product(op: Any, kind: str, out: Any, args: tuple, settings: dict) -> tuple[int, Sequence[Any]] | None:
@@ -53,6 +103,8 @@ class FlopCounterMode(OperatorMode):
         mods: nothing; PyTorch needs it no longer.
         depth: how deep modules may lie that are shown.
         display: whether a table is printed in the end; it needs the package tabulate.
+        custom_mapping: for more operators functions that count, as ``register_flop_formula`` takes them; one that is to
+            be given tensors has an attribute ``_get_raw``.
 
     >>> with FlopCounterMode(display=False) as counter:
     ...     torch.nn.Linear(3, 2)(torch.ones(5, 3)).sum().backward()
@@ -60,11 +112,17 @@ class FlopCounterMode(OperatorMode):
     (120, {<OpOverloadPacket(op='aten.addmm')>: 60, <OpOverloadPacket(op='aten.mm')>: 60})
     """
 
-    def __init__(self, mods: Any = None, depth: int | None = 2, display: bool = True) -> None:
+    def __init__(
+        self, mods: Any = None, depth: int | None = 2, display: bool = True, custom_mapping: dict | None = None
+    ) -> None:
         super().__init__()
         if mods is not None:
             warn("mods argument is not needed anymore, you can stop passing it")
         self.depth, self.display = depth, display
+        self._formulas = {
+            target: formula if getattr(formula, "_get_raw", False) else of_shapes(formula)
+            for target, formula in (custom_mapping or {}).items()
+        }
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
         self._names: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         self._within = ["Global"]
@@ -73,6 +131,10 @@ class FlopCounterMode(OperatorMode):
         """Compute, and count."""
         out = op(*args, **settings)
         kind, result = str(func.overloadpacket), out[0] if isinstance(out, tuple) else out
+        formula = self._formula_of(func)
+        if formula is not None:
+            self._add(self._within, func.overloadpacket, formula(*args, **settings, out_val=out))
+            return out
         counted = _product(op, kind, result, args, settings)
         if counted is not None:
             flops, within = 2 * counted[0], list(self._within)
@@ -86,6 +148,15 @@ class FlopCounterMode(OperatorMode):
             if wanted and result.grad_fn is not None:
                 result.grad_fn.register_prehook(lambda _: self._add(within, getattr(aten, backward), wanted * flops))
         return out
+
+    def notify(self, func: Any, args: tuple, kwargs: dict, out: Any) -> None:
+        """Count a call of an operator that a program has registered, if it has registered a formula, too."""
+        formula = self._formula_of(func)
+        if formula is not None:
+            self._add(self._within, func.overloadpacket, formula(*args, **kwargs, out_val=out))
+
+    def _formula_of(self, func: Any) -> Callable[..., int] | None:
+        return self._formulas.get(func.overloadpacket) or flop_registry.get(func.overloadpacket)
 
     def _add(self, within: list[str], kind: Any, flops: int) -> None:
         if self._entered:

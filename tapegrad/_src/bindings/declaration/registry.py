@@ -17,7 +17,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad._src.absent import no_attribute
+from tapegrad._src.absent import absent
 from tapegrad._src.bindings.declaration.declarations import ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out, takes_out
 from tapegrad._src.bindings.declaration.handing import (
     ASK_NOBODY,
@@ -92,7 +92,7 @@ def functions_of_torch(module: str) -> tuple[Callable[[str], Any], Callable[[], 
     def attribute(name: str) -> Any:
         if name in functions:
             return functions[name]
-        raise no_attribute(module, name)
+        return absent(module, name)
 
     return attribute, lambda: sorted(functions)
 

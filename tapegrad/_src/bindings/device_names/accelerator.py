@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from tapegrad._src.bindings.declaration.registry import public
@@ -45,6 +47,25 @@ def current_accelerator(check_available: bool = False) -> device | None:
     """
     kind = accelerator_type()
     return None if kind is None else device(kind)
+
+
+@public("torch", asks="nobody")
+def get_device_module(device: Any = None) -> Any:
+    """The module that speaks of devices of a type, such as ``torch.cuda``; by default, of the accelerator or the CPU.
+
+    Raises:
+        RuntimeError: it is no device, or there is no such module.
+
+    >>> torch.get_device_module("cpu") is torch.cpu
+    True
+    """
+    if device is not None and not isinstance(device, (Device, str)):
+        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    kind = (accelerator_type() or "cpu") if device is None else Device(device).type
+    package = __name__.partition(".")[0]
+    if find_spec(f"{package}.{kind}") is None:
+        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
+    return import_module(f"{package}.{kind}")
 
 
 @public("accelerator", asks="nobody")

@@ -448,6 +448,18 @@ def share_memory_(self: Tensor) -> Tensor:
     return self
 
 
+@public("Tensor")
+def _is_zerotensor(self: Tensor) -> bool:
+    """False: zeros have memory as all numbers have."""
+    return False
+
+
+@public("torch", asks="nobody")
+def is_vulkan_available() -> bool:
+    """False."""
+    return False
+
+
 @public("torch", asks="nobody")
 def is_tensor(obj: Any, /) -> bool:
     """Tell whether ``obj`` is a tensor."""
