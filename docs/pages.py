@@ -150,7 +150,7 @@ def page_of_absent() -> str:
 
 def exceptions(name: str) -> Iterator[tuple[str, dict]]:
     """The lists of exceptions of a file of the tests: what each says of itself, and reasons by what they are of."""
-    path = ROOT / "tests" / "parity" / f"{name}.py"
+    path = ROOT / "tests" / "parity" / "helpers" / f"{name}.py"
     body = ast.parse(path.read_text()).body
     scope: dict[str, Any] = {}
     exec(compile(path.read_text(), path.name, "exec"), scope)
