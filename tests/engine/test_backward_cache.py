@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from leaves import leaf
 
 import tapegrad as torch
 from tapegrad.autograd import backward_cache
@@ -47,10 +48,6 @@ def walks(monkeypatch):
 
 def execution(deferred):
     return torch.deferred() if deferred else contextlib.nullcontext()
-
-
-def leaf(*numbers):
-    return torch.tensor(numbers or (0.5, -1.5, 2.0), requires_grad=True)
 
 
 def outcome(step, state, number):

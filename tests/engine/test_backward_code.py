@@ -1,15 +1,12 @@
 """What a node does in backward is written for its plan: Note [Appliers are written]."""
 
 import pytest
+from leaves import leaf
 
 import tapegrad as torch
 from tapegrad._src.dispatch.codegen.backward import source_of
 
 pytestmark = pytest.mark.once("the plans are those of calls that are computed at once")
-
-
-def leaf(*numbers):
-    return torch.tensor(numbers, requires_grad=True)
 
 
 def source(tensor):

@@ -18,7 +18,7 @@ import traceback
 import weakref
 
 import pytest
-from fake_nodes import Act, Floats, Leaf, Scale, run
+from fake_nodes import Act, Floats, Leaf, Scale, Trouble, run
 
 import tapegrad
 from tapegrad._src.engine import Engine
@@ -37,10 +37,6 @@ def a_deadlock_ends_the_process():
     faulthandler.dump_traceback_later(4 * LIMIT, exit=True)
     yield
     faulthandler.cancel_dump_traceback_later()
-
-
-class Trouble(Exception):
-    """What a node raises in these tests."""
 
 
 class At(Scale):

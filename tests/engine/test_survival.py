@@ -4,13 +4,10 @@ import threading
 import weakref
 
 import pytest
+from leaves import leaf
 
 import tapegrad as torch
 from tapegrad.autograd.graph import saved_tensors_survive_mutation, set_saved_tensors_survive_mutation
-
-
-def leaf(*numbers):
-    return torch.tensor([float(number) for number in numbers], requires_grad=True)
 
 
 def overwritten_input(x):
@@ -109,7 +106,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_gradients_are_those_of_what_was_saved(program):
-    x = leaf(1, 2)
+    x = leaf(1.0, 2.0)
     with saved_tensors_survive_mutation():
         out = program(x)
     out.backward()
@@ -120,12 +117,12 @@ def test_gradients_are_those_of_what_was_saved(program):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_without_it_backward_refuses(program):
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        program(leaf(1, 2)).backward()
+        program(leaf(1.0, 2.0)).backward()
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_second_derivatives(program):
-    x, reference = leaf(1, 2), leaf(1, 2)
+    x, reference = leaf(1.0, 2.0), leaf(1.0, 2.0)
     with saved_tensors_survive_mutation():
         out = program(x)
     (first,) = torch.autograd.grad(out, x, create_graph=True)
@@ -135,7 +132,7 @@ def test_second_derivatives(program):
 
 
 def test_a_step_of_an_optimizer_before_backward():
-    w = leaf(1, 2)
+    w = leaf(1.0, 2.0)
     with saved_tensors_survive_mutation():
         loss = (w * w * w).sum()
     with torch.no_grad():
@@ -146,7 +143,7 @@ def test_a_step_of_an_optimizer_before_backward():
 
 
 def test_the_gradient_of_a_saved_leaf_reaches_the_leaf():
-    w = leaf(2)
+    w = leaf([2.0])
     with saved_tensors_survive_mutation():
         (first,) = torch.autograd.grad((w * w * w).sum(), w, create_graph=True)
     first.sum().backward()
@@ -154,7 +151,7 @@ def test_the_gradient_of_a_saved_leaf_reaches_the_leaf():
 
 
 def test_what_is_saved_outside_is_checked():
-    x = leaf(1, 2)
+    x = leaf(1.0, 2.0)
     y = x * 3
     z = (y * y).sum()
     with saved_tensors_survive_mutation():
@@ -164,7 +161,7 @@ def test_what_is_saved_outside_is_checked():
 
 
 def test_what_is_saved_can_be_read():
-    x = leaf(1, 2)
+    x = leaf(1.0, 2.0)
     with saved_tensors_survive_mutation():
         y = x * 3
         z = y * y
@@ -177,7 +174,7 @@ def test_what_is_saved_can_be_read():
 
 
 def test_it_can_be_nested_and_switched_off_inside():
-    x = leaf(1, 2)
+    x = leaf(1.0, 2.0)
     with saved_tensors_survive_mutation(), saved_tensors_survive_mutation(False):
         out = overwritten_input(x)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -185,7 +182,7 @@ def test_it_can_be_nested_and_switched_off_inside():
 
 
 def test_it_is_a_decorator():
-    x = leaf(1, 2)
+    x = leaf(1.0, 2.0)
     saved_tensors_survive_mutation()(overwritten_input)(x).backward()
     assert x.grad.tolist() == [18.0, 36.0]
 
@@ -194,14 +191,14 @@ def test_it_ends_when_the_block_raises():
     with pytest.raises(KeyError), saved_tensors_survive_mutation():
         raise KeyError
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        overwritten_input(leaf(1, 2)).backward()
+        overwritten_input(leaf(1.0, 2.0)).backward()
 
 
 def test_the_switch_holds_for_this_thread_and_later_ones():
     grads = []
 
     def work():
-        x = leaf(1, 2)
+        x = leaf(1.0, 2.0)
         overwritten_input(x).backward()
         grads.append(x.grad.tolist())
 
@@ -215,7 +212,7 @@ def test_the_switch_holds_for_this_thread_and_later_ones():
         set_saved_tensors_survive_mutation(False)
     assert grads == [[18.0, 36.0]] * 2
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        overwritten_input(leaf(1, 2)).backward()
+        overwritten_input(leaf(1.0, 2.0)).backward()
 
 
 def test_the_switch_takes_a_bool():
@@ -224,7 +221,7 @@ def test_the_switch_takes_a_bool():
 
 
 def test_what_was_saved_is_freed_by_backward(no_gc):
-    x = leaf(1, 2)
+    x = leaf(1.0, 2.0)
     with saved_tensors_survive_mutation():
         y = x * 3
         z = (y * y).sum()

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from leaves import leaf
 
 import tapegrad as torch
 from tapegrad._src.execution.array_functions.host import array_of
@@ -41,10 +42,6 @@ def fresh(monkeypatch):
     return torch.execution.stats
 
 
-def leaf(*numbers):
-    return torch.tensor(numbers or NUMBERS, requires_grad=True)
-
-
 def is_deferred(tensor):
     """Whether a tensor's value is not computed yet."""
     value = value_of(tensor)
@@ -60,21 +57,21 @@ def numbers_of(results):
 
 
 def first_order():
-    x, w = leaf(), leaf(1.0, 2.0, 3.0)
+    x, w = leaf(*NUMBERS), leaf(1.0, 2.0, 3.0)
     loss = ((x * w).exp() * x).sum()
     loss.backward()
     return loss, x.grad, w.grad
 
 
 def accumulated():
-    x = leaf()
+    x = leaf(*NUMBERS)
     for _ in range(3):
         (x * x).sum().backward()
     return (x.grad,)
 
 
 def second_order():
-    x = leaf()
+    x = leaf(*NUMBERS)
     (slope,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
     (bend,) = torch.autograd.grad(slope.square().sum(), x, create_graph=True)
     bend.sum().backward()
@@ -82,7 +79,7 @@ def second_order():
 
 
 def written():
-    x = leaf()
+    x = leaf(*NUMBERS)
     y = x * 2
     first = y[:2]
     first.mul_(3)
@@ -91,7 +88,7 @@ def written():
     return y, first, x.grad
 
 
-def views_of_a_leaf():
+def views_of_a_leaf(*NUMBERS):
     x = torch.tensor(NUMBERS)
     view, other = x[1:], x.detach()
     x.add_(1)
@@ -100,7 +97,7 @@ def views_of_a_leaf():
 
 
 def step_by_hand():
-    w = leaf()
+    w = leaf(*NUMBERS)
     for _ in range(3):
         w.grad = None
         (w * w).sum().backward()
@@ -110,7 +107,7 @@ def step_by_hand():
 
 
 def hooks_that_read():
-    x, seen = leaf(), []
+    x, seen = leaf(*NUMBERS), []
     y = x * 2
     y.register_hook(lambda grad: seen.extend(grad.tolist()) or grad * grad.sum().item())
     x.register_post_accumulate_grad_hook(lambda tensor: seen.append(tensor.grad.sum().item()))
@@ -119,7 +116,7 @@ def hooks_that_read():
 
 
 def decisions():
-    x, passed = leaf(), []
+    x, passed = leaf(*NUMBERS), []
     for row in (x * 2).exp():
         passed.append(bool(row > 1))
         x = x * 2 if row > 1 else x + 1
@@ -141,20 +138,20 @@ def reentrant():
                 (y * y * y).sum().backward()
             return grad * y.grad
 
-    x = leaf()
+    x = leaf(*NUMBERS)
     (Inner.apply(x * 2) * 3).sum().backward()
     return (x.grad,)
 
 
 def recomputed():
-    x = leaf()
+    x = leaf(*NUMBERS)
     checkpoint(lambda x: (x * 2).sin() * x, x, use_reentrant=False).sum().backward()
     return (x.grad,)
 
 
 def drawn():
     torch.manual_seed(7)
-    x = leaf()
+    x = leaf(*NUMBERS)
     y = torch.nn.functional.dropout(x * torch.rand(3), 0.5) + torch.randn(3)
     y.sum().backward()
     return y, x.grad, torch.randint(10, (3,)), torch.randperm(3)
@@ -173,7 +170,7 @@ def forward_mode():
 
 
 def wide_and_narrow():
-    x = leaf()
+    x = leaf(*NUMBERS)
     index = x.argmax()
     return x.double().cumsum(0), index, x[index] * 2**40, (x > 0).sum() * 2**40
 
@@ -223,7 +220,7 @@ def test_a_trace_that_ends_leaves_nothing_deferred():
 
 def test_shapes_and_dtypes_are_known_and_nothing_is_computed():
     with torch.deferred():
-        x = leaf() * 2
+        x = leaf(*NUMBERS) * 2
         y = (x @ x).double()
         assert (y.shape, y.dtype, y.ndim, x.numel(), len(x), x.stride()) == ((), torch.float64, 0, 3, 3, (1,))
         assert x.requires_grad and x.grad_fn.name() == "MulBackward0" and x.device.type == "cpu"
@@ -265,7 +262,7 @@ def test_reading_computes(read):
 
 def test_the_end_of_a_backward_computes():
     with torch.deferred():
-        x = leaf()
+        x = leaf(*NUMBERS)
         loss = (x * x).sum()
         assert is_deferred(loss)
         loss.backward()
@@ -311,7 +308,7 @@ def training_step(x):
 def test_the_second_time_a_structure_is_known_and_compiled_once(fresh):
     with torch.deferred():
         for _ in range(4):
-            training_step(leaf())
+            training_step(leaf(*NUMBERS))
     stats = fresh()
     assert (stats.misses, stats.hits, stats.compiled, stats.programs) == (1, 3, 1, 1)
     assert stats.compile_seconds > 0
@@ -382,7 +379,7 @@ def test_what_nobody_holds_is_not_materialised(monkeypatch):
     note = lambda program, wanted: wanted_of_each.append(wanted) or run(program, wanted)
     monkeypatch.setattr(deferred.program_runner, "content", note)
     with torch.deferred():
-        x = leaf()
+        x = leaf(*NUMBERS)
         y = x
         for _ in range(10):
             y = y.sin()
@@ -484,7 +481,7 @@ def test_a_program_that_is_another_each_time_takes_no_more_memory(monkeypatch, f
     steps = (torch.sin, torch.cos, torch.neg, torch.tanh)
     with torch.deferred():
         for number in range(4**4):
-            x = leaf()
+            x = leaf(*NUMBERS)
             y = x
             for place in range(4):
                 y = steps[number // 4**place % 4](y)
@@ -534,7 +531,7 @@ WRONG = {
     "an index out of range": (lambda x: x[torch.tensor([7])], "out of bounds"),
     "a singular matrix": (lambda x: torch.linalg.inv(x[:1, None] * 0), "singular"),
     "no number": (lambda x: x.item(), "3 elements"),
-    "a leaf is written to": (lambda x: leaf().add_(x), "leaf Variable"),
+    "a leaf is written to": (lambda x: leaf(*NUMBERS).add_(x), "leaf Variable"),
 }
 
 
@@ -554,7 +551,7 @@ def test_an_error_in_a_hook_leaves_what_was_recorded():
         raise KeyError("refused")
 
     with torch.deferred():
-        x = leaf()
+        x = leaf(*NUMBERS)
         y = x * 2
         z = y * y
         y.register_hook(refuse)
@@ -599,7 +596,7 @@ def test_anomaly_mode_runs_at_once():
 @pytest.mark.parametrize("differentiate", ["immediate", "deferred"])
 def test_recorded_in_one_and_differentiated_in_the_other(record, differentiate):
     torch.set_execution(record)
-    x, constant = leaf(), torch.ones(3) * 2
+    x, constant = leaf(*NUMBERS), torch.ones(3) * 2
     y = (x * constant).exp() * 1
     y[0] = 1.0
     loss = (y * x).sum()
@@ -650,7 +647,7 @@ def test_each_thread_has_a_program_and_what_was_set_holds_for_new_ones():
 def test_values_are_handed_from_thread_to_thread():
     """What another thread has recorded is computed by who wants it, and that thread's program goes on."""
     torch.set_execution("deferred")
-    x = leaf()
+    x = leaf(*NUMBERS)
     y = x * 2
     assert in_a_thread(lambda: (y + 1).tolist()) == [2.0, -2.0, 5.0]
     z = y * 3
@@ -664,10 +661,10 @@ def test_values_are_handed_from_thread_to_thread():
 
 def test_many_threads_at_once():
     torch.set_execution("deferred")
-    shared, found = leaf() * 2, []
+    shared, found = leaf(*NUMBERS) * 2, []
 
     def work(number):
-        x = leaf()
+        x = leaf(*NUMBERS)
         for _ in range(20):
             x.grad = None
             (x * shared.detach() * number).sum().backward()

@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 
 import pytest
-from fake_nodes import Act, Leaf, Scale, run
+from fake_nodes import Act, Leaf, Scale, Trouble, run
 
 from tapegrad._src.engine import Engine
 
@@ -113,10 +113,6 @@ def test_nodes_forget_after_they_ran_not_before():
     leaf = Leaf()
     run(Careful("node", [leaf]))
     assert leaf.grad == 1.0
-
-
-class Trouble(Exception):
-    """What a node raises in these tests."""
 
 
 def failing():

@@ -9,6 +9,7 @@ import weakref
 from types import SimpleNamespace
 
 import pytest
+from leaves import leaf
 
 import tapegrad as torch
 from tapegrad._src.tape.modes import thread
@@ -22,10 +23,6 @@ HOW = "torch.autograd.set_record_source_lines(True), before the forward pass, le
 def the_backward_call_is_over():
     yield
     assert thread.backward_call is None
-
-
-def leaf(*numbers):
-    return torch.tensor(list(numbers) or [1.0, 2.0], requires_grad=True)
 
 
 def at(function, offset):
@@ -144,7 +141,7 @@ def an_output_is_written():
 
 
 def a_detached_handle_is_written():
-    w = torch.ones(2)
+    w = torch.ones(3)
     z = leaf() * w
     w.detach().zero_()
     z.sum().backward()
@@ -340,7 +337,7 @@ def test_what_was_not_used():
         "Set allow_unused=True if this is the desired behavior."
     )
     assert facts == [
-        "it is a Tensor of shape [2] and type torch.float32",
+        "it is a Tensor of shape [3] and type torch.float32",
         f"it was made by MulBackward0, by the operation {at(not_used, 2)}",
         f"the graph ends in the operation {at(not_used, 3)}",
     ]

@@ -3,16 +3,13 @@
 import logging
 
 import pytest
+from leaves import leaf
 
 import tapegrad as torch
 from tapegrad._src.tape.modes import watching
 from tapegrad.autograd.differentiate import gradient_ops_for
 from tapegrad.autograd.gradient_types import InferenceValues, RecordedValues, Tensors, Values
 from tapegrad.autograd.graph_log import Logged
-
-
-def leaf(values):
-    return torch.tensor(values, requires_grad=True)
 
 
 def test_the_order_can_be_asked_for_at_any_time():

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from leaves import leaf
 
 import tapegrad as torch
 from tapegrad.autograd import forward_ad
@@ -13,10 +14,6 @@ from tapegrad.interop import from_jax_array, is_tensor, register, to_arrays, to_
 ON_THE_TAPE = (
     r"was given a tensor that is on the tape.*tapegrad.interop.from_jax\(function\).*tensor.detach\(\).jax\(\)"
 )
-
-
-def leaf(numbers=(1.0, 2.0, 3.0), **options):
-    return torch.tensor(numbers, requires_grad=True, **options)
 
 
 def square(x):

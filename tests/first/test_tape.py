@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from fake_nodes import Leaf, Scale, chain
+from fake_nodes import Leaf, Scale, Trouble, chain
 
 from tapegrad._src.tape.modes import Modes, switched, thread
 from tapegrad._src.tape.node import HIGHEST_SEQUENCE_NR, Node, next_sequence_nr
@@ -52,10 +52,6 @@ def test_nothing_is_recorded_in_inference_mode_whatever_the_grad_mode():
         modes = Modes.of(inference=True, grad=enabled)
         assert modes.grad is False and modes.grad_enabled is enabled
         assert modes.replace(inference=False) is Modes.of(grad=enabled)
-
-
-class Trouble(Exception):
-    """What a block raises in these tests."""
 
 
 def test_switched_restores_the_callers_modes_also_after_an_exception():

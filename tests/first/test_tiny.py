@@ -4,12 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from leaves import leaf
 
 import tapegrad as torch
-
-
-def leaf(values, **kwargs):
-    return torch.tensor(values, requires_grad=True, **kwargs)
 
 
 def values(tensor):

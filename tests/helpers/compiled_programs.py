@@ -1,6 +1,7 @@
 """Programs for ``test_compile.py``, each run plainly and compiled, with all that can be seen compared."""
 
 import numpy as np
+from leaves import leaf
 
 import tapegrad as torch
 
@@ -71,10 +72,6 @@ def compare(program, calls=6, replayed=None, **options):
     if replayed is not None:
         assert bool(made[0].replayed) is replayed, made[0].report()
     return made[0]
-
-
-def leaf(*numbers):
-    return torch.tensor(numbers, requires_grad=True)
 
 
 def model():

@@ -4,6 +4,10 @@ from tapegrad._src.engine import Engine
 from tapegrad._src.tape.node import HIGHEST_SEQUENCE_NR, Node, next_sequence_nr
 
 
+class Trouble(Exception):
+    """An error that a node raises, or a block."""
+
+
 class Floats:
     """The gradient type of these tests."""
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from leaves import leaf
 
 import tapegrad as torch
 from tapegrad._src.execution.array_functions.host import address, array_of
@@ -18,10 +19,6 @@ from tapegrad.interop import from_jax, is_tensor, to_arrays, to_tensors
 from tapegrad.ops.foreign import foreign
 
 X, Y = [0.5, -1.5, 2.0], [1.0, 2.0, 0.25]
-
-
-def leaf(numbers, **options):
-    return torch.tensor(numbers, requires_grad=True, **options)
 
 
 def tangent_of(function, x, t):

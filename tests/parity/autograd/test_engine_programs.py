@@ -4,15 +4,11 @@ import gc
 import weakref
 
 import pytest
-from harness import Programs, agree, attempt, warned
+from harness import Programs, agree, attempt, leaf, warned
 
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
-
-
-def leaf(torch, values, dtype=None):
-    return torch.tensor(values, dtype=dtype, requires_grad=True)
 
 
 # -- accumulation ------------------------------------------------------------------------------------------------------
@@ -89,7 +85,7 @@ def broadcasting_is_reduced_to_the_shape_of_the_input(torch):
 
 @program
 def dtypes_of_gradients_are_those_of_the_leaves(torch):
-    x, y = leaf(torch, [1.0, 2.0], torch.float64), leaf(torch, [1.0, 2.0], torch.float32)
+    x, y = leaf(torch, [1.0, 2.0], dtype=torch.float64), leaf(torch, [1.0, 2.0], dtype=torch.float32)
     (x * y).sum().backward()
     return x.grad, y.grad
 
@@ -277,7 +273,7 @@ def grad_with_respect_to_the_root_and_to_the_middle(torch):
 
 @program
 def grad_of_unused_inputs(torch):
-    x, y = leaf(torch, 2.0), leaf(torch, [3.0, 4.0], torch.float64)
+    x, y = leaf(torch, 2.0), leaf(torch, [3.0, 4.0], dtype=torch.float64)
     end = x * x
     return [
         attempt(lambda: torch.autograd.grad(end, (x, y), retain_graph=True)),
@@ -394,7 +390,7 @@ def an_error_in_backward_leaves_the_rest_usable(torch):
 
 @program
 def derivatives_of_any_order(torch):
-    x = leaf(torch, 0.5, torch.float64)
+    x = leaf(torch, 0.5, dtype=torch.float64)
     y, account = (x * x).sin() * x.exp(), []
     for _ in range(5):
         (y,) = torch.autograd.grad(y, x, create_graph=True)
@@ -404,7 +400,7 @@ def derivatives_of_any_order(torch):
 
 @program
 def hessian_vector_products(torch):
-    x = leaf(torch, [1.0, 2.0, 3.0], torch.float64)
+    x = leaf(torch, [1.0, 2.0, 3.0], dtype=torch.float64)
     v = torch.tensor([1.0, -1.0, 0.5], dtype=torch.float64)
     y = (x * x * x).sum() * x.sum()
     (first,) = torch.autograd.grad(y, x, create_graph=True)
@@ -517,7 +513,7 @@ def requires_grad_can_be_switched(torch):
 def graphs_die_without_the_garbage_collector(torch):
     gc.disable()
     try:
-        x = leaf(torch, [1.0, 2.0], torch.float64)
+        x = leaf(torch, [1.0, 2.0], dtype=torch.float64)
         y = (x.exp() * x).tanh().sum()
         nodes = [weakref.ref(x.exp()), weakref.ref(y)]
         z = y * 2

@@ -5,15 +5,11 @@ import inspect
 import threading
 
 import pytest
-from harness import Programs, agree, attempt, warned
+from harness import Programs, agree, attempt, leaf, warned
 
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
-
-
-def leaf(torch, values):
-    return torch.tensor(values, requires_grad=True)
 
 
 @program

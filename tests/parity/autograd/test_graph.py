@@ -3,15 +3,11 @@
 from itertools import pairwise
 
 import pytest
-from harness import Programs, agree, attempt, told
+from harness import Programs, agree, attempt, leaf, told
 
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
-
-
-def leaf(torch, values, dtype=None):
-    return torch.tensor(values, dtype=dtype, requires_grad=True)
 
 
 def shape(node):
@@ -187,7 +183,7 @@ def edges_to_one_output_of_several(torch):
 
 @program
 def input_metadata(torch):
-    x = leaf(torch, A, torch.float64)
+    x = leaf(torch, A, dtype=torch.float64)
     a, _ = x.unbind(0)
     return [
         [[str(data.dtype), list(data.shape)] for data in node._input_metadata]

@@ -8,15 +8,11 @@ import gc
 import weakref
 
 import pytest
-from harness import Programs, agree, attempt, warned
+from harness import Programs, agree, attempt, leaf, warned
 
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
-
-
-def leaf(torch, values, **options):
-    return torch.tensor(values, requires_grad=True, **options)
 
 
 def edge(torch, tensor):

@@ -4,15 +4,11 @@ import logging
 import re
 
 import pytest
-from harness import Programs, agree, attempt
+from harness import Programs, agree, attempt, leaf
 
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
-
-
-def leaf(torch, values, **options):
-    return torch.tensor(values, requires_grad=True, **options)
 
 
 def edge(torch, tensor):

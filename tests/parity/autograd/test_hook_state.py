@@ -8,15 +8,11 @@ import pickle
 import weakref
 
 import pytest
-from harness import Programs, agree, attempt
+from harness import Programs, agree, attempt, leaf
 
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
-
-
-def leaf(torch, values=(1.0, 2.0, 3.0)):
-    return torch.tensor(values, requires_grad=True)
 
 
 # -- retain_grad -------------------------------------------------------------------------------------------------------

@@ -6,15 +6,11 @@ import pickle
 
 import numpy as np
 import pytest
-from harness import Programs, agree, attempt, warned
+from harness import Programs, agree, attempt, leaf, warned
 
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
-
-
-def leaf(torch, values):
-    return torch.tensor(values, requires_grad=True)
 
 
 def inference(torch, values, **options):

@@ -5,7 +5,7 @@ import gc
 import weakref
 
 import pytest
-from harness import agree
+from harness import agree, leaf
 
 PROGRAMS = []
 CHAIN = 20_000
@@ -20,10 +20,6 @@ def program(function):
 
 class Tag:
     """Something to watch: it lives as long as what it is attached to."""
-
-
-def leaf(torch, *values):
-    return torch.tensor(list(values or (1.0, 2.0)), requires_grad=True)
 
 
 def tag(holder, references):
@@ -61,7 +57,7 @@ def doubling(torch):
 
 @program
 def nodes_go_with_the_output(torch):
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
     a = x * 2
     b = a.exp()
     c = b.sum()
@@ -77,7 +73,7 @@ def nodes_go_with_the_output(torch):
 
 @program
 def a_node_keeps_its_successors(torch):
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
     out = (x * 2).sum()
     tag(out.grad_fn.next_functions[0][0], references)
     node = out.grad_fn
@@ -89,7 +85,7 @@ def a_node_keeps_its_successors(torch):
 
 @program
 def saved_tensors_go_at_backward(torch):
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
     a = x * 2
     tag(a, references)
     out = (a * a).sum()
@@ -101,7 +97,7 @@ def saved_tensors_go_at_backward(torch):
 
 @program
 def saved_tensors_stay_while_the_graph_is_kept(torch):
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
     a = x * 2
     tag(a, references)
     out = (a * a).sum()
@@ -114,7 +110,7 @@ def saved_tensors_stay_while_the_graph_is_kept(torch):
 
 @program
 def what_a_looked_at_output_leaves(torch):
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
     y = x.exp()
     tag(y.grad_fn, references)
     saved = y.grad_fn._saved_result
@@ -131,7 +127,7 @@ def hooks_go_with_the_graph(torch):
         def __call__(self, *grads):
             return None
 
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
     y = x * 2
     for register in (y.register_hook, y.grad_fn.register_hook, y.grad_fn.register_prehook):
         hook = Hook()
@@ -146,7 +142,7 @@ def hooks_go_with_the_graph(torch):
 
 @program
 def closures_of_hooks_go_with_the_graph(torch):
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
 
     def forward():
         mark = Tag()
@@ -165,7 +161,7 @@ def closures_of_hooks_go_with_the_graph(torch):
 @program
 def a_leaf_goes_with_its_last_graph(torch):
     references = []
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     tag(x, references)
     out = (x * 2).sum()
     del x
@@ -178,7 +174,7 @@ def a_leaf_goes_with_its_last_graph(torch):
 
 @program
 def retain_grad_keeps_nothing_alive(torch):
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
     y = x * 2
     y.retain_grad()
     tag(y, references)
@@ -193,7 +189,7 @@ def retain_grad_keeps_nothing_alive(torch):
 @program
 def post_accumulate_hooks_keep_nothing_alive(torch):
     references = []
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     x.register_post_accumulate_grad_hook(lambda p: None)
     tag(x, references)
     (x * 2).sum().backward()
@@ -205,7 +201,7 @@ def post_accumulate_hooks_keep_nothing_alive(torch):
 @program
 def a_custom_function_goes_with_its_output(torch):
     double, references = doubling(torch), []
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     a = x * 1
     tag(a, references)
     out = double.apply(a)
@@ -219,7 +215,7 @@ def a_custom_function_goes_with_its_output(torch):
 @program
 def what_a_custom_function_saves_goes_at_backward(torch):
     double, references = doubling(torch), []
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     a = x * 1
     tag(a, references)
     out = double.apply(a).sum()
@@ -230,7 +226,7 @@ def what_a_custom_function_saves_goes_at_backward(torch):
 
 @program
 def grad_without_create_graph_keeps_nothing(torch):
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
     a = x * 2
     tag(a.grad_fn, references)
     (g,) = torch.autograd.grad((a * a).sum(), x)
@@ -240,7 +236,7 @@ def grad_without_create_graph_keeps_nothing(torch):
 
 @program
 def a_recorded_gradient_keeps_the_graph(torch):
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
     a = x * 2
     tag(a.grad_fn, references)
     (g,) = torch.autograd.grad((a * a).sum(), x, create_graph=True)
@@ -252,7 +248,7 @@ def a_recorded_gradient_keeps_the_graph(torch):
 
 @program
 def a_failed_backward_keeps_nothing(torch):
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
 
     def forward():
         y = x * 2
@@ -361,7 +357,7 @@ def a_cycle_through_ctx(torch):
         def backward(ctx, grad):
             return grad * 2
 
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
 
     def forward():
         y = Keep.apply(x)
@@ -378,7 +374,7 @@ def a_cycle_through_ctx(torch):
 
 @program
 def a_hook_that_holds_its_output_survives_while_reachable(torch):
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
 
     def forward():
         y = x * 2
@@ -399,7 +395,7 @@ def collecting_inside_a_finalizer(torch):
         def __del__(self):
             gc.collect()
 
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     y = x * 2
     y.grad_fn.metadata["collects"] = Collects()
     out = y.sum()
@@ -414,7 +410,7 @@ def collecting_inside_a_finalizer(torch):
 
 @program
 def a_fresh_gradient_is_taken_over(torch):
-    x, seen = leaf(torch), []
+    x, seen = leaf(torch, 1.0, 2.0), []
     x.register_hook(lambda grad: seen.append(grad.data_ptr()))
     (x * 2).sum().backward()
     return x.grad.data_ptr() == seen[0]
@@ -422,7 +418,7 @@ def a_fresh_gradient_is_taken_over(torch):
 
 @program
 def a_gradient_that_others_hold_is_not_written_to(torch):
-    x, y, held = leaf(torch), leaf(torch), []
+    x, y, held = leaf(torch, 1.0, 2.0), leaf(torch, 1.0, 2.0), []
     seed = torch.ones(2)
     x.register_hook(held.append)
     (x + y).backward(seed)
@@ -434,7 +430,7 @@ def a_gradient_that_others_hold_is_not_written_to(torch):
 
 @program
 def accumulation_keeps_the_object(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     (x * 2).sum().backward()
     grad = x.grad
     (x * 2).sum().backward()

@@ -5,17 +5,13 @@ import threading
 import weakref
 
 import pytest
-from harness import Programs, agree, attempt
+from harness import Programs, agree, attempt, leaf
 
 import tapegrad
 
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
-
-
-def leaf(torch, values=(1.0, 2.0, 3.0)):
-    return torch.tensor(values, requires_grad=True)
 
 
 def leaves(torch, count):

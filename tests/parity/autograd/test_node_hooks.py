@@ -1,15 +1,11 @@
 """Hooks of nodes: ``register_prehook`` and ``register_hook``, and which hooks run where gradients are captured."""
 
 import pytest
-from harness import Programs, agree, attempt
+from harness import Programs, agree, attempt, leaf
 
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
-
-
-def leaf(torch, values=(1.0, 2.0, 3.0)):
-    return torch.tensor(values, requires_grad=True)
 
 
 def rows(torch):

@@ -1,15 +1,11 @@
 """Backward calls inside hooks, inside nodes and inside callbacks: the same programs on both, telling what they saw."""
 
 import pytest
-from harness import Programs, agree, attempt
+from harness import Programs, agree, attempt, leaf
 
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
-
-
-def leaf(torch, *values):
-    return torch.tensor(values, requires_grad=True)
 
 
 def nested(torch, work):

@@ -3,8 +3,8 @@
 import weakref
 
 import pytest
-from harness import Programs, agree, attempt
-from saving import hooked, leaf, without_addresses
+from harness import Programs, agree, attempt, leaf
+from saving import hooked, without_addresses
 
 PROGRAMS = program = Programs()
 
@@ -58,7 +58,7 @@ def an_error_inside_restores(torch):
 
 @program
 def pushing_and_popping(torch):
-    api, x, log = torch._C._autograd, leaf(torch), []
+    api, x, log = torch._C._autograd, leaf(torch, 1.0, 2.0), []
     pack, unpack = (lambda t: log.append("pack") or t), (lambda t: t)
     api._push_saved_tensors_default_hooks(pack, unpack)
     top = api._top_saved_tensors_default_hooks(False)
@@ -85,7 +85,7 @@ def wrong_arguments(torch):
 def save_on_cpu(torch):
     seen = []
     for arguments in ({}, {"pin_memory": False}, {"pin_memory": True}, {"pin_memory": True, "device_type": "cuda"}):
-        x = leaf(torch)
+        x = leaf(torch, 1.0, 2.0)
         with torch.autograd.graph.save_on_cpu(**arguments):
             out = (x.exp() * x).sum()
         node = out.grad_fn.next_functions[0][0]
@@ -97,7 +97,7 @@ def save_on_cpu(torch):
 
 @program
 def save_on_cpu_with_double_backward(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with torch.autograd.graph.save_on_cpu(pin_memory=True):
         out = (x.exp() * x).sum()
         (g,) = torch.autograd.grad(out, x, create_graph=True)
@@ -129,7 +129,7 @@ def alive(references):
 
 @program
 def packed_objects_go_with_the_graph(torch):
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
     with watched(torch, references):
         out = (x * x).sin()
     seen = [alive(references)]
@@ -147,7 +147,7 @@ def packed_objects_go_with_the_graph(torch):
 
 @program
 def packed_objects_go_when_the_raw_tensor_is_held(torch):
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
     with watched(torch, references):
         out = x.exp()
     raw = out.grad_fn._raw_saved_result
@@ -161,7 +161,7 @@ def hooks_go_with_the_graph(torch):
         def __call__(self, t):
             return t
 
-    x, unpack = leaf(torch), Unpack()
+    x, unpack = leaf(torch, 1.0, 2.0), Unpack()
     reference = weakref.ref(unpack)
     with hooked(torch, lambda t: t.detach(), unpack):
         out = x.exp()
@@ -177,7 +177,7 @@ def saved_inputs_go_with_the_graph(torch):
     class Tag:
         pass
 
-    x, references = leaf(torch), []
+    x, references = leaf(torch, 1.0, 2.0), []
     mid = x * 2
     mid.tag = Tag()
     references.append(weakref.ref(mid.tag))
@@ -202,7 +202,7 @@ def extra_enters_do_not_leak(torch):
         context = hooked(torch, lambda t: t.detach(), unpack)
         reference = weakref.ref(context)
         with context:
-            leaf(torch).sin().sum().backward()
+            leaf(torch, 1.0, 2.0).sin().sum().backward()
         return weakref.ref(unpack)
 
     return scope()() is None

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import Programs, agree, attempt
-from saving import hooked, leaf, logging, names
+from harness import Programs, agree, attempt, leaf
+from saving import hooked, logging, names
 
 PROGRAMS = program = Programs()
 
@@ -48,7 +48,7 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_what_goes_through_hooks(name):
     def run(torch):
-        x, y, log = leaf(torch), leaf(torch, 3.0, 4.0), []
+        x, y, log = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0), []
         with logging(torch, log):
             out = CALLS[name](torch, x, y)
         log.append("backward")
@@ -60,7 +60,7 @@ def test_what_goes_through_hooks(name):
 
 @program
 def unpacked_at_each_access(torch):
-    x, y, log = leaf(torch), leaf(torch), []
+    x, y, log = leaf(torch, 1.0, 2.0), leaf(torch, 1.0, 2.0), []
     with logging(torch, log):
         out = x * y
     counts = [len(log)]
@@ -74,7 +74,7 @@ def unpacked_at_each_access(torch):
 
 @program
 def what_comes_back(torch):
-    x, c, log = leaf(torch), torch.ones(2), []
+    x, c, log = leaf(torch, 1.0, 2.0), torch.ones(2), []
     mid = x * 2
     with logging(torch, log):
         out, const, result = mid * mid, x * c, x.exp()
@@ -87,7 +87,7 @@ def what_comes_back(torch):
 
 @program
 def an_unpacked_leaf_leads_to_the_same_accumulator(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with hooked(torch, lambda t: t.detach().clone(), lambda t: t):
         out = x * x
     saved = out.grad_fn._saved_self
@@ -99,7 +99,7 @@ def an_unpacked_leaf_leads_to_the_same_accumulator(torch):
 
 @program
 def an_unpacked_constant_stays_one(torch):
-    x, c, w = leaf(torch), torch.ones(2), leaf(torch, 5.0, 5.0)
+    x, c, w = leaf(torch, 1.0, 2.0), torch.ones(2), leaf(torch, 5.0, 5.0)
     same = torch.ones(2)
     seen = []
     for replacement in (w * 1, w, same):
@@ -112,7 +112,7 @@ def an_unpacked_constant_stays_one(torch):
 
 @program
 def versions_follow_the_replacement(torch):
-    x, kept = leaf(torch), torch.zeros(2)
+    x, kept = leaf(torch, 1.0, 2.0), torch.zeros(2)
     kept.add_(1)
     with hooked(torch, lambda t: None, lambda none: kept):
         out = x * x
@@ -127,7 +127,7 @@ def versions_follow_the_replacement(torch):
 
 @program
 def the_version_of_what_was_packed_is_not_watched(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     u = x * 2
     with hooked(torch, lambda t: t, lambda t: t):
         out = u * u
@@ -141,7 +141,7 @@ def the_version_of_what_was_packed_is_not_watched(torch):
 
 @program
 def other_shapes_and_types_come_back(torch):
-    x, y = leaf(torch), leaf(torch, 3.0, 4.0)
+    x, y = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
     seen = []
     for kept in (torch.ones(3), torch.ones(2, dtype=torch.float64), torch.ones(()), torch.ones(2, dtype=torch.int64)):
         with hooked(torch, lambda t: None, lambda none, kept=kept: kept):
@@ -169,7 +169,7 @@ def undefined(torch):
 def undefined_gradients_unpack_too(torch):
     counts = []
     for create_graph in (False, True):
-        x, log = leaf(torch), []
+        x, log = leaf(torch, 1.0, 2.0), []
         with logging(torch, log):
             out = x * x
         log.clear()
@@ -182,7 +182,7 @@ def undefined_gradients_unpack_too(torch):
 def undefined_gradients_do_not_use_what_was_freed(torch):
     seen = []
     for create_graph in (False, True):
-        x = leaf(torch)
+        x = leaf(torch, 1.0, 2.0)
         y = x * x
         out = undefined(torch).apply(y).sum()
         y.sum().backward()
@@ -192,7 +192,7 @@ def undefined_gradients_do_not_use_what_was_freed(torch):
 
 @program
 def every_saved_tensor_is_unpacked_whatever_is_wanted(torch):
-    x, y, log = leaf(torch), leaf(torch), []
+    x, y, log = leaf(torch, 1.0, 2.0), leaf(torch, 1.0, 2.0), []
     with logging(torch, log):
         out = x * y
     log.clear()
@@ -206,7 +206,7 @@ def every_saved_tensor_is_unpacked_whatever_is_wanted(torch):
 
 @program
 def the_innermost_hooks_are_used(torch):
-    x, log = leaf(torch), []
+    x, log = leaf(torch, 1.0, 2.0), []
 
     def note(name):
         return hooked(torch, lambda t: log.append(["pack", name]) or t, lambda t: log.append(["unpack", name]) or t)
@@ -224,7 +224,7 @@ def the_innermost_hooks_are_used(torch):
 
 @program
 def hooks_are_seen_by_backward_that_is_recorded(torch):
-    x, log = leaf(torch), []
+    x, log = leaf(torch, 1.0, 2.0), []
     out = (x * x * x).sum()
     with logging(torch, log):
         (g,) = torch.autograd.grad(out, x, create_graph=True)
@@ -236,7 +236,7 @@ def hooks_are_seen_by_backward_that_is_recorded(torch):
 
 @program
 def double_backward_through_hooks(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with hooked(torch, lambda t: t.detach().clone(), lambda t: t):
         out = ((x * 2).exp() * x).sum()
     (g,) = torch.autograd.grad(out, x, create_graph=True)
@@ -247,7 +247,7 @@ def double_backward_through_hooks(torch):
 
 @program
 def double_backward_with_registered_hooks(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     out = x.exp() * x
     out.grad_fn._raw_saved_self.register_hooks(lambda t: t * 2, lambda t: t / 2)
     out.grad_fn._raw_saved_other.register_hooks(lambda t: t * 2, lambda t: t / 2)
@@ -257,7 +257,7 @@ def double_backward_with_registered_hooks(torch):
 
 @program
 def hooks_may_return_anything(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     table = {}
 
     def pack(t):
@@ -282,7 +282,7 @@ class File:
 
 @program
 def saving_to_disk(torch):
-    x, files = leaf(torch), []
+    x, files = leaf(torch, 1.0, 2.0), []
 
     def pack(t):
         file = File(t)
@@ -298,7 +298,7 @@ def saving_to_disk(torch):
 
 @program
 def hooks_inside_pack_do_not_recurse(torch):
-    x, log = leaf(torch), []
+    x, log = leaf(torch, 1.0, 2.0), []
 
     def pack(t):
         log.append(torch.is_grad_enabled())
@@ -311,7 +311,7 @@ def hooks_inside_pack_do_not_recurse(torch):
 
 @program
 def tensors_without_gradient_are_packed_too(torch):
-    x, log = leaf(torch), []
+    x, log = leaf(torch, 1.0, 2.0), []
     with logging(torch, log):
         x * torch.ones(2)
         torch.ones(2) * torch.ones(2)
@@ -322,7 +322,7 @@ def tensors_without_gradient_are_packed_too(torch):
 
 @program
 def hooks_may_differ_between_entries(torch):
-    x, log = leaf(torch), []
+    x, log = leaf(torch, 1.0, 2.0), []
     context = hooked(torch, lambda t: log.append("pack") or t, lambda t: log.append("unpack") or t)
     with context:
         a = x.sin()
@@ -339,7 +339,7 @@ def extra_enters_in_backward(torch):
         return t
 
     context = hooked(torch, lambda t: t, unpack)
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with context:
         x.sin().cos().sum().backward()
     return x.grad, torch._C._autograd._top_saved_tensors_default_hooks(False)
@@ -355,7 +355,7 @@ def extra_exits_in_backward(torch):
     for _ in range(3):
         with hooked(torch, lambda t: t, unpack):
             context.__enter__()
-            x = leaf(torch)
+            x = leaf(torch, 1.0, 2.0)
             x.sin().sum().backward()
             context.__exit__()
     return x.grad, torch._C._autograd._top_saved_tensors_default_hooks(False)
@@ -363,7 +363,7 @@ def extra_exits_in_backward(torch):
 
 @program
 def hooks_belong_to_the_thread(torch):
-    x, log = leaf(torch), []
+    x, log = leaf(torch, 1.0, 2.0), []
     with logging(torch, log):
         thread = threading.Thread(target=lambda: x.sin().sum().backward())
         thread.start()
@@ -381,7 +381,7 @@ def doubled(torch):
 def how_often_a_double_backward_saves(torch):
     grads = []
     for first, second in ((True, False), (False, True), (True, True)):
-        a = leaf(torch)
+        a = leaf(torch, 1.0, 2.0)
         with doubled(torch) if first else contextlib.nullcontext():
             y = (a**3).sum()
         with doubled(torch) if second else contextlib.nullcontext():
@@ -412,7 +412,7 @@ def product(torch):
 
 @program
 def custom_functions_go_through_hooks(torch):
-    x, y, log = leaf(torch), leaf(torch, 3.0, 4.0), []
+    x, y, log = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0), []
     with logging(torch, log):
         out = product(torch).apply(x, y)
     log.append("backward")
@@ -422,7 +422,7 @@ def custom_functions_go_through_hooks(torch):
 
 @program
 def custom_functions_unpack_at_each_access(torch):
-    x, y, log = leaf(torch), leaf(torch, 3.0, 4.0), []
+    x, y, log = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0), []
     with logging(torch, log):
         out = product(torch).apply(x, y)
     packed = len(log)
@@ -434,7 +434,7 @@ def custom_functions_unpack_at_each_access(torch):
 
 @program
 def double_backward_of_a_custom_function_through_hooks(torch):
-    x, y = leaf(torch), leaf(torch, 3.0, 4.0)
+    x, y = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
     with hooked(torch, lambda t: t.detach().clone(), lambda t: t):
         out = product(torch).apply(x, y)
     (g,) = torch.autograd.grad(out.sum(), y, create_graph=True)
@@ -443,7 +443,7 @@ def double_backward_of_a_custom_function_through_hooks(torch):
 
 @program
 def unpack_runs_where_backward_does(torch):
-    x, log = leaf(torch), []
+    x, log = leaf(torch, 1.0, 2.0), []
 
     def unpack(t):
         log.append(threading.current_thread() is thread)
@@ -459,7 +459,7 @@ def unpack_runs_where_backward_does(torch):
 
 @program
 def a_hook_may_call_backward(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
 
     def unpack(t):
         inner = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -475,7 +475,7 @@ def a_hook_may_call_backward(torch):
 
 @program
 def unpacking_saves_where_backward_is_recorded(torch):
-    x, log = leaf(torch), []
+    x, log = leaf(torch, 1.0, 2.0), []
     scale = torch.tensor([1.0, 1.0], requires_grad=True)
     with hooked(torch, lambda t: t.detach(), lambda t: t * scale):
         out = (x.sin()).sum()
@@ -489,7 +489,7 @@ def a_result_is_packed_when_it_is_written(torch):
     seen = []
     for write in (lambda c: c.exp_(), lambda c: c.mul_(2).tanh_(), lambda c: torch.nn.functional.relu(c, inplace=True),
                   lambda c: c[1:].sigmoid_(), lambda c: torch.nn.functional.elu_(c), lambda c: c.pow_(c.detach() + 1)):
-        x, c = leaf(torch), torch.ones(2)
+        x, c = leaf(torch, 1.0, 2.0), torch.ones(2)
 
         def pack(t, c=c):
             seen.append([t.detach().clone(), t._version, c.detach().clone(), c._version])

@@ -3,13 +3,9 @@
 import weakref
 
 import pytest
-from harness import Programs, agree, attempt
+from harness import Programs, agree, attempt, leaf
 
 PROGRAMS = program = Programs()
-
-
-def leaf(torch, *values):
-    return torch.tensor(list(values or (1.0, 2.0)), requires_grad=True)
 
 
 def allow(torch):
@@ -23,7 +19,7 @@ def counts(context):
 
 @program
 def gradients_are_those_of_the_original(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch) as context:
         y = x.clone()
         out = (y**2).sum()
@@ -35,7 +31,7 @@ def gradients_are_those_of_the_original(torch):
 
 @program
 def without_it_backward_refuses(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     y = x.clone()
     out = (y**2).sum()
     y.sin_()
@@ -58,7 +54,7 @@ def convolutions_save_both(torch):
 
 @program
 def both_results(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch) as context:
         y = x.clone()
         out = (y**2).sum()
@@ -70,7 +66,7 @@ def both_results(torch):
 @program
 def one_clone_however_often_it_was_saved(torch):
     with allow(torch) as context:
-        y = leaf(torch).clone()
+        y = leaf(torch, 1.0, 2.0).clone()
         b, c, d = y**2, y**3, y.sin()
         seen = [counts(context)]
         y.mul_(2)
@@ -84,7 +80,7 @@ def one_clone_however_often_it_was_saved(torch):
 @program
 def one_clone_for_each_version(torch):
     with allow(torch) as context:
-        y = leaf(torch).clone()
+        y = leaf(torch, 1.0, 2.0).clone()
         b = y**2
         y.sin_()
         c = y**2
@@ -99,7 +95,7 @@ def one_clone_for_each_version(torch):
 @program
 def no_clone_of_what_is_not_saved_any_more(torch):
     with allow(torch) as context:
-        y = leaf(torch).clone()
+        y = leaf(torch, 1.0, 2.0).clone()
         out = (y**2).sum()
         seen = [counts(context)]
         out.backward()
@@ -116,7 +112,7 @@ def no_clone_of_what_is_not_saved_any_more(torch):
 @program
 def no_clone_where_nothing_is_saved(torch):
     with allow(torch) as context:
-        y = leaf(torch).clone()
+        y = leaf(torch, 1.0, 2.0).clone()
         out = (y + 1).sum()
         y.add_(1)
         return counts(context), torch.autograd.grad(out + y.sum(), y)
@@ -124,7 +120,7 @@ def no_clone_where_nothing_is_saved(torch):
 
 @program
 def a_write_without_grad(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch) as context:
         out = (x**2).sum()
         with torch.no_grad():
@@ -135,7 +131,7 @@ def a_write_without_grad(torch):
 
 @program
 def a_write_through_a_detached_alias(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch) as context:
         y = x.clone()
         out = (y**2).sum()
@@ -147,7 +143,7 @@ def a_write_through_a_detached_alias(torch):
 
 @program
 def several_inputs_of_one_operator(torch):
-    x, y = leaf(torch), leaf(torch, 3.0, 4.0)
+    x, y = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
     with allow(torch) as context:
         a, b = x.clone(), y.clone()
         out = (a * b).sum() + (a * a).sum()
@@ -161,7 +157,7 @@ def several_inputs_of_one_operator(torch):
 
 @program
 def a_saved_result(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch) as context:
         y = x.exp()
         y.mul_(2)
@@ -172,7 +168,7 @@ def a_saved_result(torch):
 
 @program
 def a_chain_of_writes(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch):
         y = x.clone()
         for _ in range(3):
@@ -184,7 +180,7 @@ def a_chain_of_writes(torch):
 
 @program
 def out_variants(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch) as context:
         y = torch.ones(2)
         out = (x * y).sum()
@@ -196,7 +192,7 @@ def out_variants(torch):
 
 @program
 def item_assignment(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch) as context:
         y = x.clone()
         out = (y**2).sum()
@@ -208,7 +204,7 @@ def item_assignment(torch):
 
 @program
 def double_backward(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch):
         y = x.clone()
         out = (y**3).sum()
@@ -221,7 +217,7 @@ def double_backward(torch):
 
 @program
 def writes_between_two_backwards(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch):
         y = x.clone()
         out = (y**3).sum()
@@ -232,7 +228,7 @@ def writes_between_two_backwards(torch):
 
 @program
 def saved_fields(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch):
         y = x.clone()
         out = y**2
@@ -255,7 +251,7 @@ def complex_tensors(torch):
 
 @program
 def backward_outside(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch):
         y = x.clone()
         out = (y**2).sum()
@@ -268,7 +264,7 @@ def backward_outside(torch):
 
 @program
 def backward_inside_of_a_graph_from_outside(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     out = (x**2).sum()
     with allow(torch):
         out.backward()
@@ -289,7 +285,7 @@ def nesting_is_refused(torch):
 
 @program
 def a_context_after_another(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     for _ in range(2):
         with allow(torch) as context:
             y = x.clone()
@@ -312,7 +308,7 @@ def an_error_inside_leaves_no_trace(torch):
 
 @program
 def the_context_is_empty_afterwards(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch) as context:
         y = x.clone()
         out = (y**2).sum()
@@ -326,7 +322,7 @@ def a_tensor_that_was_written_is_not_kept(torch):
     class Tag:
         pass
 
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch):
         y = x.clone()
         y.tag = Tag()
@@ -343,7 +339,7 @@ def a_tensor_that_was_written_is_not_kept(torch):
 
 @program
 def hooks_and_the_context(torch):
-    x, log = leaf(torch), []
+    x, log = leaf(torch, 1.0, 2.0), []
     with allow(torch):
         y = x.clone()
         with torch.autograd.graph.saved_tensors_hooks(lambda t: log.append("pack") or t.detach().clone(), lambda t: t):
@@ -358,7 +354,7 @@ def hooks_and_the_context(torch):
 
 @program
 def a_view_is_written_to_that_shows_all(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch) as context:
         y = x.clone()
         view = y.view_as(y)
@@ -371,7 +367,7 @@ def a_view_is_written_to_that_shows_all(torch):
 
 @program
 def a_base_was_saved_and_a_view_is_written_to(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch) as context:
         y = x.clone()
         out = (y**2).sum()
@@ -383,7 +379,7 @@ def a_base_was_saved_and_a_view_is_written_to(torch):
 
 @program
 def a_view_was_saved_and_the_base_is_written_to(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch) as context:
         y = x.clone()
         view = y[:1]
@@ -396,7 +392,7 @@ def a_view_was_saved_and_the_base_is_written_to(torch):
 
 @program
 def base_and_view_were_saved(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch) as context:
         y = x.clone()
         view = y[:]
@@ -422,7 +418,7 @@ def conjugates_and_writes(torch):
 
 @program
 def double_backward_through_views(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch):
         y = x.clone()
         out = (y[:1] ** 3 * y[1]).sum()
@@ -434,7 +430,7 @@ def double_backward_through_views(torch):
 
 @program
 def a_view_of_a_leaf_is_written_to_without_grad(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch):
         out = (x**2).sum()
         with torch.no_grad():
@@ -446,7 +442,7 @@ def a_view_of_a_leaf_is_written_to_without_grad(torch):
 
 @program
 def detached_views_and_data(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     with allow(torch):
         y = x.clone()
         out = (y**2).sum()

@@ -1,8 +1,8 @@
 """What nodes save for backward, as their attributes show it, and hooks on one saved tensor."""
 
 import pytest
-from harness import Programs, agree, attempt
-from saving import hooked, leaf, names, without_addresses
+from harness import Programs, agree, attempt, leaf
+from saving import hooked, names, without_addresses
 
 PROGRAMS = program = Programs()
 
@@ -12,14 +12,14 @@ PROGRAMS = program = Programs()
 
 @program
 def a_saved_input_is_the_same_object(torch):
-    x, y = leaf(torch), leaf(torch, 3.0, 4.0)
+    x, y = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
     node = (x * y).grad_fn
     return node._saved_self is x, node._saved_other is y, node._raw_saved_self is node._raw_saved_self
 
 
 @program
 def a_saved_output_is_another_object_on_the_same_storage(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     y = x.exp()
     saved = y.grad_fn._saved_result
     before = [saved is y, saved.grad_fn is y.grad_fn, saved._version, saved.output_nr, saved.is_leaf]
@@ -30,10 +30,10 @@ def a_saved_output_is_another_object_on_the_same_storage(torch):
 
 @program
 def handles_on_a_saved_output_share_its_version(torch):
-    y = leaf(torch).exp()
+    y = leaf(torch, 1.0, 2.0).exp()
     with torch.no_grad():
         y.mul_(1.0)
-    z = leaf(torch).exp()
+    z = leaf(torch, 1.0, 2.0).exp()
     first, second = z.grad_fn._saved_result, z.grad_fn._saved_result
     with torch.no_grad():
         z.add_(1)
@@ -52,7 +52,7 @@ def a_saved_output_without_gradient_is_the_same_object(torch):
 
 @program
 def raw_fields(torch):
-    x, y = leaf(torch), leaf(torch)
+    x, y = leaf(torch, 1.0, 2.0), leaf(torch, 1.0, 2.0)
     nodes = [(x * y).grad_fn, (x * 2).grad_fn, x.exp().grad_fn, (x**2).grad_fn, (x + y).grad_fn, x[[0]].grad_fn,
              torch.where(x > 1, x, y).grad_fn, x.clamp(1, 2).grad_fn, torch.stack([x, y]).grad_fn]  # fmt: skip
     return [names(node) for node in nodes], [type(getattr(node, n)).__name__ for node in nodes for n in names(node)]
@@ -60,7 +60,7 @@ def raw_fields(torch):
 
 @program
 def losses_show_targets_and_numbers_of_reductions(torch):
-    x, target = leaf(torch), torch.tensor([1.0, -1.0])
+    x, target = leaf(torch, 1.0, 2.0), torch.tensor([1.0, -1.0])
     losses = torch.nn.functional.soft_margin_loss, torch.nn.functional.mse_loss, torch.nn.functional.huber_loss
     nodes = [loss(x, target, reduction="sum").grad_fn for loss in losses]
     return [names(node) for node in nodes], [(node._saved_target, node._saved_reduction) for node in nodes]
@@ -68,7 +68,7 @@ def losses_show_targets_and_numbers_of_reductions(torch):
 
 @program
 def tensors_go_plain_values_stay(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     nodes = [(x * x).grad_fn, (x**2).grad_fn, x.sum(0).grad_fn, x.clamp(0.5, 1.5).grad_fn]
     before = [nodes[1]._saved_exponent, nodes[3]._saved_min]
     for node in nodes:
@@ -83,7 +83,7 @@ def tensors_go_plain_values_stay(torch):
 
 @program
 def numbers_do_not_count_as_saved(torch):
-    x, y = leaf(torch), leaf(torch)
+    x, y = leaf(torch, 1.0, 2.0), leaf(torch, 1.0, 2.0)
     out = x.lerp(y, 0.5).sum()
     out.backward()
     out.backward()
@@ -92,7 +92,7 @@ def numbers_do_not_count_as_saved(torch):
 
 @program
 def a_wrapped_number_is_a_tensor(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     out = x * 2.5
     shown = out.grad_fn._saved_other
     none = attempt(lambda: out.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t))
@@ -103,7 +103,7 @@ def a_wrapped_number_is_a_tensor(torch):
 
 @program
 def access_after_a_backward(torch):
-    x, y = leaf(torch), leaf(torch)
+    x, y = leaf(torch, 1.0, 2.0), leaf(torch, 1.0, 2.0)
     out = x * y
     node, raw = out.grad_fn, out.grad_fn._raw_saved_self
     out.sum().backward()
@@ -116,7 +116,7 @@ def access_after_a_backward(torch):
 
 @program
 def a_kept_graph_keeps_what_it_saved(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     out = x.exp() * x
     out.sum().backward(retain_graph=True)
     seen = [out.grad_fn._saved_other is x, out.grad_fn._saved_self]
@@ -126,7 +126,7 @@ def a_kept_graph_keeps_what_it_saved(torch):
 
 @program
 def missing_fields(torch):
-    node = leaf(torch).exp().grad_fn
+    node = leaf(torch, 1.0, 2.0).exp().grad_fn
     missing = ("_saved_self", "_saved_nope", "_raw_saved_self")
     return [attempt(lambda name=name: getattr(node, name)) for name in missing]
 
@@ -146,7 +146,7 @@ def indices_with_gaps(torch):
 
 @program
 def which_version_is_saved(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     u = x * 1
     out = u * u
     u.add_(1)
@@ -155,7 +155,7 @@ def which_version_is_saved(torch):
 
 @program
 def detached_in_place(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     u = x * 1
     out = u.sin()
     u.detach_()
@@ -164,7 +164,7 @@ def detached_in_place(torch):
     out = v.sum()
     v.detach_()
     out.backward()
-    leaf_ = leaf(torch)
+    leaf_ = leaf(torch, 1.0, 2.0)
     out = leaf_ * leaf_
     leaf_.detach_()
     return seen, x.grad, attempt(lambda: out.sum().backward())
@@ -172,7 +172,7 @@ def detached_in_place(torch):
 
 @program
 def detached_in_place_and_written(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     v = x.exp()
     out = v.sum()
     v.detach_()
@@ -182,7 +182,7 @@ def detached_in_place_and_written(torch):
 
 @program
 def a_leaf_that_stops_requiring_grad_may_be_used(torch):
-    x, y = leaf(torch), leaf(torch, 3.0, 4.0)
+    x, y = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
     out = x * y
     x.requires_grad_(False)
     return torch.autograd.grad(out.sum(), y)
@@ -198,7 +198,7 @@ def a_saved_tensor_cannot_be_made(torch):
 
 @program
 def what_a_saved_tensor_is(torch):
-    x, y = leaf(torch), leaf(torch)
+    x, y = leaf(torch, 1.0, 2.0), leaf(torch, 1.0, 2.0)
     raw = (x * y).grad_fn._raw_saved_self
     seen = [isinstance(raw, torch._C._autograd.SavedTensor), raw.data is y or raw.data is x, raw.unpack() is x,
             raw.unpack_hook]  # fmt: skip
@@ -210,7 +210,7 @@ def what_a_saved_tensor_is(torch):
 
 @program
 def register_hooks_refuses(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     raw = (x * x).grad_fn._raw_saved_self
     identity = lambda t: t
     wrong = [(), (1, 2), (identity,), (identity, 3), (3, identity), (None, None), (identity, identity, identity)]
@@ -221,7 +221,7 @@ def register_hooks_refuses(torch):
 
 @program
 def register_hooks_with_wrong_arity(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     first, second = x * x, x * x
     seen = [attempt(lambda: first.grad_fn._raw_saved_self.register_hooks(lambda: 1, lambda t: t))[:2]]
     second.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda: 1)
@@ -230,7 +230,7 @@ def register_hooks_with_wrong_arity(torch):
 
 @program
 def registered_hooks_get_a_detached_tensor(torch):
-    x, log = leaf(torch), []
+    x, log = leaf(torch, 1.0, 2.0), []
     out = x * x
 
     def pack(t):
@@ -249,7 +249,7 @@ def registered_hooks_get_a_detached_tensor(torch):
 
 @program
 def registered_hooks_on_an_output(torch):
-    x, log = leaf(torch), []
+    x, log = leaf(torch, 1.0, 2.0), []
     out = x.exp()
     out.grad_fn._raw_saved_result.register_hooks(lambda t: log.append(t.requires_grad) or t * 2, lambda t: t / 2)
     saved = out.grad_fn._saved_result
@@ -259,7 +259,7 @@ def registered_hooks_on_an_output(torch):
 
 @program
 def registered_hooks_may_change_the_gradient(torch):
-    x, y = leaf(torch), leaf(torch, 3.0, 4.0)
+    x, y = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
     out = x * y
     out.grad_fn._raw_saved_other.register_hooks(lambda t: 2 * t, lambda t: 2 * t)
     out.sum().backward()
@@ -268,7 +268,7 @@ def registered_hooks_may_change_the_gradient(torch):
 
 @program
 def unpack_must_give_a_tensor(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     seen = []
     for wrong in (5, None, [1.0], "tensor"):
         out = x * x
@@ -279,7 +279,7 @@ def unpack_must_give_a_tensor(torch):
 
 @program
 def pack_may_not_write(torch):
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     out = x * x
     seen = [attempt(lambda: out.grad_fn._raw_saved_self.register_hooks(lambda t: t.mul_(2), lambda t: t))]
 
@@ -302,7 +302,7 @@ def errors_of_hooks_pass(torch):
         with hooked(torch, pack, unpack):
             return x * x
 
-    x = leaf(torch)
+    x = leaf(torch, 1.0, 2.0)
     seen = [attempt(lambda: forward(bad, lambda t: t))]
     out = forward(lambda t: t, bad)
     seen += [attempt(lambda: out.sum().backward()), attempt(lambda: out.grad_fn._saved_self)]

@@ -3,8 +3,8 @@
 from collections import namedtuple
 
 import pytest
-from custom import double, function, gradients, leaf, recorder, same_gradient
-from harness import agree, attempt, same_error, warned
+from custom import double, function, gradients, recorder, same_gradient
+from harness import agree, attempt, leaf, same_error, warned
 
 pytestmark = pytest.mark.parity
 

@@ -5,8 +5,8 @@ import threading
 import weakref
 
 import pytest
-from custom import double, function, gradients, leaf, same_gradient
-from harness import agree, attempt
+from custom import double, function, gradients, same_gradient
+from harness import agree, attempt, leaf
 
 pytestmark = pytest.mark.parity
 

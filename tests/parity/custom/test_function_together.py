@@ -3,8 +3,8 @@
 import warnings
 
 import pytest
-from custom import double, function, gradients, leaf, recorder, same_gradient
-from harness import agree, attempt
+from custom import double, function, gradients, recorder, same_gradient
+from harness import agree, attempt, leaf
 
 pytestmark = pytest.mark.parity
 

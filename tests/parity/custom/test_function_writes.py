@@ -3,8 +3,8 @@
 import warnings
 
 import pytest
-from custom import function, gradients, leaf, same_gradient
-from harness import agree, attempt, warned
+from custom import function, gradients, same_gradient
+from harness import agree, attempt, leaf, warned
 
 pytestmark = pytest.mark.parity
 

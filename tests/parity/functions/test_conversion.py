@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch as pytorch
+from case_tables import lines
 from expressions import expression
 from harness import agree, same, warned
 from samples import array
@@ -53,10 +54,6 @@ x.float().double().float()
 x.detach()
 torch.detach(x)
 """
-
-
-def lines(*texts):
-    return [line for text in texts for line in text.strip().splitlines()]
 
 
 @pytest.mark.parametrize("text", lines(CASTS))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch as pytorch
+from case_tables import lines
 from transcripts import MODULES, same_transcript, transcript
 
 import tapegrad
@@ -472,10 +473,6 @@ torch.arange(6.0).resize_as(torch.ones(7))
 t = torch.ones(2, requires_grad=True); torch.ones(3).new(t).grad_fn
 torch.ones(2).new(torch.ones(2, dtype=torch.float64))
 """
-
-
-def lines(*texts):
-    return [line for text in texts for line in text.strip().splitlines()]
 
 
 @pytest.mark.parametrize(

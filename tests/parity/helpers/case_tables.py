@@ -37,6 +37,11 @@ def cases(*groups: tuple[Iterable[str], dict[str, np.ndarray]]) -> list[Any]:
     ]
 
 
-def lines(text: str) -> list[str]:
-    """The lines of a text, each of which is a program."""
-    return text.strip().splitlines()
+def lines(*texts: str) -> list[str]:
+    """The lines of texts, each of which is a program."""
+    return [line for text in texts for line in text.strip().splitlines()]
+
+
+def ids(*numbers: Any) -> np.ndarray:
+    """An array of integers, as rows of tables and classes are named by."""
+    return np.array(numbers)

@@ -1,8 +1,4 @@
-"""What the tests of custom functions share: a Function from two lambdas, a leaf, gradients of a sum."""
-
-
-def leaf(torch, *values):
-    return torch.tensor(values or (1.0, 2.0, 3.0), requires_grad=True)
+"""What the tests of custom functions share: a Function from two lambdas, gradients of a sum."""
 
 
 def function(torch, forward, backward=None, name="Mine", **attributes):

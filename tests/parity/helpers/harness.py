@@ -23,6 +23,11 @@ import tapegrad
 pytorch.set_num_threads(1)  # of several writes to one place the last is then always the same
 
 
+def leaf(torch: Any, *values: Any, **options: Any) -> Any:
+    """A leaf of one value as ``torch.tensor`` takes it, of several numbers in a row, or of 1, 2 and 3."""
+    return torch.tensor(values[0] if len(values) == 1 else values or (1.0, 2.0, 3.0), requires_grad=True, **options)
+
+
 def tensors(module: Any, inputs: Sequence[Any], grads: bool) -> list[Any]:
     """The inputs as tensors of a module; floating and complex ones require grad. Non-arrays stay as they are."""
     made = []

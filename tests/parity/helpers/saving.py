@@ -5,11 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 
-def leaf(torch: Any, *values: float) -> Any:
-    """A vector that requires grad."""
-    return torch.tensor(list(values or (1.0, 2.0)), requires_grad=True)
-
-
 def hooked(torch: Any, pack: Any, unpack: Any) -> Any:
     """The context with these hooks."""
     return torch.autograd.graph.saved_tensors_hooks(pack, unpack)

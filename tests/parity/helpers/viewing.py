@@ -27,6 +27,12 @@ def parents(tensor):
     return attempt(lambda: tensor.grad_fn and [node and node.name() for node, _ in tensor.grad_fn.next_functions])
 
 
+def names(tensor):
+    """The names of a tensor's ``grad_fn`` and of the nodes that it hands gradients to."""
+    node = tensor.grad_fn
+    return None if node is None else [node.name(), [behind and behind.name() for behind, _ in node.next_functions]]
+
+
 def chain(tensor):
     """The names along the first edges of the graph, from a tensor on."""
     names, node = [], tensor.grad_fn

@@ -1,15 +1,10 @@
 """Bags of embeddings, beside PyTorch's."""
 
-import numpy as np
 import pytest
+from case_tables import ids
 from case_tables import uniform as of
 from expressions import expression
 from harness import agree, same, same_error
-
-
-def ids(*numbers):
-    return np.array(numbers)
-
 
 TABLE, NUMBERS, OFFSETS, SAMPLE_WEIGHTS = of(5, 3), ids(1, 2, 2, 4, 0), ids(0, 2, 2, 3), of(5)
 BAGS = {

@@ -1,15 +1,10 @@
 """Connectionist temporal classification, beside PyTorch's."""
 
-import numpy as np
 import pytest
+from case_tables import ids
 from case_tables import uniform as of
 from expressions import expression
 from harness import same, same_error
-
-
-def ids(*numbers):
-    return np.array(numbers)
-
 
 LOGITS, LABELS, LENGTHS = of(6, 3, 4), ids([1, 2, 2], [3, 1, 0], [1, 1, 1]), ids(3, 2, 3)
 CTC = {

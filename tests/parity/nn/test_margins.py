@@ -2,14 +2,10 @@
 
 import numpy as np
 import pytest
+from case_tables import ids
 from case_tables import uniform as of
 from expressions import expression
 from harness import same, same_error
-
-
-def ids(*numbers):
-    return np.array(numbers)
-
 
 # -- bags of embeddings ------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch as pytorch
+from case_tables import lines
 from harness import agree, attempt
 from transcripts import MODULES, same_transcript
 
@@ -212,10 +213,6 @@ g = torch.Generator().manual_seed(3); h = g.clone_state(); torch.rand(2, generat
 g, h = torch.Generator(), torch.Generator(); h.set_state(g.get_state()).initial_seed() == g.initial_seed()
 g = torch.Generator(); x = torch.rand(2, generator=g); x.equal(torch.rand(2, generator=g))
 """
-
-
-def lines(*texts):
-    return [line for text in texts for line in text.strip().splitlines()]
 
 
 @pytest.mark.parametrize("line", lines(SHAPES, MISTAKES, IN_PLACE, GENERATORS))

@@ -5,6 +5,7 @@ import threading
 import warnings
 
 import pytest
+from case_tables import lines
 from harness import agree, attempt, warned
 from transcripts import MODULES
 
@@ -93,10 +94,6 @@ torch.autograd.backward((r * 2).sum())
 torch.overrides.has_torch_function((x,)), torch.overrides.has_torch_function(())
 torch.overrides.has_torch_function_unary(1), torch.overrides.has_torch_function_variadic(x)
 """
-
-
-def lines(text):
-    return text.strip().splitlines()
 
 
 def names(torch, make):

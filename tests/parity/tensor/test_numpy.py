@@ -5,6 +5,7 @@ PyTorch's own ``__array__`` and ``__array_wrap__`` have not got NumPy 2's argume
 
 import numpy as np
 import pytest
+from case_tables import lines
 from harness import sentence
 from transcripts import MODULES
 
@@ -132,10 +133,6 @@ a[:] = leaf; a
 t[:2] = a[:2]; t
 np.copyto(a, t); a
 """
-
-
-def lines(text):
-    return text.strip().splitlines()
 
 
 @pytest.mark.parametrize("line", lines(UFUNCS) + lines(ARRAYS) + lines(OPERATORS) + lines(FUNCTIONS))

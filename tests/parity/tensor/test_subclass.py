@@ -2,6 +2,7 @@
 
 import pytest
 import torch as pytorch
+from case_tables import lines
 from harness import agree
 from transcripts import MODULES, plain, transcript
 
@@ -168,10 +169,6 @@ x = torch.nn.Parameter(torch.ones(2)); x.grad_fn, (x * 2).grad_fn.next_functions
 b = torch.nn.Buffer(torch.ones(2)); b, type(b), isinstance(b, torch.nn.Buffer), b.persistent
 torch.nn.Buffer(torch.ones(2), persistent=False).persistent, torch.nn.Buffer()
 """
-
-
-def lines(*texts):
-    return [line for text in texts for line in text.strip().splitlines()]
 
 
 @pytest.mark.parametrize("line", lines(SUBCLASSES, FUNCTIONS, PARAMETERS))

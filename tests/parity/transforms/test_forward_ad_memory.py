@@ -1,7 +1,7 @@
 """Where tangents lie on both: which are kept and which copied, what writes touch, and that all end with their level."""
 
-import forward_mode  # noqa: F401 - for what it does
 import pytest
+from forward_mode import level
 from harness import Programs, agree, attempt
 
 pytestmark = pytest.mark.parity
@@ -19,10 +19,6 @@ def tangent(torch):
 
 def make(torch, *, grad=False):
     return torch.autograd.forward_ad.make_dual(values(torch, grad=grad), tangent(torch))
-
-
-def level(torch):
-    return torch.autograd.forward_ad.dual_level()
 
 
 def parts(torch, tensor):

@@ -1,17 +1,13 @@
 """Forward mode among the other parts of autograd on both: levels, reverse mode, grad modes, hooks, custom functions."""
 
-import forward_mode  # noqa: F401 - for what it does
 import pytest
 from custom import function
-from harness import Programs, agree, attempt
+from forward_mode import level
+from harness import Programs, agree, attempt, leaf
 
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
-
-
-def leaf(torch):
-    return torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
 
 
 def direction(torch):
@@ -22,10 +18,6 @@ def make(torch):
     """A leaf and a dual of it."""
     x = leaf(torch)
     return x, torch.autograd.forward_ad.make_dual(x, direction(torch))
-
-
-def level(torch):
-    return torch.autograd.forward_ad.dual_level()
 
 
 def parts(torch, *tensors):

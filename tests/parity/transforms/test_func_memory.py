@@ -3,15 +3,11 @@ tensors lie inside."""
 
 import pytest
 import torch as pytorch
-from harness import agree, attempt
+from harness import agree, attempt, leaf
 
 import tapegrad
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")]
-
-
-def leaf(torch):
-    return torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 
 
 TRANSFORMS = {

@@ -3,6 +3,7 @@
 import pytest
 from harness import agree, attempt
 from inplace_calls import CALLS, OF_TWO_INTEGERS, Operands
+from viewing import names
 
 pytestmark = [
     pytest.mark.parity,
@@ -18,12 +19,6 @@ OURS_ONLY = ("asinh", "arcsinh", "acosh", "arccosh", "atanh", "arctanh", "sgn")
 
 def called(name):
     return next(call for call in CALLS if call.name == name)
-
-
-def names(tensor):
-    """The node of a tensor, and those behind it."""
-    node = tensor.grad_fn
-    return None if node is None else [node.name(), [behind and behind.name() for behind, _ in node.next_functions]]
 
 
 def matrix(torch, lift, dtype):

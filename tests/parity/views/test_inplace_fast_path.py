@@ -4,7 +4,7 @@ Every program makes calls of one kind several times, for only the first two go t
 """
 
 import pytest
-from harness import Programs, agree, attempt, watching_class
+from harness import Programs, agree, attempt, leaf, watching_class
 
 import tapegrad
 from tapegrad._src.dispatch.call_cache import NEVER
@@ -19,10 +19,6 @@ PROGRAMS = program = Programs()
 METHODS = {
     "add_": [0.5, 3, True], "sub_": [0.5, 3], "mul_": [0.5, 3, False], "div_": [0.5, 3], "copy_": [0.5, 3, True],
 }  # fmt: skip
-
-
-def leaf(torch, *numbers):
-    return torch.tensor(numbers or [1.0, 2.0, 3.0], requires_grad=True)
 
 
 def state(*tensors):

@@ -3,6 +3,7 @@
 import pytest
 import torch as pytorch
 from harness import Programs, agree, attempt, warned
+from viewing import names
 
 import tapegrad
 
@@ -11,11 +12,6 @@ pytestmark = pytest.mark.parity
 PROGRAMS = program = Programs()
 
 VALUES = [[0.25, 0.5, 0.75], [0.3, 0.6, 0.9]]
-
-
-def names(tensor):
-    node = tensor.grad_fn
-    return None if node is None else [node.name(), [behind and behind.name() for behind, _ in node.next_functions]]
 
 
 def computed(torch, shape=None):

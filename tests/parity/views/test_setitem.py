@@ -5,6 +5,7 @@ import operator
 import numpy as np
 import pytest
 from harness import Programs, agree, attempt, warned
+from viewing import names
 
 import tapegrad
 
@@ -13,12 +14,6 @@ pytestmark = pytest.mark.parity
 PROGRAMS = program = Programs()
 
 VALUES = [[float(4 * row + column) for column in range(4)] for row in range(3)]
-
-
-def names(tensor):
-    """The node of a tensor, and those behind it."""
-    node = tensor.grad_fn
-    return None if node is None else [node.name(), [behind and behind.name() for behind, _ in node.next_functions]]
 
 
 def assigned(torch, index, value, make=lambda base: base, dtype="float32"):

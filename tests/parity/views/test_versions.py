@@ -1,15 +1,11 @@
 """Version counters: raised, set and preserved by hand; ``data``; what is noticed by backward."""
 
 import pytest
-from harness import Programs, agree, attempt
+from harness import Programs, agree, attempt, leaf
 
 pytestmark = pytest.mark.parity
 
 PROGRAMS = program = Programs()
-
-
-def leaf(torch, values, **options):
-    return torch.tensor(values, requires_grad=True, **options)
 
 
 V = [1.0, 2.0]

@@ -1,6 +1,7 @@
 """Forward mode through views and writes: tangents of bases and views show the same memory, as their primals do."""
 
 import pytest
+from forward_mode import level
 from harness import Programs, agree, attempt
 from viewing import counted, leaf, now
 
@@ -18,10 +19,6 @@ def tangents(torch, *tensors):
     """The tangents of tensors as they are now; None where there is none."""
     found = [torch.autograd.forward_ad.unpack_dual(tensor).tangent for tensor in tensors]
     return [None if tangent is None else tangent.tolist() for tangent in found]
-
-
-def level(torch):
-    return torch.autograd.forward_ad.dual_level()
 
 
 def each(torch, *tensors):
