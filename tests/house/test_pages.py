@@ -4,13 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
+from sources import PACKAGE
 
-from tests.house.test_layers import FLOORS, PACKAGE, imports_in, modules_of, room_of
+from tests.house.test_layers import FLOORS, imports_in, modules_of, room_of
 
 pytestmark = pytest.mark.once("reads files")
 
 ROOT = PACKAGE.parent
-FOLDERS = PACKAGE, PACKAGE / "_src"
+FOLDERS = PACKAGE / "_src"
 """Where rooms are."""
 HARD_ROOMS = ("dispatch", "execution", "compiler", "bindings")
 PAGES = {
@@ -51,7 +52,7 @@ def lost(text, *folders):
 def test_files_that_a_page_names_are_there(page):
     rooms = [path for path in PACKAGE.rglob("*") if path.is_dir()]
     templates = {"tests/samples/FAMILY.py", "tests/parity/ROOM/test_FAMILY.py"}
-    assert lost((ROOT / page).read_text(), ROOT, PACKAGE, ROOT / "tests", *rooms) <= templates
+    assert lost((ROOT / page).read_text(), ROOT, ROOT / "tests", *rooms) <= templates
 
 
 def folder_of(room):
