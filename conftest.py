@@ -80,10 +80,11 @@ from tests import rings  # noqa: E402
 
 WRITERS = [f"tapegrad/utils/tensorboard/{name}.py" for name in ("__init__", "writer")]
 collect_ignore = [] if importlib.util.find_spec("tensorboardX") else WRITERS
-collect_ignore += [f"tests/{name}.py" for name in ("sharded_models", "sharded_programs", "sharded_traffic")]
-collect_ignore += ["tests/two_processes.py", "tests/three_processes.py", "tests/parity/distributed_program.py"]
-collect_ignore += [] if shutil.which("node") else ["tests/test_viz_page.py"]  # whose scripts it runs
-"""Modules that can't be imported without an extra, and have no examples; tests/test_tensorboard.py tests them."""
+PROGRAMS = ("sharded_models", "sharded_programs", "sharded_traffic", "two_processes", "three_processes")
+collect_ignore += [f"tests/distributed/{name}.py" for name in PROGRAMS]
+collect_ignore += ["tests/parity/distributed/distributed_program.py"]
+collect_ignore += [] if shutil.which("node") else ["tests/tools/test_viz_page.py"]  # whose scripts it runs
+"""Modules that can't be imported without an extra, and have no examples; tests/tools/test_tensorboard.py tests them."""
 
 pytest.register_assert_rewrite("harness", "oracles")
 
@@ -318,8 +319,10 @@ def pytest_collect_file(file_path, parent):
 
 def pytest_ignore_collect(collection_path, config):
     """The first ring doesn't even look at files that have nothing for it."""
-    here = collection_path.is_relative_to(HERE) and collection_path.relative_to(HERE).as_posix() in rings.FIRST
-    return True if config.option.ring == "first" and collection_path.is_file() and not here else None
+    if config.option.ring != "first" or not collection_path.is_file():
+        return None
+    here = collection_path.is_relative_to(HERE) and collection_path.relative_to(HERE).as_posix()
+    return None if here and rings.first_of(here) != () else True
 
 
 def pytest_collection_modifyitems(config, items):

@@ -5,7 +5,8 @@ All tests together take the better part of an hour. What is broken shows early: 
 the first of its cases seldom finds something at the last. So there are rings; each has every kind of check that the
 next one has, at fewer cases:
 
-- ``first``: a few files of the basics, in seconds. ``.ci/run`` runs it on other Pythons and with another jax, too.
+- ``first``: ``tests/first/``, the basics, and a few cases more, in seconds. ``.ci/run`` runs it on other Pythons and
+  with another jax, too.
 - ``default``: of every test function the first case, and one in ``IN_DEFAULT`` of the others. Three minutes without
   PyTorch, installation included.
 - ``full``: every case; but of the files of ``DEAR``, which try operators in grids of arguments and wait for the
@@ -16,9 +17,9 @@ next one has, at fewer cases:
 ``--ring NAME`` chooses one. Without it the ring is ``default``; but files or tests that are named run ``whole``.
 
 A case is a test function with its parameters. Which ones are drawn is said by a hash of their names, so that each stays
-what it is when others come and go, and all workers of pytest-xdist find the same ones. A test, or a case, that
-belongs elsewhere says so, ``ring(name)``, and one that can do more in wider rings than in others asks for the fixture
-``ring``.
+what it is when others come and go, and all workers of pytest-xdist find the same ones. The room that a file is in
+doesn't count: a file may move. A test, or a case, that belongs elsewhere says so, ``ring(name)``, and one that can do
+more in wider rings than in others asks for the fixture ``ring``.
 
 Note [Both executions]
 Operators are computed at once, or deferred. What a program does depends on that where it depends on their order: views
@@ -46,109 +47,107 @@ IN_DEFAULT, IN_FULL = 10, 5  # one in so many; the second divides the first, so 
 ALL = None
 FIRST: dict[str, tuple[str, ...] | None] = {
     "README.md": ALL,
-    "tests/test_tiny.py": ALL,
-    "tests/test_jax_contracts.py": ALL,
-    "tests/test_compile_python.py": ALL,
-    "tests/test_interop_trees.py": ALL,
-    "tests/test_engine_runs.py": ALL,
-    "tests/test_error_lines.py": ALL,
-    "tests/test_every_op.py": ("test_every_operator_has_samples",),
-    "tests/test_graph_api.py": ALL,
-    "tests/test_saved_tensors.py": ALL,
-    "tests/test_tape.py": ALL,
-    "tests/test_threads.py": ("test_gradients_lose_no_update", "test_threads_may_call_one_compiled_function"),
-    "tests/test_views.py": ALL,
-    "tests/parity/test_engine_programs.py": ("test_program",),
-    "tests/parity/test_hooks.py": ("test_hooks",),
-    "tests/parity/test_lifetimes.py": ("test_program",),
-    "tests/parity/test_programs.py": ("test_program",),
-    "tests/parity/test_saved_hooks.py": ("test_program",),
-    "tests/parity/test_versions.py": ("test_program",),
-    "tests/parity/test_view_history.py": ("test_program",),
+    "tests/engine/test_threads.py": ("test_gradients_lose_no_update", "test_threads_may_call_one_compiled_function"),
+    "tests/ops/test_every_op.py": ("test_every_operator_has_samples",),
+    "tests/parity/autograd/test_engine_programs.py": ("test_program",),
+    "tests/parity/autograd/test_hooks.py": ("test_hooks",),
+    "tests/parity/autograd/test_lifetimes.py": ("test_program",),
+    "tests/parity/autograd/test_programs.py": ("test_program",),
+    "tests/parity/autograd/test_saved_hooks.py": ("test_program",),
+    "tests/parity/views/test_versions.py": ("test_program",),
+    "tests/parity/views/test_view_history.py": ("test_program",),
 }
-"""The files of the first ring: all of one, or the first case of each of these test functions."""
+"""The files of the first ring besides ``tests/first/``: all of one, or the first case of each of these functions."""
 
-ORDERLESS = frozenset(f"tests/{name}.py" for name in """
-    parity/test_activations parity/test_arithmetic parity/test_arrangement parity/test_attention parity/test_bags
-    parity/test_bessel parity/test_beyond_database parity/test_cholesky parity/test_comparison parity/test_conventions
-    parity/test_conversion parity/test_convolution parity/test_creation parity/test_ctc parity/test_decompositions
-    parity/test_decompositions_errors parity/test_determinants parity/test_distances parity/test_dropout
-    parity/test_dtypes parity/test_dtypes_of_two parity/test_eigen parity/test_einsum parity/test_embedding
-    parity/test_fft parity/test_gathering parity/test_geometry parity/test_gradcheck parity/test_gradcheck_orders
-    parity/test_grid_sampling parity/test_histograms parity/test_indexing parity/test_joining parity/test_ldl
-    parity/test_losses parity/test_lu parity/test_margins parity/test_masked parity/test_masked_gradients
-    parity/test_matmul parity/test_matrix_functions parity/test_memory_formats parity/test_meta
-    parity/test_modules_database
-    parity/test_more_tensor_ops parity/test_multihead parity/test_names parity/test_native parity/test_nested
-    parity/test_normalization
-    parity/test_norms parity/test_numpy parity/test_operator_names parity/test_opinfo parity/test_opinfo_errors
-    parity/test_patches parity/test_polynomials parity/test_pooling parity/test_powers parity/test_printing
-    parity/test_product_graphs parity/test_promotion parity/test_pseudoinverse parity/test_qr parity/test_quantiles
-    parity/test_random parity/test_reductions parity/test_resampling parity/test_retyping parity/test_roots
-    parity/test_sampled parity/test_samplers parity/test_scans parity/test_segments parity/test_selection
-    parity/test_sets parity/test_shape parity/test_signal_windows parity/test_sizes parity/test_slicing
-    parity/test_softmax parity/test_solving parity/test_sorting parity/test_special parity/test_strides parity/test_svd
-    parity/test_testing parity/test_unary parity/test_unpooling test_compare test_demo test_dtypes test_gradcheck
-    test_oracles_can_fail test_viz
-""".split())  # fmt: skip  # noqa: SIM905 - a table is easier to read without the quotes
+
+def files_of(text: str) -> frozenset[str]:
+    """The paths of files that a text lists by rooms.
+
+    >>> sorted(files_of("ops: compare dtypes  parity/nn: bags"))
+    ['tests/ops/test_compare.py', 'tests/ops/test_dtypes.py', 'tests/parity/nn/test_bags.py']
+    """
+    room, found = "", []
+    for word in text.split():
+        if word.endswith(":"):
+            room = word.removesuffix(":")
+        else:
+            found.append(f"tests/{room}/test_{word}.py")
+    return frozenset(found)
+
+
+ORDERLESS = files_of("""
+    ops: compare dtypes gradcheck oracles_can_fail
+    parity/autograd: gradcheck gradcheck_orders roots
+    parity/databases: modules_database operator_names opinfo opinfo_errors
+    parity/facade: names
+    parity/functions: arithmetic arrangement bessel beyond_database comparison conventions conversion creation
+            dtypes_of_two fft gathering histograms indexing joining masked_gradients more_tensor_ops polynomials powers
+            product_graphs promotion quantiles reductions retyping sampled scans segments selection sets shape
+            signal_windows slicing sorting special unary
+    parity/linalg: cholesky decompositions decompositions_errors determinants distances eigen einsum ldl lu matmul
+            matrix_functions norms pseudoinverse qr solving svd
+    parity/nn: activations attention bags convolution ctc dropout embedding grid_sampling losses margins multihead
+            native normalization patches pooling resampling softmax unpooling
+    parity/random: random samplers
+    parity/tensor: dtypes masked meta nested numpy printing sizes
+    parity/tools: testing
+    parity/views: geometry memory_formats strides
+    tools: demo viz
+""")
 """The files whose tests are about operators, one by one, in no order."""
 
-DEAR = frozenset(f"tests/{name}.py" for name in """
-    parity/test_activations parity/test_amp parity/test_ao parity/test_arithmetic parity/test_arrangement
-    parity/test_attention parity/test_bags parity/test_bessel parity/test_beyond_database parity/test_cholesky
-    parity/test_comparison parity/test_compile_programs parity/test_control_flow parity/test_convolution
-    parity/test_ctc parity/test_decompositions
-    parity/test_determinants parity/test_distances parity/test_distributions parity/test_dropout
-    parity/test_dtypes_of_two parity/test_eigen parity/test_einsum parity/test_embedding parity/test_export
-    parity/test_extremes parity/test_fft parity/test_forward_ad parity/test_forward_ad_programs
-    parity/test_func_transforms parity/test_func_writes parity/test_fx_graph parity/test_fx_modules
-    parity/test_fx_passes parity/test_fx_tracing parity/test_gathering parity/test_gradcheck_orders
-    parity/test_grid_sampling
-    parity/test_indexing parity/test_inplace parity/test_inplace_database parity/test_ldl parity/test_losses
-    parity/test_lu parity/test_margins parity/test_masked parity/test_masked_tensors parity/test_matmul
-    parity/test_matrix_functions
-    parity/test_modules_database parity/test_modules_parametrize parity/test_moved_views parity/test_multihead
-    parity/test_dispatch_modes parity/test_native parity/test_nested parity/test_normalization parity/test_norms
-    parity/test_opinfo parity/test_opinfo_errors parity/test_opinfo_sparse
-    parity/test_optimizers parity/test_out parity/test_patches parity/test_polynomials parity/test_pooling
-    parity/test_powers parity/test_promotion parity/test_pseudoinverse parity/test_qr parity/test_quantization
-    parity/test_random parity/test_reductions parity/test_resampling parity/test_retyping parity/test_sampled
-    parity/test_samplers
-    parity/test_scans parity/test_segments parity/test_selection parity/test_setitem parity/test_shape
-    parity/test_shortcuts parity/test_slicing parity/test_softmax parity/test_solving parity/test_sparse
-    parity/test_special parity/test_strides parity/test_svd parity/test_threads parity/test_unary parity/test_unpooling
-    parity/test_view_aliasing parity/test_view_functions parity/test_vmap_writes compiled/test_autograd_histories
-    compiled/test_what_ran programs/test_programs test_batching test_benchmarks test_bounded_memory
-    test_compile_modules test_control_flow test_every_op test_every_op_mapped test_function test_gradcheck
-    test_numpy_backend test_numpy_backend_shapes test_lowering test_mechanisms
-    test_moving_settings test_optax test_processes test_sharded
-    test_structures test_tape_under_jit test_viz
-""".split())  # fmt: skip  # noqa: SIM905
+DEAR = files_of("""
+    compiled: autograd_histories compile_modules what_ran
+    distributed: processes sharded
+    engine: control_flow function
+    execution: batching bounded_memory mechanisms moving_settings structures
+    interop: optax tape_under_jit
+    ops: every_op every_op_mapped gradcheck lowering numpy_backend numpy_backend_shapes
+    parity/autograd: gradcheck_orders threads
+    parity/compiled: compile_programs control_flow export
+    parity/custom: view_functions
+    parity/databases: inplace_database modules_database opinfo opinfo_errors opinfo_sparse
+    parity/functions: arithmetic arrangement bessel beyond_database comparison dtypes_of_two extremes fft gathering
+            indexing out polynomials powers promotion reductions retyping sampled scans segments selection shape slicing
+            special unary
+    parity/fx: fx_graph fx_modules fx_passes fx_tracing
+    parity/linalg: cholesky decompositions determinants distances eigen einsum ldl lu matmul matrix_functions norms
+            pseudoinverse qr solving svd
+    parity/nn: activations attention bags convolution ctc dropout embedding grid_sampling losses margins
+            modules_parametrize multihead native normalization patches pooling resampling softmax unpooling
+    parity/optim: amp ao optimizers quantization
+    parity/random: distributions random samplers
+    parity/tensor: dispatch_modes masked masked_tensors nested shortcuts sparse
+    parity/transforms: forward_ad forward_ad_programs func_transforms func_writes vmap_writes
+    parity/views: inplace moved_views setitem strides view_aliasing
+    programs: programs
+    tools: benchmarks viz
+""")
 """The files with many cases that take a twentieth of a second and more, alike in kind."""
 
 
 
 SECONDS_USUALLY = 0.05
 SECONDS = {
-    "tests/test_benchmarks.py": 1.2,
-    "tests/test_cold_start.py": 1.5,
-    "tests/test_demo.py": 1.0,
-    "tests/test_docs.py": 2.0,
-    "tests/test_every_op.py": 0.15,
-    "tests/test_export.py": 0.8,
-    "tests/test_every_op_mapped.py": 0.1,
-    "tests/test_interrupts.py": 1.0,
-    "tests/test_threads.py": 0.7,
-    "tests/test_whole_models.py": 0.4,
+    "tests/tools/test_benchmarks.py": 1.2,
+    "tests/execution/test_cold_start.py": 1.5,
+    "tests/tools/test_demo.py": 1.0,
+    "tests/house/test_docs.py": 2.0,
+    "tests/ops/test_every_op.py": 0.15,
+    "tests/interop/test_export.py": 0.8,
+    "tests/ops/test_every_op_mapped.py": 0.1,
+    "tests/engine/test_interrupts.py": 1.0,
+    "tests/engine/test_threads.py": 0.7,
+    "tests/tools/test_whole_models.py": 0.4,
     "tests/compiled/test_compiled.py": 0.8,
     "tests/drawn/test_drawn.py": 0.6,
-    "tests/parity/test_compile_checks.py": 0.5,
-    "tests/parity/test_decompositions.py": 0.3,
-    "tests/parity/test_dtypes_of_two.py": 0.7,
-    "tests/parity/test_data.py": 0.3,
-    "tests/parity/test_export.py": 0.5,
+    "tests/parity/compiled/test_compile_checks.py": 0.5,
+    "tests/parity/linalg/test_decompositions.py": 0.3,
+    "tests/parity/functions/test_dtypes_of_two.py": 0.7,
+    "tests/parity/data/test_data.py": 0.3,
+    "tests/parity/compiled/test_export.py": 0.5,
     "tests/programs/test_programs.py": 0.8,
-    "tests/parity/test_mutation_machine.py": 0.8,
+    "tests/parity/views/test_mutation_machine.py": 0.8,
 }
 """What a test takes, of the files that don't have hundreds of quick ones."""
 
@@ -187,9 +186,14 @@ def ring_of(case: Case) -> str:
     return ring
 
 
+def first_of(file: str) -> tuple[str, ...] | None:
+    """The test functions of a file whose first cases are in the first ring; ``ALL`` if the whole file is."""
+    return ALL if file.startswith("tests/first/") else FIRST.get(file, ())
+
+
 def ring_of_function(case: Case) -> str | None:
     """The ring of a whole test file, or of the first case of a test function."""
-    functions = FIRST.get(case.file, ())
+    functions = first_of(case.file)
     if functions is ALL or (case.leads and case.function in functions):
         return "first"
     return "default" if case.leads else None
@@ -207,6 +211,15 @@ def is_drawn(name: str, share: int) -> bool:
     return zlib.crc32(name.encode()) % share == 0
 
 
+def without_room(name: str) -> str:
+    """The name of a test, as if its file were in no room of ``tests/`` or of ``tests/parity/``.
+
+    >>> without_room("tests/parity/nn/test_bags.py::test_bags[a/test_b]")
+    'tests/parity/test_bags.py::test_bags[a/test_b]'
+    """
+    return re.sub(r"^(tests/(?:parity/)?)\w+/(?=test_\w+\.py)", r"\1", name)
+
+
 def reaches(ring: str, other: str) -> bool:
     """Whether a ring is as wide as another one, or wider."""
     return RINGS.index(ring) >= RINGS.index(other)
@@ -219,7 +232,8 @@ def cases_of(items: Iterable[Any], both: bool) -> Iterator[Case]:
         function, mark = item.nodeid.partition("[")[0], item.get_closest_marker("ring")
         twice = both and hasattr(item, "callspec") and item.get_closest_marker("once") is None
         execution = item.callspec.params["execution"] if twice else None
-        name = item.nodeid if execution is None else re.sub(rf"[-[]{execution}]$", "", item.nodeid)
+        name = without_room(item.nodeid)
+        name = name if execution is None else re.sub(rf"[-[]{execution}]$", "", name)
         yield Case(
             file=function.partition("::")[0],
             function=function.rpartition("::")[2],

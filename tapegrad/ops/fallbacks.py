@@ -1,7 +1,7 @@
 """Kernels of which a platform of XLA's has no implementation: there they run on the host.
 
 Note [Kernels on the host]
-XLA compiles nearly every kernel of the table for CPUs, CUDA and TPUs; ``tests/test_lowering.py`` asks it to, kernel by
+XLA compiles nearly every kernel of the table for CPUs, CUDA and TPUs; ``test_lowering.py`` asks it to, kernel by
 kernel. Of the others the declaration says where that is not so, ``on_host="tpu"``: where a program is compiled for such
 a platform, the arrays are moved to the host, NumPy computes what is written from the kernel's own jaxpr (Note [The
 NumPy backend]), and the results are moved back. That takes a transfer each way and waits for the device, and the table
