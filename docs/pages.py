@@ -7,6 +7,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
@@ -103,11 +104,17 @@ def in_bold(text: str) -> str:
 # -- what the source and the tests know --------------------------------------------------------------------------------
 
 
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """The trees of all modules of the package, by their paths."""
+    return {path: ast.parse(path.read_text()) for path in sorted((ROOT / "tapegrad").rglob("*.py"))}
+
+
 def notes() -> Iterator[tuple[str, str, str]]:
     """Every Note of the package: its room, its title, and its text."""
-    for path in sorted((ROOT / "tapegrad").rglob("*.py")):
+    for path, tree in trees().items():
         room = str(path.relative_to(ROOT))
-        for docstring in docstrings_of(ast.parse(path.read_text())):
+        for docstring in docstrings_of(tree):
             for part in re.split(r"^(?=Note \[[^\]]+\]$)", docstring, flags=re.MULTILINE)[1:]:
                 title, _, text = part.partition("\n")
                 yield room, title[len("Note [") : -1], dedent(text)
@@ -181,9 +188,8 @@ def page_of_exceptions() -> str:
 def messages() -> dict[str, list[tuple[str, str]]]:
     """The errors that the package raises, by its rooms: the type and the text, ``{}`` for what is filled in."""
     rooms: dict[str, set[tuple[str, str]]] = {}
-    trees = {path: ast.parse(path.read_text()) for path in sorted((ROOT / "tapegrad").rglob("*.py"))}
-    constants = constants_of(trees.values())
-    for path, tree in trees.items():
+    constants = constants_of(trees().values())
+    for path, tree in trees().items():
         room = path.relative_to(ROOT / "tapegrad").parts[0].removesuffix(".py")
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:

@@ -10,11 +10,12 @@ import re
 from functools import cache
 
 import pytest
+from sources import PACKAGE, tree_of
 
 import tapegrad.ops
 from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad.ops.operator import Operator
-from tests.house.test_layers import PACKAGE, house, modules_of, room_of
+from tests.house.test_layers import house, modules_of, room_of
 
 pytestmark = pytest.mark.once("reads the source")
 
@@ -82,7 +83,7 @@ def entries(node):
 def tables(package, known):
     """The tables at the top of modules that list more than ``MOST`` of the names that are ``known``."""
     for module, path in modules_of(package).items():
-        for node in ast.parse(path.read_text()).body if room_of(module) not in OF_JAX else ():
+        for node in tree_of(path).body if room_of(module) not in OF_JAX else ():
             if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
                 target = ast.unparse(node.target if isinstance(node, ast.AnnAssign) else node.targets[0])
                 listed = [*entries(node.value)]

@@ -3,8 +3,9 @@
 import ast
 
 import pytest
+from sources import PACKAGE, nodes_of
 
-from tests.house.test_layers import PACKAGE, modules_of, room_of
+from tests.house.test_layers import modules_of, room_of
 
 pytestmark = pytest.mark.once("reads docstrings")
 
@@ -12,9 +13,9 @@ QUESTIONS = {"What", "How", "Where", "Whether", "Who"}
 """Words that begin a question: they say that something is meant, and not what it is."""
 
 
-def docstrings_in(tree):
+def docstrings_in(nodes):
     """All docstrings of a module, also those below its values and the attributes of its classes: line and text."""
-    for node in ast.walk(tree):
+    for node in nodes:
         body = getattr(node, "body", None)
         for before, one in zip([None, *body], body, strict=False) if isinstance(body, list) else ():
             text = one.value.value if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) else None
@@ -26,7 +27,7 @@ def questions_in(package):
     """Where a docstring begins with a question, by rooms."""
     found = {}
     for name, path in modules_of(package).items():
-        for line, text in docstrings_in(ast.parse(path.read_text())):
+        for line, text in docstrings_in(nodes_of(path)):
             if text.strip() and text.split(maxsplit=1)[0].strip(".,:") in QUESTIONS:
                 found.setdefault(room_of(name), []).append(f"{path.relative_to(package)}:{line}")
     return found

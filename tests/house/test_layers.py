@@ -11,12 +11,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from sources import PACKAGE, nodes_in, nodes_of, tree_of
 
 from tapegrad._src.doors import Door
 
 pytestmark = pytest.mark.once("reads the source")
-
-PACKAGE = Path(__file__).resolve().parents[2] / "tapegrad"
 
 FLOORS = [
     ["__future__", "absent", "errors", "torch_version", "version"],
@@ -250,7 +249,7 @@ def imports_of(name, path, modules):
         for child in ast.iter_child_nodes(node):
             visit(child, lazy)
 
-    visit(ast.parse(path.read_text()), False)
+    visit(tree_of(path), False)
     return found
 
 
@@ -375,7 +374,7 @@ def complaints(check, package):
 def private_names(package):
     """Uses of ``jax._src`` and of other private names of jax that are no imports."""
     for name, path in modules_of(package).items():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes_of(path):
             if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
                 root = node
                 while isinstance(root, ast.Attribute):
@@ -388,16 +387,15 @@ def private_across_rooms(package):
     """Names with an underscore that a module takes from another room, be it as ``module._name``."""
     modules = modules_of(package)
     for name, path in modules.items():
-        tree = ast.parse(path.read_text())
         homes = {}
-        for node in ast.walk(tree):
+        for node in nodes_of(path):
             for alias in node.names if isinstance(node, ast.ImportFrom) else ():
                 base = in_the_house(absolute(node, name, path))
                 if f"{base}.{alias.name}" in modules:
                     homes[alias.asname or alias.name] = f"{base}.{alias.name}"
                 elif is_private(alias.name) and is_elsewhere(base, name, package):
                     yield name, base, alias.name
-        for node in ast.walk(tree):
+        for node in nodes_of(path):
             home = homes.get(ast.unparse(node.value), "") if isinstance(node, ast.Attribute) else ""
             if home and is_private(node.attr) and is_elsewhere(home, name, package):
                 yield name, home, node.attr
@@ -418,7 +416,7 @@ REGISTERS = {"NAMESPACES", "PROPERTIES", "RULES", "inherited_state", "memory"}
 def doors_of(package):
     """For each door its name and its module as a path, and the module by which it says to be filled."""
     for name, path in modules_of(package).items():
-        for node in ast.parse(path.read_text()).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).startswith("Door["):
                 filled_by = {key.arg: key.value.value for key in node.value.keywords}["filled_by"]
                 assert node.value.args[0].value == node.target.id, f"{name}:{node.lineno}"
@@ -428,7 +426,7 @@ def doors_of(package):
 def handed_down(package):
     """What modules put into imported objects when they are imported themselves: its name there, and how; the module."""
     for path in modules_of(package).values():
-        tree = ast.parse(path.read_text())
+        tree = tree_of(path)
         imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
         imported = {alias.asname or alias.name for node in imports for alias in node.names}
         for node in tree.body:
@@ -459,7 +457,7 @@ def classes_with_one_name(package):
     """For each name of several classes where they are."""
     found = {}
     for name, path in modules_of(package).items():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(f"{name}:{node.lineno}")
     return {name: places for name, places in found.items() if len(places) > 1}
@@ -473,7 +471,7 @@ def deferred_values(package):
     for name, path in modules_of(package).items():
         source, inside = path.read_text(), room_of(name) in {"execution", *CLIENTS["recording.program"]}
         if not inside and any(word in source for word in NAMES_OF_PROGRAMS):
-            for node in ast.walk(ast.parse(source)):
+            for node in nodes_in(source):
                 if isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node) in NAMES_OF_PROGRAMS:
                     yield f"{name}:{node.lineno} names {ast.unparse(node)}"
 
@@ -482,7 +480,7 @@ def replaced_by_modules(package):
     """What is imported on demand, but has the name of another module: whoever imports that puts it in its place."""
     modules = modules_of(package)
     for name, path in modules.items():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes_of(path):
             for given, home, line in on_demand(node, name):
                 if f"{name}.{given}" in modules and home != f"{name}.{given}":
                     yield f"{name}:{line} gives {given}, which is a module too"
@@ -661,7 +659,7 @@ def test_a_tidy_house_has_no_complaints(tmp_path):
 def foreign_imports(folder, foreign):
     """The lines of the modules right in a folder that import one of the modules named."""
     for path in sorted(folder.glob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes_of(path):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             yield from (f"{path.name}:{node.lineno}" for name in names if name.partition(".")[0] in foreign)

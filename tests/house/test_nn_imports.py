@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from sources import nodes_in
 
 import tapegrad
 
@@ -35,7 +36,7 @@ HOMES = (
 
 def imported(source):
     """The module and the name of all that a file imports from the package."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_in(source):
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "tapegrad":
             yield from ((node.module, alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):

@@ -4,13 +4,13 @@ import ast
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 from oracles import Case, flowing, gradients, weights
 from samples import all_samples
+from sources import PACKAGE, tree_of
 
 import tapegrad
 from tapegrad.ops.facts import FACTS
@@ -47,8 +47,8 @@ METHODS = {"check", "output_strides", "materialize"}
 
 def set_later():
     """Assignments to facts of operators in modules of the package, outside functions and classes."""
-    for path in sorted(Path(tapegrad.__file__).parent.rglob("*.py")):
-        statements = [node for node in ast.parse(path.read_text()).body if isinstance(node, (ast.Assign, ast.For))]
+    for path in sorted(PACKAGE.rglob("*.py")):
+        statements = [node for node in tree_of(path).body if isinstance(node, (ast.Assign, ast.For))]
         for node in [node for statement in statements for node in ast.walk(statement)]:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in FACTS | METHODS:
                 yield f"{path.stem}:{node.lineno} sets {ast.unparse(node)}"

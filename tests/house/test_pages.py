@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from sources import PACKAGE
 
-from tests.house.test_layers import FLOORS, PACKAGE, imports_in, modules_of, room_of
+from tests.house.test_layers import FLOORS, imports_in, modules_of, room_of
 
 pytestmark = pytest.mark.once("reads files")
 

@@ -11,8 +11,9 @@ import re
 from pathlib import Path
 
 import pytest
+from sources import PACKAGE
 
-from tests.house.test_layers import FLOORS, PACKAGE, house, imports_in, room_of
+from tests.house.test_layers import FLOORS, house, imports_in, room_of
 
 pytestmark = pytest.mark.once("reads the source")
 

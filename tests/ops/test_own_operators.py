@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from sources import PACKAGE
 
 from tapegrad._src.bindings.declaration.registry import public
-from tests.house.test_layers import PACKAGE
 
 pytestmark = pytest.mark.once("it runs in a process of its own, with another package")
 

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 from harness import agree
+from sources import PACKAGE
 
-from tests.house.test_layers import PACKAGE, private_across_rooms
+from tests.house.test_layers import private_across_rooms
 
 
 @pytest.mark.parametrize("name", ["pi", "e", "inf", "newaxis"])
