@@ -129,7 +129,7 @@ ORDERS = {
             results sources residuals joint_graph rebuilt_graph backward_programs compiled_function side_effects
         rebinding""".split()),  # noqa: SIM905 - what a call does
         "replay.compiled_modules", "replay.write_outputs", "replay.reading", "replay.programs", "replay.replay",
-        "guards.tensor_guards", "replay.cache_keys", "replay.cache_entry", "capture.captured_call",
+        "guards.tensor_guards", "replay.cache_keys", "replay.likeness", "replay.cache_entry", "capture.captured_call",
         "guards", "capture", "replay", "options", "settings", "step", "explanation", "annotations",
     ],
     "nn": [
