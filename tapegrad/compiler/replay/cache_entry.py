@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from tapegrad.compiler.guards.guards import Guards
 from tapegrad.compiler.guards.tensor_guards import TensorGuards
-from tapegrad.compiler.replay.likeness import Likeness
 from tapegrad.compiler.replay.compiled_modules import CompiledModule
+from tapegrad.compiler.replay.likeness import Likeness
 from tapegrad.compiler.replay.replay import RecordedCall, Replay
 
 PATIENCE, PATIENCE_IF_UNLIKE = 2, 6

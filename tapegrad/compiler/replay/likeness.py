@@ -130,12 +130,11 @@ class _Writer:
             self._check(f"type({name}) is not dict or tuple({name}) != {self._name(tuple(node.context))}")
             self._unpack(node, f"{name}.values()", start)
         elif is_dataclass_node(node) and "__slots__" not in vars(kind):
-            inside, fields = self._name(inside_of), node.context[1:]
+            fields = node.context[1:]
             self._check(f"type({name}) is not {self._name(kind)}")
-            self._lines.append(f"{name} = {inside}({name})")
+            self._lines.append(f"{name} = {self._name(inside_of)}({name})")
             self._check(f"{name} is None or {name}.keys() != {self._name(frozenset(fields))}")
-            self._unpack(node, self._tuple(0, 0) if not fields else ", ".join(f"{name}[{one!r}]" for one in fields) + ",",
-                         start)  # fmt: skip
+            self._unpack(node, "".join(f"{name}[{one!r}], " for one in fields), start)
         else:
             leaves, spec = f"t{next(self._numbers)}", f"t{next(self._numbers)}"
             self._lines.append(f"{leaves}, {spec} = {self._name(taken_apart)}({name})")
