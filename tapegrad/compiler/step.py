@@ -147,13 +147,15 @@ class Compiled:
 
     def _look_closely(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make a call that does not look like the last ones, or after which something may have changed."""
+        if self._rests() or self._passes():
+            return self._at_once(self._shared.modules.latest, args, kwargs)
         leaves, tree = taken_apart((args, kwargs))
         if any(isinstance(leaf, Tensor) and is_traced(value_of(leaf)) for leaf in leaves):
             return self.function(*args, **kwargs)
         with self._shared.lock:
-            modules: Sequence[CompiledModule] = self._shared.modules.latest
-            if self._rests() or self._passes() or self._is_strange(entry := self._entry(leaves, tree)):
-                at_once = True
+            entry = self._entry(leaves, tree)
+            if self._is_strange(entry):
+                at_once, modules = True, self._shared.modules.latest
             else:
                 self._recognize(entry, leaves, tree)
                 at_once, modules = entry.goes_at_once(self._shared.splits), entry.modules_at_once
