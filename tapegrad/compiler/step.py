@@ -48,8 +48,8 @@ WASTED_CALLS, MOST_WASTED = 3, 48
 """A call that is captured counts as so many that are replayed; where those are so many more, none is captured."""
 
 MOST_STRANGERS, SELDOM = 3, 4
-"""Where so many kinds of calls have come only once, a call of a new one is not captured before it comes again; where
-there are twice as many, only every fourth call that isn't recognized is looked at."""
+"""After so many kinds of calls that have come only once a call of a new one is not captured before it comes again; after
+twice as many only every fourth call that isn't recognized is looked at."""
 
 MOST_RECENT = 8
 """So many kinds of calls are recognized without their keys: Note [Calls that are recognized]."""

@@ -143,7 +143,7 @@ class _Writer:
                 self._lines.append(f"{self._tuple(start, start + node.num_leaves)[1:-1]} = {leaves}")
 
     def _tests(self, name: str, leaf: Any, key: Any) -> Iterator[str]:
-        """What tells a leaf from that of another call."""
+        """The tests by which a leaf is told from that of another call."""
         if isinstance(leaf, Tensor):
             spec, graded = self._name(key[1]), self._name(key[3])
             history = "is None" if not key[2] else "is not None"
