@@ -47,9 +47,9 @@ WATCHED = "source lines are recorded, anomaly mode, a profiler or hooks on saved
 WASTED_CALLS, MOST_WASTED = 3, 48
 """A call that is captured counts as so many that are replayed; where those are so many more, none is captured."""
 
-MOST_STRANGERS, SELDOM = 3, 4
-"""After so many kinds of calls that have come only once a call of a new one is not captured before it comes again; after
-twice as many only every fourth call that isn't recognized is looked at."""
+MOST_STRANGERS = 3
+"""After so many kinds of calls that have come only once a call of a new one is not captured before it comes again. After
+twice as many only every third call that isn't recognized is looked at, and fewer the more of them there are."""
 
 MOST_RECENT = 8
 """So many kinds of calls are recognized without their keys: Note [Calls that are recognized]."""
@@ -141,7 +141,8 @@ class Compiled:
                         inside["_wasted"] = max(0, inside["_wasted"] - inside["_gain"])
                         return replay.run(leaves)
                 if at_once:
-                    return self._at_once(entry.modules_at_once, args, kwargs)
+                    modules = entry.modules_at_once
+                    return self._at_once(modules, args, kwargs) if modules else inside["function"](*args, **kwargs)
                 break
         return self._look_closely(args, kwargs)
 
@@ -179,7 +180,8 @@ class Compiled:
     def _passes(self) -> bool:
         """Tell whether this call is not looked at, for most kinds come only once."""
         self._passed += 1
-        return self._strangers > 2 * MOST_STRANGERS and self._passed % SELDOM > 0 and self._shared.splits
+        often = self._strangers <= 2 * MOST_STRANGERS or not self._shared.splits
+        return not often and self._passed % (self._strangers // 2) > 0
 
     def _is_strange(self, entry: CacheEntry) -> bool:
         """Tell whether a call is of a new kind, where many kinds have come only once: it is made at once."""

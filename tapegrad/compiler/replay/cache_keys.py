@@ -14,6 +14,7 @@ from tapegrad._src.tape.modes import Modes, thread
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.compiler.capture.capture import hooks_of
+from tapegrad.compiler.guards.locations import MISSING
 from tapegrad.compiler.guards.reachable import KEPT
 from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.replay.compiled_modules import is_update
@@ -39,7 +40,8 @@ def state_of(function: Any) -> Any:
     if is_update(function):
         groups = function.__self__.param_groups
         return tuple(getattr(p, "_grad", None) is None for group in groups for p in group["params"])
-    return getattr(function, "training", getattr(getattr(function, "__self__", None), "training", None))
+    found = getattr(function, "training", MISSING)
+    return getattr(getattr(function, "__self__", None), "training", None) if found is MISSING else found
 
 
 def cache_key(function: Any, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
