@@ -48,8 +48,8 @@ WASTED_CALLS, MOST_WASTED = 3, 48
 """A call that is captured counts as so many that are replayed; where those are so many more, none is captured."""
 
 MOST_STRANGERS = 3
-"""After so many kinds of calls that have come only once a call of a new one is not captured before it comes again. After
-twice as many only every third call that isn't recognized is looked at, and fewer the more of them there are."""
+"""After so many kinds of calls that have come only once a call of a new one is not captured until it comes again. After
+twice as many only every third call that isn't recognized is looked at, and fewer the more there are."""
 
 MOST_RECENT = 8
 """So many kinds of calls are recognized without their keys: Note [Calls that are recognized]."""
