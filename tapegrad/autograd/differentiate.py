@@ -339,12 +339,8 @@ def run_backward(
     elif overriding.shows and not create_graph and (sees_functions() or holds_dispatching(root_edges)):
         gradient_ops = Shown
     else:
-        gradient_ops = gradient_ops_for(create_graph)
-        if NodeHooks.made or FunctionBase.made or (targets and not accumulate_grad):  # seen by somebody
-            if gradient_ops is Values:
-                gradient_ops = LAID_OUT_VALUES
-            else:
-                gradient_ops = LaidOutTensors if gradient_ops is Tensors else LaidOut(gradient_ops)
+        seen = bool(NodeHooks.made or FunctionBase.made or (targets and not accumulate_grad))
+        gradient_ops = gradient_ops_for(create_graph, seen)
     try:
         thread.modes = previous.with_grad(create_graph)
         inputs: list[Any] = []
@@ -400,19 +396,24 @@ def flag(given: Any) -> bool:
     return operator.index(given) != 0
 
 
-def gradient_ops_for(create_graph: bool) -> Any:
-    """The gradient type of a backward call that is made now, and is done with it."""
+def gradient_ops_for(create_graph: bool, seen: bool = False) -> Any:
+    """The gradient type of a backward call that is made now, and is done with it; ``seen``: by somebody."""
     modes = thread.modes
     gradient_ops: Any = Values
-    if create_graph or modes.forward_level >= 0:
-        gradient_ops = Tensors
+    tensors = create_graph or modes.forward_level >= 0
+    if tensors:
+        gradient_ops = LaidOutTensors if seen else Tensors
     elif modes.inference:
         gradient_ops = InferenceValues
     elif modes.deferred and is_recording():
         gradient_ops = RecordedValues
     for watcher in thread.backward_watchers:
         gradient_ops = watcher(gradient_ops)
-    return Logged(gradient_ops) if log.isEnabledFor(logging.DEBUG) else gradient_ops
+    if log.isEnabledFor(logging.DEBUG):
+        gradient_ops = Logged(gradient_ops)
+    if tensors or not seen:
+        return gradient_ops
+    return LAID_OUT_VALUES if gradient_ops is Values else LaidOut(gradient_ops)
 
 
 def are_lifted(roots: Sequence[Root]) -> bool:

@@ -31,9 +31,10 @@ from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.compiler.capture.arguments import Newcomers, new_in, taken_apart
 from tapegrad.compiler.capture.captured_call import CapturedCall, Shared
-from tapegrad.compiler.replay.cache_entry import TRIALS, CacheEntry
-from tapegrad.compiler.replay.cache_keys import MOVES, Likeness, Widths, are_ordinary, cache_key, state_of
-from tapegrad.compiler.replay.compiled_modules import CompiledModule, CompiledModules, compiled
+from tapegrad.compiler.replay.cache_entry import PATIENCE, TRIALS, CacheEntry
+from tapegrad.compiler.replay.cache_keys import MOVES, Widths, ambient, are_ordinary, cache_key, state_of
+from tapegrad.compiler.replay.compiled_modules import CompiledModule, CompiledModules, put_in_place, take_away
+from tapegrad.compiler.replay.likeness import Likeness
 from tapegrad.compiler.replay.programs import Programs
 from tapegrad.compiler.settings import check_settings
 
@@ -46,12 +47,19 @@ WATCHED = "source lines are recorded, anomaly mode, a profiler or hooks on saved
 WASTED_CALLS, MOST_WASTED = 3, 48
 """A call that is captured counts as so many that are replayed; where those are so many more, none is captured."""
 
+MOST_STRANGERS = 3
+"""After so many kinds of calls that have come only once a call of a new one is not captured until it comes again. After
+twice as many only every third call that isn't recognized is looked at, and fewer the more there are."""
+
+MOST_RECENT = 8
+"""So many kinds of calls are recognized without their keys: Note [Calls that are recognized]."""
+
 GAIN_BY_ITSELF = 0.1
 """As how many a replayed call counts of what is compiled by itself: it is not much quicker than at once."""
 
 _OWN = frozenset({
-    "function", "fullgraph", "calls", "replayed", "aside", "_entries", "_last", "_shared", "_wasted",
-    "_rested", "_gain", "_newcomers",
+    "function", "fullgraph", "calls", "replayed", "aside", "_entries", "_recent", "_shared", "_wasted",
+    "_rested", "_gain", "_newcomers", "_strangers", "_passed",
 })  # fmt: skip
 """The attributes of what ``compile`` gives, besides those of the function."""
 
@@ -72,8 +80,9 @@ class Compiled:
         self.calls = self.replayed = self.aside = 0
         self._entries = Cache("kinds of compiled calls", ENTRY)
         self._newcomers = Newcomers()
-        self._last: CacheEntry | None = None
-        self._wasted: float = 0
+        self._recent: tuple[CacheEntry, ...] = ()
+        self._strangers = self._passed = 0
+        self._wasted = 0.0
         self._rested, self._gain = 0, GAIN_BY_ITSELF if by_itself else 1
         modules = CompiledModules(_by_itself)
         self._shared = Shared(function, not fullgraph, Programs(), modules, by_itself, Widths(), RLock())
@@ -112,32 +121,44 @@ class Compiled:
             release_shared()
         inside = self.__dict__  # there are ``__getattr__`` and ``__setattr__``: all attributes take long
         inside["calls"] += 1
-        last = inside["_last"]
-        leaves = None if last is None else last.likeness.leaves(args, kwargs)
-        if leaves is not None:
-            with inside["_shared"].lock:
-                at_once = last.goes_at_once(inside["_shared"].splits)
-                replay = None if at_once else last.ready(leaves)
-                if replay is not None:
-                    inside["replayed"] += 1
-                    inside["_wasted"] = max(0, inside["_wasted"] - inside["_gain"])
-                    return replay.run(leaves)
-            if at_once and (not inside["_shared"].by_itself or last.key[-1] == state_of(inside["function"])):
-                return self._at_once(last.modules_at_once, args, kwargs)
+        recent = inside["_recent"]
+        if recent:
+            modes, state = ambient(), state_of(inside["function"])
+            for entry in recent:
+                likeness = entry.likeness
+                if modes != likeness.modes or state != likeness.state:
+                    continue
+                leaves = likeness.leaves(args, kwargs)
+                if leaves is None:
+                    continue
+                if entry is not recent[0]:
+                    inside["_recent"] = entry, *(one for one in recent if one is not entry)
+                with inside["_shared"].lock:
+                    at_once = entry.goes_at_once(inside["_shared"].splits)
+                    replay = None if at_once else entry.ready(leaves)
+                    if replay is not None:
+                        inside["replayed"] += 1
+                        inside["_wasted"] = max(0, inside["_wasted"] - inside["_gain"])
+                        return replay.run(leaves)
+                if at_once:
+                    modules = entry.modules_at_once
+                    return self._at_once(modules, args, kwargs) if modules else inside["function"](*args, **kwargs)
+                break
         return self._look_closely(args, kwargs)
 
     def _look_closely(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Make a call that does not look like the last one, or after which something may have changed."""
+        """Make a call that does not look like the last ones, or after which something may have changed."""
+        if self._rests() or self._passes():
+            return self._at_once(self._shared.modules.latest, args, kwargs)
         leaves, tree = taken_apart((args, kwargs))
         if any(isinstance(leaf, Tensor) and is_traced(value_of(leaf)) for leaf in leaves):
             return self.function(*args, **kwargs)
         with self._shared.lock:
-            modules: Sequence[CompiledModule] = self._shared.modules.latest
-            if self._rests():
-                at_once = True
+            entry = self._entry(leaves, tree)
+            if self._is_strange(entry):
+                at_once, modules = True, self._shared.modules.latest
             else:
-                entry = self._entry(leaves, tree)
-                self._last = None if entry.likeness is None else entry
+                self._recognize(entry, leaves, tree)
                 at_once, modules = entry.goes_at_once(self._shared.splits), entry.modules_at_once
             if not at_once:
                 obstacle = entry.turn(leaves)
@@ -150,7 +171,34 @@ class Compiled:
                 self._wasted += WASTED_CALLS
         if at_once:
             return self._at_once(modules, args, kwargs)
-        return CapturedCall(self._shared, entry, args, kwargs, leaves, tree).run()
+        try:
+            return CapturedCall(self._shared, entry, args, kwargs, leaves, tree).run()
+        finally:
+            if entry.replay is not None:
+                self._wasted = max(0, self._wasted - PATIENCE * WASTED_CALLS)
+
+    def _passes(self) -> bool:
+        """Tell whether this call is not looked at, for most kinds come only once."""
+        self._passed += 1
+        often = self._strangers <= 2 * MOST_STRANGERS or not self._shared.splits
+        return not often and self._passed % (self._strangers // 2) > 0
+
+    def _is_strange(self, entry: CacheEntry) -> bool:
+        """Tell whether a call is of a new kind, where many kinds have come only once: it is made at once."""
+        if entry.again or entry.met:
+            self._strangers -= not entry.again
+            entry.again = True
+            return False
+        entry.met = True
+        self._strangers += 1
+        return self._strangers > MOST_STRANGERS and self._shared.splits
+
+    def _recognize(self, entry: CacheEntry, leaves: list, tree: TreeSpec) -> None:
+        """Have calls like this one recognized."""
+        if entry.likeness is None:
+            entry.likeness = Likeness.of(leaves, entry.common, tree)
+        if entry.likeness is not None:
+            self._recent = entry, *[one for one in self._recent if one is not entry][: MOST_RECENT - 1]
 
     def _rests(self) -> bool:
         """Tell whether so many calls were captured in vain, be it of other kinds, that this one is made at once."""
@@ -164,15 +212,18 @@ class Compiled:
     @property
     def worthwhile(self) -> bool:
         """True if programs are likely to be quicker than calls at once, of all kinds or of one."""
-        last = self.__dict__["_last"]
-        return last is None or last.worthwhile
+        recent = self.__dict__["_recent"]
+        return not recent or recent[0].worthwhile
 
     def _at_once(self, modules: Sequence[CompiledModule], args: tuple, kwargs: dict[str, Any]) -> Any:
         """Make a call as it stands, with these modules compiled: Note [Compiled modules]."""
-        if not modules:
+        mine = put_in_place(modules) if modules else None
+        if not mine:
             return self.__dict__["function"](*args, **kwargs)
-        with compiled(modules):
+        try:
             return self.__dict__["function"](*args, **kwargs)
+        finally:
+            take_away(mine)
 
     def report(self) -> str:
         """Report how often Python was run, and why, for each kind of call.
@@ -198,7 +249,7 @@ class Compiled:
     def known_entries(self) -> list[CacheEntry]:
         """The entries of all kinds of calls, as ``report`` counts them."""
         known = self._entries.values()
-        return [entry for entry in (self._last,) if entry is not None and entry not in known] + known
+        return [entry for entry in self._recent if entry not in known] + known
 
     _repr_html_ = shown_in_html
 
@@ -207,13 +258,13 @@ class Compiled:
         key, dropped = self._newcomers.widened(cache_key(self.function, leaves, tree), leaves)
         exact, entry = key, self._entries.get(key)
         for one in dropped:
+            self._recent = tuple(entry for entry in self._recent if entry.common != one)
             self._entries.forget(one)
         if entry is None:
             key = self._shared.widths.widened(key, leaves, tree)
             entry = self._entries.get(key)
         if entry is None:
-            new = new_in(key)
-            entry = CacheEntry(None if new else Likeness.of(leaves, key, tree), exact)
+            entry, new = CacheEntry(exact, key), new_in(key)
             if new:
                 entry.reason, entry.keeps = new, False
             entry.arguments = [i for i, one in enumerate(key[0]) if one in MOVES.values()]

@@ -154,7 +154,6 @@ class General(Operator):
         return self.jvp_formula.function(*[named[name] for name in self.jvp_formula.names])
 
 
-
 def _cast_place(spec: Spec, common: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The shape and strides of an operand: where another dtype is computed in, those of the copy that is cast."""
     shape = tuple(spec.shape)
@@ -199,7 +198,7 @@ class Elementwise(General):
         compute = jnp.float32 if half else result.numpy
         function, present = self.function, [spec is not None for spec in specs]
 
-        @flat
+        @partial(flat, own=self.is_own(settings))
         def prepared(*values: Any) -> Any:
             given = iter(values)
             arguments = [
@@ -280,6 +279,7 @@ MASKS = frozenset(("condition", "mask"))
 PARAMETERS = frozenset(("alpha", "min", "max", "value", "weight"))
 """Inputs of elementwise operators with these names have no say in how the result lies in memory if they are numbers;
 any other number counts as a tensor without dimensions."""
+
 
 def _named(names: dict[str, Any], name: str) -> Any:
     if name in names:

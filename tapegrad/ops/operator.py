@@ -26,6 +26,7 @@ tracers, and on tensors (``create_graph``), and must not tell the difference.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -190,7 +191,7 @@ class Operator(SavedFields):
         compute = None if promote == "none" else self.compute_dtype(present).numpy
         absent = [position for position, spec in enumerate(specs) if spec is None]
 
-        @flat
+        @partial(flat, own=self.is_own(settings))
         def prepared(*values: Any) -> Any:
             arguments = list(values) if compute is None else [jnp.asarray(value, compute) for value in values]
             for position in absent:
@@ -198,6 +199,11 @@ class Operator(SavedFields):
             return function(*arguments, **settings)
 
         return prepared
+
+    def is_own(self, settings: dict) -> bool:
+        """Tell whether its kernel and its formulas run nothing but our own code."""
+        own = self.listed and str(getattr(self.function, "__module__", "")).startswith("tapegrad.")
+        return own and not any(map(callable, settings.values()))
 
     def check(self, specs: Sequence, settings: dict) -> None:
         """Refuse arguments that the kernel can't take, before anything is run."""

@@ -985,3 +985,17 @@ def data_of_another_shape(compile):
         return a.grad
 
     return lambda n: step(), []
+
+
+@program("a hook on a leaf's node sees the gradients of a backward pass that is recorded", calls=5)
+def hook_sees_recorded_gradients(compile):
+    b, f, seen = torch.ones(2, 2, requires_grad=True), X.clone().requires_grad_(), []
+
+    @compile
+    def step():
+        node = torch.autograd.graph.get_gradient_edge(b).node
+        handle = node.register_hook(lambda given, incoming: seen.append([one.detach().clone() for one in incoming]))
+        (b.sum() * f.sum()).backward(create_graph=True)
+        handle.remove()
+
+    return lambda n: step(), [b, f, seen]

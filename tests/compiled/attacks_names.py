@@ -572,3 +572,18 @@ def cell_changes(compile):
         scale = 3.0
 
     return changing(compile, lambda x: x * scale, change)
+
+
+@program("what is read between operators whose kernels the first call traces")
+def read_between_new_kernels(compile):
+    config, w = SimpleNamespace(scale=2.0, power=3), torch.ones(7, 3, requires_grad=True)
+
+    def scaled(x):
+        return torch.logaddexp(x, x * config.scale).sinc()
+
+    def step(x):
+        loss = (scaled(torch.nn.functional.pad(x, (0, 0, 2, 3)) @ w.t() / 7) ** config.power).mean()
+        loss.backward()
+        return loss.detach()
+
+    return changing(compile, step, lambda: setattr(config, "scale", 0.5))

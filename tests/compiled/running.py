@@ -84,8 +84,8 @@ class Compile:
 
     def known(self) -> list:
         """What has been compiled, as far as it can say how it went."""
-        called = [getattr(one, "__dict__", {}).get("_compiled_call_impl") or one for one in self.made]
-        return [one for one in called if hasattr(one, "replayed")]
+        found = [vars(one).get("_compiled_call_impl") or vars(one).get("forward") or one for one in self.made]
+        return [one for one in found if hasattr(one, "known_entries")]
 
     def __call__(self, function: Any = None, **options: Any) -> Any:
         if function is None:

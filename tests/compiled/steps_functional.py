@@ -61,6 +61,30 @@ def hessian(compile):
     return lambda n: [one.detach() for one in curvature(regression(n)[0][0])], [net]
 
 
+@program("the output's Jacobian is penalized, by torch.func, and the weights are updated by hand")
+def jacobian_penalty(compile):
+    net = mlp()
+
+    @compile
+    def step(x, y):
+        slope = torch.func.vmap(torch.func.jacfwd(net))(x)
+        loss = F.mse_loss(net(x), y) + 0.1 * slope.pow(2).mean()
+        loss.backward()
+        with torch.no_grad():
+            for p in net.parameters():
+                p -= 0.1 * p.grad
+                p.grad = None
+        curvature = torch.func.hessian(lambda x: net(x).sum())(x[0])
+        return loss.detach(), curvature
+
+    def call(n):
+        loss, curvature = step(*regression(n))
+        curvature.sum().backward()
+        return loss, curvature.detach()
+
+    return call, [net]
+
+
 @program("a Hessian-vector product by double backward")
 def hessian_product(compile):
     net = mlp()

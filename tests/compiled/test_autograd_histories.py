@@ -830,7 +830,7 @@ def test_both_programs_are_compiled_in_the_background(monkeypatch):
         if compiled.replayed and first is None:
             first = number
             assert counters.compiled == counted + 2
-    assert 2 < first < 300, compiled.report()
+    assert first is not None and 2 < first < 300, compiled.report()
     assert counters.compiled == counted + 2
     assert compiled.report().endswith("kind 1: replayed")
 

@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
+from tapegrad.compiler import step as step_module
+from tapegrad.compiler.capture.captured_call import CapturedCall
+from tapegrad.compiler.step import MOST_STRANGERS
 
 
 @dataclasses.dataclass
@@ -151,3 +154,74 @@ def test_what_changes_in_a_dataclass_or_its_class_is_noticed(monkeypatch):
     for number in range(6):
         batch = Batch(tensor(number))
         assert compiled(batch).tolist() == [3.0 * number] * 3 and last[-1] is batch and batch.scale == 3.0
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """A function that has calls of another be counted: the list of their first arguments."""
+
+    def count(owner, name):
+        given, function = [], getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *args: (given.append(args[0]), function(*args))[1])
+        return given
+
+    return count
+
+
+@pytest.mark.once("it is the same in both")
+def test_calls_of_kinds_that_come_once_are_not_captured(counted):
+    captured = counted(CapturedCall, "run")
+    compiled = torch.compile(lambda x: (x * 2).sum())
+    for number in range(1, 40):
+        assert compiled(torch.ones(number)).item() == 2.0 * number
+    assert len(captured) == MOST_STRANGERS, compiled.report()
+
+
+@pytest.mark.once("it is the same in both")
+def test_kinds_that_come_again_are_replayed_though_there_are_many():
+    compiled = torch.compile(lambda x: (x * 2).sum())
+    for number in range(12 * 12):
+        length = 1 + number % 12
+        assert compiled(torch.ones(length)).item() == 2.0 * length
+    assert compiled.replayed > 12 * 3, compiled.report()
+
+
+CALLS = {
+    "tensors": lambda n: ((torch.full((n,), 2.0), torch.ones(n)), {}),
+    "keywords": lambda n: ((torch.full((n,), 2.0),), {"y": torch.ones(n), "scale": 1.0}),
+    "containers": lambda n: (({"x": torch.full((n,), 2.0), "y": [torch.ones(n), (1.0,)]},), {}),
+    "dataclasses": lambda n: (({"x": Batch(torch.full((n,), 1.0)), "y": (torch.ones(n),)},), {}),
+}
+
+
+def joined(x, y=None, scale=1.0):
+    """The products of what is given, in any form."""
+    if isinstance(x, dict):
+        x, (y, *_) = x["x"], x["y"]
+    return (x.doubled() if isinstance(x, Batch) else x) * y * scale
+
+
+@pytest.mark.once("it is the same in both")
+@pytest.mark.parametrize("form", CALLS)
+def test_several_kinds_are_recognized_without_their_keys(form, counted):
+    compiled, keys = torch.compile(joined), counted(step_module, "cache_key")
+    for number in range(24):
+        args, kwargs = CALLS[form](1 + number % 4)
+        assert compiled(*args, **kwargs).tolist() == joined(*args, **kwargs).tolist()
+        if number == 15:
+            keys.clear()
+    assert not keys and compiled.replayed >= 8, compiled.report()
+
+
+@pytest.mark.once("it is the same in both")
+def test_calls_that_only_resemble_those_before_are_not_taken_for_them():
+    compiled, one = torch.compile(joined), torch.full((2,), 3.0)
+    for _ in range(4):
+        assert compiled(torch.full((2,), 3.0), torch.full((2,), 3.0)).tolist() == [9.0, 9.0]
+    assert compiled(one, one).tolist() == [9.0, 9.0]
+    assert compiled({"x": one, "y": [one]}).tolist() == [9.0, 9.0]
+    for given in ([one, one], (one, one)):
+        assert compiled({"x": one, "y": given}).tolist() == [9.0, 9.0]
+    assert compiled(one, 2.0).tolist() == [6.0, 6.0] and compiled(one, True).tolist() == [3.0, 3.0]
+    with pytest.raises(TypeError):
+        compiled(one, one, unknown=1)

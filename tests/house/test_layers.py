@@ -72,10 +72,11 @@ ORDERS = {
         "numpy_backend.random_bits", "numpy_backend.shapes", "numpy_backend.symbols", "numpy_backend.writer",
         "numpy_backend.casts", "numpy_backend.contractions", "numpy_backend.control", "numpy_backend.exponentials",
         "numpy_backend.indexing", "numpy_backend.reductions", "numpy_backend.special", "numpy_backend.scans",
-        "numpy_backend.softmax", "numpy_backend.windowed", "numpy_backend", "tiers.costs", "tiers.flat",
+        "numpy_backend.softmax", "numpy_backend.windowed", "numpy_backend", "tiers.costs", "recording.capturing",
+        "tiers.flat",
         "tiers.keeping", "tiers.settings", "tiers.background_compiler", "tiers.host_trace", "tiers.xla_copies",
-        "tiers.entry", "tiers.symbolic_trace", "tiers.tiered_kernel", "tiers", "recording.capturing",
-        "recording.recording_policy", "recording.program", "recording.execution_mode", "recording.recorded_call",
+        "tiers.entry", "tiers.symbolic_trace", "tiers.tiered_kernel", "tiers", "recording.recording_policy",
+        "recording.program", "recording.execution_mode", "recording.recorded_call",
         "recording", "kernels.kernel", "kernels.deferred_checks", "kernels.symbolic_kernel", "kernels.xla_costs",
         "kernels", "array_functions.bits", "array_functions.copies", "array_functions.equal_steps",
         "array_functions.layouts", "array_functions.sums", "array_functions.updates", "array_functions.host",
@@ -128,7 +129,7 @@ ORDERS = {
             results sources residuals joint_graph rebuilt_graph backward_programs compiled_function side_effects
         rebinding""".split()),  # noqa: SIM905 - what a call does
         "replay.compiled_modules", "replay.write_outputs", "replay.reading", "replay.programs", "replay.replay",
-        "guards.tensor_guards", "replay.cache_keys", "replay.cache_entry", "capture.captured_call",
+        "guards.tensor_guards", "replay.cache_keys", "replay.likeness", "replay.cache_entry", "capture.captured_call",
         "guards", "capture", "replay", "options", "settings", "step", "explanation", "annotations",
     ],
     "nn": [

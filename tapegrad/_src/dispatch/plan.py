@@ -344,7 +344,7 @@ class Plan(Draft):
         count, formulas, node_name = sum(defined), self.replace(), self.node_class.__name__
         op, widens = self.op, self._widens(wanted)
 
-        @flat
+        @partial(flat, own=op.is_own(self.settings))
         def backward(*values: Any) -> tuple:
             values = op.widened(values) if widens else values
             given = iter(values[:count])
@@ -375,8 +375,6 @@ class Plan(Draft):
         specs = [self.specs[i] for i in self.saved_inputs]
         grads = [spec for spec, has in zip(self.out_specs, defined, strict=False) if has]
         return [abstract_argument(spec) for spec in (*grads, *specs, *(self.out_specs[i] for i in self.saved_outputs))]
-
-
 
 
 def frozen(draft: Draft) -> Plan:

@@ -45,7 +45,7 @@ def _put_together(leaves: Iterator, tree: TreeSpec) -> Any:
     if tree.kind is None:
         return next(leaves)
     below = [_put_together(leaves, child) for child in tree.below]
-    if tree.kind in BUILT_IN or not _is_dataclass_node(tree):
+    if tree.kind in BUILT_IN or not is_dataclass_node(tree):
         return unflatten(below, tree._replace(below=(LEAF,) * len(below)))
     made: Any = object.__new__(tree.kind)
     for name, value in zip(tree.context[1:], below, strict=True):
@@ -53,7 +53,8 @@ def _put_together(leaves: Iterator, tree: TreeSpec) -> Any:
     return made
 
 
-def _is_dataclass_node(tree: TreeSpec) -> bool:
+def is_dataclass_node(tree: TreeSpec) -> bool:
+    """Tell whether a node is an instance of a dataclass that was taken apart."""
     return type(tree.context) is tuple and tree.context[:1] == (id(tree.kind),)
 
 

@@ -298,7 +298,7 @@ def _analyse_writes(
     capture: Capture, seen: Seen, sources: TensorSources, written: dict[int, WrittenMemory], counted: dict[int, Counted]
 ) -> None:
     tensor, storage = seen.tensor, seen.tensor._storage
-    if seen.edge is not None and not (seen.before or sources.of(tensor).rebound):
+    if seen.edge is not None and not (seen.before or sources.of(tensor).rebound or _is_handle(capture, seen)):
         raise Unaccounted(f"it uses a tensor of shape {list(tensor.shape)} that has a history")
     what = f"a tensor of shape {list(tensor.shape)} that was there before"
     if tensor._edge is not seen.edge:
@@ -319,6 +319,13 @@ def _analyse_writes(
         written.setdefault(id(storage), WrittenMemory(sources.of(tensor), slot, True))
     if writes:
         counted.setdefault(id(counter), Counted(sources.of(tensor), writes))
+
+
+def _is_handle(capture: Capture, seen: Seen) -> bool:
+    """Tell whether a tensor stands for a leaf that was there before, as at levels of function transforms."""
+    leaf = getattr(seen.edge[0], "variable", None)  # type: ignore[index]
+    known = capture.seen.get(id(leaf))
+    return known is not None and known.before and known.edge is None and known.value is seen.value
 
 
 def _analyse_data(capture: Capture, seen: Seen, sources: TensorSources, written: dict[int, WrittenMemory]) -> None:

@@ -264,18 +264,24 @@ class Reachable:
         self.names: set[str] = set()
         self._asking: set[str] = set()
         self._of_classes: dict[type, Instances] = {}
+        self._before: dict[int, tuple[Location, Found, tuple | None]] = {}
+        self._by_names = self.telling = self.hides = False
+        self._inside: dict[type, Any] = {}  # what classes have: ``__dict__`` of one is another object each time
         while True:
-            known = len(self.names), len(self._asking)
+            known = self._known
             self._begin()
             self._follow([Location(None, None, *root) for root in reversed(self.roots)])
-            if (len(self.names), len(self._asking)) == known or self.most:
+            if self._known == known or self.most:
                 break
+
+    @property
+    def _known(self) -> tuple[int, int]:
+        """By how much more is known than in the last round, which begins anew then."""
+        return len(self.names), len(self._asking)
 
     def _begin(self) -> None:
         self.found: dict[int, Found] = {}
         self.most: str | None = None
-        self.telling = self.hides = False
-        self._inside: dict[type, Any] = {}  # what classes have: ``__dict__`` of one is another object each time
         self._containers: list[tuple[Any, str, tuple]] = []
 
     def _follow(self, waiting: list[Location]) -> None:
@@ -287,11 +293,15 @@ class Reachable:
             if len(self.found) >= MOST:
                 self.most, self.hides = f"it reaches more than {MOST} objects", True
                 return
-            waiting += self._find(thing, location).locations
+            at, found, known = self._before.get(id(thing), _NOT_BEFORE)
+            if found is None or not (known is None or known == self._known) or not _same_place(at, location):
+                found = self._find(thing, location)
+            self.found[id(thing)] = found
+            waiting += found.locations
 
     def _find(self, thing: Any, location: Location) -> Found:
         locations: list[Location] = []
-        self._at, name = location, location.name
+        self._at, name, known, self._by_names = location, location.name, self._known, False
         unsure, code = None, None
         self._containers = []
         self.telling = self.telling or id(thing) in _TELLING or not tolerates(thing)
@@ -304,7 +314,8 @@ class Reachable:
         except Unsure as error:
             unsure = str(error)
             self.hides = self.hides or not is_open(thing)
-        found = self.found[id(thing)] = Found(thing, name, locations, self._containers, unsure, code)
+        found = Found(thing, name, locations, self._containers, unsure, code)
+        self._before[id(thing)] = location, found, known if self._by_names else None
         return found
 
     # -- what is given
@@ -374,6 +385,7 @@ class Reachable:
         elif is_a(thing, type):
             yield from self._of_class(thing, name)
         elif kind is Instances:
+            self._by_names = True
             makes = "type" in self._asking or "__class__" in self.names
             yield from self._of_class(thing.cls, name, made=makes)
         elif kind is np.ndarray:
@@ -473,6 +485,7 @@ class Reachable:
         words = {word for chain in said.chains for word in chain} | said.names
         asks = said.patterns or not DYNAMIC.isdisjoint(words) or "format" in words or "format_map" in words
         self._asking |= {"asks"} if asks else set()
+        self._by_names = self._by_names or bool(said.texts)
         if self._dynamic or ours:
             self.names |= {text for text in said.texts if text.isidentifier()}
 
@@ -509,6 +522,7 @@ class Reachable:
 
     def _of_module(self, module: types.ModuleType, name: str) -> Iterator[Location]:
         """The names that are used of a module that is used as a whole: not only to take something from it."""
+        self._by_names = True
         inside, library = vars(module), is_trusted(module.__name__) or is_standard(module.__name__)
         ours = is_searched(module.__name__) or is_machinery(module.__name__)
         if (self._dynamic and not ours) or not (library or ours):
@@ -528,6 +542,7 @@ class Reachable:
         return bool(self._asking - {"type"}) or not DYNAMIC.isdisjoint(self.names)
 
     def _named(self, inside: Any, name: str, every: bool = False) -> Iterator[Location]:
+        self._by_names = self._by_names or not (every or not inside)
         for key in list(inside):
             if every or key in self.names or self._dynamic:
                 yield Location(inside, key, inside[key], f"{name}.{key}", None if every else Need("name", None, key))
@@ -537,6 +552,7 @@ class Reachable:
         inside = inside_of(thing)
         if is_a(inside, dict):
             if is_a(thing, Tensor):
+                self._by_names = self._by_names or not inside.keys() <= KEPT
                 for key in inside:
                     if key not in KEPT and key in self.names:
                         yield Location(inside, key, inside[key], f"{name}.{key}", Need("name", None, key))
@@ -559,6 +575,7 @@ class Reachable:
 
         ``made``: new instances may be made of it.
         """
+        self._by_names = True
         known = any(base.__module__ not in _BARE and not is_users(base) for base in cls.__mro__)
         if is_a(cls, abc.ABCMeta):
             yield Location(Registered(), None, abc.get_cache_token(), "the registered classes", None, False)
@@ -653,6 +670,15 @@ class Reachable:
         yield from self._attributes(thing, name)
         if is_a(thing, _CONTAINERS):
             yield from self._items(thing, name)
+
+
+_NOT_BEFORE: tuple[Any, Any, Any] = None, None, None
+
+
+def _same_place(one: Location, other: Location) -> bool:
+    """Tell whether something was found in the same place as before, as far as that matters."""
+    same = one.container is other.container and one.key is other.key
+    return one.name == other.name and (same or type(other.value) is not tuple)
 
 
 def _searched(function: types.FunctionType) -> CodeType | None:

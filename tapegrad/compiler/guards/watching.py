@@ -10,6 +10,7 @@ from threading import RLock, get_ident
 from types import CodeType, FrameType
 from typing import Any
 
+from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad.compiler.guards.what_ran import WhatRan
 
 
@@ -24,8 +25,10 @@ def traced(ran: WhatRan) -> Iterator[None]:
     tracer = ran.began if before is None else _both(ran.began, before)
     try:
         sys.settrace(tracer)
+        capturing.tracer = tracer if before is None else None
         yield
     finally:
+        capturing.tracer = None
         ran.known = sys.gettrace() == tracer
         sys.settrace(before)
         sys.setprofile(None)

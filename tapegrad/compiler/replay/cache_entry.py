@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from tapegrad.compiler.guards.guards import Guards
 from tapegrad.compiler.guards.tensor_guards import TensorGuards
-from tapegrad.compiler.replay.cache_keys import Likeness
 from tapegrad.compiler.replay.compiled_modules import CompiledModule
+from tapegrad.compiler.replay.likeness import Likeness
 from tapegrad.compiler.replay.replay import RecordedCall, Replay
 
 PATIENCE, PATIENCE_IF_UNLIKE = 2, 6
@@ -18,6 +18,8 @@ first calls are unlike the others. Those that follow are made at once, but for `
 TRIALS = 3, {2**7, 2**12, 2**17, 2**22}
 """So many calls in a row are captured anew after these numbers of calls: they cost ten times what others do."""
 
+TRIED = frozenset(number + more for number in TRIALS[1] for more in range(TRIALS[0]))
+"""The numbers of these calls."""
 
 MOST_COURSES = 8
 """So many courses of one entry are remembered."""
@@ -36,7 +38,9 @@ class CacheEntry:
     """Calls with arguments that are alike, under the same modes.
 
     Attributes:
-        likeness: what such a call looks like, if that can be seen quickly; ``key`` is that of the first one.
+        key, common: the key of the first one, and what of it they have in common.
+        likeness: what such a call looks like, if that can be seen quickly, and if one was captured.
+        met, again: whether one of them has come, and whether another.
         last: the last call that could be accounted for, and what Python reached after it (``guards``).
         tensor_guards: what the tensors of that call were before it.
         replay: how the next call is made without Python; None if that is not possible.
@@ -53,8 +57,9 @@ class CacheEntry:
         stable: whether tensors that it reaches have kept the elements that it has read.
     """
 
-    def __init__(self, likeness: Likeness | None, key: tuple) -> None:
-        self.likeness, self.key = likeness, key
+    def __init__(self, key: tuple, common: tuple) -> None:
+        self.key, self.common = key, common
+        self.likeness: Likeness | None = None
         self.last: RecordedCall | None = None
         self.guards: Guards | None = None
         self.tensor_guards: TensorGuards | None = None
@@ -62,7 +67,8 @@ class CacheEntry:
         self.reason = "it is the first call of its kind"
         self.runs = 0
         self.accounted = self.stable = self.keeps = True
-        self.unlike, self.worthwhile = False, True
+        self.met = self.again = self.unlike = False
+        self.worthwhile = True
         self.compiled_modules: Sequence[CompiledModule] = ()
         self.moving: set[tuple] = set()
         self.pinned: set[tuple] = set()
@@ -175,7 +181,4 @@ class CacheEntry:
     @property
     def given_up(self) -> bool:
         """True if it has not been possible for so long that this call does not try."""
-        count, numbers = TRIALS
-        if self.runs < (PATIENCE_IF_UNLIKE if self.unlike else PATIENCE):
-            return False
-        return not any(self.runs - back in numbers for back in range(count))
+        return self.runs >= (PATIENCE_IF_UNLIKE if self.unlike else PATIENCE) and self.runs not in TRIED

@@ -16,8 +16,7 @@ parameters that have gradients. What updates gain is shown by ``python -m benchm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from types import MethodType
 from typing import Any, NamedTuple
@@ -103,16 +102,20 @@ class CompiledModules:
         return self.latest
 
 
-@contextmanager
-def compiled(modules: Sequence[CompiledModule]) -> Iterator[None]:
-    """Have some modules and optimizers compiled, in a block."""
-    locations = [(*one.location, one.call) for one in modules if one.call.worthwhile]
-    mine = [(inside, key, call) for inside, key, call in locations if inside.get(key) is None]
-    try:
-        for inside, key, call in mine:
-            inside[key] = call
-        yield
-    finally:
-        for inside, key, call in mine:
-            if inside.get(key) is call:
-                del inside[key]
+def put_in_place(modules: Sequence[CompiledModule]) -> list[tuple[MutableMapping, Any, Any]]:
+    """Have some modules and optimizers compiled, until they are taken away: gives what has to be."""
+    mine = []
+    for one in modules:
+        if one.call.worthwhile:
+            inside, key = one.location
+            if inside.get(key) is None:
+                inside[key] = one.call
+                mine.append((inside, key, one.call))
+    return mine
+
+
+def take_away(mine: list[tuple[MutableMapping, Any, Any]]) -> None:
+    """Have them run as they stand."""
+    for inside, key, call in mine:
+        if inside.get(key) is call:
+            del inside[key]

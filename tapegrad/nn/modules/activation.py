@@ -5,6 +5,7 @@ Shapes: any, and the same, unless a class says otherwise. With ``inplace`` the i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tapegrad._src.bindings.declaration.registry import NAMESPACES
@@ -26,6 +27,9 @@ __all__ = [
 
 
 __getattr__, _ = on_demand(__name__, {"tapegrad.nn.modules.attention": "MultiheadAttention"})  # where PyTorch has it
+
+_sigmoid: Callable = NAMESPACES["torch"]["sigmoid"]
+_tanh: Callable = NAMESPACES["torch"]["tanh"]
 
 # -- rectifiers --------------------------------------------------------------------------------------------------------
 
@@ -302,7 +306,7 @@ class Sigmoid(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return NAMESPACES["torch"]["sigmoid"](input)
+        return _sigmoid(input)
 
 
 class LogSigmoid(Module):
@@ -338,7 +342,7 @@ class Tanh(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return NAMESPACES["torch"]["tanh"](input)
+        return _tanh(input)
 
 
 class Tanhshrink(Module):

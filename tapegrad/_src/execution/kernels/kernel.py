@@ -23,6 +23,7 @@ interrupts until that is where it belongs (``Kernel.overwrite``), or where whoev
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from itertools import starmap
 from typing import Any
@@ -37,10 +38,11 @@ from tapegrad._src.execution.data.forks import refuse_forked
 from tapegrad._src.execution.data.opaque import Meta, Opaque
 from tapegrad._src.execution.data.sizes import MEMORY_ERRORS, SYMBOL, out_of_memory
 from tapegrad._src.execution.data.values import NUMBERS, DeferredValue, Traced, aval, materialized
-from tapegrad._src.execution.recording.capturing import capturing
+from tapegrad._src.execution.recording.capturing import capturing, unwatched
 from tapegrad._src.execution.recording.execution_mode import is_recording
 from tapegrad._src.execution.recording.recorded_call import Call
 from tapegrad._src.execution.tiers.entry import is_concrete, quietly, quietly_with
+from tapegrad._src.execution.tiers.flat import is_own
 from tapegrad._src.execution.tiers.host_trace import WIDE, Trace
 from tapegrad._src.execution.tiers.settings import Tier, hosted, one_cpu
 from tapegrad._src.execution.tiers.tiered_kernel import Tiered, by_shapes
@@ -368,8 +370,8 @@ def abstract(function: Callable, arguments: Sequence[Any]) -> Trace:
     ([((), dtype('float64'))], True)
     """
     structs = [_example(arg) if isinstance(arg, type) else jax.ShapeDtypeStruct(*arg) for arg in arguments]
-    with jax.core.eval_context(), jax.enable_x64(True):  # jax remembers a jaxpr as long as there is the function
-        found = jax.jit(lambda *values: function(*values)).trace(*structs)
+    with unwatched() if is_own(function) else nullcontext(), jax.core.eval_context(), jax.enable_x64(True):
+        found = jax.jit(lambda *values: function(*values)).trace(*structs)  # jax keeps a jaxpr as long as the function
     return Trace(found.jaxpr, found.out_info)
 
 

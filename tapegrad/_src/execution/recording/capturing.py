@@ -9,7 +9,10 @@ threads but the one that calls.
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -64,10 +67,26 @@ class Capturer(Protocol):
 
 class _Capturing(threading.local):
     by: Capturer | None = None
+    tracer: Any = None
 
 
 capturing = _Capturing()
-"""The capturer of what the calling thread computes."""
+"""The capturer of what the calling thread computes, and the function that Python tells what runs, if it is the only
+one."""
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Have Python tell nothing of what runs, in a block: Note [What is not watched]."""
+    tracer = capturing.tracer
+    if tracer is None or sys.gettrace() is not tracer:
+        yield
+        return
+    try:
+        sys.settrace(None)
+        yield
+    finally:
+        sys.settrace(tracer)
 
 
 def moves(number: Any) -> bool:

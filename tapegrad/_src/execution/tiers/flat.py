@@ -11,17 +11,21 @@ what has some is ``staged``, as are functions of others, of which nobody knows.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
 import jax
 from jax import lax
 
+from tapegrad._src.execution.recording.capturing import unwatched
 from tapegrad._src.tape.mechanisms import FLAT_TRACES
 
 
-def flat(function: Callable) -> Callable:
+def flat(function: Callable, *, own: bool = False) -> Callable:
     """An array function, to be traced without jaxprs inside its own. See Note [Flat traces].
+
+    ``own``: whether it calls nothing but ours (Note [What is not watched], ``recording/capturing.py``).
 
     >>> jax.make_jaxpr(flat(lambda x: jax.numpy.square(x)))(1.0)
     { lambda ; a:f32[]. let b:f32[] = square a in (b,) }
@@ -29,12 +33,16 @@ def flat(function: Callable) -> Callable:
 
     @wraps(function)
     def call(*values: Any) -> Any:
-        if FLAT_TRACES.off:
-            return function(*values)
-        with jax.disable_jit():
+        with unwatched() if own else nullcontext(), nullcontext() if FLAT_TRACES.off else jax.disable_jit():
             return function(*values)
 
+    call.own = own  # type: ignore[attr-defined]
     return call
+
+
+def is_own(function: Callable) -> bool:
+    """Tell whether an array function was declared to call nothing but ours."""
+    return getattr(function, "own", False)
 
 
 def staged(function: Callable) -> Callable:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tapegrad._src.execution.data.sizes import at_most
 from tapegrad._src.execution.numpy_backend.writer import numbers_in, written_jaxpr
+from tapegrad._src.execution.recording.capturing import unwatched
 from tapegrad._src.execution.tiers.costs import Cost, cost_of, jaxprs_in
 from tapegrad._src.tape.sources import defined
 
@@ -48,6 +49,7 @@ class Trace(NamedTuple):
         """True if a trace outside jax's 64-bit mode would be the same: there is nothing that it could make narrower."""
         return not has_wide(self.jaxpr)
 
+    @unwatched()
     def written(self) -> HostFunction:
         """The function that the host runs.
 

@@ -14,6 +14,7 @@ from jax import export
 from tapegrad._src.caches import remembered
 from tapegrad._src.execution.numpy_backend.rules import Unwritable
 from tapegrad._src.execution.numpy_backend.writer import numbers_in, symbolic, written_jaxpr
+from tapegrad._src.execution.recording.capturing import unwatched
 from tapegrad._src.execution.tiers.costs import Cost, cost_of
 from tapegrad._src.execution.tiers.host_trace import HostFunction, dtypes_of, results_in
 from tapegrad._src.tape.sources import defined
@@ -76,6 +77,7 @@ def traced(function: Callable, arguments: Sequence[Any]) -> tuple[Any, Any]:
     return found.jaxpr, found.out_info
 
 
+@unwatched()
 def general(closed: Any, tree: Any, names: Sequence[str], lengths: dict[str, int]) -> GeneralTrace | None:
     """The result of ``traced``, written for the host; None if it can't be written.
 
