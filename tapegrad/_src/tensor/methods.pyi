@@ -457,8 +457,8 @@ class TensorMethods:
         """In-place version of ``ceil``."""
     def cfloat(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor in the dtype ``torch.complex64``; itself if it has it."""
-    def chalf(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: complex64 is the smallest complex dtype."""
+    def chalf(self, memory_format: Any = ...) -> Tensor:
+        """This tensor in the dtype ``torch.complex32``; itself if it has it."""
     def char(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor in the dtype ``torch.int8``; itself if it has it."""
     def cholesky(self, upper: _bool = ...) -> Tensor:

@@ -138,7 +138,7 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise RuntimeError(f"mutating directly with `.data` {where} transform is not allowed.")
     if self._spec.requires_grad and value._spec.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    if (value._spec.device is META) != (self._spec.device is META):
+    if (value._spec.device is META) != (self._spec.device is META) or value._spec.dtype is dtypes.complex32:
         raise RuntimeError(
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
         )
