@@ -1,8 +1,8 @@
 """Tensors of complex halves, which are made by whoever asks for the dtype. See Note [Complex halves] in ``tensor.py``.
 
->>> x = torch.tensor([1 + 2j, 3j], dtype=torch.complex32)
->>> x * 2, torch.view_as_real(x)[0]
-(tensor([2.+4.j, 0.+6.j], dtype=torch.complex32), tensor([1., 2.], dtype=torch.float16))
+>>> x = torch.view_as_complex(torch.tensor([[1.0, 2.0], [0.0, 3.0]], dtype=torch.float16))
+>>> x, x.imag
+(tensor([1.+2.j, 0.+3.j], dtype=torch.complex32), tensor([2., 3.], dtype=torch.float16))
 """
 
 from tapegrad._src.complex32 import attributes, views

@@ -110,8 +110,8 @@ FALLBACKS: dict[str, Callable] = {}
 class HalfComplex(Tensor):
     """A tensor of complex halves. See Note [Complex halves].
 
-    >>> torch.zeros(2, dtype=torch.complex32)
-    tensor([0.+0.j, 0.+0.j], dtype=torch.complex32)
+    >>> torch.view_as_complex(torch.zeros(1, 2, dtype=torch.float16))
+    tensor([0.+0.j], dtype=torch.complex32)
     """
 
     __slots__ = ()
