@@ -198,7 +198,7 @@ def is_tensor_shared(self: Tensor) -> bool:
     (False, True)
     """
     refuse_memory(self)
-    return self.device is not META and untyped_storage(self).is_shared()  # type: ignore[attr-defined]
+    return self.device is not META and untyped_storage(self).is_shared()
 
 
 @public("Tensor", name="share_memory_")
@@ -211,7 +211,7 @@ def share_memory_of_tensor_(self: Tensor) -> Tensor:
     refuse_memory(self)
     if self.device is META:
         raise RuntimeError("_share_fd_: only available on CPU")
-    untyped_storage(self).share_memory_()  # type: ignore[attr-defined]
+    untyped_storage(self).share_memory_()
     return self
 
 
