@@ -104,6 +104,8 @@ on_demand("tapegrad.nn.parallel.distributed", {"tapegrad.distributed.data_parall
 on_demand("tapegrad.nn", {"tapegrad.ao.nn": "qat"})
 on_demand("tapegrad.nn.functional", {"tapegrad.nn": "grad"})
 on_demand("tapegrad._src.bindings.kinds", {"tapegrad.sparse.conversion": "from_dense mask_of"})
+on_demand("tapegrad._src.bindings.declaration.registry", {"tapegrad._src.complex32": "asked_for"})
+on_demand("tapegrad._src.bindings.state.storages", {"tapegrad._src.complex32": "shown_on"})
 on_demand("tapegrad.nn.modules.attention", {"tapegrad.nested.multihead": "attention"})
 on_demand("tapegrad._src.functions.embedding", {"tapegrad.sparse.embedding": "sparse_bags sparse_rows"})
 on_demand("tapegrad.utils.model_zoo", {"tapegrad.hub": "load_url"})

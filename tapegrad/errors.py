@@ -18,6 +18,13 @@ class NotDifferentiableError(NotImplementedError):
     """
 
 
+class ComplexHalfError(NotImplementedError):
+    """The result of a function is of complex halves, which a room above has. See Note [Complex halves]."""
+
+    def __init__(self, function: str) -> None:
+        super().__init__(f"{function}: the result would be complex32, which it does not make; cast to complex64 first")
+
+
 class LinAlgError(RuntimeError):
     """A linear-algebra routine could not go on (a singular matrix, say); PyTorch's ``torch.linalg.LinAlgError``."""
 

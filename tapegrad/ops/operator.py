@@ -42,6 +42,7 @@ from tapegrad._src.tape.hooks import making
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.spec import Spec, named_strides
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad.errors import ComplexHalfError
 from tapegrad.ops.facts import FACTS, node_name
 from tapegrad.ops.fallbacks import on_host
 from tapegrad.ops.overloads import declare
@@ -212,10 +213,7 @@ class Operator(SavedFields):
         """PyTorch's result type of the arguments, and floating if this operator asks for that."""
         result = result_dtype([(spec.dtype, spec.ndim) if isinstance(spec, Spec) else spec for spec in specs])
         if result is dtypes.complex32:
-            raise NotImplementedError(
-                f"{self.name}: the result would be complex32, of which there are no arrays here; "
-                "cast to complex64 first"
-            )
+            raise ComplexHalfError(self.name)
         return dtypes.get_default_dtype() if self.promote == "float" and result.category < 2 else result
 
     def is_wide(self, specs: Sequence, settings: dict) -> bool:

@@ -20,7 +20,7 @@ from tapegrad._src.bindings.state.attributes import LEGACY_DTYPES, as_instance
 from tapegrad._src.bindings.state.storages import TypedStorage, UntypedStorage, placed_as, tensor_on
 from tapegrad._src.declaring import on_demand
 from tapegrad._src.execution.data.devices import META
-from tapegrad._src.execution.data.dtypes import dtype
+from tapegrad._src.execution.data.dtypes import complex32, dtype
 from tapegrad._src.execution.data.dtypes import dtype as dtype_class
 from tapegrad._src.functions.construction import from_numpy
 from tapegrad._src.tensor.geometry import Geometry, extent
@@ -269,6 +269,10 @@ def reduced(tensor: Tensor) -> tuple:
         state = state_of(tensor)
         parts: tuple = tensor.data, tensor.requires_grad, OrderedDict()
         return (_rebuild_parameter_with_state, (*parts, state)) if state else (_rebuild_parameter, parts)
+    if tensor.dtype is complex32:  # of a class of its own, which no file names
+        if getattr(tensor, "_is_param", False):
+            return _rebuild_parameter, (tensor.data, tensor.requires_grad, OrderedDict())
+        return _plain_reduced(tensor)
     if tensor.is_nested:
         if tensor.layout is strided:
             return _rebuild_nested_tensor, _nested("nested_parts")(tensor)

@@ -29,7 +29,7 @@ LEFT: list[tuple[str, str, str]] = [
     (r"autograd\.grad", "requires_grad: False for True", "PyTorch may give the seed itself for a gradient"),
     (r"baddbmm", "batch1 must be a 3D|raised", "both refuse it, one for another reason"),
     (r"embedding", "must be #-D for IndexError", "both refuse it, one for another reason"),
-    (r"float16|half\(", "complex32", "there are no complex numbers of half precision here"),
+    (r"float16|half\(", "complex32", "no function transform takes complex numbers of half precision here"),
     (
         r"dual|jvp|jacfwd|linearize|hessian",
         "grad: False for True|tensors does not require grad and does not have a grad_fn for nothing",

@@ -30,7 +30,7 @@ FLOORS = [
     ["bindings"],
     ["functions"],
     ["autograd"],
-    ["amp", "func", "compiler", "interop", "multiprocessing"],
+    ["amp", "complex32", "func", "compiler", "interop", "multiprocessing"],
     ["_higher_order_ops", "utils"],
     ["distributions", "nested", "nn", "sparse", "testing"],
     ["ao", "export", "optim", "serialization"],
@@ -111,6 +111,7 @@ ORDERS = {
         "device_names.accelerator", "device_names.cpu", "device_names.cuda", "device_names.streams",
         "device_names.gpus", "device_names.other_devices", "device_names", "symbolic", "checking", "asked", "attach",
     ],
+    "complex32": ["tensor", "refusals", "views", "computing", "attributes"],
     "autograd": [
         "running", "gradient_types", "shown_backward", "function_node", "laid_out", "backward_cache", "graph_log",
         "source_lines",

@@ -84,11 +84,6 @@ def test_a_traced_tensor_has_a_text_but_no_numbers():
     jax.jit(function)(jnp.ones(2))
 
 
-def test_complex_halves_are_refused_by_name():
-    with pytest.raises(TypeError, match="complex32 are not supported"):
-        torch.zeros(2, dtype=torch.complex32)
-
-
 def test_other_layouts_are_refused_by_name():
     with pytest.raises(NotImplementedError, match="sparse_coo"):
         torch.zeros(2, layout=torch.sparse_coo)

@@ -91,7 +91,6 @@ for _name in (
 ):  # fmt: skip
     _refuse(_name, QUANTIZED)
 _refuse("record_stream", STREAMS)
-_refuse("chalf", "complex64 is the smallest complex dtype")
 _refuse("to_mkldnn", "its layouts are of one CPU library; XLA chooses its own")
 for _name in ("xpu", "ipu", "mtia"):
     _refuse(_name, "JAX has no such device; torch.accelerator tells what there is")

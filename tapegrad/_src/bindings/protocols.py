@@ -17,6 +17,7 @@ from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad
 from tapegrad._src.doors import Door
 from tapegrad._src.execution.array_functions.host import from_host, is_traced, to_host
 from tapegrad._src.execution.array_functions.windows import read_window
+from tapegrad._src.execution.data import dtypes
 from tapegrad._src.execution.data.devices import device
 from tapegrad._src.execution.data.dtypes import dtype, from_numpy
 from tapegrad._src.execution.data.opaque import Meta
@@ -203,28 +204,36 @@ def _all_of(storage: Storage, spec: Spec) -> Tensor:
 
 
 def rebuild_tensor(
-    cls: type, array: Any, d: dtype, on: device, requires_grad: bool, backward_hooks: Any = None,
+    cls: type | None, array: Any, d: dtype | str, on: device | str, requires_grad: bool, backward_hooks: Any = None,
     strides: tuple[int, ...] | None = None, spot: tuple | None = None,
 ) -> Tensor:  # fmt: skip
     """The tensor that was pickled as these parts.
 
     Args:
+        cls: its class; None for Tensor itself.
+        d, on: its dtype and device, or their names, which stay where classes are moved.
         array: its elements; or those of its whole memory as a row, if it shows them in some other way.
         spot: how, then: shape, strides, offset and view_bits.
     """
+    d = getattr(dtypes, d) if isinstance(d, str) else d
+    on = device(on) if isinstance(on, str) else on
     if spot is None:
         made = fresh(from_host(array, on), Spec.of(array.shape, d, on, requires_grad, strides=strides))
     else:
         *geometry, view_bits = spot
         shown = fresh(None, Spec.of(geometry[0], d, on, requires_grad))
         made = place(shown, Storage(from_host(array, on)), Geometry(*geometry), d, view_bits)
-    return made if cls is Tensor else as_instance(cls, made)
+    return made if cls in (None, Tensor) else as_instance(cls, made)
+
+
+rebuild_tensor.__module__ = "tapegrad._utils"  # as pickles name it, wherever it is
 
 
 def tensor_parts(tensor: Tensor) -> tuple:
     """The arguments of ``rebuild_tensor`` for a tensor."""
     spec, storage = tensor._spec, tensor._storage
-    kind: tuple = spec.dtype, spec.device, spec.requires_grad, OrderedDict()
+    on = spec.device if spec.device.sharded else str(spec.device)
+    kind: tuple = spec.dtype.name, on, spec.requires_grad, OrderedDict()
     if storage is None or (nbytes_of(storage) == spec.numel * spec.dtype.itemsize and not tensor._view_bits
                            and spec.fresh.strides == spec.strides):  # fmt: skip
         return _elements(value_of(tensor)), *kind, spec.fresh.strides
@@ -243,7 +252,7 @@ def __reduce_ex__(self: Tensor, proto: int) -> tuple:
     """The pickled form of a tensor: data, whether it requires grad, attributes; no gradient and no history."""
     refuse_memory(self)
     attributes = own_attributes(self)
-    reduced = rebuild_tensor, (type(self), *tensor_parts(self))
+    reduced = rebuild_tensor, (None if type(self) is Tensor else type(self), *tensor_parts(self))
     return (*reduced, attributes) if attributes else reduced
 
 

@@ -10,12 +10,13 @@ from tapegrad._src.dispatch.nodes.saved_tensor import kept_spec
 from tapegrad._src.dispatch.plan import Draft, Late, Plan, frozen
 from tapegrad._src.dispatch.shape_class import ClassBinding, Sought
 from tapegrad._src.execution.data.devices import META, device
+from tapegrad._src.execution.data.dtypes import complex32
 from tapegrad._src.execution.data.forks import refuse_forked
 from tapegrad._src.execution.data.sizes import check_size
 from tapegrad._src.tape.modes import Modes, thread
 from tapegrad._src.tape.node import Node
 from tapegrad._src.tensor.spec import Spec
-from tapegrad.errors import message
+from tapegrad.errors import ComplexHalfError, message
 
 NodeClassOf = Callable[[Any, int, tuple], type[Node]]
 
@@ -34,9 +35,12 @@ def plan_call(
 
     Raises:
         RuntimeError: arguments are on several devices.
+        ComplexHalfError: complex halves are computed with, which is done with their parts (Note [Complex halves]).
         Exception: what the operator refuses.
     """
     refuse_forked()
+    if given.get("dtype") is complex32 or any(isinstance(spec, Spec) and spec.dtype is complex32 for spec in specs):
+        raise ComplexHalfError(op.name)
     if not op.moves:
         check_devices(specs)
     modes = modes or thread.modes

@@ -31,7 +31,7 @@ from tapegrad._src.tensor.level_messages import CONTROL_FLOW, NO_ITEM, NO_MEMORY
 from tapegrad._src.tensor.refusals import refuse_examples, refuse_number
 from tapegrad._src.tensor.spec import legacy_type_name
 from tapegrad._src.tensor.tensor import Tensor, value_of, wrap
-from tapegrad.errors import message
+from tapegrad.errors import ComplexHalfError, message
 from tapegrad.ops.conversion import truncate
 from tapegrad.ops.kinds import cast
 
@@ -72,6 +72,8 @@ def converted_to(
 
     A conversion is recorded; its gradient has the dtype and the device of ``tensor``.
     """
+    if d is dtypes.complex32:
+        raise ComplexHalfError("to")
     if order is not preserve_format:
         copy = copy or order is not suggested_format(tensor)
         changed = converted_to(tensor, d, on, copy)
@@ -102,7 +104,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
     The tensor itself if nothing changes, unless ``copy=True``. ``non_blocking`` changes nothing here.
     """
-    if len(args) == 1 and not kwargs and type(args[0]) is dtype and args[0].name != "complex32":
+    if len(args) == 1 and not kwargs and type(args[0]) is dtype:
         return converted_to(self, args[0], self.device)
     on, d, _, order, copy = parse_to(args, kwargs)
     return converted_to(self, d or self.dtype, on or self.device, copy, order or preserve_format)
@@ -126,7 +128,8 @@ def parse_to(args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any, 
     if order is not None and not isinstance(order, memory_format):
         raise no_overload("to", args, kwargs, _TO)
     d, where = given.get("dtype"), given.get("device")
-    d, where = None if d is None else named_dtype("to", d), None if where is None else named_device("to", where)
+    d = d if d is None or d is dtypes.complex32 else named_dtype("to", d)
+    where = None if where is None else named_device("to", where)
     if isinstance(given.get("tensor"), Tensor):
         d, where = given["tensor"].dtype, given["tensor"].device
     return where, d, bool(given.get("non_blocking")), order, bool(given.get("copy"))
@@ -166,6 +169,17 @@ for _name, _dtype in {
     "bool": dtypes.bool, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
 }.items():  # fmt: skip
     _declare_cast(_name, _dtype)
+
+
+@public("Tensor", out=False, in_place=False)
+def chalf(self: Tensor, memory_format: Any = None) -> Tensor:
+    """This tensor in the dtype ``torch.complex32``; itself if it has it.
+
+    >>> x = torch.view_as_complex(torch.zeros(1, 2, dtype=torch.float16))
+    >>> x.chalf() is x
+    True
+    """
+    raise ComplexHalfError("chalf")
 
 
 @public("Tensor")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad._src.bindings.declaration.factory import refused_half
 from tapegrad._src.bindings.declaration.registry import PROPERTIES, public
 from tapegrad._src.bindings.viewing import declare_view, sharing, view_of
 from tapegrad._src.dispatch.view_history import in_reals
 from tapegrad._src.execution.array_functions.windows import CONJUGATED, NEGATED
+from tapegrad._src.execution.data.dtypes import complex32, float16
 from tapegrad._src.execution.data.dtypes import dtype as dtype_class
-from tapegrad._src.execution.data.dtypes import float16
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.geometry import Geometry, Ints
 from tapegrad._src.tensor.spec import named_strides
 from tapegrad._src.tensor.storage import Counter
 from tapegrad._src.tensor.tensor import Tensor, share
+from tapegrad.errors import ComplexHalfError
 from tapegrad.ops import retyping, slicing
 from tapegrad.ops import shape as ops
 from tapegrad.ops.kinds import conj as conj_op
@@ -118,7 +118,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     if input._offset % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     if input.dtype is float16:
-        raise refused_half("view_as_complex")
+        raise ComplexHalfError("view_as_complex")
     return view_of(input, retyping.view_as_complex)
 
 
@@ -177,6 +177,8 @@ def viewed_as(input: Tensor, dtype: dtype_class) -> Tensor:
     Raises RuntimeError: PyTorch's messages, if the sizes of the dtypes differ and elements don't lie side by side, or
     not at places that both have.
     """
+    if dtype is complex32:
+        raise ComplexHalfError("view")
     if input._view_bits:
         kind = "conjugate view tensors" if input._view_bits & CONJUGATED else "tensors with negative bit set"
         raise RuntimeError(f"torch.Tensor.view is not supported for {kind} when converting to a different dtype.")

@@ -10,13 +10,13 @@ from functools import wraps
 from typing import Any
 
 from tapegrad._src.bindings.declaration.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out
-from tapegrad._src.bindings.declaration.factory import refused_half
 from tapegrad._src.bindings.declaration.registry import UNSET, public
 from tapegrad._src.bindings.declaration.scalars import unsupported
 from tapegrad._src.bindings.writes.in_place import refuse_in_place
 from tapegrad._src.execution.data.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype, float16
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.tensor import Tensor
+from tapegrad.errors import ComplexHalfError
 from tapegrad.ops import unary as ops
 from tapegrad.ops.operator import Operator
 
@@ -285,7 +285,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     """
     _check_parts("complex", real, imag)
     if real.dtype is float16:
-        raise refused_half("complex")
+        raise ComplexHalfError("complex")
     return ops.complex(real, imag)
 
 

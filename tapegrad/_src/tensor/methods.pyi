@@ -463,8 +463,8 @@ class TensorMethods:
         """In-place version of ``ceil``."""
     def cfloat(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor in the dtype ``torch.complex64``; itself if it has it."""
-    def chalf(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: complex64 is the smallest complex dtype."""
+    def chalf(self, memory_format: Any = ...) -> Tensor:
+        """This tensor in the dtype ``torch.complex32``; itself if it has it."""
     def char(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor in the dtype ``torch.int8``; itself if it has it."""
     def cholesky(self, upper: _bool = ...) -> Tensor:
@@ -991,7 +991,7 @@ class TensorMethods:
     def is_set_to(self, tensor: Tensor) -> _bool:
         """Tell whether two tensors show the same memory in the same way."""
     def is_shared(self) -> _bool:
-        """Tell whether the data lies in memory shared between processes; only an accelerator's counts as such."""
+        """Tell whether the memory is a GPU's, lies in a file, or was to be shared with other processes."""
     def is_signed(self) -> _bool:
         """Tell whether the dtype has negative numbers."""
     def isclose(self, other: Tensor, rtol: _float | Tensor = ..., atol: _float | Tensor = ..., equal_nan: _bool = ...) -> Tensor:
@@ -1615,7 +1615,7 @@ class TensorMethods:
     def sgn_(self) -> Self:
         """In-place version of ``sgn``."""
     def share_memory_(self) -> Self:
-        """The tensor itself: there is no memory shared between processes here."""
+        """The tensor itself: queues to other processes copy what they are given."""
     def short(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor in the dtype ``torch.int16``; itself if it has it."""
     def sigmoid(self) -> Tensor:

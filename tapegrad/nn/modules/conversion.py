@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad.__future__ import get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion
+from tapegrad._src.execution.data.dtypes import complex32
 from tapegrad._src.functions.conversion import _parse_to
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.warn import warn
@@ -52,7 +53,8 @@ def converted(parameter: Any, function: Callable[[Tensor], Tensor]) -> Any:
 
 def takes_data(tensor: Any, data: Any) -> bool:
     """Tell whether a tensor is to be given other data, instead of making a new one."""
-    return tensor.is_meta == data.is_meta and not get_overwrite_module_params_on_conversion()
+    of_one_kind = tensor.is_meta == data.is_meta and (tensor.dtype is complex32) == (data.dtype is complex32)
+    return of_one_kind and not get_overwrite_module_params_on_conversion()
 
 
 def swap(parameter: Any, function: Callable[[Tensor], Tensor], name: str) -> None:

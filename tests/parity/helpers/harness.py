@@ -42,14 +42,15 @@ def tensors(module: Any, inputs: Sequence[Any], grads: bool) -> list[Any]:
 
 
 def to_numpy(value: Any) -> Any:
-    """Tensors as arrays (bfloat16 as float32); structures and plain values as they are."""
+    """Tensors as arrays (bfloat16 as float32, complex32 as complex64); structures and plain values as they are."""
     if isinstance(value, (pytorch.Tensor, tapegrad.Tensor)):
         value = value.detach()
         module = pytorch if isinstance(value, pytorch.Tensor) else tapegrad
         if module is pytorch and value._is_zerotensor():
             value = pytorch.zeros(value.shape, dtype=value.dtype)
         value = value.resolve_neg() if module is pytorch else value
-        return (value.to(module.float32) if value.dtype == module.bfloat16 else value).resolve_conj().numpy()
+        wide = {module.bfloat16: module.float32, module.complex32: module.complex64}.get(value.dtype)
+        return (value if wide is None else value.to(wide)).resolve_conj().numpy()
     if isinstance(value, (tuple, list)):
         return [to_numpy(item) for item in value]
     return value

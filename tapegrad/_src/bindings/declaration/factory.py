@@ -21,6 +21,7 @@ from tapegrad._src.tensor.layout import layout, strided
 from tapegrad._src.tensor.lifted import fresh, fresh_examples, mapping, sizes_of
 from tapegrad._src.tensor.spec import Spec, named_strides
 from tapegrad._src.tensor.tensor import Tensor, value_of
+from tapegrad.errors import ComplexHalfError
 from tapegrad.ops import assignment
 
 OPTIONS = (
@@ -91,20 +92,13 @@ def target(
     given = options.get("dtype")
     d = (default or get_default_dtype()) if given is None else named_dtype(function, given)
     if d is complex32:
-        raise refused_half(function)
+        raise ComplexHalfError(function)
     where = options.get("device")
     place = resolve(on or get_default_device()) if where is None else named_device(function, where)
     requires_grad = bool(options.get("requires_grad"))
     if requires_grad and d.category < FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return Target(d, place, requires_grad)
-
-
-def refused_half(function: str) -> NotImplementedError:
-    """The error for a result that would be of complex halves."""
-    return NotImplementedError(
-        f"{function}: the result would be complex32, of which there are no arrays here; cast to complex64 first"
-    )
 
 
 def place_like(tensor: Tensor, shape: tuple[int, ...] | None = None) -> device:
@@ -136,14 +130,14 @@ def _check_options(function: str, options: Mapping[str, Any], like: bool) -> Non
 
 def named_dtype(function: str, given: Any) -> dtype:
     """The dtype given to a function, Python's ``float`` meaning float64.
-    Raises TypeError: PyTorch's message, for anything else; also for complex32, of which JAX has no arrays.
+    Raises TypeError: PyTorch's message, for anything else. ComplexHalfError: it is complex32.
     """
     try:
         found = require_dtype(given, function, "dtype", 1)
     except TypeError:
         raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}") from None
     if found is complex32:
-        raise TypeError(f"{function}(): tensors of dtype torch.complex32 are not supported; use torch.complex64")
+        raise ComplexHalfError(function)
     return found
 
 

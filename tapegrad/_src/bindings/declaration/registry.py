@@ -44,12 +44,12 @@ from tapegrad._src.bindings.declaration.parser import (
 )
 from tapegrad._src.bindings.declaration.parser_table import FUNCTIONS, METHODS, METHODS_IN_PYTHON
 from tapegrad._src.bindings.function_calls import cacheable
-from tapegrad._src.declaring import explained
+from tapegrad._src.declaring import explained, on_demand
 from tapegrad._src.doors import Door
 from tapegrad._src.execution.data.sizes import MEMORY_ERRORS, out_of_memory
 from tapegrad._src.tape.modes import switched, thread
 from tapegrad._src.tensor.tensor import Tensor
-from tapegrad.errors import message
+from tapegrad.errors import ComplexHalfError, message
 from tapegrad.ops.signatures import parameters_of, signature_of
 
 NAMESPACES: dict[str, dict[str, Callable]] = {}
@@ -149,6 +149,8 @@ function_shower: Door[Callable[..., Any]] = Door("function_shower", filled_by="b
 
 caster: Door[Callable[..., Any]] = Door("caster", filled_by="amp/casting.py")
 """Casts the arguments of a call where ``modes.autocast`` says so."""
+
+__getattr__, _ = on_demand(__name__, {})
 
 IN_PLACE: dict[str, InPlace] = {}
 """The particulars of in-place variants, by the methods that they belong to; ``in_place.py`` declares them."""
@@ -335,6 +337,8 @@ def wrapped(
             if target is not None:
                 return out_writer.content(takes.name, takes.out, function, target, args, named)
             return function(*args, **named)
+        except ComplexHalfError:
+            asked_of = again = None
         except Exception as error:
             unasked = overridable and (late or not overriding.active)  # a list may have others than the last one
             asked_of = takes.asked_first(args, kwargs, classes) if unasked else None
@@ -343,6 +347,8 @@ def wrapped(
                 raise
         if asked_of is not None:
             return takes.handed_over(shown, args, kwargs, asked_of)
+        if again is None:
+            return __getattr__("asked_for")(shown, args, kwargs)
         return wrapper(*again[0], **again[1])
 
     shown = cacheable(function, wrapper) if is_settled else wrapper

@@ -24,7 +24,7 @@ from tapegrad._src.tape.positions import here
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.dual import set_tangent
 from tapegrad._src.tensor.lifted import Lifted, level_of
-from tapegrad._src.tensor.refusals import is_example_here, refuse_memory, refuse_to_call, refuse_to_change
+from tapegrad._src.tensor.refusals import is_example_here, refuse_to_call, refuse_to_change
 from tapegrad._src.tensor.spec import core_type_name, legacy_type_name
 from tapegrad._src.tensor.storage import Counter
 from tapegrad._src.tensor.tensor import (
@@ -138,7 +138,7 @@ def _set_data(self: Tensor, value: Any) -> None:
         raise RuntimeError(f"mutating directly with `.data` {where} transform is not allowed.")
     if self._spec.requires_grad and value._spec.dtype.category < FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    if (value._spec.device is META) != (self._spec.device is META):
+    if (value._spec.device is META) != (self._spec.device is META) or value._spec.dtype is dtypes.complex32:
         raise RuntimeError(
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
         )
@@ -425,26 +425,6 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
         raise RuntimeError(f"cannot pin '{core_type_name(self._spec)}' only dense CPU tensors can be pinned")
     if self.device.type == "cpu" and not has_accelerator():
         raise RuntimeError("Cannot access accelerator device when none is available.")
-    return self
-
-
-@public("Tensor")
-def is_shared(self: Tensor) -> bool:
-    """Tell whether the data lies in memory shared between processes; only an accelerator's counts as such."""
-    refuse_memory(self)
-    return self.device.type not in ("cpu", "meta")
-
-
-@public("Tensor")
-def share_memory_(self: Tensor) -> Tensor:
-    """The tensor itself: there is no memory shared between processes here.
-
-    Raises:
-        RuntimeError: there is no memory at all, on the device ``meta``.
-    """
-    refuse_memory(self)
-    if self.device is META:
-        raise RuntimeError("_share_fd_: only available on CPU")
     return self
 
 

@@ -10,19 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.bindings.state.attributes import LEGACY_DTYPES
 from tapegrad._src.bindings.state.storages import (
     TypedStorage,
     UntypedStorage,
     _Legacy,
+    host_bytes,
     storage_of_host,
     typed_storage,
     untyped_storage,
 )
-from tapegrad._src.execution.data.devices import device
+from tapegrad._src.execution.data import dtypes
+from tapegrad._src.execution.data.devices import META, device
 from tapegrad._src.execution.data.dtypes import dtype as dtype_class
 from tapegrad._src.execution.data.dtypes import uint8
 from tapegrad._src.tensor.exposing import tensor_on
+from tapegrad._src.tensor.refusals import refuse_memory
 from tapegrad._src.tensor.storage import Storage
 from tapegrad._src.tensor.tensor import Tensor, storage_of
 
@@ -133,6 +137,22 @@ def __deepcopy__(self: Any, memo: dict[Any, Any]) -> Any:
     return again if self is untyped else TypedStorage(wrap_storage=again, dtype=self.dtype)
 
 
+def rebuild_storage(data: np.ndarray, of: str | None, on: str) -> Any:
+    """The storage that was pickled as these bytes, and the name of its dtype if it has one."""
+    made = storage_of_host(data, uint8 if of is None else getattr(dtypes, of), device(on))
+    return made if of is None else TypedStorage(wrap_storage=made, dtype=getattr(dtypes, of))
+
+
+rebuild_storage.__module__ = "tapegrad.storage"  # as pickles name it, wherever it is
+
+
+@_method(*BOTH)
+def __reduce__(self: Any) -> tuple:
+    untyped = self.untyped()
+    of = None if self is untyped else self.dtype.name
+    return rebuild_storage, (np.array(host_bytes(untyped)), of, str(self.device))
+
+
 # What is asked of them ------------------------------------------------------------------------------------------------
 
 
@@ -166,6 +186,32 @@ def share_memory_(self: Any) -> Any:
     """The storage itself: queues to other processes copy what they are given."""
     if self.device.type == "cpu":
         _shared.add(self.untyped().storage)
+    return self
+
+
+@public("Tensor", name="is_shared")
+def is_tensor_shared(self: Tensor) -> bool:
+    """Tell whether the memory is a GPU's, lies in a file, or was to be shared with other processes.
+
+    >>> x = torch.ones(2)
+    >>> x.is_shared(), x.share_memory_().is_shared()
+    (False, True)
+    """
+    refuse_memory(self)
+    return self.device is not META and untyped_storage(self).is_shared()
+
+
+@public("Tensor", name="share_memory_")
+def share_memory_of_tensor_(self: Tensor) -> Tensor:
+    """The tensor itself: queues to other processes copy what they are given.
+
+    Raises:
+        RuntimeError: there is no memory at all, on the device ``meta``.
+    """
+    refuse_memory(self)
+    if self.device is META:
+        raise RuntimeError("_share_fd_: only available on CPU")
+    untyped_storage(self).share_memory_()
     return self
 
 

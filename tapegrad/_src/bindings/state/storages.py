@@ -14,11 +14,12 @@ from tapegrad._src.bindings.declaration.handing import overrides
 from tapegrad._src.bindings.declaration.registry import NAMESPACES, public
 from tapegrad._src.bindings.state.attributes import LEGACY_DTYPES
 from tapegrad._src.bindings.viewing import geometry_of
+from tapegrad._src.declaring import on_demand
 from tapegrad._src.execution.array_functions.host import filled, from_host, resolve, to_host
 from tapegrad._src.execution.array_functions.windows import CONJUGATED, NEGATED, read_window
 from tapegrad._src.execution.data.devices import META, device, device_of, get_default_device
+from tapegrad._src.execution.data.dtypes import complex32, float16, get_default_dtype, uint8
 from tapegrad._src.execution.data.dtypes import dtype as dtype_class
-from tapegrad._src.execution.data.dtypes import get_default_dtype, uint8
 from tapegrad._src.execution.recording.execution_mode import is_recording
 from tapegrad._src.execution.tiers.xla_copies import is_xla_readable
 from tapegrad._src.tape.modes import thread
@@ -43,6 +44,9 @@ def storage_of_dtype(count: int, d: dtype_class, on: device) -> Storage:
 
 def shown(storage: Storage, d: dtype_class) -> Tensor:
     """The elements of a memory, as far as there are whole ones; writing to them is not counted elsewhere."""
+    if d is complex32:
+        halves = shown(storage, float16)
+        return halves[: halves.shape[0] // 2 * 2].view(-1, 2).view_as_complex()
     spot = Geometry((nbytes_of(storage) // d.itemsize,), (1,))
     tensor = place(wrap(None, Spec.of(spot.shape, d, device_of(storage.value))), storage, spot, d)
     tensor._counter = Counter()
@@ -215,7 +219,7 @@ def storage_of_host(data: np.ndarray, d: dtype_class, on: device) -> UntypedStor
         data: a row of bytes; on ``meta`` only how many there are matters.
         d: what they will be read as, if they are a whole number of elements.
     """
-    d = uint8 if data.size % d.itemsize else d
+    d = uint8 if data.size % d.itemsize else float16 if d is complex32 else d
     elements = data.view(d.numpy)
     is_value = on.is_host and not is_recording() and is_xla_readable(elements)
     value = elements if is_value else from_host(elements, on)
@@ -227,6 +231,9 @@ def fill_storage(storage: UntypedStorage, data: np.ndarray, d: dtype_class) -> N
     storage.storage.replace(storage_of_host(data, d, storage.device).storage.value)
 
 
+__getattr__, _ = on_demand(__name__, {})
+
+
 def tensor_on(
     storage: UntypedStorage, d: dtype_class, geometry: Geometry, requires_grad: bool = False,
     conj: bool = False, neg: bool = False,
@@ -235,6 +242,8 @@ def tensor_on(
 
     ``conj``, ``neg``: whether it shows the conjugates, or the negatives, of what is there.
     """
+    if d is complex32:
+        return __getattr__("shown_on")(storage, geometry, requires_grad, conj)
     shown = _outside(None, Spec.of((0,), d, storage.device, requires_grad))
     return place(shown, storage.storage, geometry, d, CONJUGATED * conj + NEGATED * neg)
 
