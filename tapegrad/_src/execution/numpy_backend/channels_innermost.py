@@ -81,7 +81,7 @@ def rows(
 
 
 def windows_of(memory: np.ndarray, how: Rows) -> np.ndarray:
-    """The elements that windows read: ``(images, *places, *width, channels)``, in that memory ``(images, *lengths, channels)``."""
+    """The elements that windows read, ``(images, *places, *width, channels)``, of ``(images, *lengths, channels)``."""
     first, *steps, last = memory.strides
     between = [step * stride for step, stride in zip(steps, how.strides, strict=True)]
     within = [step * apart for step, apart in zip(steps, how.apart, strict=True)]
