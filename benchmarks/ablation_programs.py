@@ -153,6 +153,16 @@ def softmax(torch: Any) -> Step:
     return step
 
 
+def pictures(torch: Any) -> Step:
+    """A convolution of 64 channels by kernels of three by three, and its gradients."""
+    x, w = leaf(torch, 4, 64, 32, 32), leaf(torch, 64, 64, 3, 3)
+
+    def step(number: int) -> None:
+        torch.nn.functional.conv2d(x, w, padding=1).sum().backward()
+
+    return step
+
+
 def backward(torch: Any) -> Step:
     """A chain of 100 small operators and its gradients."""
     x = leaf(torch, 8)
@@ -300,6 +310,7 @@ WORKLOADS: dict[str, Workload] = {
     "x[0] += 1": Workload(item_written, ("write cache", "view cache", "call cache", "numpy backend")),
     "views": Workload(views, ("view cache", "call cache")),
     "softmax": Workload(softmax, ("steady rows", "numpy backend")),
+    "convolution": Workload(pictures, ("winograd",)),
     "backward": Workload(backward, ("numpy backend",)),
     "Adam of 500 tensors": Workload(adam, ("fused updates", "numpy backend")),
     **dict(deferred_workloads()),

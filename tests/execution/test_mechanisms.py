@@ -171,6 +171,13 @@ def large():
     return [y]
 
 
+def pictures():
+    """A convolution of many channels, and its gradients."""
+    x, w = torch.linspace(-1, 1, 1 << 16).reshape(1, 64, 32, 32), torch.linspace(-0.1, 0.1, 36864).reshape(64, 64, 3, 3)
+    y = torch.nn.functional.conv2d(x.requires_grad_(), w.requires_grad_(), padding=1)
+    return [y, *torch.autograd.grad(y.mean(), (x, w))]
+
+
 def training(asks=False):
     """A compiled step of training, that may ask for the loss, and its results."""
     torch.manual_seed(0)
@@ -254,6 +261,7 @@ MARKS = {
     "dynamic settings": (settings, "DynamicRun.bind"),
     "many operands": (pieces, "looping_runner.<locals>.run"),
     "steady rows": (lengths, "softmax_of_rows"),
+    "winograd": (pictures, "winograd"),
     "numpy backend": (writes, "Tiered._decided"),
     "call cache": (functions, "watched"),
     "view cache": (plain_views, "_known_view"),

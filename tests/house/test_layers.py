@@ -68,6 +68,8 @@ ORDERS = {
         "state.persistent", "state.processes", "state", "data.allocating", "data.dtypes", "data.opaque", "data.sizes",
         "data.devices", "data.promotion", "data.row_layout", "data.values", "data.boxes", "data.forks",
         "data.tracing", "data", "numpy_backend.parts", "numpy_backend.rules", "numpy_backend.swept",
+        "numpy_backend.channels_innermost", "numpy_backend.images_innermost", "numpy_backend.winograd",
+        "numpy_backend.convolutions",
         "numpy_backend.elementwise", "numpy_backend.forms", "numpy_backend.fourier", "numpy_backend.linear_algebra",
         "numpy_backend.random_bits", "numpy_backend.shapes", "numpy_backend.symbols", "numpy_backend.writer",
         "numpy_backend.casts", "numpy_backend.contractions", "numpy_backend.control", "numpy_backend.exponentials",

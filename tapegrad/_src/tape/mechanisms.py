@@ -67,6 +67,9 @@ FLAT_TRACES = Mechanism(
 STEADY_ROWS = Mechanism(
     "steady rows", "Softmax takes exponentials of numbers as they are, where the sums show no loss.", writes=True
 )
+WINOGRAD = Mechanism(
+    "winograd", "NumPy convolves by kernels of three by three with a quarter of the multiplications.", writes=True
+)
 NUMPY_BACKEND = Mechanism("numpy backend", "On a CPU small calls, and the first large ones, are run by NumPy.")
 BACKGROUND_COMPILING = Mechanism(
     "background compiling", "XLA compiles on a thread of its own, while calls go on by NumPy."

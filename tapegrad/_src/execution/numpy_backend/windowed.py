@@ -1,7 +1,8 @@
 """Rules of convolutions and windows that slide.
 
 What all windows show is one array with strides of its own, over padded memory: a convolution is a product of matrices
-with it, and a pooling reduces some of its dimensions.
+with it, and a pooling reduces some of its dimensions. Convolutions of some kinds have quicker ways: see Note [Ways of a
+convolution] in ``convolutions.py``.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._src.execution.numpy_backend import convolutions
+from tapegrad._src.execution.numpy_backend.channels_innermost import by_rows, images_by_rows, kernel_by_rows, rows
 from tapegrad._src.execution.numpy_backend.contractions import cast, computing_dtype
+from tapegrad._src.execution.numpy_backend.convolutions import FORWARD, IMAGES, KERNEL, seen_in, way_of
+from tapegrad._src.execution.numpy_backend.images_innermost import by_columns, images_by_columns, kernel_by_columns
 from tapegrad._src.execution.numpy_backend.rules import Operand, Unwritable, rule
 from tapegrad._src.execution.numpy_backend.shapes import transposed
 from tapegrad._src.execution.numpy_backend.swept import sweep, swept, swept_between
+from tapegrad._src.execution.numpy_backend.winograd import tiles, winograd, winograd_between
 
 Pairs = Sequence[tuple[int, int]]
 Numbers = Sequence[int]
@@ -108,8 +114,44 @@ def conv_general_dilated(writer: Any, equation: Any) -> str:
         source, aval = writer.full(equation, index), equation.avals[index]
         source = source if aval.dtype == dtype else cast(writer, source, dtype)
         operands.append(Operand(source, tuple(aval.shape)))
-    found = _swept(writer, equation, operands) or _windowed(writer, equation, operands, *map(tuple, numbers))
+    found = (
+        _by_its_way(writer, equation, operands, dtype)
+        or _swept(writer, equation, operands)
+        or _windowed(writer, equation, operands, *map(tuple, numbers))
+    )
     return found if dtype == equation.aval.dtype else cast(writer, found, equation.aval.dtype)
+
+
+WAYS: dict[tuple[str, str], Callable] = {
+    (convolutions.COLUMNS, FORWARD): by_columns,
+    (convolutions.COLUMNS, IMAGES): images_by_columns,
+    (convolutions.COLUMNS, KERNEL): kernel_by_columns,
+    (convolutions.ROWS, FORWARD): by_rows,
+    (convolutions.ROWS, IMAGES): images_by_rows,
+    (convolutions.ROWS, KERNEL): kernel_by_rows,
+    (convolutions.TILES, FORWARD): winograd,
+    (convolutions.TILES, KERNEL): winograd_between,
+}
+"""Functions by the ways of Note [Ways of a convolution] and what they compute."""
+
+
+def _by_its_way(writer: Any, equation: Any, operands: Sequence[Operand], dtype: Any) -> str | None:
+    """A convolution of known lengths by a way that is made for it; None if there is no quicker one than the others."""
+    seen = seen_in(equation.params, operands[0].shape, operands[1].shape, equation.aval.shape)
+    if seen is None:
+        return None
+    way = way_of(seen, dtype).name
+    function = WAYS.get((way, seen.kind))
+    if function is None:
+        return None
+    left, right = (operand.source for operand in operands)
+    if way != convolutions.TILES:
+        how = writer.constant(rows(seen.images, seen.width, seen.places, seen.padding, seen.strides, seen.apart))
+        return f"{writer.helper(function)}({left}, {right}, {how})"
+    how = writer.constant(tiles(seen.images, seen.outputs, seen.padding))
+    given = [Operand(name, operand.shape) for name, operand in zip(("a", "b"), operands, strict=True)]
+    otherwise = f"lambda a, b: {_swept(writer, equation, given)}"
+    return f"{writer.helper(function)}({left}, {right}, {how}, {otherwise})"
 
 
 def _windowed(writer: Any, equation: Any, operands: Sequence[Operand], left: Any, right: Any, out: Any) -> str:

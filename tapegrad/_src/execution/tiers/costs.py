@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from tapegrad._src.execution.numpy_backend.convolutions import KERNEL, seen_in, way_of
 from tapegrad._src.execution.numpy_backend.forms import FORMS, unseen
 from tapegrad._src.execution.numpy_backend.writer import evaluated
 
@@ -115,16 +116,25 @@ HALVES = Figures(1.4, 0.3)
 """More for each element of a half precision that is computed with: NumPy converts one after the other."""
 
 MOVING = frozenset(
-    ("concatenate", "convert_element_type", "dynamic_slice", "dynamic_update_slice",
-     "gather", "iota", "pad", "select_n")
+    (
+        "concatenate",
+        "convert_element_type",
+        "dynamic_slice",
+        "dynamic_update_slice",
+        "gather",
+        "iota",
+        "pad",
+        "select_n",
+    )
 )
 """Primitives that compute with no element, besides those that are ``FREE``."""
 
 PRODUCT = Figures(0.02, 0.02)
 """For each multiplication of a ``dot_general``, and of a ``conv_general_dilated``."""
 
-WINDOW, WINDOW_UNCACHED = Figures(0.3, 0.8), Figures(0.45, 1.1)
-"""For each element of the windows of a convolution, one after the other; the same of many."""
+WINDOW, WINDOW_UNCACHED, WINDOW_OF_KERNEL = Figures(0.3, 0.4), Figures(0.45, 0.4), 0.8
+"""For each element of the windows of a convolution, one after the other; the same of many; and by XLA, where the kernel
+is as large as the images, as for gradients of kernels. See Note [Ways of a convolution] for those of the host."""
 
 BY_MATRIX = {
     "cholesky": Figures(9_000.0, 24_000.0),
@@ -271,12 +281,8 @@ def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -
             shape = equation.invars[0].aval.shape
             summed = _count([shape[axis] for axis in params["dimension_numbers"][0][0]], lengths)
             return Figures(PRODUCT.host * written * summed, PRODUCT.xla * written * summed + laid_out)
-        kernel, numbers = equation.invars[1].aval.shape, params["dimension_numbers"]
-        summed = _count([kernel[axis] for axis in numbers.rhs_spec[1:]], lengths)
-        windows = written * summed / max(_count([kernel[numbers.rhs_spec[0]]], lengths), 1)
-        host = PRODUCT.host * written * summed + _window(windows).host * windows
-        apart = math.prod(params.get("lhs_dilation") or ())  # zeros, which XLA leaves out
-        return Figures(host, (PRODUCT.xla * written * summed + _window(windows).xla * windows) / apart + laid_out)
+        found = _convolution(equation, written, lengths)
+        return found._replace(xla=found.xla + laid_out)
     if name in ("composite", unseen.name) and params["name"] in FORMS:
         form, most = FORMS[params["name"]], max([*sizes, written])
         return Figures(form.nanoseconds * most, form.by_xla * most if name == unseen.name else 0.0)
@@ -300,6 +306,21 @@ def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -
     if name in BY_MATRIX:
         return Figures(*np.add(found, _times(BY_MATRIX[name], _count(equation.invars[0].aval.shape[:-2], lengths))))
     return found
+
+
+def _convolution(equation: Any, written: float, lengths: dict[Any, int]) -> Figures:
+    """The cost of a convolution; of one of known lengths, the host's by the way that it takes."""
+    params, (left, right), (out,) = equation.params, _avals(equation.invars), _avals(equation.outvars)
+    numbers = params["dimension_numbers"]
+    summed = _count([right.shape[axis] for axis in numbers.rhs_spec[1:]], lengths)
+    windows = written * summed / max(_count([right.shape[numbers.rhs_spec[0]]], lengths), 1)
+    host = PRODUCT.host * written * summed + _window(windows).host * windows
+    seen, each = seen_in(params, left.shape, right.shape, out.shape), _window(windows).xla
+    if seen is not None:
+        host = way_of(seen, jnp.float32 if _is_half(left) else left.dtype).nanoseconds
+        each = WINDOW_OF_KERNEL if seen.kind == KERNEL else each
+    apart = math.prod(params.get("lhs_dilation") or ())  # zeros, which XLA leaves out
+    return Figures(host, (PRODUCT.xla * written * summed + each * windows) / apart)
 
 
 def _on_host(

@@ -1,0 +1,127 @@
+"""The ways in which NumPy computes a convolution, and about how long each of them takes.
+
+Note [Ways of a convolution]
+jax has one primitive for a convolution and for its two gradients. ``seen_in`` tells them apart, and says each by the
+convolution that it belongs to: which images, which windows. There are four ways that are made for some of them: tiles
+(Note [Winograd]), columns of all images, rows of windows, and planes that are swept, besides products of what all
+windows read (``windowed.py``), which can do all. Which one is taken is decided by figures that were measured, on one
+core of a Xeon (AVX-512, OpenBLAS), of the layers of residual nets and UNets: nanoseconds for each multiplication, for
+each element of what windows read, and for each one of the images and the results. No clock decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tapegrad._src.execution.numpy_backend import winograd
+from tapegrad._src.tape.mechanisms import WINOGRAD
+
+Pairs = tuple[tuple[int, int], ...]
+
+FORWARD, IMAGES, KERNEL = "forward", "images", "kernel"
+"""A convolution, the gradient of its images, and that of its kernel."""
+
+TILES, COLUMNS, ROWS, PLANES, ANY = "tiles", "columns", "rows", "planes", "any"
+"""The ways."""
+
+
+class ConvolutionForm(NamedTuple):
+    """A convolution, or one of its gradients.
+
+    Attributes:
+        kind: ``FORWARD``, ``IMAGES`` or ``KERNEL``.
+        images: the shape of what windows lie on, ``(batch, channels, ...)``.
+        outputs: the channels of the results.
+        width, places: how long the kernel is along each dimension, and how many windows there are.
+        padding: zeros around the images, or fewer elements where it is negative.
+        strides, apart: how far windows, and a window's elements, are apart.
+    """
+
+    kind: str
+    images: tuple[int, ...]
+    outputs: int
+    width: tuple[int, ...]
+    places: tuple[int, ...]
+    padding: Pairs
+    strides: tuple[int, ...]
+    apart: tuple[int, ...]
+
+
+def seen_in(params: Mapping[str, Any], left: Sequence, right: Sequence, out: Sequence) -> ConvolutionForm | None:
+    """The form of what an equation computes, by its parameters and the shapes of its operands and its result.
+
+    None for groups, for other orders of dimensions, and where elements of both operands are spread apart.
+    """
+    order, numbers = tuple(range(len(left))), tuple(map(tuple, params["dimension_numbers"]))
+    if params["feature_group_count"] != 1 or params["batch_group_count"] != 1 or len(left) < 3:
+        return None
+    if not all(isinstance(size, int) for size in (*left, *right, *out)) or 0 in (*left, *right, *out):
+        return None
+    steps, padding = tuple(params["window_strides"]), tuple(map(tuple, params["padding"]))
+    spread, apart = tuple(params["lhs_dilation"]), tuple(params["rhs_dilation"])
+    is_spread = any(step != 1 for step in spread)
+    if numbers == (order,) * 3 and not is_spread:
+        return ConvolutionForm(FORWARD, tuple(left), out[1], tuple(right[2:]), tuple(out[2:]), padding, steps, apart)
+    if numbers == (order,) * 3 and all(step == 1 for step in steps):
+        before = [d * (k - 1) - low for d, k, (low, _) in zip(apart, right[2:], padding, strict=True)]
+        sides = tuple((low, 0) for low in before)
+        return ConvolutionForm(IMAGES, tuple(out), left[1], tuple(right[2:]), tuple(left[2:]), sides, spread, apart)
+    if numbers == ((1, 0, *order[2:]),) * 3 and not is_spread:
+        return ConvolutionForm(KERNEL, tuple(left), right[1], tuple(out[2:]), tuple(right[2:]), padding, apart, steps)
+    return None
+
+
+class Way(NamedTuple):
+    """A way of a convolution, and about how many nanoseconds it takes."""
+
+    nanoseconds: float
+    name: str
+
+
+FEW_WINDOWS, MOST_COLUMNS = 64, 1 << 22
+"""The windows of an image, and the elements that are laid out, up to which all images are taken together."""
+
+
+def way_of(seen: ConvolutionForm, dtype: Any) -> Way:
+    """The way that is likely to be the quickest."""
+    return min(ways(seen, np.dtype(dtype)))
+
+
+def ways(seen: ConvolutionForm, dtype: np.dtype) -> Iterator[Way]:
+    """All ways in which it can be computed."""
+    batch, channels = seen.images[:2]
+    windows = batch * prod(seen.places)
+    depth = channels * prod(seen.width)
+    products, read, numbers = windows * depth * seen.outputs, windows * depth, depth * seen.outputs
+    is_wide = dtype.itemsize // 4  # twice as much memory, and half as many at a time
+    ones = (1,) * len(seen.width)
+    is_dense = (seen.strides, seen.apart) == (ones, ones) and seen.width != ones
+    is_dense = is_dense and seen.kind != IMAGES
+    if dtype.kind == "f" and dtype.itemsize >= 4 and not _is_product(seen):
+        turned = windows * seen.outputs + prod(seen.images)
+        if prod(seen.places) <= FEW_WINDOWS and read <= MOST_COLUMNS:
+            yield Way(20e3 + is_wide * (0.0157 * products + 1.2 * read), COLUMNS)
+        if not is_dense:
+            rows = 0.0165 * products + 0.35 * read + 1.2 * turned + 2.5 * numbers
+            yield Way(30e3 + is_wide * (rows + (0.5 * read if seen.kind == IMAGES else 0.0)), ROWS)
+    if is_dense:
+        waste = prod(a + k - 1 for a, k in zip(seen.places, seen.width, strict=True)) / prod(seen.places)
+        waste *= seen.places[0] / (seen.places[0] + seen.width[0] - 1)
+        yield Way(20e3 + is_wide * waste * (0.021 * products + 0.25 * read), PLANES)
+        if dtype == np.float32 and seen.width == (winograd.READ,) * 2 and not WINOGRAD.off:
+            took = winograd.nanoseconds(batch, channels, seen.outputs, seen.places)
+            yield Way(40e3 + took, TILES)
+    if is_dense:  # planes are swept in any case
+        return
+    each, more = {FORWARD: (1, 0.8), IMAGES: (prod(seen.strides), 0.8), KERNEL: (1, 1.5)}[seen.kind]
+    at_all = 0.0 if _is_product(seen) else more
+    yield Way(10e3 + is_wide * (0.022 * products * each + at_all * read * each), ANY)
+
+
+def _is_product(seen: ConvolutionForm) -> bool:
+    """Tell whether windows are single elements, side by side: a product of matrices as they are."""
+    return all(size == 1 for size in (*seen.width, *seen.strides))
