@@ -19,7 +19,7 @@ from tapegrad._src.execution.data.allocating import ALIGNED
 from tapegrad._src.execution.data.values import materialized
 from tapegrad._src.execution.kernels.kernel import Kernel
 from tapegrad._src.execution.programs import running
-from tapegrad._src.execution.tiers import costs, entry, tiered_kernel
+from tapegrad._src.execution.tiers import costs, entry, tiered_kernel, xla_copies
 from tapegrad._src.execution.tiers import settings as tier_settings
 from tapegrad._src.execution.tiers.background_compiler import compiler
 from tapegrad._src.execution.tiers.settings import Tier, settings
@@ -485,6 +485,26 @@ def test_a_program_that_has_taken_long_enough_is_compiled_in_the_background(back
             y = ((x * 2 + 1).tanh() * x - 0.125).sum().item()
     assert torch.execution.stats().compiled == compiled + 1
     assert y == pytest.approx(float(np.sum(np.tanh(x.numpy() * 2 + 1) * x.numpy() - 0.125)), rel=1e-4)
+
+
+def kept_for_xla():
+    """The bytes of all copies that are kept for XLA."""
+    return sum(copy.nbytes for kept in (xla_copies._copies, xla_copies._xla_copies) for _, copy in kept.values())
+
+
+def test_a_compiled_program_reads_what_the_host_has_computed_where_it_lies(background, monkeypatch):
+    monkeypatch.setattr(running, "SECONDS_PER_PIECE", 1e-4)
+    monkeypatch.setattr(running, "SECONDS_PER_INSTRUCTION", 0)
+    with torch.execution.tiers("host"):
+        x = torch.ones(300, 500) * 2
+    compiled, copied = torch.execution.stats().compiled, kept_for_xla()
+    with torch.deferred():
+        for _ in range(6):
+            y = ((x * 3 + 1).tanh() * x - 0.25).sum().item()
+    assert torch.execution.stats().compiled == compiled + 1
+    assert y == pytest.approx(300 * 500 * (2 * math.tanh(7) - 0.25), rel=1e-5)
+    assert isinstance(materialized(value_of(x)), np.ndarray)
+    assert kept_for_xla() == copied
 
 
 def test_a_program_that_takes_no_time_is_not_compiled(background):

@@ -44,7 +44,7 @@ from tapegrad._src.execution.state.processes import processes
 from tapegrad._src.execution.tiers.background_compiler import Due, compiler
 from tapegrad._src.execution.tiers.settings import TierStats, hosted, in_background, settings, tier_stats
 from tapegrad._src.execution.tiers.tiered_kernel import PATIENCE
-from tapegrad._src.execution.tiers.xla_copies import as_jax
+from tapegrad._src.execution.tiers.xla_copies import readable
 from tapegrad._src.progress import waiting
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tape.showing import shown_in_html
@@ -127,7 +127,7 @@ class SubprogramExecutable(Due):
         ``often``: it comes several times in one program. ``asked``: it is to be compiled now, as the user has said.
         """
         if self._ready is not None:
-            return self._ready(*map(as_jax, arguments))[: self.count]
+            return self._ready(*map(readable, arguments))[: self.count]
         self.seen += 1
         if in_background() and not asked:
             return self._run_meanwhile(arguments)
@@ -135,7 +135,7 @@ class SubprogramExecutable(Due):
             return self.piece.run_by_kernels(arguments)
         self._ready = self._jitted(arguments)[1]
         what = f"a program of {len(self.piece.code)} operations"
-        return first_call(self._ready, map(as_jax, arguments), what)[: self.count]
+        return first_call(self._ready, map(readable, arguments), what)[: self.count]
 
     def _run_meanwhile(self, arguments: list) -> list[Any]:
         """Run its kernels, and see to it that it is compiled in the background when that pays."""
@@ -145,12 +145,12 @@ class SubprogramExecutable(Due):
             if not piece.lone and deficit > cost and not self._is_small(arguments):
                 program, self._program = self._jitted(arguments)
                 with jax.enable_x64(True) if piece.wide else nullcontext():
-                    self._traced = program.trace(*map(as_jax, arguments))
+                    self._traced = program.trace(*map(readable, arguments))
                 compiler.add(self)
         elif deficit >= (1 + PATIENCE) * cost:
             if self.finish(f"a program that begins with {piece.calls[0].kernel.name}"):
                 self._ready = self._program
-                return self._ready(*map(as_jax, arguments))[: self.count]
+                return self._ready(*map(readable, arguments))[: self.count]
             self._meanwhile.deficit = -inf
         results = piece.run_by_kernels(arguments)
         self._meanwhile.add(piece.code)

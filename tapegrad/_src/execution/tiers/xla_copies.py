@@ -69,6 +69,16 @@ def xla_readable(array: np.ndarray) -> np.ndarray:
     return _kept(_copies, array, aligned)
 
 
+def readable(value: Any) -> Any:
+    """A value as a program of XLA's is given it: a large NumPy array that lies badly as a copy, anything else as it is.
+
+    >>> array = aligned(np.ones(10_000))
+    >>> readable(array) is array, readable(2.5)
+    (True, 2.5)
+    """
+    return xla_readable(value) if type(value) is np.ndarray else value
+
+
 def is_xla_readable(array: np.ndarray) -> bool:
     """Tell whether an array, to which nobody writes any more, is a value as it is, that every kernel reads where it
     lies.
