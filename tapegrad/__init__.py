@@ -106,6 +106,7 @@ on_demand("tapegrad.nn.functional", {"tapegrad.nn": "grad"})
 on_demand("tapegrad._src.bindings.kinds", {"tapegrad.sparse.conversion": "from_dense mask_of"})
 on_demand("tapegrad.nn.modules.attention", {"tapegrad.nested.multihead": "attention"})
 on_demand("tapegrad._src.functions.embedding", {"tapegrad.sparse.embedding": "sparse_bags sparse_rows"})
+on_demand("tapegrad.compiler.settings", {"tapegrad._dynamo.compiled_graphs": "GraphCompiled"})
 on_demand("tapegrad.utils.model_zoo", {"tapegrad.hub": "load_url"})
 on_demand("tapegrad.utils.flop_counter", {"tapegrad.viz.explanations.flops": "FlopCounterMode"})
 del on_demand

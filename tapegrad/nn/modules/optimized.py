@@ -34,6 +34,11 @@ class OptimizedModule(Module, tree=False):
     def training(self, mode: bool) -> None:
         self._modules["_orig_mod"].training = mode
 
+    @property
+    def dynamo_ctx(self) -> Any:
+        """What has compiled the calls: here what makes them."""
+        return self.__dict__["forward"]
+
     def report(self) -> str:
         """Report how often Python was run, and why: see ``torch.compile``."""
         return self.forward.report()
