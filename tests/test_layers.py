@@ -34,8 +34,8 @@ FLOORS = [
     ["amp", "func", "compiler", "interop", "multiprocessing"],
     ["_higher_order_ops", "utils"],
     ["distributions", "nested", "nn", "sparse", "testing"],
-    ["fx"],
     ["ao", "export", "optim", "serialization"],
+    ["fx"],
     ["distributed", "viz"],
     [
         "_C", "_VF", "__config__", "_custom_ops", "_decomp", "_dynamo", "_functorch", "_guards", "_inductor", "_ops",

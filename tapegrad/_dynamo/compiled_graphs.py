@@ -74,7 +74,7 @@ class GraphCompiled(Compiled):
         return GraphCall(self, args, kwargs).run()
 
     def compiled_for(self, recorded: Recorded, outputs: Sequence[Ref], names: Callable[[], list[str]]) -> Callable:
-        """What the backend gives for recorded calls, or gave.
+        """The function that the backend gives for recorded calls, or gave.
 
         Args:
             recorded: the calls.
@@ -160,7 +160,7 @@ class GraphCall:
 def call_backend(
     backend: Callable, module: Any, example_inputs: Sequence[Tensor], options: dict[str, Any]
 ) -> Callable[..., Any]:
-    """What a backend gives for a graph.
+    """The function that a backend gives for a graph.
 
     Raises:
         BackendCompilerFailed: the backend has raised an error, or gave what can't be called.

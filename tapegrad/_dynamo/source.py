@@ -26,7 +26,7 @@ def name_of(source: str) -> str:
 
 
 def sources_of(function: Callable, args: tuple, kwargs: dict[str, Any]) -> dict[int, str]:
-    """Where a call of a function finds tensors, by their identities.
+    """The places where a call of a function finds tensors, by their identities.
 
     Args:
         function: the function, or a module.
@@ -87,7 +87,7 @@ def _names_in(code: CodeType) -> Iterator[str]:
 
 
 def _inside(source: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """What is in a container, a module, or an object of a program."""
+    """The things in a container, a module, or an object of a program."""
     if isinstance(value, dict):
         yield from ((f"{source}[{key!r}]", one) for key, one in value.items())
     elif isinstance(value, (list, tuple)):

@@ -3,9 +3,9 @@
 Note [Graphs of a running program]
 The program's Python is run as it is. Its calls of public functions are recorded (``_recorded.py``), and give shadows
 (Note [Calls that are run later] in ``_shadows.py``). Where a graph must end, what was recorded is run: at the end of
-the program, where it asks for elements, where a function can't be in a graph (``backward``, say), where other modes than
-grad are switched, and where an argument is none that graphs can have. So a program that is recorded does what it would
-do otherwise, however many graphs that takes.
+the program, where it asks for elements, where a function can't be in a graph (``backward``, say), where other modes
+than grad are switched, and where an argument is none that graphs can have. So a program that is recorded does what it
+would do otherwise, however many graphs that takes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.tensor.trees import flatten
 from tapegrad.fx._naming import facade, is_method_of_tensor
 from tapegrad.fx._python_operators import as_operator
-from tapegrad.fx._recorded import Recorded, RecordedCall, Ref
+from tapegrad.fx._recorded import NotedCall, Recorded, Ref
 from tapegrad.fx._shadows import ShadowCapture, become
 
 PARTS = frozenset(("T", "mT", "H", "mH", "real", "imag", "data"))
@@ -144,7 +144,7 @@ class CallRecorder(TorchFunctionMode):
         was_made, result = self._capture.made(call)
         if not was_made:
             return self._by_itself(f"{_told(target)} reads the elements of a tensor", call)
-        self._note(RecordedCall(op, target, given, named), result, modes)
+        self._note(NotedCall(op, target, given, named), result, modes)
         return result
 
     def _admit(self, args: tuple, kwargs: dict) -> None:
@@ -159,7 +159,7 @@ class CallRecorder(TorchFunctionMode):
             self.recorded.ref(one)
         self.recorded.names.update((id(one), local[id(one)]) for one in new if id(one) in local)
 
-    def _note(self, call: RecordedCall, result: Any, modes: Any) -> None:
+    def _note(self, call: NotedCall, result: Any, modes: Any) -> None:
         writes = _writes(call)
         results = list(_tensors_in(result))
         if not (results or writes):
@@ -178,7 +178,7 @@ class CallRecorder(TorchFunctionMode):
                 self._shadows.append((weakref.ref(tensor, self._forget(id(tensor))), ref))
 
     def _switch(self, grad: bool) -> None:
-        self.recorded.calls.append(RecordedCall("call_function", facade()._C._set_grad_enabled, (grad,), {}))
+        self.recorded.calls.append(NotedCall("call_function", facade()._C._set_grad_enabled, (grad,), {}))
         self._grad = grad
 
     def _forget(self, key: int) -> Callable[[Any], None]:
@@ -264,7 +264,7 @@ def _tensors_in(result: Any) -> Iterator[tuple[int | None, Tensor]]:
                 yield item, one
 
 
-def _writes(call: RecordedCall) -> bool:
+def _writes(call: NotedCall) -> bool:
     """Tell whether a call changes what was there before."""
     name = call.target if isinstance(call.target, str) else call.target.__name__
     inplace = (name.endswith("_") and not name.startswith("__")) or name == "setitem" or "out" in call.kwargs

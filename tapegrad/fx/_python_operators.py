@@ -1,4 +1,4 @@
-"""The operators of Python that a program has written where methods of tensors are called: ``x * 2`` for ``x.mul(2)``."""
+"""The operators of Python that a program has written where methods are called: ``x * 2`` for ``x.mul(2)``."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Ref(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RecordedCall:
+class NotedCall:
     """One call: what a node of a graph will say."""
 
     op: str
@@ -60,7 +60,7 @@ class Recorded:
         writes: whether a call writes to an input, or has another effect.
     """
 
-    calls: list[RecordedCall] = field(default_factory=list)
+    calls: list[NotedCall] = field(default_factory=list)
     inputs: list[Tensor] = field(default_factory=list)
     refs: dict[int, Ref] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Recorded:
     writes: bool = False
 
     def ref(self, tensor: Tensor) -> Ref:
-        """What a tensor is in the calls; an input, if it is none of their results."""
+        """The place of a tensor in the calls; an input, if it is none of their results."""
         known = self.refs.get(id(tensor))
         if known is None:
             known = self.refs[id(tensor)] = Ref(-1, len(self.inputs))

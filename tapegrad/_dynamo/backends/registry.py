@@ -69,10 +69,10 @@ def lookup_backend(compiler_fn: Any) -> CompilerFn:
 
 
 def eager(gm: Any, fake_tensor_inputs: list[Any], **kwargs: Any) -> Callable[..., Any]:
-    """What runs a graph as it is."""
+    """A function that runs a graph as it is."""
     return gm.forward
 
 
 def by_xla(gm: Any, example_inputs: list[Any], **kwargs: Any) -> Callable[..., Any]:
-    """What runs a graph as a program of XLA."""
+    """A function that runs a graph as a program of XLA."""
     return compile(gm.forward)

@@ -36,7 +36,7 @@ class OptimizedModule(Module, tree=False):
 
     @property
     def dynamo_ctx(self) -> Any:
-        """What has compiled the calls: here what makes them."""
+        """The compiled function that makes the calls."""
         return self.__dict__["forward"]
 
     def report(self) -> str:
