@@ -33,9 +33,6 @@ TABLES = {
     "amp.casting.LISTS": "PyTorch\'s own, which autocast is: what is cast, by device",
     "functions.foreach.UNARY": "itself a declaration, of the functions of lists",
     "fx._effects.RANDOM": "PyTorch's own list of functions that graphs keep, though nobody takes their values",
-    "fx._call_recorder.ENDING": "functions that no graph has: a fact of recorders, not of the functions",
-    "fx._python_operators.ALIKE": "operators of Python, by the methods that they call",
-    "fx._python_operators.FUNCTIONS": "the same",
     "fx._operators.magic_methods": "operators of Python, as code is written, whose functions have the same names",
     "ops.random.OVERWRITE": "itself a declaration, of the operators behind in-place sampling",
 }

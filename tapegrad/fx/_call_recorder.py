@@ -38,15 +38,13 @@ KNOWN = """
 """
 """Attributes of a tensor that are known while it has no elements."""
 
-ENDING = """
-    backward requires_grad_ retain_grad register_hook register_post_accumulate_grad_hook set_ data_ptr storage
-    untyped_storage share_memory_ pin_memory numpy tolist item manual_seed seed initial_seed set_rng_state get_rng_state
-    __repr__ __str__ __format__ __reduce_ex__ __deepcopy__ __array__ __dlpack__ apply_ map_ map2_ resize_ resize_as_
-    swap_tensors save load as_subclass
-"""
-"""Functions that no graph has."""
+OF_TENSORS = "backward requires_grad_ retain_grad register_hook register_post_accumulate_grad_hook set_".split()  # noqa: SIM905
+OF_MEMORY = "data_ptr storage untyped_storage share_memory_ pin_memory numpy".split()  # noqa: SIM905
+OF_STREAMS = "manual_seed seed initial_seed set_rng_state get_rng_state".split()  # noqa: SIM905
+OF_PYTHON = "item tolist __repr__ __deepcopy__ __reduce_ex__ apply_".split()  # noqa: SIM905
+"""Functions that no graph has: they change what a tensor is, show its memory, its elements, or move random numbers."""
 
-_KNOWN, _ENDING = frozenset(KNOWN.split()), frozenset(ENDING.split())
+_KNOWN, _ENDING = frozenset(KNOWN.split()), frozenset((*OF_TENSORS, *OF_MEMORY, *OF_STREAMS, *OF_PYTHON))
 
 DIFFERENTIATING = frozenset(("torch.autograd.grad", "torch.autograd.backward"))
 

@@ -8,16 +8,20 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-ALIKE = "add sub mul pow matmul neg eq ne lt gt le ge"
+from tapegrad.fx._operators import inplace_methods, magic_methods
+
+METHODS = {
+    "truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "and_": "bitwise_and", "or_": "bitwise_or",
+    "xor": "bitwise_xor", "invert": "bitwise_not",
+}  # fmt: skip
+"""The methods of tensors behind functions of ``operator`` that have other names."""
 
 FUNCTIONS: dict[str, Callable] = {
-    **{name: getattr(operator, name) for name in ALIKE.split()},
-    "div": operator.truediv, "true_divide": operator.truediv, "floor_divide": operator.floordiv,
-    "remainder": operator.mod, "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
-    "bitwise_not": operator.invert, "add_": operator.iadd, "sub_": operator.isub, "mul_": operator.imul,
-    "div_": operator.itruediv, "pow_": operator.ipow, "floor_divide_": operator.ifloordiv,
-    "remainder_": operator.imod, "bitwise_and_": operator.iand, "bitwise_or_": operator.ior,
-    "bitwise_xor_": operator.ixor,
+    METHODS.get(name, name): getattr(operator, name) for name in magic_methods if hasattr(operator, name)
+}
+FUNCTIONS |= {
+    f"{METHODS.get(name[1:], METHODS.get(f'{name[1:]}_', name[1:]))}_": getattr(operator, name)
+    for name in inplace_methods if name[0] == "i"
 }  # fmt: skip
 """The functions of ``operator`` by the methods that compute them."""
 

@@ -68,11 +68,10 @@ class PythonKeyTracer(Tracer):
             setattr(self.root, path, a)
             return self._constant(path, a)
         if isinstance(a, Tensor):
-            path = self.tensor_attrs.get(a)
-            if path is None:
-                path = self.tensor_attrs[a] = self.get_fresh_qualname("_tensor_constant")
-                setattr(self.root, path, a)
-            return self._constant(path, a)
+            if a not in self.tensor_attrs:
+                self.tensor_attrs[a] = self.get_fresh_qualname("_tensor_constant")
+                setattr(self.root, self.tensor_attrs[a], a)
+            return self._constant(self.tensor_attrs[a], a)
         return super().create_arg(a)
 
     def _constant(self, path: str, tensor: Tensor) -> Node:
@@ -210,7 +209,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         finally:
             self._decomposing.pop()
 
-    def _track_all(self, out: Any, proxy: Proxy) -> Any:
+    def _track_all(self, out: Any, proxy: Any) -> Any:
         """Note what the results of an operator are; gives the proxy, or those of each of several results."""
         if isinstance(proxy, list):
             for one, each in zip(out if isinstance(out, (tuple, list)) else (out,), proxy, strict=False):
@@ -222,7 +221,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             self.track(out, proxy)
             return proxy
         outs = [one for one in (out if isinstance(out, (tuple, list)) else (out,)) if isinstance(one, Tensor)]
-        return self._track_all(outs, [proxy[place] for place in range(max(several, len(outs)))])  # type: ignore[index]
+        return self._track_all(outs, [proxy[place] for place in range(max(several, len(outs)))])
 
 
 def make_fx(
