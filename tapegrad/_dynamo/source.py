@@ -32,8 +32,8 @@ def sources_of(function: Callable, args: tuple, kwargs: dict[str, Any]) -> dict[
         function: the function, or a module.
         args, kwargs: those of the call.
 
-    >>> w = torch.ones(1)
-    >>> sources_of(lambda x: x["a"] * w, ({"a": w},), {})[id(w)]
+    >>> given = {"a": torch.ones(1)}
+    >>> sources_of(lambda x: x["a"] + 1, (given,), {})[id(given["a"])]
     "L['x']['a']"
     """
     found: dict[int, str] = {}
