@@ -108,6 +108,7 @@ on_demand("tapegrad._src.bindings.declaration.registry", {"tapegrad._src.complex
 on_demand("tapegrad._src.bindings.state.storages", {"tapegrad._src.complex32": "shown_on"})
 on_demand("tapegrad.nn.modules.attention", {"tapegrad.nested.multihead": "attention"})
 on_demand("tapegrad._src.functions.embedding", {"tapegrad.sparse.embedding": "sparse_bags sparse_rows"})
+on_demand("tapegrad.compiler.settings", {"tapegrad._dynamo.compiled_graphs": "GraphCompiled"})
 on_demand("tapegrad.utils.model_zoo", {"tapegrad.hub": "load_url"})
 on_demand("tapegrad.utils.module_tracker", {"tapegrad.nn.modules.tracking": "ModuleTracker"})
 on_demand("tapegrad.utils.flop_counter", {"tapegrad.viz.explanations.flops": "FlopCounterMode register_flop_formula"})

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad._src.absent import EXPORTS, refused
+from tapegrad._src.tape.modes import thread
 from tapegrad.compiler import allow_in_graph, compile, disable
+from tapegrad.fx._call_recorder import CallRecorder
 
 __all__ = [
     "disallow_in_graph", "export", "forbid_in_graph", "graph_break", "is_dynamo_supported", "mark_dynamic",
@@ -45,7 +47,14 @@ def is_dynamo_supported() -> bool:
 
 
 def graph_break(msg: str = "") -> None:
-    """Does nothing: a step is one program, or runs as Python."""
+    """End the graph that is being recorded for a backend, if there is one; a step of XLA's is one program.
+
+    Args:
+        msg: why.
+    """
+    for mode in thread.function_modes:
+        if isinstance(mode, CallRecorder):
+            mode.cut(msg or "a call of graph_break")
 
 
 def mark_dynamic(t: Any, index: int | list[int] | tuple[int, ...], **bounds: Any) -> None:

@@ -110,6 +110,8 @@ class Function(_SingleLevelFunction):
         Raises:
             RuntimeError: inside a function transform, if the function has no ``setup_context``.
         """
+        if thread.modes.function_modes and hasattr(thread.function_modes[-1], "custom_function"):
+            return thread.function_modes[-1].custom_function(cls, args, kwargs)
         with_setup = cls.setup_context is not NO_SETUP
         if with_setup:
             args, kwargs = with_defaults(cls, args, kwargs)

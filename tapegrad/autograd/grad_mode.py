@@ -36,6 +36,9 @@ def _set_grad_enabled(mode: bool) -> None:
         thread.modes = thread.modes.with_grad(mode)
 
 
+_set_grad_enabled.place = "torch._C._set_grad_enabled"  # type: ignore[attr-defined]
+
+
 def is_multithreading_enabled() -> bool:
     """Tell whether backward calls of this thread may use further threads."""
     return thread.modes.multithreading

@@ -10,14 +10,15 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ContextDecorator
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ContextDecorator, contextmanager
 from typing import Any, TypeVar
 
 from tapegrad._src.caches import clear_caches
 from tapegrad._src.execution.data.sizes import exporting
 from tapegrad._src.execution.recording.capturing import capturing
-from tapegrad.compiler.settings import BACKENDS
+from tapegrad.compiler.settings import BACKENDS, REGISTERED
 
 F = TypeVar("F", bound=Callable)
 
@@ -31,9 +32,26 @@ STANCES = (
 """PyTorch's names of stances."""
 
 
+class _Tracing(threading.local):
+    on = False
+
+
+_tracing = _Tracing()
+
+
+@contextmanager
+def tracing() -> Iterator[None]:
+    """A block in which the calls of a function are recorded as graphs."""
+    before, _tracing.on = _tracing.on, True
+    try:
+        yield
+    finally:
+        _tracing.on = before
+
+
 def is_compiling() -> bool:
     """Tell whether the calling thread runs a function that ``torch.compile`` captures."""
-    return capturing.by is not None
+    return capturing.by is not None or _tracing.on
 
 
 def is_dynamo_compiling() -> bool:
@@ -115,5 +133,11 @@ def reset() -> None:
 
 
 def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list[str]:
-    """The names of backends, all of which mean XLA."""
-    return sorted(BACKENDS - (EXPERIMENTAL if exclude_tags else set()))
+    """The names of backends: those that were registered, and PyTorch's own, which mean XLA.
+
+    Args:
+        exclude_tags: backends with one of these tags are left out.
+    """
+    hidden = set(exclude_tags or ())
+    known = {name for name, (_, tags) in REGISTERED.items() if not tags & hidden}
+    return sorted(known | (BACKENDS - (EXPERIMENTAL if exclude_tags else set())))

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from tapegrad._src.declaring import on_demand
 from tapegrad.compiler.options import check_options
-from tapegrad.errors import message
+
+__getattr__, _ = on_demand(__name__, {})
 
 BACKENDS = frozenset({"inductor", "eager", "eager_noexcept", "aot_eager", "cudagraphs", "openxla", "tvm"})
 """PyTorch's names of compilers. All mean XLA here."""
 
+REGISTERED: dict[str, tuple[Callable, frozenset[str]]] = {}
+"""The backends that programs have given names, with their tags (``_dynamo/backends/registry.py``)."""
+
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 """PyTorch's names of what its compiler should strive for."""
+
+
+def graphs_compiled(function: Callable, fullgraph: bool, backend: Any, mode: Any, options: Any) -> Any:
+    """A function whose calls are graphs, which a backend compiles: see Note [Graphs for backends].
+
+    Args:
+        function, fullgraph, mode, options: as for ``compile``.
+        backend: the backend, or a name that it was registered under.
+    """
+    told = {} if mode in (None, "default") else {"mode": mode}
+    told |= {} if options is None else {"options": options}
+    return __getattr__("GraphCompiled")(function, fullgraph, REGISTERED.get(backend, (backend,))[0], told)
 
 
 class InvalidBackend(RuntimeError):
@@ -27,18 +45,10 @@ def check_settings(model: Any, backend: Any, mode: Any, options: Any, dynamic: A
     Raises:
         RuntimeError: both a mode and options; a mode, a backend (``InvalidBackend``), or options that PyTorch has not.
         AssertionError: ``model`` can't be called; ``dynamic`` is no bool.
-        NotImplementedError: the backend is a function: there is no graph that it could be given.
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
-    if callable(backend):
-        what = "compile(): the backend is a function, which would be given a graph of PyTorch's"
-        hint = (
-            "leave backend= out, XLA compiles the program; to see its operators, call the function under a "
-            "TorchDispatchMode, and to compile it otherwise, hand interop.to_jax(function) to that compiler"
-        )
-        raise NotImplementedError(message(what, hint=hint))
-    if backend not in (None, *BACKENDS):
+    if not callable(backend) and backend is not None and backend not in BACKENDS and backend not in REGISTERED:
         raise InvalidBackend(backend)
     if mode is not None and mode not in MODES and backend in (None, "inductor"):
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")

@@ -36,7 +36,7 @@ from tapegrad.compiler.replay.cache_keys import MOVES, Widths, ambient, are_ordi
 from tapegrad.compiler.replay.compiled_modules import CompiledModule, CompiledModules, put_in_place, take_away
 from tapegrad.compiler.replay.likeness import Likeness
 from tapegrad.compiler.replay.programs import Programs
-from tapegrad.compiler.settings import check_settings
+from tapegrad.compiler.settings import REGISTERED, check_settings, graphs_compiled
 
 ENTRY = 32 << 10
 """About how many bytes an entry takes."""
@@ -292,7 +292,10 @@ def compile(
         model: the function, or the module; without it, ``compile(...)`` is a decorator.
         fullgraph: whether reading elements of a tensor while the function runs is an error; if not, the program is
             split there, and the function's Python is run at each call.
-        backend, mode, options: PyTorch's; what it knows is accepted, and XLA compiles in any entry.
+        backend, mode, options: PyTorch's; what it knows is accepted, and XLA compiles in any entry. A backend that is a
+            function, or was registered by a name, is given a ``torch.fx.GraphModule`` and example inputs, and what it
+            gives is called in the place of the graph; then the function's Python is run in each call, and where it
+            reads elements, a graph ends and another one begins (with ``fullgraph`` that is an error).
         dynamic, recompile_limit, isolate_recompiles, shapes_spec, name: accepted, and not needed; each kind of call has
             a program of its own.
         disable: give the function back as it is.
@@ -309,6 +312,8 @@ def compile(
     Raises:
         RuntimeError: a backend or a mode that PyTorch has not; both a mode and options.
         DataDependentError: from calls, with ``fullgraph``: elements are read. Tensors are what they were, then.
+        torch._dynamo.exc.Unsupported: the same, where a function is the backend.
+        torch._dynamo.exc.BackendCompilerFailed: that raised an error, or gave what can't be called.
 
     >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> @torch.compile
@@ -335,7 +340,10 @@ def compile(
         if disable:
             return model
         adopt = getattr(type(model), "_compiled_as", None)  # a module stays one
-        made = Compiled(model, fullgraph)
+        if callable(backend) or backend in REGISTERED:
+            made = graphs_compiled(model, fullgraph, backend, mode, options)
+        else:
+            made = Compiled(model, fullgraph)
         return made if adopt is None else adopt(model, made)
 
     return made_of if model is None else made_of(model)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from tapegrad._src.bindings.dispatching import hidden
 from tapegrad._src.dispatch.function_levels import at, lift, live, lower
 from tapegrad._src.execution.data.dtypes import FLOATING
 from tapegrad._src.functions.creation import zeros_like
@@ -96,6 +97,62 @@ def backward_of(
     ]
 
 
+def is_traced() -> bool:
+    """Tell whether a mode is on that traces operators, which are to be those of the tape, and not of a level."""
+    inner = thread.interceptors[-1:] if thread.modes.intercepted else ()
+    return not thread.levels and any(getattr(getattr(one, "__self__", None), "traces", False) for one in inner)
+
+
+def leaf_on_tape(given: Any) -> Tensor:
+    """A tensor to differentiate with respect to on the tape, connected to the one that it is made of.
+
+    Raises:
+        ValueError: that is no tensor.
+        RuntimeError: it is one of an integral type.
+    """
+    if not isinstance(given, Tensor):
+        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(given)}")
+    if given._spec.dtype.category < FLOATING:
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    tracer: Any = thread.interceptors[-1].__self__  # type: ignore[attr-defined]
+    with hidden():
+        made = given.view_as(given) if given._spec.requires_grad and thread.modes.grad else given.detach()
+    tracer.same(given, made)
+    return made if made._spec.requires_grad else made.requires_grad_()
+
+
+def off_tape(tree: Any) -> Any:
+    """A tree of tensors with the histories that they have outside of a transform."""
+    with hidden():
+        return map_leaves(lambda leaf: leaf.detach() if isinstance(leaf, Tensor) else leaf, tree)
+
+
+def grad_on_tape(func: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, has_aux: bool) -> tuple:
+    """``grad_and_value`` of these arguments, by ``backward``: what traces operators sees them as PyTorch's."""
+    api = "grad_and_value(f)(*args)"
+    chosen = picked(args, argnums)
+    inner = any(isinstance(one, Tensor) and one._spec.requires_grad for one in flatten(chosen)[0])
+    leaves, spec = flatten(map_leaves(leaf_on_tape, chosen))
+    with switched(grad=True):
+        output, aux = with_aux(func(*put_back(args, unflatten(leaves, spec), argnums), **kwargs), has_aux, api)
+    check_scalar(output, api)
+    with switched(grad=inner and thread.modes.grad):
+        gradients = unflatten(backward_of([output], leaves, [None], False), spec)
+    value = output if inner else off_tape(output)
+    return gradients, ((value, aux if inner else off_tape(aux)) if has_aux else value)
+
+
+def check_scalar(output: Any, api: str) -> None:
+    """Refuse what has no gradient. Raises RuntimeError: it is no tensor of one number without dimensions."""
+    if not isinstance(output, Tensor):
+        raise RuntimeError(f"{api}: Expected f(*args) to return a Tensor, got {type(output)}")
+    if output.dim() != 0:
+        raise RuntimeError(
+            f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} dims. "
+            "Maybe you wanted to use the vjp or jacrev APIs instead?"
+        )
+
+
 def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
     """A function that returns the gradient of ``func`` and its value, ``(gradient, value)``.
 
@@ -115,18 +172,14 @@ def grad_and_value(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         api = "grad_and_value(f)(*args)"
+        if is_traced():
+            return grad_on_tape(func, args, kwargs, argnums, has_aux)
         with Level() as level:
             chosen = differentiable(picked(args, argnums), level)
             given, named = put_back(lifted(args, level), chosen, argnums), lifted(kwargs, level)
             output = func(*given, **named)
             output, aux = with_aux(output, has_aux, api)
-            if not isinstance(output, Tensor):
-                raise RuntimeError(f"{api}: Expected f(*args) to return a Tensor, got {type(output)}")
-            if output.dim() != 0:
-                raise RuntimeError(
-                    f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} dims. "
-                    "Maybe you wanted to use the vjp or jacrev APIs instead?"
-                )
+            check_scalar(output, api)
             output = at(output, level)
             value, aux = lower(output, level)[0], besides(aux, level) if has_aux else None
         leaves, spec = flatten(chosen)

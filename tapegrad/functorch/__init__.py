@@ -15,12 +15,11 @@ from tapegrad._functorch.deprecated import (
     vmap,
 )
 from tapegrad._functorch.make_functional import FunctionalModule, FunctionalModuleWithBuffers
-from tapegrad._src.absent import EXPORTS, refused
 from tapegrad._src.declaring import on_demand
+from tapegrad.fx.experimental.proxy_tensor import make_fx
 from tapegrad.version import __version__
 
 __getattr__, __dir__ = on_demand(__name__, {__name__: "compile experimental"})
-make_fx = refused("functorch.make_fx", EXPORTS)
 
 __all__ = [
     "FunctionalModule", "FunctionalModuleWithBuffers", "__version__", "combine_state_for_ensemble", "functionalize",

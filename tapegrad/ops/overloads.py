@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from tapegrad._src.caches import Cache
 from tapegrad._src.doors import Door
 from tapegrad.ops.schemas import schema_of, schemas_of
 
@@ -66,7 +67,10 @@ class OpOverload:
         registered = self._registered()
         if registered is not None:
             return registered(*args, **kwargs)
-        return self.overloadpacket(*args, **kwargs)
+        if self._opname == "lift_fresh_copy":
+            return args[0].clone()
+        known = _remembered.get(_call_key(self, args, kwargs)) if _function(self._opname) is None else None
+        return self.overloadpacket(*args, **kwargs) if known is None else known(args, kwargs)
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self._opname}.{self._overloadname}"
@@ -218,6 +222,29 @@ def shown(call: ShownCall) -> Iterator[None]:
         yield
     finally:
         _shown.calls.pop()
+
+
+def remember_call(func: OpOverload, args: tuple, kwargs: dict) -> None:
+    """Remember how the call that is being shown is computed, so that a graph can make it, if no function does."""
+    if _shown.calls and func.namespace == "aten" and _function(func._opname) is None:
+        _remembered.keep(_call_key(func, args, kwargs), _shown.calls[-1].run)
+
+
+def _call_key(func: OpOverload, args: tuple, kwargs: dict) -> Any:
+    """A call as a key: its arguments, and of tensors the shapes and dtypes."""
+
+    def part(value: Any) -> Any:
+        if hasattr(value, "_spec"):
+            return tuple(value.shape), value.dtype
+        if isinstance(value, (list, tuple)):
+            return tuple(map(part, value))
+        return type(value), str(value)
+
+    return func, part(args), tuple((name, part(one)) for name, one in kwargs.items())
+
+
+_remembered = Cache("operators of graphs", 4096)
+"""Calls of operators that no function here computes, but that graphs make."""
 
 
 def namespace(name: str) -> OpNamespace:

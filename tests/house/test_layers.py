@@ -34,11 +34,12 @@ FLOORS = [
     ["_higher_order_ops", "utils"],
     ["distributions", "nested", "nn", "sparse", "testing"],
     ["ao", "export", "optim", "serialization"],
+    ["fx"],
     ["distributed", "viz"],
     [
         "_C", "_VF", "__config__", "_custom_ops", "_decomp", "_dynamo", "_functorch", "_guards", "_inductor", "_ops",
         "_prims_common", "_refs", "_tensor", "_tensor_str", "_utils", "accelerator", "backends", "cpu", "cuda", "fft",
-        "functional", "_subclasses", "futures", "fx", "hub", "jit", "library", "linalg", "masked", "mps", "mtia",
+        "functional", "_subclasses", "futures", "hub", "jit", "library", "linalg", "masked", "mps", "mtia",
         "onnx", "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "signal", "special",
         "storage", "types", "xpu",
     ],

@@ -68,10 +68,7 @@ TABLE = [
         tests=("tests/ignite/engine", "tests/ignite/metrics/regression"), one_in=4,
         part="engines and metrics of regression",
     ),
-    Library(
-        "pytorch_optimizer", "4.1.0", one_in=8,
-        differs="`torch.compile` takes no function as its backend, which would be given a graph of PyTorch's",
-    ),
+    Library("pytorch_optimizer", "4.1.0", one_in=8),
     Library("pytorch_warmup", "0.2.0", tests=("test",)),
     Library(
         "sbi", "0.27.0",
@@ -80,7 +77,7 @@ TABLE = [
     ),
     Library(
         "skorch", "1.4.0", ("pandas==3.1.1", "flaky==3.8.1"), tests=("skorch/tests",), one_in=4,
-        differs="compiled modules have no `dynamo_ctx`; a pickle is read without `torch.load`",
+        differs="a pickle is read without `torch.load`",
     ),
     Library(
         "stable_baselines3", "2.9.2", ("pandas==3.1.1", "matplotlib==3.11.2", "tqdm==4.70.1", "rich==15.0.0"),

@@ -202,6 +202,9 @@ def say(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
     _said.call = name, args, kwargs
 
 
+TURNED = ("embedding",)
+"""Functions whose operator of the same name has its arguments in another order."""
+
 BESIDES: dict[str, dict[str, Any]] = {name: {"half_to_float": False} for name in ("_softmax", "_log_softmax")}
 """Arguments of operators that their public functions have not got."""
 
@@ -209,6 +212,8 @@ BESIDES: dict[str, dict[str, Any]] = {name: {"half_to_float": False} for name in
 def in_words(op: Any, func: OpOverload, args: tuple, settings: dict[str, Any]) -> Worded:
     """A call of an operator in PyTorch's words: those of the public function that was called, if it is named alike."""
     said, _said.call = _said.call, None
+    if said is not None and said[0] in TURNED:
+        said = None
     if said is not None and said[0] == func._opname.removesuffix("_with_indices").removeprefix("_"):
         schema = func._schema
         named = {**said[2], **BESIDES.get(func._opname, {})}

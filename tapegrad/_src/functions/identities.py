@@ -38,9 +38,22 @@ def slice(self: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: 
     return slicing.sliced(self, axis, first, length, step)
 
 
+def nll_loss_forward(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    """The loss, and by what a mean is divided."""
+    how = ("none", "mean", "sum")[reduction]
+    loss = NAMESPACES["nn.functional"]["nll_loss"](self, target, weight, ignore_index=ignore_index, reduction=how)
+    counted = target != ignore_index
+    if how == "none":
+        return loss, self.new_zeros(())
+    parts = self.new_ones(target.shape) if weight is None else weight[target.where(counted, 0)]
+    return loss, (parts * counted).sum()
+
+
 PRIVATE: dict[str, Callable] = {
     function.__name__: function
-    for function in (_softmax, _log_softmax, _unsafe_view, _to_copy, slice)
+    for function in (_softmax, _log_softmax, _unsafe_view, _to_copy, slice, nll_loss_forward)
 }
 """Those that are nowhere public."""
 

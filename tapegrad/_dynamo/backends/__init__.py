@@ -1,0 +1,1 @@
+"""``torch._dynamo.backends``: functions that compile graphs, by name."""
