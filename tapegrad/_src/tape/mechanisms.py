@@ -68,6 +68,9 @@ STEADY_ROWS = Mechanism(
     "steady rows", "Softmax takes exponentials of numbers as they are, where the sums show no loss.", writes=True
 )
 NUMPY_BACKEND = Mechanism("numpy backend", "On a CPU small calls, and the first large ones, are run by NumPy.")
+STRIPS = Mechanism(
+    "strips", "NumPy computes large row-wise kernels strip by strip, in a core's cache, and on all cores."
+)
 BACKGROUND_COMPILING = Mechanism(
     "background compiling", "XLA compiles on a thread of its own, while calls go on by NumPy."
 )
