@@ -45,12 +45,15 @@ class Uncut(Exception):
     """A kernel is not row-wise, or in a way that is not known."""
 
 
+Cuts = tuple[tuple[int, int] | None, ...]
+"""Where an array is cut, for each dimension that is: the dimension, and how long it is for each row; or None."""
+
+
 class Source(NamedTuple):
-    """What an argument of a strip is: that of the kernel, or constant, of this number; and where it is cut, if it is,
-    for each dimension that is."""
+    """What an argument of a strip is: that of the kernel, or constant, of this number; and where it is cut."""
 
     index: int
-    axes: tuple[int | None, ...]
+    cuts: Cuts
 
 
 class Strip(NamedTuple):
@@ -59,17 +62,18 @@ class Strip(NamedTuple):
     Attributes:
         jaxpr: takes ``sources``, and gives the results that are cut, in their order, and then the partial ones.
         sources: what its arguments are.
-        results: for each result of the kernel where it is cut, for each dimension that is; None if it is computed last.
+        results: for each result of the kernel where it is cut; None if it is computed last.
         partial: the NumPy functions by which partial results are put together.
         last: the jaxpr of the rest, and which arguments of the kernel it takes after those; None if there is none.
-        taken: for each argument of ``jaxpr``, which one of the kernel's it is, for who knows those.
+        largest: the bytes of the largest array that is cut.
     """
 
     jaxpr: ClosedJaxpr
     sources: list[Source]
-    results: list[tuple[int, ...] | None]
+    results: list[Cuts | None]
     partial: list[np.ufunc]
     last: tuple[ClosedJaxpr, list[int]] | None
+    largest: int
 
 
 class Cut(NamedTuple):
@@ -88,7 +92,7 @@ class Cut(NamedTuple):
 
 
 def cut(closed: ClosedJaxpr) -> Cut | None:
-    """The strips of a jaxpr; None if it has none, or they would not be worth it.
+    """The strips of a jaxpr that is ``inlined``; None if it has none, or they would not be worth it.
 
     >>> import jax
     >>> x = jax.ShapeDtypeStruct((10_000, 256), "float32")
@@ -96,10 +100,9 @@ def cut(closed: ClosedJaxpr) -> Cut | None:
     >>> found.lengths, set(found.rows)
     ((10000,), {256, 16})
     """
-    jaxpr = closed.jaxpr
-    if len(jaxpr.eqns) > LONGEST or any(equation.effects for equation in jaxpr.eqns):
+    if len(closed.jaxpr.eqns) > LONGEST or any(equation.effects for equation in closed.jaxpr.eqns):
         return None
-    for length in _lengths(jaxpr):
+    for length in _lengths(closed.jaxpr):
         try:
             return _along(closed, length)
         except Uncut:
@@ -112,8 +115,7 @@ def _along(closed: ClosedJaxpr, length: int) -> Cut:
     lengths, above = (length,), None
     strip = one_strip(closed, length, 1)
     while True:
-        row = max([_bytes(variable.aval) for variable in _variables(strip.jaxpr.jaxpr)], default=1)
-        inside = _lengths(strip.jaxpr.jaxpr) if row > WIDER * TARGET and not strip.partial else []
+        inside = _lengths(strip.jaxpr.jaxpr) if strip.largest > WIDER * TARGET and not strip.partial else []
         deeper = None
         for one in inside:
             try:
@@ -125,7 +127,7 @@ def _along(closed: ClosedJaxpr, length: int) -> Cut:
             break
         above = strip
         lengths, strip = (*lengths, deeper[0]), deeper[1]
-    rows = _rows(lengths[-1], TARGET // max(row, 1))
+    rows = _rows(lengths[-1], TARGET // max(strip.largest, 1))
     if len(rows) * math.prod(lengths[:-1]) < 2:
         raise Uncut
     strips = {}
@@ -133,6 +135,51 @@ def _along(closed: ClosedJaxpr, length: int) -> Cut:
         made = one_strip(closed if above is None else above.jaxpr, lengths[-1], count)
         strips[count] = made if above is None else nested(above, made)
     return Cut(lengths, rows, strips)
+
+
+def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The jaxpr without calls of others: their equations stand in their place.
+
+    >>> import jax
+    >>> inlined(jax.make_jaxpr(jax.nn.relu)(1.0))
+    { lambda ; a:f32[]. let b:f32[] = max a 0.0:f32[] in (b,) }
+    """
+    jaxpr = closed.jaxpr
+    if not any(_called(equation) for equation in jaxpr.eqns):
+        return closed
+    constants = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+    equations: list[JaxprEqn] = []
+    known: dict[Any, Any] = {}
+    _inline(jaxpr, known, equations, constants)
+    results = [one if isinstance(one, Literal) else known.get(one, one) for one in jaxpr.outvars]
+    whole = jaxpr.replace(constvars=[*constants], outvars=results, eqns=equations, debug_info=None)
+    return ClosedJaxpr(whole, [*constants.values()])
+
+
+def _inline(jaxpr: Jaxpr, known: dict[Any, Any], equations: list[JaxprEqn], constants: dict[Any, Any]) -> None:
+    """Append a jaxpr's equations; ``known``: what stands for its variables, each time it is called."""
+    for equation in jaxpr.eqns:
+        inputs = [one if isinstance(one, Literal) else known.get(one, one) for one in equation.invars]
+        inside = _called(equation)
+        if inside is None:
+            outputs = [Var(variable.aval) for variable in equation.outvars]
+            equations.append(equation.replace(invars=inputs, outvars=outputs))
+        else:
+            given = [Var(variable.aval) for variable in inside.jaxpr.constvars]
+            constants.update(zip(given, inside.consts, strict=True))
+            within = dict(zip((*inside.jaxpr.constvars, *inside.jaxpr.invars), (*given, *inputs), strict=True))
+            _inline(inside.jaxpr, within, equations, constants)
+            outputs = [one if isinstance(one, Literal) else within.get(one, one) for one in inside.jaxpr.outvars]
+        known.update(zip(equation.outvars, outputs, strict=True))
+
+
+CALLS = {"jit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr"}
+"""Primitives that call a jaxpr, and the parameter that has it."""
+
+
+def _called(equation: JaxprEqn) -> ClosedJaxpr | None:
+    name = CALLS.get(equation.primitive.name)
+    return None if name is None else equation.params[name]
 
 
 def _rows(length: int, most: int) -> list[int]:
@@ -170,20 +217,16 @@ def _bytes(aval: Any) -> int:
     return math.prod(aval.shape) * getattr(aval.dtype, "itemsize", 4) if hasattr(aval, "shape") else 0
 
 
-def _variables(jaxpr: Jaxpr) -> list[Any]:
-    return [*jaxpr.invars, *[one for equation in jaxpr.eqns for one in equation.outvars]]
-
-
 def nested(outer: Strip, inner: Strip) -> Strip:
     """The strip of a strip: what the inner one takes, in terms of what the outer one does."""
     sources = [
-        Source(outer.sources[index].index, (*outer.sources[index].axes, *axes)) for index, axes in inner.sources
+        Source(outer.sources[index].index, (*outer.sources[index].cuts, *cuts)) for index, cuts in inner.sources
     ]
-    cuts = zip([one for one in outer.results if one is not None], inner.results, strict=True)
-    results = [None if inside is None else (*outside, *inside) for outside, inside in cuts]
+    both = zip([one for one in outer.results if one is not None], inner.results, strict=True)
+    results = [None if inside is None else (*outside, *inside) for outside, inside in both]
     if None in results or inner.partial:
         raise Uncut
-    return Strip(inner.jaxpr, sources, results, [], None)
+    return Strip(inner.jaxpr, sources, results, [], None, inner.largest)
 
 
 # -- one strip ---------------------------------------------------------------------------------------------------------
@@ -206,7 +249,7 @@ def one_strip(closed: ClosedJaxpr, length: int, rows: int) -> Strip:
             except Uncut:
                 axis = None
         results.append(found)
-        cuts.append(None if found is None else (axis,))
+        cuts.append(None if found is None else ((axis, 1),))
     last = [atom for atom, found in zip(closed.jaxpr.outvars, results, strict=True) if found is None]
     for atom in last:
         cutter.late(atom)
@@ -224,11 +267,11 @@ def one_strip(closed: ClosedJaxpr, length: int, rows: int) -> Strip:
             constvars=[], invars=[*cutter.partial, *map(places.__getitem__, taken)], eqns=cutter.last, outvars=last,
             debug_info=None,
         ), taken  # fmt: skip
-    if not any(axes != (None,) for _, axes in cutter.sources):
+    if not any(source.cuts != (None,) for source in cutter.sources):
         raise Uncut
     return Strip(
         ClosedJaxpr(strip, []), cutter.sources, cuts, [ufunc for _, ufunc in partial],
-        None if rest is None else (ClosedJaxpr(rest[0], []), rest[1]),
+        None if rest is None else (ClosedJaxpr(rest[0], []), rest[1]), cutter.largest,
     )  # fmt: skip
 
 
@@ -242,6 +285,7 @@ class Cutter:
         partial: by the variable of the kernel that they are parts of, the variable of the strip, and the NumPy function
             that puts them together.
         last, read_last: the equations that come last, and what they read of the kernel's arguments.
+        largest: the bytes of the largest array of the strip that is cut.
     """
 
     def __init__(self, closed: ClosedJaxpr, length: int, rows: int) -> None:
@@ -256,7 +300,16 @@ class Cutter:
         self.partial: dict[Any, tuple[Any, np.ufunc]] = {}
         self.last: list[JaxprEqn] = []
         self.read_last: set[Any] = set()
+        self.largest = 0
         self._late: set[Any] = set()
+
+    def is_as_long(self, size: int) -> bool:
+        """Tell whether a dimension has so many elements for each row, some at least."""
+        return size > 0 and size % self.length == 0
+
+    def part(self, size: int) -> int:
+        """The length in a strip of a dimension of this one."""
+        return size // self.length * self.rows
 
     def version(self, atom: Any, axis: int | None) -> Any:
         """The variable of the strip for one of the kernel, cut along a dimension, or whole.
@@ -268,7 +321,7 @@ class Cutter:
             return atom
         found = self._versions.get((atom, axis))
         if found is None:
-            if axis is not None and atom.aval.shape[axis] != self.length:
+            if axis is not None and not self.is_as_long(atom.aval.shape[axis]):
                 raise Uncut
             if atom in self.inputs:
                 self._input(atom, axis)
@@ -282,14 +335,16 @@ class Cutter:
     def _input(self, atom: Any, axis: int | None) -> None:
         if axis is not None and axis != _leading(atom.aval):
             raise Uncut
-        self.sources.append(Source(self.inputs[atom], (axis,)))
+        cut_at = None if axis is None else (axis, atom.aval.shape[axis] // self.length)
+        self.sources.append(Source(self.inputs[atom], (cut_at,)))
         self.variables.append(self._new(atom, axis))
 
     def _new(self, atom: Any, axis: int | None) -> Any:
         shape = list(atom.aval.shape)
         if axis is not None:
-            shape[axis] = self.rows
+            shape[axis] = self.part(shape[axis])
         variable = self._versions[atom, axis] = Var(atom.aval.update(shape=tuple(shape)))
+        self.largest = max(self.largest, 0 if axis is None else _bytes(variable.aval))
         return variable
 
     def _equation(self, equation: JaxprEqn, axis: int | None) -> None:
@@ -333,7 +388,7 @@ class Cutter:
             return False
         aval = equation.invars[0].aval
         axis = _leading(aval)
-        if axis is None or aval.shape[axis] != self.length or axis not in equation.params["axes"]:
+        if axis is None or not self.is_as_long(aval.shape[axis]) or axis not in equation.params["axes"]:
             return False
         if aval.dtype.itemsize < 4 and ufunc is np.add:
             raise Uncut
@@ -367,8 +422,8 @@ def _rule(*primitives: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def _replaced(shape: Sequence[int], axis: int, length: int) -> tuple[int, ...]:
-    return (*shape[:axis], length, *shape[axis + 1 :])
+def _cut_at(cutter: Cutter, shape: Sequence[int], axis: int) -> tuple[int, ...]:
+    return (*shape[:axis], cutter.part(shape[axis]), *shape[axis + 1 :])
 
 
 @_rule(*"""
@@ -397,17 +452,17 @@ def broadcast(cutter: Cutter, equation: Any, axis: int) -> tuple[Axes, dict[str,
     mine = places.index(axis) if axis in places else None
     if mine is not None and shape[mine] == 1:
         mine = None
-    return [mine], {"shape": _replaced(equation.params["shape"], axis, cutter.rows)}
+    return [mine], {"shape": _cut_at(cutter, equation.params["shape"], axis)}
 
 
 @_rule("reshape")
 def reshape(cutter: Cutter, equation: Any, axis: int) -> tuple[Axes, dict[str, Any]]:
-    """A dimension that stays as it is, with as many elements before it."""
+    """A dimension that begins with as many elements before it, and is as many times as long as there are rows."""
     shape, result = equation.invars[0].aval.shape, equation.outvars[0].aval.shape
     before = math.prod(result[:axis])
     for mine, length in enumerate(shape):
-        if length == result[axis] and math.prod(shape[:mine]) == before:
-            return [mine], {"new_sizes": _replaced(result, axis, cutter.rows)}
+        if cutter.is_as_long(length) and math.prod(shape[:mine]) == before:
+            return [mine], {"new_sizes": _cut_at(cutter, result, axis)}
     raise Uncut
 
 
@@ -464,7 +519,7 @@ def iota(cutter: Cutter, equation: Any, axis: int) -> tuple[Axes, dict[str, Any]
     """Any other dimension than that which is counted."""
     if equation.params["dimension"] == axis or equation.invars:
         raise Uncut
-    return [], {"shape": _replaced(equation.params["shape"], axis, cutter.rows)}
+    return [], {"shape": _cut_at(cutter, equation.params["shape"], axis)}
 
 
 @_rule("slice")
@@ -472,9 +527,10 @@ def slice_(cutter: Cutter, equation: Any, axis: int) -> tuple[Axes, dict[str, An
     """A dimension that is taken whole."""
     params = equation.params
     strides = params["strides"]
-    if params["start_indices"][axis] or (strides is not None and strides[axis] != 1):
+    size = equation.invars[0].aval.shape[axis]
+    if params["limit_indices"][axis] - params["start_indices"][axis] != size or (strides and strides[axis] != 1):
         raise Uncut
-    return [axis], {"limit_indices": _replaced(params["limit_indices"], axis, cutter.rows)}
+    return [axis], {"limit_indices": _cut_at(cutter, params["limit_indices"], axis)}
 
 
 @_rule("pad")

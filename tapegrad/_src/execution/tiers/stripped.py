@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.cutting import Cut, Strip, cut
+from tapegrad._src.execution.numpy_backend.cutting import Cut, Cuts, Strip, cut, inlined
 from tapegrad._src.execution.numpy_backend.putting import multiplies, putting
 from tapegrad._src.execution.numpy_backend.writer import numbers_in, written_jaxpr
 from tapegrad._src.execution.state.threads import blas_alone, helpers
@@ -73,7 +73,7 @@ class Stripped:
         self._around: Callable = blas_alone if any(map(multiplies, functions.values())) else nullcontext
         self._sources = [source.index for source in first.sources]
         self._constants = [np.asarray(one) for one in constants]
-        self._contiguous = sorted({one.index for one in first.sources if set(one.axes) != {None}})
+        self._contiguous = sorted({one.index for one in first.sources if set(one.cuts) != {None}})
         self._pieces = _pieces(cuts, first, functions)
         self._partial = first.partial
         given = [one for one in results if one is not None]
@@ -143,16 +143,21 @@ def _pieces(cuts: Cut, strip: Strip, functions: dict[int, Callable]) -> list[Pie
     pieces = []
     for number, places in enumerate(product(*outer, ranges)):
         function = functions[places[-1].stop - places[-1].start]
-        read = [_index(axes, places) for _, axes in strip.sources]
-        put = [_index(axes, places) for axes in strip.results if axes is not None]
+        read = [_index(where, places) for _, where in strip.sources]
+        put = [_index(where, places) for where in strip.results if where is not None]
         pieces.append(Piece(function, read, [*put, *[(number, ...)] * len(strip.partial)]))
     return pieces
 
 
-def _index(axes: Sequence[int | None], places: Sequence[slice]) -> tuple[slice, ...] | None:
+def _index(where: Cuts, places: Sequence[slice]) -> tuple[slice, ...] | None:
     """The index of a strip in an array that is cut along dimensions; None if it is not."""
-    cuts = {axis: place for axis, place in zip(axes, places, strict=True) if axis is not None}
-    return tuple([cuts.get(axis, slice(None)) for axis in range(max(cuts) + 1)]) if cuts else None
+    found: dict[int, slice] = {}
+    for cut_at, place in zip(where, places, strict=True):
+        if cut_at is not None:
+            axis, each = cut_at
+            before = found[axis].start if axis in found else 0
+            found[axis] = slice(before + place.start * each, before + place.stop * each)
+    return tuple([found.get(axis, slice(None)) for axis in range(max(found) + 1)]) if found else None
 
 
 def _layout(results: Sequence[Any], cuts: Sequence[Any]) -> list[int | None]:
@@ -165,6 +170,7 @@ def _layout(results: Sequence[Any], cuts: Sequence[Any]) -> list[int | None]:
 
 def stripped(found: HostFunction, closed: Any) -> Stripped | None:
     """A function of the host by strips; None if its jaxpr has none."""
+    closed = inlined(closed)
     cuts = cut(closed)
     if cuts is None:
         return None
