@@ -23,7 +23,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+
+from tapegrad._src.execution.numpy_backend.control import branch_on_host
+from tapegrad._src.execution.numpy_backend.random_bits import random_part
 
 TARGET = 1 << 18
 """About how many bytes the largest array of a strip has: so many arrays of that size lie in a core's own cache."""
@@ -50,10 +54,17 @@ Cuts = tuple[tuple[int, int] | None, ...]
 
 
 class Source(NamedTuple):
-    """What an argument of a strip is: that of the kernel, or constant, of this number; and where it is cut."""
+    """What an argument of a strip is: that of the kernel, or constant, of this number; and where it is cut.
+
+    If it is no such thing, but the ``PLACE`` of the strip, each of its cuts has a number of elements for each row.
+    """
 
     index: int
     cuts: Cuts
+
+
+PLACE = -1
+"""Stands for the number of elements before a strip."""
 
 
 class Strip(NamedTuple):
@@ -145,7 +156,7 @@ def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
     { lambda ; a:f32[]. let b:f32[] = max a 0.0:f32[] in (b,) }
     """
     jaxpr = closed.jaxpr
-    if not any(_called(equation) for equation in jaxpr.eqns):
+    if not any(equation.primitive.name in (*CALLS, "cond") for equation in jaxpr.eqns):
         return closed
     constants = dict(zip(jaxpr.constvars, closed.consts, strict=True))
     equations: list[JaxprEqn] = []
@@ -158,9 +169,15 @@ def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def _inline(jaxpr: Jaxpr, known: dict[Any, Any], equations: list[JaxprEqn], constants: dict[Any, Any]) -> None:
     """Append a jaxpr's equations; ``known``: what stands for its variables, each time it is called."""
+    chosen: dict[Any, int] = {}
     for equation in jaxpr.eqns:
         inputs = [one if isinstance(one, Literal) else known.get(one, one) for one in equation.invars]
         inside = _called(equation)
+        if equation.primitive.name == "platform_index":
+            chosen[equation.outvars[0]] = branch_on_host(equation.params["platforms"])
+            continue
+        if equation.primitive.name == "cond" and equation.invars[0] in chosen:
+            inside, inputs = equation.params["branches"][chosen[equation.invars[0]]], inputs[1:]
         if inside is None:
             outputs = [Var(variable.aval) for variable in equation.outvars]
             equations.append(equation.replace(invars=inputs, outvars=outputs))
@@ -173,7 +190,8 @@ def _inline(jaxpr: Jaxpr, known: dict[Any, Any], equations: list[JaxprEqn], cons
         known.update(zip(equation.outvars, outputs, strict=True))
 
 
-CALLS = {"jit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr"}
+CALLS = {"jit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr",
+         "custom_vmap_call": "call"}  # fmt: skip
 """Primitives that call a jaxpr, and the parameter that has it."""
 
 
@@ -219,9 +237,9 @@ def _bytes(aval: Any) -> int:
 
 def nested(outer: Strip, inner: Strip) -> Strip:
     """The strip of a strip: what the inner one takes, in terms of what the outer one does."""
-    sources = [
-        Source(outer.sources[index].index, (*outer.sources[index].cuts, *cuts)) for index, cuts in inner.sources
-    ]
+    place = Source(PLACE, (None,) * len(outer.sources[0].cuts))
+    given = [(place if index == PLACE else outer.sources[index], cuts) for index, cuts in inner.sources]
+    sources = [Source(source.index, (*source.cuts, *cuts)) for source, cuts in given]
     both = zip([one for one in outer.results if one is not None], inner.results, strict=True)
     results = [None if inside is None else (*outside, *inside) for outside, inside in both]
     if None in results or inner.partial:
@@ -339,6 +357,12 @@ class Cutter:
         self.sources.append(Source(self.inputs[atom], (cut_at,)))
         self.variables.append(self._new(atom, axis))
 
+    def place(self, each: int) -> Any:
+        """The variable of the strip for how many elements there are before it, with so many in a row."""
+        self.sources.append(Source(PLACE, ((0, each),)))
+        self.variables.append(Var(ShapedArray((), np.dtype("uint64"))))
+        return self.variables[-1]
+
     def _new(self, atom: Any, axis: int | None) -> Any:
         shape = list(atom.aval.shape)
         if axis is not None:
@@ -353,6 +377,10 @@ class Cutter:
             raise Uncut
         axes, params = ([None] * len(equation.invars), {}) if axis is None else rule(self, equation, axis)
         inputs = [self.version(atom, one) for atom, one in zip(equation.invars, axes, strict=True)]
+        if axis is not None and equation.primitive.name in DRAWING:
+            shape = equation.params["shape"]
+            inputs.append(self.place(math.prod(shape[axis:]) // self.length))
+            equation = equation.replace(primitive=random_part)
         outputs = [self._new(variable, axis) for variable in equation.outvars]
         self.equations.append(
             equation.replace(invars=inputs, outvars=outputs, params={**equation.params, **params})
@@ -407,6 +435,9 @@ PARTIAL = {
 
 
 # -- rules: along which dimensions inputs are cut, and what parameters become ------------------------------------------
+
+DRAWING = ("random_bits", random_part.name)
+"""Primitives whose results depend on their place."""
 
 Axes = list[int | None]
 Rule = Callable[[Cutter, Any, int], tuple[Axes, dict[str, Any]]]
@@ -563,3 +594,27 @@ def gather(cutter: Cutter, equation: Any, axis: int) -> tuple[Axes, dict[str, An
         own = numbers.operand_batching_dims[numbers.start_indices_batching_dims.index(mine)]
         return [own, mine], {}
     return [None, mine], {}
+
+
+@_rule("dynamic_slice")
+def dynamic_slice(cutter: Cutter, equation: Any, axis: int) -> tuple[Axes, dict[str, Any]]:
+    """A dimension that is taken whole."""
+    sizes = equation.params["slice_sizes"]
+    if sizes[axis] != equation.invars[0].aval.shape[axis]:
+        raise Uncut
+    return [axis, *[None] * (len(equation.invars) - 1)], {"slice_sizes": _cut_at(cutter, sizes, axis)}
+
+
+@_rule(*DRAWING)
+def drawing(cutter: Cutter, equation: Any, axis: int) -> tuple[Axes, dict[str, Any]]:
+    """Bits that one key gives: those from a place on."""
+    shape = equation.params["shape"]
+    if equation.invars[0].aval.shape or math.prod(shape[:axis]) != 1:
+        raise Uncut
+    return [None] * len(equation.invars), {"shape": _cut_at(cutter, shape, axis)}
+
+
+@_rule("random_wrap", "random_unwrap", "random_split", "random_fold_in", "random_seed", "split", "optimization_barrier")
+def whole(cutter: Cutter, equation: Any, axis: int) -> tuple[Axes, dict[str, Any]]:
+    """What has no rows."""
+    raise Uncut

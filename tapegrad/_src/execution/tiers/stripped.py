@@ -9,7 +9,6 @@ to be run in one way (``use_deterministic_algorithms``), strips are made before 
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from itertools import product
@@ -17,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.cutting import Cut, Cuts, Strip, cut, inlined
+from tapegrad._src.execution.numpy_backend.cutting import PLACE, Cut, Cuts, Source, Strip, cut, inlined
 from tapegrad._src.execution.numpy_backend.putting import multiplies, putting
 from tapegrad._src.execution.numpy_backend.writer import numbers_in, written_jaxpr
 from tapegrad._src.execution.state.threads import blas_alone, helpers
 from tapegrad._src.execution.tiers.costs import Cost, by_strips
-from tapegrad._src.execution.tiers.entry import quietly
+from tapegrad._src.execution.tiers.entry import quiet_context
 from tapegrad._src.execution.tiers.host_trace import HostFunction
 from tapegrad._src.tape.mechanisms import STRIPS
 
@@ -30,12 +29,7 @@ WORTH = 150_000.0
 """From how many nanoseconds on that a call is likely to take it is cut."""
 
 
-def _quietly(function: Callable[[], None]) -> None:
-    """Run what a thread that helps does in a context in which NumPy warns of nothing."""
-    quietly(contextvars.copy_context).run(function)
-
-
-helpers.around = _quietly
+helpers.around = lambda serve: quiet_context().run(serve)
 
 
 def is_worth_it(host: float) -> bool:
@@ -44,7 +38,8 @@ def is_worth_it(host: float) -> bool:
 
 
 class Piece(NamedTuple):
-    """The computation of one strip: by what, and where it lies in each argument that is cut, and in each result."""
+    """The computation of one strip: by what; the index in each argument that is cut, None for others, or an argument
+    itself; and the index in each result."""
 
     function: Callable
     read: list[Any]
@@ -73,7 +68,7 @@ class Stripped:
         self._around: Callable = blas_alone if any(map(multiplies, functions.values())) else nullcontext
         self._sources = [source.index for source in first.sources]
         self._constants = [np.asarray(one) for one in constants]
-        self._contiguous = sorted({one.index for one in first.sources if set(one.cuts) != {None}})
+        self._contiguous = sorted({one.index for one in first.sources if one.index != PLACE and any(one.cuts)})
         self._pieces = _pieces(cuts, first, functions)
         self._partial = first.partial
         given = [one for one in results if one is not None]
@@ -103,7 +98,8 @@ class Stripped:
 
         def work(number: int) -> None:
             function, sources, places = pieces[number]
-            inputs = [x if place is None else x[place] for x, place in zip(read, sources, strict=False)]
+            given = zip(read, sources, strict=False)
+            inputs = [x if at is None else x[at] if type(at) is tuple else at for x, at in given]
             function(*inputs, *[y[place] for y, place in zip(made, places, strict=True)])
 
         with self._around():
@@ -143,10 +139,18 @@ def _pieces(cuts: Cut, strip: Strip, functions: dict[int, Callable]) -> list[Pie
     pieces = []
     for number, places in enumerate(product(*outer, ranges)):
         function = functions[places[-1].stop - places[-1].start]
-        read = [_index(where, places) for _, where in strip.sources]
+        read = [_place(source, places) for source in strip.sources]
         put = [_index(where, places) for where in strip.results if where is not None]
         pieces.append(Piece(function, read, [*put, *[(number, ...)] * len(strip.partial)]))
     return pieces
+
+
+def _place(source: Source, places: Sequence[slice]) -> Any:
+    """The index of a strip in what it reads, or the number of elements before it."""
+    if source.index != PLACE:
+        return _index(source.cuts, places)
+    cuts = zip(source.cuts, places, strict=True)
+    return np.asarray(sum([place.start * cut_at[1] for cut_at, place in cuts if cut_at is not None]), np.uint64)
 
 
 def _index(where: Cuts, places: Sequence[slice]) -> tuple[slice, ...] | None:
@@ -178,7 +182,7 @@ def stripped(found: HostFunction, closed: Any) -> Stripped | None:
     for index, (variable, dtype) in enumerate(zip(closed.jaxpr.invars, found.dtypes, strict=True)):
         if variable in numbers and dtype == numbers[variable]:
             converted.append(index)
-        elif dtype != variable.aval.dtype:
+        elif dtype != variable.aval.dtype and not (variable.aval.weak_type and dtype.kind == variable.aval.dtype.kind):
             return None
     return Stripped(found, cuts, closed.consts, converted)
 
