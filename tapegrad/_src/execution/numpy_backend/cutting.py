@@ -163,7 +163,7 @@ def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
     known: dict[Any, Any] = {}
     _inline(jaxpr, known, equations, constants)
     results = [one if isinstance(one, Literal) else known.get(one, one) for one in jaxpr.outvars]
-    whole = jaxpr.replace(constvars=[*constants], outvars=results, eqns=equations, debug_info=None)
+    whole = _jaxpr_like(jaxpr, jaxpr.invars, results, equations, constants)
     return ClosedJaxpr(whole, [*constants.values()])
 
 
@@ -272,25 +272,28 @@ def one_strip(closed: ClosedJaxpr, length: int, rows: int) -> Strip:
     for atom in last:
         cutter.late(atom)
     partial = list(cutter.partial.values())
-    strip = closed.jaxpr.replace(
-        constvars=[], invars=cutter.variables, eqns=cutter.equations,
-        outvars=[*[found for found in results if found is not None], *[one for one, _ in partial]],
-        debug_info=None,
-    )  # fmt: skip
+    outputs = [*[found for found in results if found is not None], *[one for one, _ in partial]]
+    strip = _jaxpr_like(closed.jaxpr, cutter.variables, outputs, cutter.equations)
     rest = None
     if last:
         places = {index: variable for variable, index in cutter.inputs.items()}
         taken = sorted(cutter.inputs[variable] for variable in cutter.read_last)
-        rest = closed.jaxpr.replace(
-            constvars=[], invars=[*cutter.partial, *map(places.__getitem__, taken)], eqns=cutter.last, outvars=last,
-            debug_info=None,
-        ), taken  # fmt: skip
+        given = [*cutter.partial, *map(places.__getitem__, taken)]
+        rest = ClosedJaxpr(_jaxpr_like(closed.jaxpr, given, last, cutter.last), []), taken
     if not any(source.cuts != (None,) for source in cutter.sources):
         raise Uncut
-    return Strip(
-        ClosedJaxpr(strip, []), cutter.sources, cuts, [ufunc for _, ufunc in partial],
-        None if rest is None else (ClosedJaxpr(rest[0], []), rest[1]), cutter.largest,
-    )  # fmt: skip
+    ufuncs = [ufunc for _, ufunc in partial]
+    return Strip(ClosedJaxpr(strip, []), cutter.sources, cuts, ufuncs, rest, cutter.largest)
+
+
+def _jaxpr_like(
+    jaxpr: Jaxpr, inputs: Sequence[Any], outputs: Sequence[Any], equations: Sequence[JaxprEqn], constants: Any = ()
+) -> Jaxpr:
+    """A jaxpr of other equations."""
+    names = jaxpr.debug_info._replace(arg_names=("",) * len(inputs), result_paths=("",) * len(outputs))
+    return jaxpr.replace(
+        constvars=[*constants], invars=[*inputs], outvars=[*outputs], eqns=[*equations], debug_info=names
+    )
 
 
 class Cutter:

@@ -35,48 +35,57 @@ def putting(code: HostCode, count: int) -> Callable:
     last, names = tree.body.pop(), code.body.__globals__
     assert isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple), code.source
     places = [f"y{index}" for index in range(count)]
+    taken: set[str] = set()
     for place, value in zip(places, last.value.elts, strict=True):
-        made = _assigned(tree, value.id) if isinstance(value, ast.Name) else value
-        put = _put_into(made, place, names)
-        if not put:
+        name = value.id if isinstance(value, ast.Name) else None
+        made = [value] if name is None else [] if name in taken else _assigned(tree, name)
+        if not made or not all(_can_put(one, names) for one in made):
             tree.body += ast.parse(f"{PUT}({place}, {ast.unparse(value)})").body
-        elif value is made:
+            continue
+        for one in made:
+            _put_into(one, place, names)
+        if name is None:
             tree.body.append(ast.Expr(value))
+        else:
+            taken.add(name)
     tree.args.args += [ast.arg(place) for place in places]
-    if not tree.body:
-        tree.body.append(ast.Pass())
     lines = ast.unparse(ast.fix_missing_locations(tree)).splitlines()
     return defined(lines, tree.name, {**names, PUT: np.copyto})
 
 
-def _assigned(tree: ast.FunctionDef, name: str) -> ast.expr | None:
-    """The expression that a name stands for, if it is assigned once, in a line of its own that is always run."""
-    stores = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id == name
-              and isinstance(one.ctx, ast.Store)]  # fmt: skip
-    if len(stores) != 1:
-        return None
-    return next((line.value for line in tree.body if isinstance(line, ast.Assign) and line.targets == stores), None)
+def _assigned(tree: ast.FunctionDef, name: str) -> list[ast.expr]:
+    """The expressions that a name stands for, if each is assigned in a line of its own; none, if that is not so."""
+    nodes = list(ast.walk(tree))
+    stores = [one for one in nodes if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store)]
+    lines = [one for one in nodes if isinstance(one, ast.Assign) and one.targets[0] in stores]
+    loops = any(isinstance(one, (ast.For, ast.While)) for one in nodes)
+    return [] if len(lines) != len(stores) or (loops and len(lines) > 1) else [line.value for line in lines]
 
 
-def _put_into(made: ast.expr | None, place: str, names: dict[str, Any]) -> bool:
-    """Have a call of a ufunc put its result into an array; False if it is none, or does so already."""
+def _function(made: ast.expr, names: dict[str, Any]) -> tuple[Any, int | None]:
+    """The function that an expression calls, if it may put its result somewhere, and how many arguments it has before."""
     if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Name):
-        return False
+        return None, None
     called = names.get(made.func.id)
     function = getattr(called, "ufunc", called)
-    if not isinstance(function, np.ufunc) or function.nout != 1:
+    if isinstance(function, np.ufunc):
+        return (function, function.nin) if function.nout == 1 else (None, None)
+    return (function, None) if getattr(function, "takes_out", False) else (None, None)
+
+
+def _can_put(made: ast.expr, names: dict[str, Any]) -> bool:
+    """Tell whether an expression is a call that can put its result into an array."""
+    function, count = _function(made, names)
+    if function is None or not isinstance(made, ast.Call):
         return False
-    others = [word for word in made.keywords if word.arg != "out"]
-    already = [word.value for word in made.keywords if word.arg == "out"] + made.args[function.nin :]
-    if others or len(made.args) < function.nin or any(isinstance(one, ast.Name) and one.id in PLACES for one in already):
-        return False
-    made.args[function.nin :] = []
+    return len(made.args) >= (count or 0) and all(word.arg == "out" for word in made.keywords)
+
+
+def _put_into(made: ast.expr, place: str, names: dict[str, Any]) -> None:
+    assert isinstance(made, ast.Call)
+    _, count = _function(made, names)
+    made.args[len(made.args) if count is None else count :] = []
     made.keywords = [ast.keyword("out", ast.Name(place, ast.Load()))]
-    return True
-
-
-PLACES = frozenset(f"y{index}" for index in range(64))
-"""The names of arrays that results are put into."""
 
 
 def multiplies(function: Callable) -> bool:
@@ -85,8 +94,9 @@ def multiplies(function: Callable) -> bool:
     >>> multiplies(defined(["def f(x):", "    return x.dot(x)"], "f", {})), multiplies(defined(["def f(x):", "    x"], "f", {}))
     (True, False)
     """
-    seen, names = set(), {function.__name__}
-    waiting = [function]
+    seen: set[Any] = set()
+    names: set[str] = set()
+    waiting: list[Any] = [function]
     while waiting:
         one = waiting.pop()
         code = getattr(one, "__code__", None)

@@ -93,10 +93,14 @@ class Helpers:
         self._inbox: SimpleQueue[Job | None] = SimpleQueue()
         self._busy, self._ended = threading.Lock(), False
 
+    def can_help(self) -> bool:
+        """Tell whether several threads may compute now."""
+        return self.number > 1 and not self._ended and alone()
+
     def run(self, work: Callable[[int], object], count: int) -> None:
         """Call ``work`` with each number below a count, with the help of others if there are any."""
         helping = min(self.number, count, MOST) - 1
-        if helping < 1 or self._ended or not alone() or not self._busy.acquire(False):
+        if helping < 1 or not self.can_help() or not self._busy.acquire(False):
             for number in range(count):
                 work(number)
             return

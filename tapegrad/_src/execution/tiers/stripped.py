@@ -23,6 +23,7 @@ from tapegrad._src.execution.state.threads import blas_alone, helpers
 from tapegrad._src.execution.tiers.costs import Cost, by_strips
 from tapegrad._src.execution.tiers.entry import quiet_context
 from tapegrad._src.execution.tiers.host_trace import HostFunction
+from tapegrad._src.execution.tiers.settings import counters, unwritten
 from tapegrad._src.tape.mechanisms import STRIPS
 
 WORTH = 150_000.0
@@ -59,7 +60,7 @@ class Stripped:
     """
 
     __slots__ = ("cost", "_whole", "_pieces", "_sources", "_outputs", "_layout", "_constants", "_contiguous", "_around",
-                 "_last", "_partial", "_single")  # fmt: skip
+                 "_last", "_partial", "_single", "_helpless")  # fmt: skip
 
     def __init__(self, found: HostFunction, cuts: Cut, constants: Sequence[Any], converted: Collection[int]) -> None:
         self._whole, (results, self._single) = found.body, found.results
@@ -87,11 +88,14 @@ class Stripped:
         self._layout = _layout(results, first.results)
         strips = [cuts.strips[rows].jaxpr for rows in cuts.rows] * (len(self._pieces) // len(cuts.rows))
         self.cost = by_strips(found.cost, strips, last, whole)
+        self._helpless = self.cost.host >= found.cost.host and not partial and self._around is nullcontext
 
     def __call__(self, *arrays: Any) -> Any:
         """The results of the kernel."""
         given = [*arrays, *self._constants]
         if not all([given[index].flags.c_contiguous for index in self._contiguous]):
+            return self._whole(*arrays)
+        if self._helpless and not helpers.can_help():  # one thread gains nothing, and the bits are the same
             return self._whole(*arrays)
         pieces, read = self._pieces, [given[index] for index in self._sources]
         made = [np.empty(shape, dtype) for shape, dtype in self._outputs]
@@ -219,8 +223,10 @@ class Stripping:
             return
         try:
             made = stripped(self.found, self.trace())
-        except Exception:  # what can't be traced or written: the whole one is there
+        except Exception as error:  # the whole one is there
+            unwritten[f"by strips: {error!r}"] += 1
             made = None
         self.run = self.found.body if made is None else made
         if made is not None:
+            counters["stripped"] += 1
             self.changed(made.cost)
