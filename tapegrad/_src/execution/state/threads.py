@@ -25,6 +25,7 @@ from importlib.util import find_spec
 from queue import SimpleQueue
 from typing import Any
 
+from tapegrad._src.tape.mechanisms import STRIPS
 from tapegrad._src.tape.modes import alone
 
 MOST = 64
@@ -95,7 +96,7 @@ class Helpers:
 
     def can_help(self) -> bool:
         """Tell whether several threads may compute now."""
-        return self.number > 1 and not self._ended and alone()
+        return self.number > 1 and not self._ended and alone() and not STRIPS.off
 
     def run(self, work: Callable[[int], object], count: int) -> None:
         """Call ``work`` with each number below a count, with the help of others if there are any."""
@@ -234,8 +235,18 @@ def blas_alone() -> Iterator[None]:
         _numpy.set(before)
 
 
+_asked: list[int] = []
+"""The number that was set last, if one was."""
+
+
 def set_threads(number: int) -> None:
     """Have so many threads compute strips, and products of BLAS's."""
-    helpers.number = number
-    for one in blas():
-        one.set(min(number, MOST))
+    helpers.number, _asked[:] = number, [number]
+    tell_blas()
+
+
+def tell_blas() -> None:
+    """Tell BLAS the number that was set, as SciPy has perhaps loaded another copy of it."""
+    for number in _asked:
+        for one in blas():
+            one.set(min(number, MOST))
