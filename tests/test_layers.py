@@ -66,14 +66,16 @@ OPS = [
 ORDERS = {
     "engine": ["gradient_ops", "graph_task", "inbox", "threads", "workers", "turns", "engine"],
     "execution": [
-        "state.persistent", "state.processes", "state.threads", "state", "data.allocating", "data.dtypes", "data.opaque", "data.sizes",
+        "state.persistent", "state.processes", "state.threads", "state", "data.allocating", "data.dtypes",
+        "data.opaque", "data.sizes",
         "data.devices", "data.promotion", "data.row_layout", "data.values", "data.boxes", "data.forks",
         "data.tracing", "data", "numpy_backend.parts", "numpy_backend.rules", "numpy_backend.swept",
         "numpy_backend.elementwise", "numpy_backend.forms", "numpy_backend.fourier", "numpy_backend.linear_algebra",
         "numpy_backend.random_bits", "numpy_backend.shapes", "numpy_backend.symbols", "numpy_backend.writer",
         "numpy_backend.casts", "numpy_backend.contractions", "numpy_backend.control", "numpy_backend.exponentials",
         "numpy_backend.indexing", "numpy_backend.reductions", "numpy_backend.special", "numpy_backend.scans",
-        "numpy_backend.softmax", "numpy_backend.windowed", "numpy_backend.cutting", "numpy_backend.putting", "numpy_backend", "tiers.costs", "tiers.flat",
+        "numpy_backend.softmax", "numpy_backend.windowed", "numpy_backend.cutting", "numpy_backend.putting",
+        "numpy_backend", "tiers.costs", "tiers.flat",
         "tiers.keeping", "tiers.settings", "tiers.background_compiler", "tiers.host_trace", "tiers.xla_copies",
         "tiers.entry", "tiers.stripped", "tiers.symbolic_trace", "tiers.tiered_kernel", "tiers", "recording.capturing",
         "recording.recording_policy", "recording.program", "recording.execution_mode", "recording.recorded_call",

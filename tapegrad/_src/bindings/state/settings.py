@@ -30,8 +30,8 @@ def _positive(function: str, number: Any) -> int:
 
 @public("torch", asks="nobody")
 def get_num_threads() -> int:
-    """The number given to ``set_num_threads``; before, that of ``OMP_NUM_THREADS``, or of the processors that this process
-    may use.
+    """The number given to ``set_num_threads``; before, that of ``OMP_NUM_THREADS``, or of the processors that this
+    process may use.
 
     Returns:
         The number.

@@ -53,13 +53,13 @@ Cuts = tuple[tuple[int, int] | None, ...]
 """Where an array is cut, for each dimension that is: the dimension, and how long it is for each row; or None."""
 
 
-class Source(NamedTuple):
-    """What an argument of a strip is: that of the kernel, or constant, of this number; and where it is cut.
+class StripArgument(NamedTuple):
+    """An argument of a strip: that of the kernel, or constant, of this number; and where it is cut.
 
     If it is no such thing, but the ``PLACE`` of the strip, each of its cuts has a number of elements for each row.
     """
 
-    index: int
+    number: int
     cuts: Cuts
 
 
@@ -80,7 +80,7 @@ class Strip(NamedTuple):
     """
 
     jaxpr: ClosedJaxpr
-    sources: list[Source]
+    sources: list[StripArgument]
     results: list[Cuts | None]
     partial: list[np.ufunc]
     last: tuple[ClosedJaxpr, list[int]] | None
@@ -123,7 +123,8 @@ def cut(closed: ClosedJaxpr) -> Cut | None:
 
 def _along(closed: ClosedJaxpr, length: int) -> Cut:
     """The strips along dimensions of a length, and along the next ones, if that leaves too much in one."""
-    lengths, above = (length,), None
+    lengths: tuple[int, ...] = (length,)
+    above = None
     strip = one_strip(closed, length, 1)
     while True:
         inside = _lengths(strip.jaxpr.jaxpr) if strip.largest > WIDER * TARGET and not strip.partial else []
@@ -162,7 +163,7 @@ def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
     equations: list[JaxprEqn] = []
     known: dict[Any, Any] = {}
     _inline(jaxpr, known, equations, constants)
-    results = [one if isinstance(one, Literal) else known.get(one, one) for one in jaxpr.outvars]
+    results: list[Any] = [one if isinstance(one, Literal) else known.get(one, one) for one in jaxpr.outvars]
     whole = _jaxpr_like(jaxpr, jaxpr.invars, results, equations, constants)
     return ClosedJaxpr(whole, [*constants.values()])
 
@@ -237,9 +238,9 @@ def _bytes(aval: Any) -> int:
 
 def nested(outer: Strip, inner: Strip) -> Strip:
     """The strip of a strip: what the inner one takes, in terms of what the outer one does."""
-    place = Source(PLACE, (None,) * len(outer.sources[0].cuts))
+    place = StripArgument(PLACE, (None,) * len(outer.sources[0].cuts))
     given = [(place if index == PLACE else outer.sources[index], cuts) for index, cuts in inner.sources]
-    sources = [Source(source.index, (*source.cuts, *cuts)) for source, cuts in given]
+    sources = [StripArgument(source.number, (*source.cuts, *cuts)) for source, cuts in given]
     both = zip([one for one in outer.results if one is not None], inner.results, strict=True)
     results = [None if inside is None else (*outside, *inside) for outside, inside in both]
     if None in results or inner.partial:
@@ -257,8 +258,10 @@ def one_strip(closed: ClosedJaxpr, length: int, rows: int) -> Strip:
         Uncut: the jaxpr is not row-wise.
     """
     cutter = Cutter(closed, length, rows)
-    results, cuts = [], []
-    for atom in closed.jaxpr.outvars:
+    results: list[Any] = []
+    cuts: list[Any] = []
+    outputs: list[Any] = list(closed.jaxpr.outvars)
+    for atom in outputs:
         axis = _leading(atom.aval)
         found = None
         if axis is not None and atom.aval.shape[axis] == length and atom not in cutter.inputs:
@@ -268,12 +271,12 @@ def one_strip(closed: ClosedJaxpr, length: int, rows: int) -> Strip:
                 axis = None
         results.append(found)
         cuts.append(None if found is None else ((axis, 1),))
-    last = [atom for atom, found in zip(closed.jaxpr.outvars, results, strict=True) if found is None]
+    last = [atom for atom, found in zip(outputs, results, strict=True) if found is None]
     for atom in last:
         cutter.late(atom)
     partial = list(cutter.partial.values())
-    outputs = [*[found for found in results if found is not None], *[one for one, _ in partial]]
-    strip = _jaxpr_like(closed.jaxpr, cutter.variables, outputs, cutter.equations)
+    made = [*[found for found in results if found is not None], *[one for one, _ in partial]]
+    strip = _jaxpr_like(closed.jaxpr, cutter.variables, made, cutter.equations)
     rest = None
     if last:
         places = {index: variable for variable, index in cutter.inputs.items()}
@@ -315,7 +318,7 @@ class Cutter:
         self.inputs = {variable: index for index, variable in enumerate((*jaxpr.invars, *jaxpr.constvars))}
         self._made = {variable: equation for equation in jaxpr.eqns for variable in equation.outvars}
         self._versions: dict[tuple[Any, int | None], Any] = {}
-        self.sources: list[Source] = []
+        self.sources: list[StripArgument] = []
         self.variables: list[Var] = []
         self.equations: list[JaxprEqn] = []
         self.partial: dict[Any, tuple[Any, np.ufunc]] = {}
@@ -357,12 +360,12 @@ class Cutter:
         if axis is not None and axis != _leading(atom.aval):
             raise Uncut
         cut_at = None if axis is None else (axis, atom.aval.shape[axis] // self.length)
-        self.sources.append(Source(self.inputs[atom], (cut_at,)))
+        self.sources.append(StripArgument(self.inputs[atom], (cut_at,)))
         self.variables.append(self._new(atom, axis))
 
     def place(self, each: int) -> Any:
         """The variable of the strip for how many elements there are before it, with so many in a row."""
-        self.sources.append(Source(PLACE, ((0, each),)))
+        self.sources.append(StripArgument(PLACE, ((0, each),)))
         self.variables.append(Var(ShapedArray((), np.dtype("uint64"))))
         return self.variables[-1]
 
@@ -385,9 +388,7 @@ class Cutter:
             inputs.append(self.place(math.prod(shape[axis:]) // self.length))
             equation = equation.replace(primitive=random_part)
         outputs = [self._new(variable, axis) for variable in equation.outvars]
-        self.equations.append(
-            equation.replace(invars=inputs, outvars=outputs, params={**equation.params, **params})
-        )
+        self.equations.append(equation.replace(invars=inputs, outvars=outputs, params={**equation.params, **params}))
 
     def late(self, atom: Any) -> None:
         """Have a variable computed at the end, from partial results.
@@ -460,13 +461,17 @@ def _cut_at(cutter: Cutter, shape: Sequence[int], axis: int) -> tuple[int, ...]:
     return (*shape[:axis], cutter.part(shape[axis]), *shape[axis + 1 :])
 
 
-@_rule(*"""
+ELEMENTWISE = """
     abs acos acosh add and asin asinh atan atan2 atanh bessel_i0e bessel_i1e bitcast_convert_type cbrt ceil clamp clz
     complex conj convert_element_type copy cos cosh digamma div eq eq_to erf erf_inv erfc exp exp2 expm1 floor ge gt
     igamma igammac imag integer_pow is_finite le le_to lgamma log log1p logistic lt lt_to max min mul ne neg nextafter
     not or polygamma population_count pow real rem round rsqrt select_n shift_left shift_right_arithmetic
     shift_right_logical sign sin sinh sqrt square stop_gradient sub tan tanh xor zeta
-    """.split())
+"""
+"""Primitives of which each element of a result follows from those at its place."""
+
+
+@_rule(*ELEMENTWISE.split())
 def elementwise(cutter: Cutter, equation: Any, axis: int) -> tuple[Axes, dict[str, Any]]:
     """All that is as long is cut; what has one element along the dimension, or no dimensions, is not."""
     result = equation.outvars[0].aval.shape
@@ -619,5 +624,5 @@ def drawing(cutter: Cutter, equation: Any, axis: int) -> tuple[Axes, dict[str, A
 
 @_rule("random_wrap", "random_unwrap", "random_split", "random_fold_in", "random_seed", "split", "optimization_barrier")
 def whole(cutter: Cutter, equation: Any, axis: int) -> tuple[Axes, dict[str, Any]]:
-    """What has no rows."""
+    """A function of no rows."""
     raise Uncut

@@ -63,7 +63,7 @@ def _assigned(tree: ast.FunctionDef, name: str) -> list[ast.expr]:
 
 
 def _function(made: ast.expr, names: dict[str, Any]) -> tuple[Any, int | None]:
-    """The function that an expression calls, if it may put its result somewhere, and how many arguments it has before."""
+    """The function that an expression calls, if it may put its result somewhere, and the number of its inputs."""
     if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Name):
         return None, None
     called = names.get(made.func.id)
@@ -91,7 +91,7 @@ def _put_into(made: ast.expr, place: str, names: dict[str, Any]) -> None:
 def multiplies(function: Callable) -> bool:
     """Tell whether a written function calls BLAS.
 
-    >>> multiplies(defined(["def f(x):", "    return x.dot(x)"], "f", {})), multiplies(defined(["def f(x):", "    x"], "f", {}))
+    >>> multiplies(defined(["def f(x):", "    return x.dot(x)"], "f", {})), multiplies(defined)
     (True, False)
     """
     seen: set[Any] = set()

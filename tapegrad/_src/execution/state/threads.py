@@ -1,11 +1,11 @@
 """Threads that compute on behalf of one that waits for them, how many there are, and those of BLAS.
 
 Note [Threads that help]
-NumPy lets go of the interpreter while it computes with many elements. So where a kernel runs in strips (Note [Strips] in
-``numpy_backend/cutting.py``), other threads take some of them. Who takes which is chance, and changes nothing: a strip
-is computed by one thread, and BLAS has one thread meanwhile. They are started when there is something to do, are daemons,
-and wait for it. One kernel at a time has their help, and only where no other thread uses tapegrad: where several compute
-already (workers of loaders, engines of several devices), each computes its strips itself.
+NumPy lets go of the interpreter while it computes with many elements. So where a kernel runs in strips (Note [Strips]
+in ``numpy_backend/cutting.py``), other threads take some of them. Who takes which is chance, and changes nothing: a
+strip is computed by one thread, and BLAS has one thread meanwhile. They are started when there is something to do, are
+daemons, and wait for it. One kernel at a time has their help, and only where no other thread uses tapegrad: where
+several compute already (workers of loaders, engines of several devices), each computes its strips itself.
 
 A strip that fails, or an interrupt, ends it: nobody takes another strip, and the caller has the error. What is computed
 yet by others is written to memory that nobody else can see, for results have no name before all strips are done.
@@ -45,7 +45,7 @@ def default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Job:
+class SharedWork:
     """Pieces of work of one kernel, by their numbers.
 
     Attributes:
@@ -91,7 +91,7 @@ class Helpers:
     def forget(self) -> None:
         """Begin without threads: those of a process's parent are not in it."""
         self._threads: list[threading.Thread] = []
-        self._inbox: SimpleQueue[Job | None] = SimpleQueue()
+        self._inbox: SimpleQueue[SharedWork | None] = SimpleQueue()
         self._busy, self._ended = threading.Lock(), False
 
     def can_help(self) -> bool:
@@ -106,11 +106,11 @@ class Helpers:
                 work(number)
             return
         try:
-            self._together(Job(work, count), count, self._started(helping))
+            self._together(SharedWork(work, count), count, self._started(helping))
         finally:
             self._busy.release()
 
-    def _together(self, job: Job, count: int, helping: int) -> None:
+    def _together(self, job: SharedWork, count: int, helping: int) -> None:
         for _ in range(helping):
             self._inbox.put(job)
         mine = 0
@@ -140,7 +140,7 @@ class Helpers:
             self._threads.append(helper)
         return min(count, len(self._threads))
 
-    def _wait(self, inbox: SimpleQueue[Job | None]) -> None:
+    def _wait(self, inbox: SimpleQueue[SharedWork | None]) -> None:
         def serve() -> None:
             while (job := inbox.get()) is not None:
                 job.help()

@@ -187,8 +187,8 @@ STRIP = 2_000.0
 
 
 def by_strips(cost: Cost, strips: Sequence[Any], last: Sequence[Any], results: Sequence[tuple]) -> Cost:
-    """The cost of a kernel that the host runs by strips (Note [Strips] in ``numpy_backend/cutting.py``), on one core: on
-    more of them XLA is quicker, too.
+    """The cost of a kernel that the host runs by strips, on one core: on more of them XLA is quicker, too. See Note
+    [Strips] in ``numpy_backend/cutting.py``.
 
     Args:
         cost: what it costs otherwise.

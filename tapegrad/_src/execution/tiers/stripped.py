@@ -1,10 +1,10 @@
 """Kernels that the host runs strip by strip. See Note [Strips] in ``numpy_backend/cutting.py``.
 
 Note [When strips are made]
-It takes some milliseconds to cut a kernel, and to write what computes a strip. So that is done for those alone of which
-a call takes ``WORTH`` at least, and at their second call: the first one is of the whole function. Then its cost is that
-by strips (``costs.py``), and if XLA was going to be the quicker one, it may be no longer. Where all calls of a kernel are
-to be run in one way (``use_deterministic_algorithms``), strips are made before the first one.
+It takes some milliseconds to cut a kernel, and to write what computes a strip. So that is done for those alone of
+which a call takes ``WORTH`` at least, and at their second call: the first one is of the whole function. Then its cost
+is that by strips (``costs.py``), and if XLA was going to be the quicker one, it may be no longer. Where all calls of a
+kernel are to be run in one way (``use_deterministic_algorithms``), strips are made before the first one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.cutting import PLACE, Cut, Cuts, Source, Strip, cut, inlined
+from tapegrad._src.execution.numpy_backend.cutting import PLACE, Cut, Cuts, Strip, StripArgument, cut, inlined
 from tapegrad._src.execution.numpy_backend.putting import multiplies, putting
 from tapegrad._src.execution.numpy_backend.writer import numbers_in, written_jaxpr
 from tapegrad._src.execution.state.threads import blas_alone, helpers
@@ -38,7 +38,7 @@ def is_worth_it(host: float) -> bool:
     return host >= WORTH and not STRIPS.off
 
 
-class Piece(NamedTuple):
+class StripCall(NamedTuple):
     """The computation of one strip: by what; the index in each argument that is cut, None for others, or an argument
     itself; and the index in each result."""
 
@@ -67,9 +67,9 @@ class Stripped:
         first = next(iter(cuts.strips.values()))
         functions = {rows: _written(strip, converted) for rows, strip in cuts.strips.items()}
         self._around: Callable = blas_alone if any(map(multiplies, functions.values())) else nullcontext
-        self._sources = [source.index for source in first.sources]
+        self._sources = [source.number for source in first.sources]
         self._constants = [np.asarray(one) for one in constants]
-        self._contiguous = sorted({one.index for one in first.sources if one.index != PLACE and any(one.cuts)})
+        self._contiguous = sorted({one.number for one in first.sources if one.number != PLACE and any(one.cuts)})
         self._pieces = _pieces(cuts, first, functions)
         self._partial = first.partial
         given = [one for one in results if one is not None]
@@ -126,7 +126,7 @@ class Stripped:
 def _written(strip: Strip, converted: Collection[int]) -> Callable:
     count = len(strip.jaxpr.jaxpr.outvars)
     given = zip(strip.jaxpr.jaxpr.invars, strip.sources, strict=True)
-    named = [variable for variable, source in given if source.index in converted]
+    named = [variable for variable, source in given if source.number in converted]
     return putting(written_jaxpr(strip.jaxpr, (True,) * count, None, named), count)
 
 
@@ -135,7 +135,7 @@ def _partial_results(strip: Strip) -> list[Any]:
     return list(outvars[len(outvars) - len(strip.partial) :])
 
 
-def _pieces(cuts: Cut, strip: Strip, functions: dict[int, Callable]) -> list[Piece]:
+def _pieces(cuts: Cut, strip: Strip, functions: dict[int, Callable]) -> list[StripCall]:
     """All strips, in order."""
     starts = [sum(cuts.rows[:number]) for number in range(len(cuts.rows))]
     ranges = [slice(start, start + rows) for start, rows in zip(starts, cuts.rows, strict=True)]
@@ -145,13 +145,13 @@ def _pieces(cuts: Cut, strip: Strip, functions: dict[int, Callable]) -> list[Pie
         function = functions[places[-1].stop - places[-1].start]
         read = [_place(source, places) for source in strip.sources]
         put = [_index(where, places) for where in strip.results if where is not None]
-        pieces.append(Piece(function, read, [*put, *[(number, ...)] * len(strip.partial)]))
+        pieces.append(StripCall(function, read, [*put, *[(number, ...)] * len(strip.partial)]))
     return pieces
 
 
-def _place(source: Source, places: Sequence[slice]) -> Any:
+def _place(source: StripArgument, places: Sequence[slice]) -> Any:
     """The index of a strip in what it reads, or the number of elements before it."""
-    if source.index != PLACE:
+    if source.number != PLACE:
         return _index(source.cuts, places)
     cuts = zip(source.cuts, places, strict=True)
     return np.asarray(sum([place.start * cut_at[1] for cut_at, place in cuts if cut_at is not None]), np.uint64)
