@@ -172,7 +172,7 @@ def _inline(jaxpr: Jaxpr, known: dict[Any, Any], equations: list[JaxprEqn], cons
     """Append a jaxpr's equations; ``known``: what stands for its variables, each time it is called."""
     chosen: dict[Any, int] = {}
     for equation in jaxpr.eqns:
-        inputs = [one if isinstance(one, Literal) else known.get(one, one) for one in equation.invars]
+        inputs: list[Any] = [one if isinstance(one, Literal) else known.get(one, one) for one in equation.invars]
         inside = _called(equation)
         if equation.primitive.name == "platform_index":
             chosen[equation.outvars[0]] = branch_on_host(equation.params["platforms"])
@@ -180,7 +180,7 @@ def _inline(jaxpr: Jaxpr, known: dict[Any, Any], equations: list[JaxprEqn], cons
         if equation.primitive.name == "cond" and equation.invars[0] in chosen:
             inside, inputs = equation.params["branches"][chosen[equation.invars[0]]], inputs[1:]
         if inside is None:
-            outputs = [Var(variable.aval) for variable in equation.outvars]
+            outputs: list[Any] = [Var(variable.aval) for variable in equation.outvars]
             equations.append(equation.replace(invars=inputs, outvars=outputs))
         else:
             given = [Var(variable.aval) for variable in inside.jaxpr.constvars]
@@ -217,10 +217,11 @@ def _rows(length: int, most: int) -> list[int]:
 
 def _lengths(jaxpr: Jaxpr) -> list[int]:
     """The lengths along which it may be cut: those of the largest result, and of the largest argument."""
-    results, arguments = ([one.aval for one in atoms] for atoms in (jaxpr.outvars, (*jaxpr.invars, *jaxpr.constvars)))
+    atoms: tuple[Sequence[Any], ...] = jaxpr.outvars, (*jaxpr.invars, *jaxpr.constvars)
     found = []
-    for avals in (results, arguments):
-        aval = max(avals, key=_bytes, default=None)
+    for some in atoms:
+        avals: list[Any] = [one.aval for one in some]
+        aval: Any = max(avals, key=_bytes, default=None)
         axis = None if aval is None else _leading(aval)
         if axis is not None and _bytes(aval) > TARGET:
             found.append(aval.shape[axis])
