@@ -79,7 +79,9 @@ def test_bits_are_the_same_on_any_number_of_threads_and_without_strips(name, x):
             assert np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("program", [lambda x: x.mean(), lambda x: (x * x).sum(0), lambda x: x.amax(), lambda x: x.std()])
+@pytest.mark.parametrize(
+    "program", [lambda x: x.mean(), lambda x: (x * x).sum(0), lambda x: x.amax(), lambda x: x.std()]
+)
 def test_sums_over_all_rows_do_not_depend_on_threads(program, x):
     found = [results(program, x, threads) for threads in (1, 2, 3)]
     assert all(np.array_equal(one, other) for others in found[1:] for one, other in zip(found[0], others, strict=True))
@@ -132,9 +134,7 @@ def test_numpy_warns_of_nothing(x):
 
 def test_threads_that_compute_give_the_same(x):
     expected, found = results(lambda x: x.exp() * 2, x, 3), []
-    threads = [
-        threading.Thread(target=lambda: found.append((x.detach().exp() * 2).numpy())) for _ in range(2)
-    ]
+    threads = [threading.Thread(target=lambda: found.append((x.detach().exp() * 2).numpy())) for _ in range(2)]
     for one in threads:
         one.start()
     for one in threads:

@@ -108,8 +108,8 @@ def cut(closed: ClosedJaxpr) -> Cut | None:
     >>> import jax
     >>> x = jax.ShapeDtypeStruct((10_000, 256), "float32")
     >>> found = cut(jax.make_jaxpr(lambda x: jax.numpy.exp(x - x.sum(-1, keepdims=True)))(x))
-    >>> found.lengths, set(found.rows)
-    ((10000,), {256, 16})
+    >>> found.lengths, found.rows[0], found.rows[-1], sum(found.rows)
+    ((10000,), 256, 272, 10000)
     """
     if len(closed.jaxpr.eqns) > LONGEST or any(equation.effects for equation in closed.jaxpr.eqns):
         return None
@@ -205,7 +205,7 @@ def _rows(length: int, most: int) -> list[int]:
     """The numbers of rows of strips, of about ``most`` each: one number, and perhaps another one for the last.
 
     >>> _rows(100, 40), _rows(100, 33), _rows(3, 0)
-    ([40, 60], [32, 32, 36], [1, 1, 1])
+    ([40, 40, 20], [32, 32, 36], [1, 1, 1])
     """
     each = max(1, min(most, length))
     each -= each % ABREAST if each > ABREAST else 0
