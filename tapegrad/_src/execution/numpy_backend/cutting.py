@@ -50,7 +50,7 @@ class Uncut(Exception):
 
 
 Cuts = tuple[tuple[int, int] | None, ...]
-"""Where an array is cut, for each dimension that is: the dimension, and how long it is for each row; or None."""
+"""The cuts of an array, for each dimension that is cut: the dimension, and how long it is for each row; or None."""
 
 
 class StripArgument(NamedTuple):
