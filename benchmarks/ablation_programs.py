@@ -249,6 +249,18 @@ def large(torch: Any) -> Step:
     return step
 
 
+def large_rows(torch: Any) -> Step:
+    """Norms and functions of rows of a large array, by NumPy, and their gradients."""
+    x, functional = leaf(torch, 2048, 1024), torch.nn.functional
+
+    def step(number: int) -> None:
+        with torch.execution.tiers("host"):
+            x.grad = None
+            functional.gelu(functional.layer_norm(x, (1024,)), approximate="tanh").softmax(-1).sum().backward()
+
+    return step
+
+
 def small_net(torch: Any) -> Step:
     """A step of training of a small net by an optimizer."""
     net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 4))
@@ -325,6 +337,7 @@ WORKLOADS: dict[str, Workload] = {
     "small net, first step, nothing kept or shipped": Workload(
         small_net, ("flat traces", "shape classes"), FIRST, never=("disk cache", "shipped classes")
     ),
+    "rows of a large array, by NumPy": Workload(large_rows, ("strips",)),
     "gelu of a large product": Workload(large, ("background compiling", "numpy backend"), LONGEST),
 }
 """By what the table calls them."""

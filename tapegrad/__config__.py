@@ -27,7 +27,7 @@ def parallel_info() -> str:
     True
     """
     return (
-        "Threads are XLA's, one for each processor that the process may use:\n"
+        "NumPy computes with as many threads as are set, XLA with one for each processor that the process may use:\n"
         f"\ttorch.get_num_threads() : {get_num_threads()}\n"
         f"\ttorch.get_num_interop_threads() : {get_num_interop_threads()}\n"
     )

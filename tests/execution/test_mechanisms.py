@@ -178,6 +178,16 @@ def pictures():
     return [y, *torch.autograd.grad(y.mean(), (x, w))]
 
 
+def wide_rows():
+    """The same calls on arrays that are computed strip by strip, and their gradients."""
+    x = torch.linspace(-2, 2, 300_000).reshape(300, 1000).requires_grad_()
+    for _ in range(16):
+        x.grad = None
+        y = x.softmax(-1)
+        y.sum(0).pow(2).sum().backward()
+    return [y, x.grad]
+
+
 def training(asks=False):
     """A compiled step of training, that may ask for the loss, and its results."""
     torch.manual_seed(0)
@@ -260,6 +270,7 @@ MARKS = {
     "symbolic kernels": (lengths, "SymbolicKernel.keys"),
     "dynamic settings": (settings, "DynamicRun.bind"),
     "many operands": (pieces, "looping_runner.<locals>.run"),
+    "strips": (wide_rows, "stripped"),
     "steady rows": (lengths, "softmax_of_rows"),
     "winograd": (pictures, "winograd"),
     "numpy backend": (writes, "Tiered._decided"),

@@ -71,6 +71,9 @@ WINOGRAD = Mechanism(
     "winograd", "NumPy convolves by kernels of three by three with a quarter of the multiplications.", writes=True
 )
 NUMPY_BACKEND = Mechanism("numpy backend", "On a CPU small calls, and the first large ones, are run by NumPy.")
+STRIPS = Mechanism(
+    "strips", "NumPy computes large row-wise kernels strip by strip, in a core's cache, and on all cores."
+)
 BACKGROUND_COMPILING = Mechanism(
     "background compiling", "XLA compiles on a thread of its own, while calls go on by NumPy."
 )

@@ -3,18 +3,16 @@ again; each docstring says what it does."""
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from tapegrad._src.bindings.declaration.parser import type_name
 from tapegrad._src.bindings.declaration.registry import public
+from tapegrad._src.execution.state.threads import default_threads, helpers, set_threads
 from tapegrad._src.execution.tiers.settings import be_deterministic
 from tapegrad._src.warn import warn
 
-_PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
 _kept: dict[str, Any] = {
-    "threads": _PROCESSORS, "interop": _PROCESSORS, "interop_set": False, "precision": "highest",
+    "interop": default_threads(), "interop_set": False, "precision": "highest",
     "deterministic": "default", "filled": True,
 }  # fmt: skip
 """The settings that were made."""
@@ -23,6 +21,8 @@ _kept: dict[str, Any] = {
 def _positive(function: str, number: Any) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
         raise RuntimeError(f"{function} expects an int, but got {type(number).__name__}")
+    if not -(1 << 31) <= number < 1 << 31:
+        raise ValueError("Overflow when unpacking long")
     if number <= 0:
         raise RuntimeError(f"{function} expects a positive integer")
     return number
@@ -30,22 +30,37 @@ def _positive(function: str, number: Any) -> int:
 
 @public("torch", asks="nobody")
 def get_num_threads() -> int:
-    """The number given to ``set_num_threads``; before, of the processors that this process may use."""
-    return _kept["threads"]
+    """The number given to ``set_num_threads``; before, that of ``OMP_NUM_THREADS``, or of the processors that this
+    process may use.
+
+    Returns:
+        The number.
+    """
+    return helpers.number
 
 
 @public("torch", asks="nobody")
 def set_num_threads(num: Any, /) -> None:
-    """Keep a number for ``get_num_threads``. It changes no speed: XLA's threads are made when it starts, one for each
-    processor that the process may use then. To use fewer of them start Python under ``taskset``.
+    """Have so many threads compute what NumPy does with large arrays, and its matrix products.
+
+    Large kernels that are computed row by row run in strips, which the threads share; how a kernel is cut depends on
+    shapes alone, so that any number of threads gives the same bits. Products are BLAS's, which may add in another order
+    with another number of threads, as PyTorch's. Where several of the program's threads use tapegrad, each computes for
+    itself. XLA's own threads are made when it starts, one for each processor that the process may use then: to have
+    fewer of those, start Python under ``taskset``.
 
     Args:
         num: the number.
 
     Raises:
         RuntimeError: no positive int.
+        ValueError: more than 32 bits.
+
+    >>> torch.set_num_threads(2)
+    >>> torch.get_num_threads()
+    2
     """
-    _kept["threads"] = _positive("set_num_threads", num)
+    set_threads(_positive("set_num_threads", num))
 
 
 @public("torch", asks="nobody")

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from tapegrad._src.caches import Cache
 from tapegrad._src.execution.kernels.kernel import Kernel
 from tapegrad._src.execution.tiers.host_trace import WIDE
+from tapegrad._src.tape.modes import thread
 
 _updates = Cache("kernels")
 
@@ -28,7 +29,7 @@ def run_update(rule: Callable, options: tuple[bool, ...], arrays: list[Any], num
         numbers: what they take last.
     """
     first = arrays[0]
-    key = rule, options, first.shape, first.dtype
+    key = rule, options, first.shape, first.dtype, thread.modes.without
     run = _updates.recent.get(key) or _updates.get(key)
     if run is None:
         arguments = [(first.shape, first.dtype)] * len(arrays) + [float] * len(numbers)

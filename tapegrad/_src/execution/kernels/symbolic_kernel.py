@@ -35,6 +35,7 @@ from tapegrad._src.execution.kernels.kernel import Kernel
 from tapegrad._src.execution.tiers.entry import Nothing, is_concrete, quietly, quietly_with
 from tapegrad._src.execution.tiers.host_trace import separated
 from tapegrad._src.execution.tiers.settings import Tier, awaiting_decisions, hosted, settings
+from tapegrad._src.execution.tiers.stripped import is_worth_it
 from tapegrad._src.execution.tiers.symbolic_trace import GeneralTrace
 from tapegrad._src.tape.sources import code_of, function_of
 
@@ -94,6 +95,11 @@ class SymbolicKernel:
         lost = least.host - least.xla + (cost.host - least.host - cost.xla + least.xla) * growth
         return math.inf if lost <= 0 else (least.compile + (cost.compile - least.compile) * growth) / lost
 
+    def host_cost(self, growth: float) -> float:
+        """The nanoseconds that a call takes on the host."""
+        least, cost = self._general.least.host, self._general.cost.host
+        return least + (cost - least) * growth
+
     def fitting(self, growth: float, small: bool) -> SymbolicKernel | None:
         """Itself, if the host runs it whatever comes; what counts calls, if that runs the first of them."""
         if small and self._pays:
@@ -136,7 +142,8 @@ class CountedKernel(SymbolicKernel):
     def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = (), size: Any = None) -> list[Any]:
         """As above, with how many calls are left to it."""
         cold = self.cold_calls(size[0])
-        return [[cold if cold == math.inf else min(cold / FEW, MANY)], *super().keys(numbers, shapes)]
+        whole = cold == math.inf and not is_worth_it(self.host_cost(size[0]))  # strips are for lengths that come back
+        return [[cold if whole else min(cold / FEW, MANY)], *super().keys(numbers, shapes)]
 
     def _is_host(self) -> bool:
         return hosted() and not settings.deterministic

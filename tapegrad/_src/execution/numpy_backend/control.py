@@ -30,10 +30,14 @@ def inlined(writer: Any, equation: Any) -> Any:
 def platform_index(writer: Any, equation: Any) -> str:
     """Which of the branches for platforms is meant: that for the ``host``, if there is one, or that for the CPU, which
     then is XLA's. The index is known when the function is written."""
-    platforms = equation.params["platforms"]
+    return writer.literal(np.asarray(branch_on_host(equation.params["platforms"]), equation.aval.dtype))
+
+
+def branch_on_host(platforms: Any) -> int:
+    """The number of the branch for the host, or the CPU, or all platforms."""
     named = [index for name in ("host", "cpu") for index, names in enumerate(platforms) if name in (names or ())]
     places = named or [index for index, names in enumerate(platforms) if names is None]
-    return writer.literal(np.asarray(places[0], equation.aval.dtype))
+    return places[0]
 
 
 @rule("cond")

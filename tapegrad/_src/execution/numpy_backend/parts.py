@@ -14,6 +14,8 @@ from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
 
+from tapegrad._src.execution.state.threads import tell_blas
+
 COMPILED = {
     "scipy.linalg.lapack": "scipy.linalg._flapack",
     "scipy.linalg.blas": "scipy.linalg._fblas",
@@ -43,4 +45,5 @@ def compiled(name: str) -> ModuleType | None:
         spec.loader.exec_module(module)
     except ImportError:
         return None
+    tell_blas()
     return module

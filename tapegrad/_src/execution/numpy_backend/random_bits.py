@@ -19,6 +19,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.extend.core import Primitive
 
 from tapegrad._src.caches import memory
 from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
@@ -105,12 +106,13 @@ def words_of(keys: np.ndarray, rank: int) -> Pair:
     return words[..., 0], words[..., 1]
 
 
-def counted(shape: tuple[int, ...]) -> Pair:
-    """0, 1, 2, ... in a shape, the upper and the lower words; one upper word, where all are zero."""
-    size = math.prod(shape)
-    if size <= 1 << 32:
-        return _ZERO, np.arange(size, dtype=np.uint32).reshape(shape)
-    count = np.arange(size, dtype=np.uint64).reshape(shape)
+def counted(shape: tuple[int, ...], first: int = 0) -> Pair:
+    """0, 1, 2, ..., or from another number on, in a shape, the upper and the lower words; one upper word, where all are
+    zero."""
+    end = first + math.prod(shape)
+    if end <= 1 << 32:
+        return _ZERO, np.arange(first, end, dtype=np.uint32).reshape(shape)
+    count = np.arange(first, end, dtype=np.uint64).reshape(shape)
     return (count >> np.uint64(32)).astype(np.uint32), count.astype(np.uint32)
 
 
@@ -141,8 +143,18 @@ def random_bits_of(keys: np.ndarray, shape: tuple[int, ...], width: int) -> np.n
 memory.others.append(_drawn)
 
 
-def _bits(keys: np.ndarray, shape: tuple[int, ...], width: int) -> np.ndarray:
-    first, second = threefry(words_of(keys, len(shape)), counted(shape))
+def random_part_of(key: np.ndarray, shape: tuple[int, ...], width: int, *places: np.ndarray) -> np.ndarray:
+    """Those of the random bits of one key that come after so many, which the places are together.
+
+    >>> key = wrapped(np.array([1, 2], "uint32"))
+    >>> np.array_equal(random_part_of(key, (3,), 32, np.asarray(4)), random_bits_of(key, (7,), 32)[4:])
+    True
+    """
+    return _bits(key, shape, width, sum(map(int, places)))
+
+
+def _bits(keys: np.ndarray, shape: tuple[int, ...], width: int, place: int = 0) -> np.ndarray:
+    first, second = threefry(words_of(keys, len(shape)), counted(shape, place))
     if width == 64:
         return np.asarray((first.astype(np.uint64) << np.uint64(32)) | second)
     return np.asarray(first ^ second).astype(f"uint{width}")
@@ -224,6 +236,18 @@ def random_bits(writer: Any, equation: Any) -> str:
     known_keys(equation.avals[0])
     shape, width = writer.shape(equation.params["shape"]), int(equation.params["bit_width"])
     return f"{writer.helper(random_bits_of)}({writer.full(equation, 0)}, {shape}, {width})"
+
+
+random_part = Primitive("tapegrad_random_part")
+"""Random bits from a place on: takes a key, and numbers that are the place together."""
+
+
+@rule(random_part.name)
+def random_part_(writer: Any, equation: Any) -> str:
+    """Some random bits of one key."""
+    shape, width = writer.shape(equation.params["shape"]), int(equation.params["bit_width"])
+    key, *places = (writer.full(equation, index) for index in range(len(equation.avals)))
+    return f"{writer.helper(random_part_of)}({key}, {shape}, {width}, {', '.join(places)})"
 
 
 @rule("threefry2x32")

@@ -124,17 +124,18 @@ for _primitive, _match in (("div", _softmax), ("sub", _log_softmax)):
     RULES[_primitive] = _trying(RULES[_primitive], _match)
 
 
-def _by_matrix(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+def _by_matrix(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """A function of the rows of a matrix for arrays of any number of dimensions, unless they are empty or rows long."""
 
     @wraps(function)
-    def of_rows(x: np.ndarray) -> np.ndarray:
+    def of_rows(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         shape = x.shape
         if not x.size or shape[-1] > LONGEST:
             raise ArithmeticError
         if len(shape) == 2:
-            return function(x)
-        found = function(x.reshape(-1, shape[-1]))
+            return function(x) if out is None else function(x, out)
+        put = () if out is None else (out.reshape(-1, shape[-1]),)
+        found = function(x.reshape(-1, shape[-1]), *put)
         return found.reshape(*shape[:-1], found.shape[-1])
 
     return of_rows
@@ -148,7 +149,7 @@ def _over_sums(exponentials: np.ndarray) -> np.ndarray:
     return np.divide(exponentials, sums[:, None], exponentials)
 
 
-def softmax_of_rows(x: np.ndarray) -> np.ndarray:
+def softmax_of_rows(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Exponentials over the sums of their rows, which are no greater than 1e19 and no less than 1e-4.
 
     Raises:
@@ -158,7 +159,10 @@ def softmax_of_rows(x: np.ndarray) -> np.ndarray:
     array([[0.5, 0.5],
            [0. , 1. ]])
     """
-    return _over_sums(np.exp(x))
+    return _over_sums(np.exp(x, out))
+
+
+softmax_of_rows.takes_out = True  # type: ignore[attr-defined]
 
 
 def softmax_of_masked_rows(x: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -190,7 +194,7 @@ SMALL, NEAR = 6, -1
 
 
 @_by_matrix
-def log_softmax_of_rows(x: np.ndarray) -> np.ndarray:
+def log_softmax_of_rows(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Numbers less the logarithms of their rows' sums of exponentials.
 
     Raises:
@@ -199,10 +203,13 @@ def log_softmax_of_rows(x: np.ndarray) -> np.ndarray:
     >>> log_softmax_of_rows(np.array([[0.0, 0.0, -np.inf, 0.0, 0.0]]))
     array([[-1.38629436, -1.38629436,        -inf, -1.38629436, -1.38629436]])
     """
-    found = np.subtract(x, _logarithms(x)[:, None])
+    found = np.subtract(x, _logarithms(x)[:, None], out)
     if found.item(found.argmax()) > NEAR:
         raise ArithmeticError
     return found
+
+
+log_softmax_of_rows.takes_out = True  # type: ignore[attr-defined]
 
 
 def losses_of_classes(x: np.ndarray, target: np.ndarray, reduction: str, ignore_index: int) -> np.ndarray:

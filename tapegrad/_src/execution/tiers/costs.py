@@ -17,6 +17,7 @@ fifth longer at most, and all take a twentieth longer on average than if the qui
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from operator import add
 from typing import Any, NamedTuple
 
@@ -189,6 +190,27 @@ def cost_of(jaxpr: Any, lengths: dict[str, int] | None = None) -> Cost:
     arrays = XLA_ARRAY * (len(inside.invars) + len(inside.outvars))
     results = sum([_memory(_size(aval, lengths)) for aval in _avals(inside.outvars)])
     return equations_of(jaxpr, lengths) + Cost(0.0, XLA_CALL + arrays + results, COMPILE)
+
+
+STRIP = 2_000.0
+"""The time that a strip takes besides its equations."""
+
+
+def by_strips(cost: Cost, strips: Sequence[Any], last: Sequence[Any], results: Sequence[tuple]) -> Cost:
+    """The cost of a kernel that the host runs by strips, on one core: on more of them XLA is quicker, too. See Note
+    [Strips] in ``numpy_backend/cutting.py``.
+
+    Args:
+        cost: what it costs otherwise.
+        strips: the jaxpr of each strip; ``last``: of what is computed at the end.
+        results: shapes and dtypes of the results that are put together.
+    """
+    known = {id(one): equations_of(one, {}).host + STRIP for one in strips}
+    sizes = [math.prod(shape) * dtype.itemsize / 4 for shape, dtype in results]
+    memory = UNCACHED * sum([size for size in sizes if size > CACHED])
+    return cost._replace(
+        host=sum([known[id(one)] for one in strips]) + sum([equations_of(one, {}).host for one in last]) + memory
+    )
 
 
 def equations_of(jaxpr: Any, lengths: dict[Any, int]) -> Cost:

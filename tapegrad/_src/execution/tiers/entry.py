@@ -45,6 +45,9 @@ _quiet.run(partial(np.seterr, all="ignore"))
 quietly = _quiet.run
 """``quietly(function, *arguments)``: a call in which NumPy warns of nothing. See Note [Quiet calls]."""
 
+quiet_context = _quiet.copy
+"""Gives a context of one's own in which NumPy warns of nothing."""
+
 _aligning = _quiet.copy()
 _aligned = align_in(_aligning)
 

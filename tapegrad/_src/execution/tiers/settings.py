@@ -151,6 +151,7 @@ class TierStats(NamedTuple):
         host, cold, compiling, xla: how many kernels are on which tier, counted once for each combination of shapes.
         compiled: how many kernels and programs were compiled after calls of NumPy's.
         failures: how many were given to another tier because theirs failed.
+        stripped: how many kernels NumPy runs strip by strip.
         unwritten: why kernels are XLA's that could not be written for the host, and how many.
     """
 
@@ -160,6 +161,7 @@ class TierStats(NamedTuple):
     xla: int
     compiled: int
     failures: int
+    stripped: int
     unwritten: dict[str, int]
 
     def _repr_html_(self) -> str:
@@ -172,5 +174,5 @@ def tier_stats() -> TierStats:
         found = Counter(tiered.tier for tiered in list(awaiting_decisions))
     return TierStats(
         found[Tier.HOST], found[Tier.COLD], found[Tier.COMPILING], found[Tier.XLA], counters["compiled"],
-        counters["failures"], dict(unwritten),
+        counters["failures"], counters["stripped"], dict(unwritten),
     )  # fmt: skip

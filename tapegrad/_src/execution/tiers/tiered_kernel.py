@@ -60,6 +60,7 @@ from tapegrad._src.execution.tiers.settings import (
     settings,
     unwritten,
 )
+from tapegrad._src.execution.tiers.stripped import Stripping, is_worth_it
 from tapegrad._src.execution.tiers.xla_copies import COPYING, Borrowed, borrowing, xla_readable
 from tapegrad._src.tape.sources import function_of
 from tapegrad._src.warn import warn
@@ -85,7 +86,7 @@ class Tiered(Due):
     """
 
     __slots__ = ("kernel", "examples", "way", "cost", "body", "quietly", "_entry", "_traced", "_was_new", "_known",
-                 "_left", "_checked", "_others", "_results", "__weakref__")  # fmt: skip
+                 "_left", "_checked", "_others", "_results", "_stripping", "__weakref__")  # fmt: skip
 
     def __init__(
         self, kernel: Any, examples: Sequence[Any], known: Callable | None = None, checked: int = 0
@@ -102,6 +103,7 @@ class Tiered(Due):
         self._traced: Any = None
         self._was_new = False
         self._left = False  # to XLA, for good
+        self._stripping: Stripping | None = None
         self.way: Way = Undecided()
 
     @property
@@ -270,8 +272,30 @@ class Tiered(Due):
             return False
         self.cost, self._results = found.cost, found.results
         self.quietly = quietly_with(largest_of([*self.examples, *found.results[0]]))
-        self.body = separating(taking_numbers(found.body, found.dtypes, self.examples), self.examples)
+        body = found.body
+        if is_worth_it(found.cost.host) and found.dtypes:
+            body = self._stripping = Stripping(found, self._jaxpr, self._cut)
+            if settings.deterministic:
+                self._stripping.cut()
+        self.body = separating(taking_numbers(body, found.dtypes, self.examples), self.examples)
         return True
+
+    def _jaxpr(self) -> Any:
+        """The jaxpr of the kernel, which was perhaps forgotten."""
+        with changing:
+            jaxpr = self._trace().jaxpr
+            if self.tier is Tier.HOST:
+                self._traced = None
+                if self._was_new:
+                    self.kernel.forget()
+        return jaxpr
+
+    def _cut(self, cost: Cost) -> None:
+        """The host computes by strips from now on: perhaps it is the better tier after all."""
+        with changing:
+            self.cost = cost
+            if self.tier in (Tier.COLD, Tier.COMPILING) and cost.host <= cost.xla and not self.compiled:
+                self._take(ByHost())
 
     def _trace(self) -> Any:
         """The kernel, traced for these arguments."""
