@@ -68,7 +68,8 @@ ORDERS = {
     "execution": [
         "state.persistent", "state.processes", "state", "data.allocating", "data.dtypes", "data.opaque", "data.sizes",
         "data.devices", "data.promotion", "data.row_layout", "data.values", "data.boxes", "data.forks",
-        "data.tracing", "data", "numpy_backend.parts", "numpy_backend.rules", "numpy_backend.swept",
+        "data.tracing", "data", "numpy_backend.expression", "numpy_backend.operands", "numpy_backend.parts",
+        "numpy_backend.printing", "numpy_backend.rules", "numpy_backend.swept",
         "numpy_backend.elementwise", "numpy_backend.forms", "numpy_backend.fourier", "numpy_backend.linear_algebra",
         "numpy_backend.random_bits", "numpy_backend.shapes", "numpy_backend.symbols", "numpy_backend.writer",
         "numpy_backend.casts", "numpy_backend.contractions", "numpy_backend.control", "numpy_backend.exponentials",
