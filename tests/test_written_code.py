@@ -8,12 +8,12 @@ from tapegrad._src.execution.numpy_backend.expression import (
     BACKWARDS,
     Assign,
     Attribute,
-    Call,
     Constant,
     Do,
     For,
     Index,
     Infix,
+    Invocation,
     Lambda,
     Name,
     Return,
@@ -38,7 +38,7 @@ TEXTS = {
     "(x0, (x1,), ())": (X, (Y,), ()),
     "x0 or x1": Infix(X, "or", Y),
     "(x0 + 1).T": Attribute(Infix(X, "+", 1), "T"),
-    "exp(*x0)": Call(np.exp, (Star(X),)),
+    "exp(*x0)": Invocation(np.exp, (Star(X),)),
     "lambda x0: x1": Lambda((X,), Y),
     "reduce_add(x0, -1, 'a', 1.5, True)": call(np.add.reduce, X, -1, "a", 1.5, True),
     "zip(range(3), x0)": call(zip, call(range, 3), X),
@@ -77,9 +77,9 @@ def test_statements_are_dropped_where_nothing_reads_them_and_moved_to_what_alone
 
 
 def test_a_result_is_put_into_memory_that_nobody_reads():
-    once = Call(np.subtract, (X, call(np.exp, Y)), (), 1)
+    once = Invocation(np.subtract, (X, call(np.exp, Y)), (), 1)
     assert Printer().text(once) == "subtract(x0, (v0 := exp(x1)), v0)"
-    last = Call(along_rows(np.maximum), (Name("v"), X), (), 0)
+    last = Invocation(along_rows(np.maximum), (Name("v"), X), (), 0)
     assert Printer().text(last) == "maximum_by_rows(v, x0)"
     assert Printer().text(put_last(last)) == "maximum_by_rows(v, x0, out=v)"
 

@@ -16,9 +16,9 @@ from tapegrad._src.execution.numpy_backend.expression import (
     BACKWARDS,
     Assign,
     Attribute,
-    Call,
     For,
     Index,
+    Invocation,
     Name,
     Star,
     Walrus,
@@ -82,7 +82,7 @@ def while_(writer: Any, equation: Any) -> Any:
     stepped = call(body, *equation.inputs(asked, done), Star(carried))
     if params["cond_jaxpr"].out_avals[0].shape:
         goes_on = Name()
-        tested = Call(Attribute(Walrus(goes_on, tested), "any"), ())
+        tested = Invocation(Attribute(Walrus(goes_on, tested), "any"), ())
         stepped = call(changed_where, goes_on, stepped, carried)
     writer.statements.append(While(tested, (Assign(carried, stepped),)))
     return writer.several(carried, len(equation.results))

@@ -28,6 +28,7 @@ class Node:
     """
 
     __slots__ = ("parts", "size", "_hash")
+    size: int
 
     def __init__(self, *parts: Any) -> None:
         self.parts, self._hash, size = parts, hash(parts), 1
@@ -106,7 +107,7 @@ class Constant(Expression):
         return self.known
 
 
-class Call(Expression):
+class Invocation(Expression):
     """``function(*arguments, **keywords)``.
 
     Attributes:
@@ -300,12 +301,12 @@ def attribute(name: str) -> Callable[[Any], bool]:
     return lambda one: type(one) is Attribute and one.name == name
 
 
-def put_into(call: Call, name: Name) -> Call:
+def put_into(call: Invocation, name: Name) -> Invocation:
     """A call of a ufunc whose result is put where a variable lies.
 
-    >>> put_into(Call(np.add, (1, 2)), Name("v")).arguments
+    >>> put_into(Invocation(np.add, (1, 2)), Name("v")).arguments
     (1, 2, Name('v'))
     """
     if getattr(call.function, "ufunc", call.function) in (np.maximum, np.minimum):
-        return Call(call.function, call.arguments, (("out", name),))
-    return Call(call.function, (*call.arguments, name))
+        return Invocation(call.function, call.arguments, (("out", name),))
+    return Invocation(call.function, (*call.arguments, name))

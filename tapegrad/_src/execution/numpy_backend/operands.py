@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.expression import Attribute, Call, Constant, Name, is_name, put_into
+from tapegrad._src.execution.numpy_backend.expression import Attribute, Constant, Invocation, Name, is_name, put_into
 
 TEMPORARY = 1 << 10
 """From how many bytes on memory is used again. See Note [Temporaries]."""
@@ -75,12 +75,12 @@ def bare(one: Any) -> Any:
     return tuple([bare(item) for item in one]) if type(one) is tuple else one
 
 
-def call(function: Any, *arguments: Any, **keywords: Any) -> Call:
+def call(function: Any, *arguments: Any, **keywords: Any) -> Invocation:
     """A call of a function of NumPy's, or of ours; among what it is given may be operands."""
-    return Call(function, bare(arguments), tuple([(key, bare(one)) for key, one in keywords.items()]))
+    return Invocation(function, bare(arguments), tuple([(key, bare(one)) for key, one in keywords.items()]))
 
 
-def method(of: Any, name: str, *arguments: Any, **keywords: Any) -> Call:
+def method(of: Any, name: str, *arguments: Any, **keywords: Any) -> Invocation:
     """A call of a method."""
     return call(Attribute(bare(of), name), *arguments, **keywords)
 
@@ -177,11 +177,11 @@ def by_ufunc(function: Any, equation: Any, operands: Sequence[Operand] | None = 
     called = along_rows(function) if have_long_rows(shapes, shape) else function
     arguments = bare(tuple(operands))
     if at_once:
-        return Operand(Call(called, arguments, (), at_once[0]), shape, new)
+        return Operand(Invocation(called, arguments, (), at_once[0]), shape, new)
     over = 0 if new is not None and 0 in able and type(arguments[0]) is Name else None
     if shape or GIVES_ARRAYS:
-        return Operand(Call(called, arguments, () if shape else (("out", ...),), over), shape, new)
-    return Operand(call(np.asarray, Call(called, arguments)), shape)
+        return Operand(Invocation(called, arguments, () if shape else (("out", ...),), over), shape, new)
+    return Operand(call(np.asarray, Invocation(called, arguments)), shape)
 
 
 def _holds(function: Any, operand: Operand, shape: tuple[Any, ...]) -> bool:
@@ -193,7 +193,7 @@ def _holds(function: Any, operand: Operand, shape: tuple[Any, ...]) -> bool:
 
 def put_last(last: Any) -> Any:
     """The last expression of all, put in place of the variable that it begins with."""
-    able = type(last) is Call and last.over is not None and type(last.arguments[last.over]) is Name
+    able = type(last) is Invocation and last.over is not None and type(last.arguments[last.over]) is Name
     return put_into(last, last.arguments[last.over]) if able else last
 
 

@@ -16,12 +16,12 @@ from tapegrad._src.execution.numpy_backend.expression import (
     PLAIN,
     Assign,
     Attribute,
-    Call,
     Constant,
     Do,
     For,
     Index,
     Infix,
+    Invocation,
     Lambda,
     Name,
     Node,
@@ -44,7 +44,7 @@ class Printer:
         symbols: the symbols that are read.
 
     >>> printer, x = Printer(), Name("x0")
-    >>> printer.lines([Assign(v := Name(), Call(np.exp, (x,))), Return((Attribute(v, "T"), None, (3,)))])
+    >>> printer.lines([Assign(v := Name(), Invocation(np.exp, (x,))), Return((Attribute(v, "T"), None, (3,)))])
     ['v0 = exp(x0)', 'return (v0.T, None, (3,))']
     >>> printer.names
     {'exp': <ufunc 'exp'>}
@@ -116,18 +116,18 @@ class Printer:
     def _tuple(self, items: tuple) -> str:
         return f"({self.text(items[0])},)" if len(items) == 1 else f"({', '.join(self.texts(items))})"
 
-    def _call(self, call: Call) -> str:
+    def _call(self, call: Invocation) -> str:
         """A call; where the memory of an expression is taken for the result, that has a name meanwhile."""
         if call.over is not None and not isinstance(call.arguments[call.over], Name):
             name, arguments = Name(), list(call.arguments)
             arguments[call.over] = Walrus(name, arguments[call.over])
-            call = put_into(Call(call.function, tuple(arguments)), name)
+            call = put_into(Invocation(call.function, tuple(arguments)), name)
         texts = [*self.texts(call.arguments), *[f"{key}={self.text(value)}" for key, value in call.keywords]]
         return f"{self._tight(call.function)}({', '.join(texts)})"
 
     def _tight(self, one: Any) -> str:
         """What an attribute, an index or a call is of: in brackets, unless it holds together as it is."""
-        is_whole = isinstance(one, (Name, Constant, Call, Attribute, Index, tuple, Walrus)) or callable(one)
+        is_whole = isinstance(one, (Name, Constant, Invocation, Attribute, Index, tuple, Walrus)) or callable(one)
         return self.text(one) if is_whole else f"({self.text(one)})"
 
     def _attribute(self, one: Attribute) -> str:
@@ -171,7 +171,7 @@ class Printer:
 EXPRESSIONS: dict[type, Callable[[Printer, Any], str]] = {
     Name: Printer._name,
     Constant: Printer._constant,
-    Call: Printer._call,
+    Invocation: Printer._call,
     Attribute: Printer._attribute,
     Index: Printer._index,
     Slice: Printer._slice_as_object,
@@ -199,7 +199,7 @@ def needed(statements: Sequence[Node], result: Any) -> list[Node]:
     """Statements where they are needed: not at all, if nothing reads what they assign; in a handler, if only it does.
 
     >>> x, v = Name("x0"), [Name() for _ in range(2)]
-    >>> one, other = (Assign(name, Call(np.exp, (x,))) for name in v)
+    >>> one, other = (Assign(name, Invocation(np.exp, (x,))) for name in v)
     >>> needed([one, other], v[1]) == [other]
     True
     >>> needed([one, Try((other,), IndexError, (Assign(v[1], v[0]),))], v[1])[0].handler[0] == one
