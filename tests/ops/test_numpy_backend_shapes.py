@@ -13,7 +13,7 @@ from jax import lax
 from tapegrad._src.execution.numpy_backend import swept
 from tapegrad._src.execution.numpy_backend.elementwise import chosen
 from tapegrad._src.execution.numpy_backend.rules import RULES, Unwritable
-from tapegrad._src.execution.numpy_backend.writer import needed, written
+from tapegrad._src.execution.numpy_backend.writer import written
 from tapegrad.ops.sorting import _searched
 
 pytestmark = pytest.mark.once("kernels are run by themselves")
@@ -64,12 +64,6 @@ def test_the_check_finds_what_is_wrong(monkeypatch):
 
 def test_what_constants_give_is_computed_when_it_is_written():
     assert "arange" not in agrees(lambda x: jnp.where(jnp.tri(3, dtype=bool), x, 0), drawn(3, 3))
-
-
-def test_lines_are_dropped_where_nothing_reads_them_and_moved_to_what_alone_does():
-    lines = ["v0 = f(x0)", "v1 = g(v0)", "try:", "    v2 = h(x0)", "except IndexError:", "    v2 = h(v1)"]
-    assert needed([*lines, "v3 = 1"], "v2") == [*lines[2:5], "    v0 = f(x0)", "    v1 = g(v0)", lines[5]]
-    assert needed(lines, "(v2, v0)") == [lines[0], *lines[2:5], "    v1 = g(v0)", lines[5]]
 
 
 def test_arguments_and_results_that_are_none():
@@ -135,6 +129,10 @@ MOVED = {
 def test_moving_elements(name, dtype):
     agrees(MOVED[name], X.astype(dtype))
     agrees(lambda x: MOVED["reverse"](MOVED["transpose"](x)[0]), X.astype(dtype))
+
+
+def test_a_slice_that_is_broadcast_later_is_no_index():
+    agrees(lambda x: lax.squeeze(lax.broadcast_in_dim(x[0, :, 0:1], (2, 3, 1), (1, 2)), (2,)), X)
 
 
 def test_a_slice_of_one_place_is_an_index():

@@ -67,7 +67,7 @@ from tapegrad._src.dispatch.patterns import (
 )
 from tapegrad._src.execution.data.dtypes import from_numpy
 from tapegrad._src.execution.kernels.symbolic_kernel import SymbolicKernel
-from tapegrad._src.execution.numpy_backend.writer import evaluated, symbolic
+from tapegrad._src.execution.numpy_backend.printing import evaluated, symbolic
 from tapegrad._src.execution.tiers.host_trace import HostFunction
 from tapegrad._src.execution.tiers.keeping import KeptEntry, ShippedEntry
 from tapegrad._src.execution.tiers.symbolic_trace import (

@@ -7,22 +7,21 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.elementwise import is_complex, is_float, is_integer, mapped
-from tapegrad._src.execution.numpy_backend.rules import Operand, Unwritable, rule
+from tapegrad._src.execution.numpy_backend.elementwise import is_complex, is_float, is_integer, part_of
+from tapegrad._src.execution.numpy_backend.operands import Operand, as_array, call, mapped, method, reshaped
+from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 
 
 @rule("convert_element_type")
 def convert_element_type(writer: Any, equation: Any) -> Operand:
     """``numpy.ndarray.astype``; nothing at all, where the dtype is the same."""
     old, new = equation.avals[0].dtype, np.dtype(equation.params["new_dtype"])
-    source, shape = equation.operands[0]
-    if old == new:
-        return equation.operands[0]
+    (x,) = equation.operands
     if is_complex(old) and not is_complex(new) and new.kind != "b":
-        source, old = f"{source}.real", np.dtype(f"float{4 * old.itemsize}")
+        x, old = part_of(x, "real"), np.dtype(f"float{4 * old.itemsize}")
     if is_float(old) and is_integer(new):
-        return Operand(writer.array(f"{writer.helper(as_integers)}({source}, {writer.dtype(new)})", shape), shape)
-    return Operand(source if old == new else f"{source}.astype({writer.dtype(new)})", shape)
+        return as_array(call(as_integers, x, new), x.shape)
+    return x if old == new else x.method("astype", new)
 
 
 def as_integers(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -49,13 +48,11 @@ def bitcast_convert_type(writer: Any, equation: Any) -> Any:
     if "b" in (old.kind, new.kind):
         raise Unwritable("bitcast_convert_type: of bool")
     if old.itemsize == new.itemsize:
-        source, shape = equation.operands[0]
-        return Operand(f"{source}.view({writer.dtype(new)})", shape)
-    x, shape = writer.full(equation, 0), equation.aval.shape
+        return equation.operands[0].method("view", new)
+    x, shape = equation.full(0), equation.aval.shape
     if old.itemsize > new.itemsize:
-        x = f"{x}.reshape({writer.shape((*equation.avals[0].shape, 1))})"
-    bits = f"{writer.helper(np.ascontiguousarray)}({x}).view({writer.dtype(new)})"
-    return bits if old.itemsize > new.itemsize else f"{bits}.reshape({writer.shape(shape)})"
+        return method(call(np.ascontiguousarray, reshaped(x, (*x.shape, 1))), "view", new)
+    return method(method(call(np.ascontiguousarray, x), "view", new), "reshape", tuple(shape))
 
 
 NARROW = {(5, 10): np.dtype(np.float16), (8, 7): np.dtype(jnp.bfloat16), (8, 23): np.dtype(np.float32)}
@@ -71,7 +68,7 @@ def reduce_precision(writer: Any, equation: Any) -> Operand:
         return equation.operands[0]
     if bits not in NARROW or dtype.itemsize == 2:
         raise Unwritable(f"reduce_precision: {bits} bits")
-    return mapped(writer, narrowed, equation, writer.dtype(NARROW[bits]))
+    return mapped(narrowed, equation, NARROW[bits])
 
 
 def narrowed(x: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -12,12 +12,35 @@ from typing import Any
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
+from tapegrad._src.execution.numpy_backend.expression import (
+    BACKWARDS,
+    Assign,
+    Attribute,
+    For,
+    Index,
+    Invocation,
+    Name,
+    Star,
+    Walrus,
+    While,
+)
+from tapegrad._src.execution.numpy_backend.operands import Operand, call, constant
 from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 from tapegrad._src.execution.numpy_backend.shapes import clamped
 
 
-@rule("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "remat", "remat2", "checkpoint",
-      "custom_vmap_call")
+@rule(
+    "jit",
+    "pjit",
+    "closed_call",
+    "core_call",
+    "custom_jvp_call",
+    "custom_vjp_call",
+    "remat",
+    "remat2",
+    "checkpoint",
+    "custom_vmap_call",
+)
 def inlined(writer: Any, equation: Any) -> Any:
     """The equations of the function, in place of its call."""
     params = equation.params
@@ -27,10 +50,10 @@ def inlined(writer: Any, equation: Any) -> Any:
 
 
 @rule("platform_index")
-def platform_index(writer: Any, equation: Any) -> str:
+def platform_index(writer: Any, equation: Any) -> Operand:
     """Which of the branches for platforms is meant: that for the ``host``, if there is one, or that for the CPU, which
     then is XLA's. The index is known when the function is written."""
-    return writer.literal(np.asarray(branch_on_host(equation.params["platforms"]), equation.aval.dtype))
+    return constant(np.asarray(branch_on_host(equation.params["platforms"]), equation.aval.dtype))
 
 
 def branch_on_host(platforms: Any) -> int:
@@ -45,24 +68,11 @@ def cond(writer: Any, equation: Any) -> Any:
     """The branch that is meant, if that is known; else a call of one of the branches' functions."""
     branches = equation.params["branches"]
     index, *operands = equation.operands
-    known = writer.known(index)
-    if known is not None:
-        return tuple(writer.jaxpr(branches[clamped(known, len(branches) - 1)], operands))
-    functions = "".join(f"{writer.function(branch)}, " for branch in branches)
-    which = f"{writer.helper(clamped)}({index.source}, {len(branches) - 1})"
-    return several(writer, equation, f"({functions})[{which}]({arguments(writer, equation, 1)})")
-
-
-def arguments(writer: Any, equation: Any, first: int, end: int | None = None) -> str:
-    """Some of an equation's inputs, in full, as they are handed to a function."""
-    indices = range(len(equation.operands))[first:end]
-    return "".join(f"{writer.full(equation, index)}, " for index in indices)
-
-
-def several(writer: Any, equation: Any, source: str) -> tuple[str, ...]:
-    """The results of an expression that gives a tuple."""
-    results = writer.assigned(source)
-    return tuple(f"{results}[{index}]" for index in range(len(equation.results)))
+    if index.known is not None:
+        return tuple(writer.jaxpr(branches[clamped(index.known, len(branches) - 1)], operands))
+    functions = tuple([writer.function(branch) for branch in branches])
+    branch = Index(functions, (call(clamped, index, len(branches) - 1),))
+    return writer.several(call(branch, *equation.inputs(1)), len(equation.results))
 
 
 @rule("while")
@@ -71,17 +81,15 @@ def while_(writer: Any, equation: Any) -> Any:
     params = equation.params
     asked, done = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     test, body = writer.function(params["cond_jaxpr"]), writer.function(params["body_jaxpr"])
-    carried = writer.new(f"({arguments(writer, equation, done)})")
-    tested = f"{test}({arguments(writer, equation, 0, asked)}*{carried})[0]"
-    stepped = f"{body}({arguments(writer, equation, asked, done)}*{carried})"
+    carried = writer.new(equation.inputs(done))
+    tested: Any = Index(call(test, *equation.inputs(0, asked), Star(carried)), (0,))
+    stepped = call(body, *equation.inputs(asked, done), Star(carried))
     if params["cond_jaxpr"].out_avals[0].shape:
-        goes_on = writer.variable()
-        writer.lines.append(f"while ({goes_on} := {tested}).any():")
-        stepped = f"{writer.helper(changed_where)}({goes_on}, {stepped}, {carried})"
-    else:
-        writer.lines.append(f"while {tested}:")
-    writer.lines.append(f"    {carried} = {stepped}")
-    return tuple(f"{carried}[{index}]" for index in range(len(equation.results)))
+        goes_on = Name()
+        tested = Invocation(Attribute(Walrus(goes_on, tested), "any"), ())
+        stepped = call(changed_where, goes_on, stepped, carried)
+    writer.statements.append(While(tested, (Assign(carried, stepped),)))
+    return writer.several(carried, len(equation.results))
 
 
 def changed_where(mask: np.ndarray, new: Sequence[np.ndarray], old: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
@@ -105,38 +113,33 @@ def scan(writer: Any, equation: Any) -> Any:
     >>> print(written(lambda x: jax.lax.scan(lambda c, y: (c + y, c * y), x[0], x)[1], [pairs]).source)
     def body(x0):
         v0 = x0[0]
-        v1 = empty((3, 2, ), dtype_float32)
+        v1 = empty((3, 2), dtype_float32)
         for v2, v3 in zip(range(3), x0):
-            v0, v4 = f2(v0, v3, )
+            v0, v4 = inner(v0, v3)
             v1[v2] = v4
         return v1
     """
-    params, indices = equation.params, range(len(equation.operands))
-    consts, carries = params["num_consts"], params["num_carry"]
-    fixed = [writer.assigned(f"{writer.helper(in_order)}({writer.full(equation, i)})") for i in indices[:consts]]
-    carried = [writer.new(writer.full(equation, i)) for i in indices[consts : consts + carries]]
-    stacked = [
-        writer.new(f"{writer.helper(np.empty)}({writer.shape(aval.shape)}, {writer.dtype(aval.dtype)})")
-        for aval in equation.results[carries:]
-    ]
-    turned = "[::-1]" if params["reverse"] else ""
-    index, given, lists = writer.variable(), [], [f"range({writer.size(params['length'])}){turned}"]
-    names = [index]
-    for i in indices[consts + carries :]:
-        if len(equation.avals[i].shape) > 1:
-            names.append(writer.variable())
-            given.append(names[-1])
-            lists.append(f"{writer.named(writer.full(equation, i))}{turned}")
-        else:
-            given.append(f"{writer.named(writer.full(equation, i))}[{index}, ...]")
-    made = [writer.variable() for _ in stacked]
-    results = "".join(f"{name}, " for name in (*carried, *made)).removesuffix(" " if carries + len(made) == 1 else ", ")
-    step = f"{writer.function(params['jaxpr'])}({''.join(f'{name}, ' for name in (*fixed, *carried, *given))})"
-    writer.lines += [
-        f"for {', '.join(names)} in zip({', '.join(lists)}):" if len(names) > 1 else f"for {index} in {lists[0]}:",
-        f"    {results} = {step}",
-        *(f"    {array}[{index}] = {one}" for array, one in zip(stacked, made, strict=True)),
-    ]
+    params, first = equation.params, equation.params["num_consts"]
+    last = first + params["num_carry"]
+    fixed = [writer.assigned(call(in_order, one)) for one in equation.inputs(0, first)]
+    carried = [writer.new(one) for one in equation.inputs(first, last)]
+    stacked = [writer.new(call(np.empty, aval.shape, aval.dtype)) for aval in equation.results[len(carried) :]]
+    turned = (BACKWARDS,) if params["reverse"] else ()
+    index, given, names = Name(), [], []
+    lists: list[Any] = [call(range, params["length"])]
+    for one in equation.inputs(last):
+        one = writer.named(one)
+        if len(one.shape) > 1:
+            names.append(Name())
+            lists.append(one.expression)
+        given.append(names[-1] if len(one.shape) > 1 else Index(one.expression, (index, ...)))
+    if turned:
+        lists = [Index(one, turned) for one in lists]
+    made = [Name() for _ in stacked]
+    step = Assign((*carried, *made), call(writer.function(params["jaxpr"]), *fixed, *carried, *given))
+    kept = [Assign(Index(array, (index,)), one) for array, one in zip(stacked, made, strict=True)]
+    items, target = (call(zip, *lists), (index, *names)) if names else (lists[0], index)
+    writer.statements.append(For(target, items, (step, *kept)))
     return (*carried, *stacked)
 
 

@@ -8,7 +8,7 @@ complex numbers at infinities and nan, where NumPy follows C, as PyTorch does; t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from math import prod
 from typing import Any
@@ -16,7 +16,18 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.rules import RULES, Operand, Unwritable, rule
+from tapegrad._src.execution.numpy_backend.expression import Attribute
+from tapegrad._src.execution.numpy_backend.operands import (
+    Operand,
+    are_known,
+    broadcast_shape,
+    by_ufunc,
+    call,
+    constant,
+    mapped,
+    number,
+)
+from tapegrad._src.execution.numpy_backend.rules import RULES, Unwritable, rule
 
 UFUNCS = {
     "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative,
@@ -42,7 +53,7 @@ def _rule_of(ufunc: np.ufunc, *, real: bool) -> Any:
     def written(writer: Any, equation: Any) -> Operand:
         if real and is_complex(equation.avals[0].dtype):
             raise Unwritable(f"{equation.primitive}: of complex numbers")
-        return writer.elementwise(ufunc, equation)
+        return by_ufunc(ufunc, equation)
 
     return written
 
@@ -54,12 +65,12 @@ RULES.update({name: _rule_of(ufunc, real=True) for name, ufunc in REAL_UFUNCS.it
 @rule("square")
 def square(writer: Any, equation: Any) -> Operand:
     """``numpy.square``."""
-    return writer.elementwise(np.square, equation, [of_same_square(writer, equation)])
+    return by_ufunc(np.square, equation, [of_same_square(equation)])
 
 
-def of_same_square(writer: Any, equation: Any) -> Operand:
+def of_same_square(equation: Any) -> Operand:
     """The number to be squared; of a real number's absolute value the number."""
-    made = writer.origin(equation.operands[0])
+    made = equation.operands[0].origin
     if made is not None and made.primitive == "abs" and not is_complex(made.avals[0].dtype):
         return made.operands[0]
     return equation.operands[0]
@@ -80,28 +91,6 @@ def is_integer(dtype: Any) -> bool:
     return jnp.issubdtype(dtype, jnp.integer)
 
 
-def broadcast_of(operands: Sequence[Operand]) -> tuple[Any, ...]:
-    """The shape that operands broadcast to; lengths may be symbols."""
-    rank = max(len(operand.shape) for operand in operands)
-    padded = [(1,) * (rank - len(operand.shape)) + tuple(operand.shape) for operand in operands]
-    return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
-
-
-def mapped(writer: Any, function: Callable, equation: Any, *settings: str) -> Operand:
-    """A call of an elementwise function of ours, which gives an array or a scalar."""
-    shape = broadcast_of(equation.operands)
-    inputs = ", ".join([*(operand.source for operand in equation.operands), *settings])
-    return Operand(writer.array(f"{writer.helper(function)}({inputs})", shape), shape)
-
-
-def literal(writer: Any, value: Any, dtype: Any) -> Operand:
-    """A number, as an array without dimensions."""
-    array = np.asarray(value, dtype)
-    key = f"k{array.dtype.name}_{array.tobytes().hex()}"
-    writer.names.setdefault(key, array)
-    return Operand(key, ())
-
-
 @rule("stop_gradient", "copy", "copy_p", "optimization_barrier")
 def identity(writer: Any, equation: Any) -> Any:
     """Leave an operand as it was."""
@@ -114,46 +103,46 @@ def identity(writer: Any, equation: Any) -> Any:
 @rule("mul", "sub", "max", "min")
 def arithmetic(writer: Any, equation: Any) -> Operand:
     """A ufunc; nothing, if one of two real numbers is a constant that changes nothing."""
-    kept = unchanged(writer, equation)
-    return writer.elementwise(UFUNCS[equation.primitive], equation) if kept is None else kept
+    kept = unchanged(equation)
+    return by_ufunc(UFUNCS[equation.primitive], equation) if kept is None else kept
 
 
-def unchanged(writer: Any, equation: Any) -> Operand | None:
+def unchanged(equation: Any) -> Operand | None:
     """The operand that the result is, if the other one is a number that changes nothing."""
     neutral, commutes = NEUTRAL[equation.primitive]
     left, right = equation.operands
     if is_complex(equation.aval.dtype):
         return None
-    if _is_number(writer, right, neutral):
+    if _is_number(right, neutral):
         return left
-    return right if commutes and _is_number(writer, left, neutral) else None
+    return right if commutes and _is_number(left, neutral) else None
 
 
-def _is_number(writer: Any, operand: Operand, number: float) -> bool:
-    value = writer.names.get(operand.source)
-    if not isinstance(value, np.ndarray) or value.ndim or value.dtype.kind == "b":
+def _is_number(operand: Operand, neutral: float) -> bool:
+    value = operand.known
+    if value is None or value.ndim or value.dtype.kind == "b":
         return False
-    return bool(value == number) and bool(np.signbit(value)) == (number < 0)
+    return bool(value == neutral) and bool(np.signbit(value)) == (neutral < 0)
 
 
 @rule("div")
 def div(writer: Any, equation: Any) -> Operand:
     """``numpy.divide``; integers towards zero, complex numbers as C has it where infinities are divided."""
-    kept, dtype = unchanged(writer, equation), equation.aval.dtype
+    kept, dtype = unchanged(equation), equation.aval.dtype
     if kept is not None:
         return kept
     if is_float(dtype):
-        return writer.elementwise(np.divide, equation)
-    return mapped(writer, integer_quotient if is_integer(dtype) else complex_quotient, equation)
+        return by_ufunc(np.divide, equation)
+    return mapped(integer_quotient if is_integer(dtype) else complex_quotient, equation)
 
 
 @rule("rem")
 def rem(writer: Any, equation: Any) -> Operand:
     """``numpy.fmod``: the remainder has the dividend's sign."""
-    divisor = writer.known(equation.operands[1])
+    divisor = equation.operands[1].known
     if is_float(equation.aval.dtype) or (divisor is not None and divisor.all()):
-        return writer.elementwise(np.fmod, equation)
-    return mapped(writer, integer_remainder, equation)
+        return by_ufunc(np.fmod, equation)
+    return mapped(integer_remainder, equation)
 
 
 def integer_quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -208,12 +197,8 @@ def _odd_quotient(x: np.ndarray, y: np.ndarray, quotient: np.ndarray) -> np.ndar
     unbounded = np.copysign(np.inf, c)
     found = np.empty_like(quotient)
     conditions = [zero, grows, vanishes]
-    found.real = np.select(
-        conditions, [unbounded * a, np.inf * (p * c + q * d), 0 * (a * r + b * s)], quotient.real
-    )
-    found.imag = np.select(
-        conditions, [unbounded * b, np.inf * (q * c - p * d), 0 * (b * r - a * s)], quotient.imag
-    )
+    found.real = np.select(conditions, [unbounded * a, np.inf * (p * c + q * d), 0 * (a * r + b * s)], quotient.real)
+    found.imag = np.select(conditions, [unbounded * b, np.inf * (q * c - p * d), 0 * (b * r - a * s)], quotient.imag)
     return found
 
 
@@ -227,11 +212,11 @@ def direction(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
 def sign(writer: Any, equation: Any) -> Operand:
     """``numpy.sign``, which gives 0 for -0: the sign is copied; and 1 for a complex number with one infinite part."""
     if equation.aval.dtype.kind == "c":
-        return writer.elementwise(direction, equation)
+        return by_ufunc(direction, equation)
     if not is_float(equation.aval.dtype):
-        return writer.elementwise(np.sign, equation)
-    x = equation.operands[0]._replace(source=writer.named(equation.operands[0].source))
-    return writer.elementwise(np.copysign, equation, [writer.elementwise(np.sign, equation, [x]), x])
+        return by_ufunc(np.sign, equation)
+    x = writer.named(equation.operands[0])
+    return by_ufunc(np.copysign, equation, [by_ufunc(np.sign, equation, [x]), x])
 
 
 @rule("nextafter")
@@ -239,15 +224,15 @@ def nextafter(writer: Any, equation: Any) -> Operand:
     """``numpy.nextafter``, which of 0 and -0 gives the second, as XLA; not so that of 16-bit floats."""
     if equation.aval.dtype.itemsize == 2:
         raise Unwritable("nextafter: of 16-bit floats")
-    return writer.elementwise(np.nextafter, equation)
+    return by_ufunc(np.nextafter, equation)
 
 
 @rule("round")
 def round_(writer: Any, equation: Any) -> Operand:
     """``numpy.rint``, or halves away from zero."""
     if equation.params["rounding_method"].name == "TO_NEAREST_EVEN":
-        return writer.elementwise(np.rint, equation)
-    return mapped(writer, rounded_away, equation)
+        return by_ufunc(np.rint, equation)
+    return mapped(rounded_away, equation)
 
 
 def rounded_away(x: np.ndarray) -> np.ndarray:
@@ -264,7 +249,7 @@ def rounded_away(x: np.ndarray) -> np.ndarray:
 def clamp(writer: Any, equation: Any) -> Operand:
     """The minimum of a maximum."""
     low, x, high = equation.operands
-    return writer.elementwise(np.minimum, equation, [writer.elementwise(np.maximum, equation, [x, low]), high])
+    return by_ufunc(np.minimum, equation, [by_ufunc(np.maximum, equation, [x, low]), high])
 
 
 # -- powers ------------------------------------------------------------------------------------------------------------
@@ -274,19 +259,19 @@ def clamp(writer: Any, equation: Any) -> Operand:
 def integer_pow(writer: Any, equation: Any) -> Operand:
     """A chain of products, which is quicker than ``numpy.power``."""
     exponent, dtype = int(equation.params["y"]), equation.aval.dtype
-    power = equation.operands[0]._replace(source=writer.named(equation.operands[0].source))
+    power = writer.named(equation.operands[0])
     if exponent == 0:
-        return literal(writer, 1, dtype)
+        return number(1, dtype)
     factors, left = [power] if exponent & 1 else [], abs(exponent) >> 1
     while left:
-        power = writer.elementwise(np.square, equation, [power])
-        power = power._replace(source=writer.named(power.source) if left > 1 else power.source)
+        power = by_ufunc(np.square, equation, [power])
+        power = writer.named(power) if left > 1 else power
         factors += [power] if left & 1 else []
         left >>= 1
-    result = reduce(lambda one, other: writer.elementwise(np.multiply, equation, [one, other]), factors)
+    result = reduce(lambda one, other: by_ufunc(np.multiply, equation, [one, other]), factors)
     if exponent > 0:
         return result
-    return writer.elementwise(np.divide, equation, [literal(writer, 1, dtype), result])
+    return by_ufunc(np.divide, equation, [number(1, dtype), result])
 
 
 @rule("pow")
@@ -295,33 +280,33 @@ def pow_(writer: Any, equation: Any) -> Operand:
     x, y = equation.operands
     dtype = equation.aval.dtype
     if equation.avals[1].dtype != dtype:
-        y = Operand(f"{y.source}.astype({writer.dtype(dtype)})", y.shape)
-    return writer.elementwise(np.power, equation, [x, y])
+        y = y.method("astype", dtype)
+    return by_ufunc(np.power, equation, [x, y])
 
 
 @rule("exp2")
 def exp2(writer: Any, equation: Any) -> Operand:
     """``numpy.exp2``; of complex numbers an exponential."""
     if not is_complex(equation.aval.dtype):
-        return writer.elementwise(np.exp2, equation)
-    log_2 = literal(writer, np.log(2), equation.aval.dtype)
-    scaled = writer.elementwise(np.multiply, equation, [*equation.operands, log_2])
-    return writer.elementwise(np.exp, equation, [scaled])
+        return by_ufunc(np.exp2, equation)
+    log_2 = number(np.log(2), equation.aval.dtype)
+    scaled = by_ufunc(np.multiply, equation, [*equation.operands, log_2])
+    return by_ufunc(np.exp, equation, [scaled])
 
 
 @rule("rsqrt")
 def rsqrt(writer: Any, equation: Any) -> Operand:
     """One over the root."""
-    one = literal(writer, 1, equation.aval.dtype)
-    return writer.elementwise(np.divide, equation, [one, writer.elementwise(np.sqrt, equation)])
+    one = number(1, equation.aval.dtype)
+    return by_ufunc(np.divide, equation, [one, by_ufunc(np.sqrt, equation)])
 
 
 @rule("logistic")
 def logistic(writer: Any, equation: Any) -> Operand:
     """``1 / (1 + exp(-x))``."""
-    one = literal(writer, 1, equation.aval.dtype)
-    power = writer.elementwise(np.exp, equation, [writer.elementwise(np.negative, equation)])
-    return writer.elementwise(np.divide, equation, [one, writer.elementwise(np.add, equation, [power, one])])
+    one = number(1, equation.aval.dtype)
+    power = by_ufunc(np.exp, equation, [by_ufunc(np.negative, equation)])
+    return by_ufunc(np.divide, equation, [one, by_ufunc(np.add, equation, [power, one])])
 
 
 # -- complex numbers ---------------------------------------------------------------------------------------------------
@@ -330,23 +315,26 @@ def logistic(writer: Any, equation: Any) -> Operand:
 @rule("real", "imag")
 def part(writer: Any, equation: Any) -> Operand:
     """A view of a part."""
-    source, shape = equation.operands[0]
-    return Operand(f"{source}.{equation.primitive}", shape)
+    return part_of(equation.operands[0], equation.primitive)
+
+
+def part_of(operand: Operand, name: str) -> Operand:
+    """A view of the real or the imaginary part."""
+    return Operand(Attribute(operand.expression, name), operand.shape)
 
 
 @rule("conj")
 def conj(writer: Any, equation: Any) -> Operand:
     """``numpy.conjugate``; of real numbers the complex ones that they are."""
-    source, shape = equation.operands[0]
     if is_complex(equation.avals[0].dtype):
-        return writer.elementwise(np.conjugate, equation)
-    return Operand(f"{source}.astype({writer.dtype(equation.aval.dtype)})", shape)
+        return by_ufunc(np.conjugate, equation)
+    return equation.operands[0].method("astype", equation.aval.dtype)
 
 
 @rule("complex")
 def complex_(writer: Any, equation: Any) -> Operand:
     """Both parts are written into a new array."""
-    return mapped(writer, paired, equation, writer.dtype(equation.aval.dtype))
+    return mapped(paired, equation, equation.aval.dtype)
 
 
 def paired(real: np.ndarray, imag: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -369,9 +357,9 @@ def unsigned(dtype: Any) -> np.dtype:
     return np.dtype(f"uint{8 * np.dtype(dtype).itemsize}")
 
 
-def viewed(writer: Any, operand: Operand, old: Any, new: Any) -> Operand:
+def viewed(operand: Operand, old: Any, new: Any) -> Operand:
     """An operand's bits as another dtype of the same size."""
-    return operand if old == new else Operand(f"{operand.source}.view({writer.dtype(new)})", operand.shape)
+    return operand if old == new else operand.method("view", new)
 
 
 @rule("shift_right_logical", "shift_right_arithmetic")
@@ -379,23 +367,23 @@ def shift_right(writer: Any, equation: Any) -> Operand:
     """The shift of unsigned integers, or of those with a sign, whatever they are."""
     dtype = equation.aval.dtype
     bits = unsigned(dtype) if equation.primitive == "shift_right_logical" else np.dtype(f"int{8 * dtype.itemsize}")
-    operands = [viewed(writer, operand, dtype, bits) for operand in equation.operands]
-    return viewed(writer, writer.elementwise(np.right_shift, equation, operands), bits, dtype)
+    operands = [viewed(operand, dtype, bits) for operand in equation.operands]
+    return viewed(by_ufunc(np.right_shift, equation, operands), bits, dtype)
 
 
 @rule("population_count")
 def population_count(writer: Any, equation: Any) -> Operand:
     """``numpy.bitwise_count`` of unsigned integers."""
     dtype = equation.aval.dtype
-    operand = viewed(writer, equation.operands[0], dtype, unsigned(dtype))
-    found = writer.elementwise(np.bitwise_count, equation, [operand])
-    return found if dtype == np.uint8 else found._replace(source=f"{found.source}.astype({writer.dtype(dtype)})")
+    operand = viewed(equation.operands[0], dtype, unsigned(dtype))
+    found = by_ufunc(np.bitwise_count, equation, [operand])
+    return found if dtype == np.uint8 else found.method("astype", dtype)
 
 
 @rule("clz")
 def clz(writer: Any, equation: Any) -> Operand:
     """See ``leading_zeros``."""
-    return mapped(writer, leading_zeros, equation)
+    return mapped(leading_zeros, equation)
 
 
 def leading_zeros(x: np.ndarray) -> np.ndarray:
@@ -423,10 +411,9 @@ def total_comparison(writer: Any, equation: Any) -> Operand:
     if is_complex(dtype):
         raise Unwritable(f"{equation.primitive}: of complex numbers")
     if not is_float(dtype):
-        return writer.elementwise(ufunc, equation)
-    name = writer.helper(ranks)
-    operands = [Operand(f"{name}({source})", shape) for source, shape in equation.operands]
-    return writer.elementwise(ufunc, equation, operands)
+        return by_ufunc(ufunc, equation)
+    operands = [Operand(call(ranks, operand), operand.shape) for operand in equation.operands]
+    return by_ufunc(ufunc, equation, operands)
 
 
 def ranks(x: np.ndarray) -> np.ndarray:
@@ -447,55 +434,54 @@ def select_n(writer: Any, equation: Any) -> Operand:
     """``numpy.where``; of several cases in halves, so that places out of range choose the first or the last."""
     which, *cases = equation.operands
     if len(cases) == 2 and equation.avals[0].dtype.kind == "b":
-        if is_infinite(writer, cases[0]):  # perhaps of a softmax, which then reads what is masked
-            equation.operands[2] = cases[1] = cases[1]._replace(source=writer.named(cases[1].source))
-        masked = _masked(writer, which, cases, equation.aval)
-        return _where(writer, which, cases[1], cases[0]) if masked is None else masked
-    which = which._replace(source=writer.named(which.source))
-    return _chosen(writer, equation, which, 0, cases)
+        if is_infinite(cases[0]):  # perhaps of a softmax, which then reads what is masked
+            equation.operands[2] = cases[1] = writer.named(cases[1])
+        masked = _masked(which, cases, equation.aval)
+        return _where(equation, which, cases[1], cases[0]) if masked is None else masked
+    return _chosen(equation, writer.named(which), 0, cases)
 
 
-def is_infinite(writer: Any, operand: Operand) -> bool:
+def is_infinite(operand: Operand) -> bool:
     """Tell whether an operand is the number -inf."""
-    value = writer.known(operand)
+    value = operand.known
     return value is not None and not value.ndim and bool(value == -np.inf)
 
 
-def _chosen(writer: Any, equation: Any, which: Operand, first: int, cases: Sequence[Operand]) -> Operand:
+def _chosen(equation: Any, which: Operand, first: int, cases: Sequence[Operand]) -> Operand:
     if len(cases) == 1:
         return cases[0]
     half = len(cases) // 2
-    bound = literal(writer, first + half, equation.avals[0].dtype)
-    below = writer.elementwise(np.less, equation, [which, bound])
-    low = _chosen(writer, equation, which, first, cases[:half])
-    return _where(writer, below, low, _chosen(writer, equation, which, first + half, cases[half:]))
+    bound = number(first + half, equation.avals[0].dtype)
+    below = by_ufunc(np.less, equation, [which, bound])
+    low = _chosen(equation, which, first, cases[:half])
+    return _where(equation, below, low, _chosen(equation, which, first + half, cases[half:]))
 
 
-def _masked(writer: Any, which: Operand, cases: Sequence[Operand], aval: Any) -> Operand | None:
+def _masked(which: Operand, cases: Sequence[Operand], aval: Any) -> Operand | None:
     """A choice between an array and zero by a constant: ``and`` of their bits, which is twice as quick; or None.
 
     >>> import jax
     >>> from tapegrad._src.execution.numpy_backend.writer import written
     >>> written(jnp.tril, [jax.ShapeDtypeStruct((2, 2), "float32")]).source.partition("return ")[2]
-    'bitwise_and(x0.view(dtype_int32), c11).view(dtype_float32)'
+    'bitwise_and(x0.view(dtype_int32), c2).view(dtype_float32)'
     """
-    mask, integer = writer.known(which), INTEGERS.get(aval.dtype.itemsize)
-    zeros = [known is not None and not known.ndim and not any(known.tobytes()) for known in map(writer.known, cases)]
+    mask, integer = which.known, INTEGERS.get(aval.dtype.itemsize)
+    values = [case.known for case in cases]
+    zeros = [value is not None and not value.ndim and not any(value.tobytes()) for value in values]
     if mask is None or integer is None or sum(zeros) != 1 or not mask.ndim:
         return None
     kept = cases[zeros.index(False)]
     if not mask.shape == tuple(kept.shape) == tuple(aval.shape) or mask.size >= BY_BITS:
         return None
-    bits = writer.literal(-(mask if zeros[0] else ~mask).astype(integer))
-    operands = [viewed(writer, kept, aval.dtype, integer), Operand(bits, mask.shape)]
-    return viewed(writer, writer.elementwise(np.bitwise_and, None, operands), integer, aval.dtype)
+    bits = constant(-(mask if zeros[0] else ~mask).astype(integer))
+    operands = [viewed(kept, aval.dtype, integer), bits]
+    return viewed(by_ufunc(np.bitwise_and, None, operands), integer, aval.dtype)
 
 
-def _where(writer: Any, condition: Operand, yes: Operand, no: Operand) -> Operand:
-    shape = broadcast_of([condition, yes, no])
-    small = all(isinstance(size, int) for size in shape) and prod(shape) < BY_BITS
-    function = writer.helper(np.where if small else chosen)
-    return Operand(f"{function}({condition.source}, {yes.source}, {no.source})", shape)
+def _where(equation: Any, condition: Operand, yes: Operand, no: Operand) -> Operand:
+    shape = broadcast_shape([condition.shape, yes.shape, no.shape])
+    function = np.where if are_known(*shape) and prod(shape) < BY_BITS else chosen
+    return Operand(call(function, condition, yes, no), shape, np.dtype(equation.aval.dtype))
 
 
 BY_BITS = 1 << 13

@@ -30,6 +30,7 @@ from jax.custom_batching import custom_vmap
 from jax.extend.core import Primitive
 
 from tapegrad._src.execution.data.sizes import exporting
+from tapegrad._src.execution.numpy_backend.operands import call
 from tapegrad._src.execution.numpy_backend.rules import rule
 
 
@@ -109,22 +110,14 @@ def _unseen(*avals: Any, shape: tuple, dtype: Any, **params: Any) -> Any:
 
 
 @rule(unseen.name)
-def unseen_form(writer: Any, equation: Any) -> str:
-    """The same for arrays of any lengths; those among the settings are written as numbers are."""
+def unseen_form(writer: Any, equation: Any) -> Any:
+    """The same for arrays of any lengths, which may be among the settings."""
     params = equation.params
-    settings = {key: written_setting(writer, value) for key, value in params["settings"]}
-    return writer.call(FORMS[params["name"]].function, equation, **settings)
-
-
-def written_setting(writer: Any, value: Any) -> str:
-    """A setting, with lengths in it, as Python says it."""
-    if isinstance(value, tuple):
-        return f"({''.join(f'{written_setting(writer, one)}, ' for one in value)})"
-    return repr(value) if value is None or isinstance(value, (bool, str, float)) else writer.size(value)
+    return call(FORMS[params["name"]].function, *equation.inputs(), **dict(params["settings"]))
 
 
 @rule("composite")
-def composite(writer: Any, equation: Any) -> tuple[str]:
+def composite(writer: Any, equation: Any) -> Any:
     """A call of the function that is declared."""
-    settings = {key: repr(tree.unflatten(leaves)) for key, leaves, tree in equation.params["attributes"]}
-    return (writer.call(FORMS[equation.params["name"]].function, equation, **settings),)
+    settings = {key: tree.unflatten(leaves) for key, leaves, tree in equation.params["attributes"]}
+    return call(FORMS[equation.params["name"]].function, *equation.inputs(), **settings)

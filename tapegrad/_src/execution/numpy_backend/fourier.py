@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._src.execution.numpy_backend.operands import call
 from tapegrad._src.execution.numpy_backend.parts import compiled
 from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 
@@ -21,18 +22,17 @@ KINDS = ("FFT", "IFFT", "RFFT", "IRFFT")
 
 
 @rule("fft")
-def fft(writer: Any, equation: Any) -> str:
+def fft(writer: Any, equation: Any) -> Any:
     """The transform of the last dimensions."""
     kind, lengths = equation.params["fft_type"], equation.params["fft_lengths"]
     name = getattr(kind, "name", str(kind))
     name = KINDS[int(name)] if name.isdigit() and int(name) < len(KINDS) else name
     if name not in KINDS or 0 in equation.aval.shape or 0 in equation.avals[0].shape:
         raise Unwritable(f"fft: {name}")
-    source = writer.full(equation, 0)
     if not lengths:
-        return source
-    words = f", {writer.size(lengths[-1])}" if name == "IRFFT" else ""  # others are as long as what they are given
-    return f"{writer.helper(TRANSFORMS[name])}({source}, {len(lengths)}{words})"
+        return equation.full(0)
+    length = lengths[-1:] if name == "IRFFT" else ()  # others are as long as what they are given
+    return call(TRANSFORMS[name], equation.full(0), len(lengths), *length)
 
 
 @cache

@@ -20,9 +20,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.rules import Operand, Unwritable, rule
-from tapegrad._src.execution.numpy_backend.shapes import counted, fresh, reshaped, transposed
-from tapegrad._src.execution.numpy_backend.writer import LARGEST, broadcast_shape
+from tapegrad._src.execution.numpy_backend.expression import ALL, Assign, Constant, Do, Index, Name, Slice, value_of
+from tapegrad._src.execution.numpy_backend.operands import (
+    Operand,
+    are_known,
+    as_array,
+    broadcast,
+    broadcast_shape,
+    by_ufunc,
+    call,
+    constant,
+    method,
+    number,
+    reshaped,
+)
+from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
+from tapegrad._src.execution.numpy_backend.shapes import counted, fresh, transposed
+from tapegrad._src.execution.numpy_backend.writer import LARGEST
 
 # -- what both are made of ---------------------------------------------------------------------------------------------
 
@@ -80,7 +94,7 @@ def windows_of(
     shape = tuple(equation.avals[0].shape)
     windowed = [axis for axis in range(len(shape)) if axis not in gone and axis not in batched]
     columns = dict(zip(map(int, starts), columns_of(writer, equation), strict=True))
-    first = Operand(number(writer, 0, index_dtype(equation)), ())
+    first = number(0, index_dtype(equation))
     columns.update({axis: first for axis in gone if axis not in columns and axis not in batched})
     return Windows(
         shape, tuple(sizes), tuple(equation.avals[1].shape[:-1]), columns, batched,
@@ -93,61 +107,63 @@ def columns_of(writer: Any, equation: Any) -> list[Operand]:
     operand, aval = equation.operands[1], equation.avals[1]
     *batch, count = aval.shape
     if count == 1:
-        return [without_last(writer, operand, batch)]
-    made = writer.origin(operand)
+        return [without_last(operand, batch)]
+    made = operand.origin
     joined = made is not None and made.primitive == "concatenate" and made.params["dimension"] == len(batch)
     if made is not None and joined and all(part.shape[-1] == 1 for part in made.avals):
-        return [without_last(writer, part, batch) for part in made.operands]
-    known = writer.known(operand)
-    if known is not None:
-        whole = np.broadcast_to(known, aval.shape)
-        return [Operand(writer.literal(whole[..., place].copy()), tuple(batch)) for place in range(count)]
-    source = writer.named(writer.full(equation, 1))
-    return [Operand(f"{source}[..., {place}]", tuple(batch)) for place in range(count)]
+        return [without_last(part, batch) for part in made.operands]
+    if operand.known is not None:
+        whole = np.broadcast_to(operand.known, aval.shape)
+        return [constant(whole[..., place].copy()) for place in range(count)]
+    starts = writer.named(equation.full(1)).expression
+    return [Operand(Index(starts, (..., place)), tuple(batch)) for place in range(count)]
 
 
-def without_last(writer: Any, operand: Operand, batch: Sequence[Any]) -> Operand:
+def without_last(operand: Operand, batch: Sequence[Any]) -> Operand:
     """An operand without its last dimension, which has one element."""
-    made = writer.origin(operand)
+    made = operand.origin
     if made is not None and made.primitive in ("broadcast_in_dim", "reshape") and made.avals[0].shape == tuple(batch):
         return made.operands[0]
     if not operand.shape:
         return operand
-    known = writer.known(operand)
-    if known is not None:
-        return Operand(writer.literal(known.reshape(operand.shape[:-1])), tuple(operand.shape[:-1]))
-    return reshaped(writer, operand, operand.shape[:-1])
+    if operand.known is not None:
+        return constant(operand.known.reshape(operand.shape[:-1]))
+    return reshaped(operand, operand.shape[:-1])
 
 
-def as_given(writer: Any, equation: Any, windows: Windows) -> dict[int, Operand] | None:
+def as_given(equation: Any, windows: Windows) -> dict[int, Operand] | None:
     """Starts that NumPy takes as they are; ``None`` if it would read or write other places than XLA."""
-    given = {axis: column_as_given(writer, equation, windows, axis) for axis in windows.columns}
+    given = {axis: column_as_given(equation, windows, axis) for axis in windows.columns}
     found = {axis: column for axis, column in given.items() if column is not None}
-    known = all(writer.known(column) is not None for column in found.values())
-    return found if len(found) == len(given) and (known or not windows.ranges()) else None
+    return found if len(found) == len(given) and (all_known(found) or not windows.ranges()) else None
 
 
-def column_as_given(writer: Any, equation: Any, windows: Windows, axis: int) -> Operand | None:
+def all_known(columns: dict[int, Operand]) -> bool:
+    """Tell whether all starts are constants."""
+    return all(column.known is not None for column in columns.values())
+
+
+def column_as_given(equation: Any, windows: Windows, axis: int) -> Operand | None:
     """Starts that NumPy takes as they are, because it counts negative ones from the end, or there are none."""
     column, size = windows.columns[axis], windows.shape[axis]
-    if writer.known(column) is not None:
-        return column if within(writer, column, limits(windows, axis)) else None
-    found = counted(writer, unconverted(writer, column))
+    if column.known is not None:
+        return column if within(column, limits(windows, axis)) else None
+    found = counted(unconverted(column))
     if found is not None and found[1] == size:
-        return unconverted(writer, found[0])
+        return unconverted(found[0])
     promised = equation.params["mode"].name == "PROMISE_IN_BOUNDS" and index_dtype(equation) != np.dtype("uint64")
     return column if promised else None
 
 
-def within(writer: Any, column: Operand, last: Any) -> bool:
+def within(column: Operand, last: Any) -> bool:
     """Tell whether starts are known, and lie between 0 and ``last``."""
-    known = writer.known(column)
+    known = column.known
     return known is not None and isinstance(last, int) and bool(np.all((known >= 0) & (known <= last)))
 
 
-def unconverted(writer: Any, column: Operand) -> Operand:
+def unconverted(column: Operand) -> Operand:
     """Integers before they were converted to others, which hold all places that an array can have."""
-    made = writer.origin(column)
+    made = column.origin
     while made is not None and made.primitive == "convert_element_type":
         given, dtype = np.dtype(made.avals[0].dtype), np.dtype(made.params["new_dtype"])
         if given.kind not in "iu" or given == np.dtype("uint64") or dtype.kind not in "iu" or dtype.itemsize < 4:
@@ -155,7 +171,7 @@ def unconverted(writer: Any, column: Operand) -> Operand:
         if tuple(made.operands[0].shape) != tuple(column.shape):
             break
         column = made.operands[0]
-        made = writer.origin(column)
+        made = column.origin
     return column
 
 
@@ -164,69 +180,51 @@ def limits(windows: Windows, axis: int) -> Any:
     return windows.shape[axis] - windows.sizes[axis]
 
 
-def number(writer: Any, value: Any, dtype: Any) -> str:
-    """A length as an array without dimensions, where that is known: NumPy takes them quicker than Python's numbers."""
-    return writer.literal(np.asarray(value, dtype)) if isinstance(value, int) else writer.size(value)
-
-
-def ufunc(writer: Any, function: np.ufunc, shape: Sequence[Any], *sources: str) -> str:
-    """A call of a ufunc."""
-    return writer.array(f"{writer.helper(function)}({', '.join(sources)}", shape, ufunc=True)
-
-
-def both(writer: Any, function: np.ufunc, first: Operand, second: Operand) -> Operand:
-    """A call of a ufunc with two operands."""
-    return writer.elementwise(function, None, [first, second])
-
-
 def index_dtype(equation: Any) -> np.dtype:
     """The dtype of the starts."""
     return np.dtype(equation.avals[1].dtype)
 
 
-def moved_inside(writer: Any, equation: Any, windows: Windows) -> dict[int, Operand]:
+def moved_inside(equation: Any, windows: Windows) -> dict[int, Operand]:
     """The starts, where windows lie within the operand."""
     moved = {}
     dtype = index_dtype(equation)
     for axis, column in windows.columns.items():
-        source, last = column.source, limits(windows, axis)
-        if within(writer, column, last):
-            moved[axis] = column
-            continue
-        if dtype.kind == "i":
-            source = ufunc(writer, np.maximum, column.shape, source, number(writer, 0, dtype))
-        if not isinstance(last, int) or last <= np.iinfo(dtype).max:
-            source = ufunc(writer, np.minimum, column.shape, source, number(writer, last, dtype))
-        if dtype == np.dtype("uint64"):
-            source = f"{source}.astype({writer.dtype('int64')})"
-        moved[axis] = Operand(source, column.shape)
+        last = limits(windows, axis)
+        if not within(column, last):
+            if dtype.kind == "i":
+                column = by_ufunc(np.maximum, None, [column, number(0, dtype)])
+            if not isinstance(last, int) or last <= np.iinfo(dtype).max:
+                column = by_ufunc(np.minimum, None, [column, number(last, dtype)])
+            if dtype == np.dtype("uint64"):
+                column = column.method("astype", INT64)
+        moved[axis] = column
     return moved
 
 
-def inside(writer: Any, equation: Any, windows: Windows) -> Operand | None:
+def inside(equation: Any, windows: Windows) -> Operand | None:
     """Which windows lie within the operand: bools that broadcast to the batch; ``None``, if there are no starts."""
     test: Operand | None = None
     dtype = index_dtype(equation)
     for axis, column in windows.columns.items():
         last = limits(windows, axis)
-        if within(writer, column, last):
+        if within(column, last):
             continue
-        tests: list[tuple[np.ufunc, str]] = [(np.greater_equal, number(writer, 0, dtype))] if dtype.kind == "i" else []
+        tests: list[tuple[np.ufunc, Operand]] = [(np.greater_equal, number(0, dtype))] if dtype.kind == "i" else []
         if not isinstance(last, int) or last <= np.iinfo(dtype).max:
-            tests.append((np.less_equal, number(writer, last, dtype)))
+            tests.append((np.less_equal, number(last, dtype)))
         for function, limit in tests:
-            one = Operand(ufunc(writer, function, column.shape, column.source, limit), column.shape)
-            test = one if test is None else both(writer, np.logical_and, test, one)
+            one = by_ufunc(function, None, [column, limit])
+            test = one if test is None else by_ufunc(np.logical_and, None, [test, one])
     return test
 
 
 def named_columns(writer: Any, windows: Windows) -> Windows:
     """The windows, with a name for each array of starts."""
-    columns = {axis: Operand(writer.named(source), shape) for axis, (source, shape) in windows.columns.items()}
-    return windows._replace(columns=columns)
+    return windows._replace(columns={axis: writer.named(column) for axis, column in windows.columns.items()})
 
 
-def key(writer: Any, windows: Windows, columns: dict[int, Operand]) -> tuple[list[str], list[tuple[str, int]]]:
+def key(windows: Windows, columns: dict[int, Operand]) -> tuple[list[Any], list[tuple[str, int]]]:
     """NumPy's index for the windows, and what the dimensions of ``operand[index]`` are.
 
     These are ``("batch", n)`` for the ``n``th of the batch, and ``("window", axis)`` for one that windows have.
@@ -236,21 +234,22 @@ def key(writer: Any, windows: Windows, columns: dict[int, Operand]) -> tuple[lis
     arrays: dict[int, Operand] = {}
     for axis, column in columns.items():
         behind = [windows.sizes[axis] if other == axis else 1 for other in ranges]
-        array = reshaped(writer, column, (*column.shape, *[1] * len(ranges))) if column.shape or any(
+        array = reshaped(column, (*column.shape, *[1] * len(ranges))) if column.shape or any(
             size != 1 for size in behind) else column  # fmt: skip
         if axis in ranges:
-            array = both(writer, np.add, array, counting(writer, windows.sizes[axis], behind))
+            array = by_ufunc(np.add, None, [array, counting(windows.sizes[axis], behind)])
         arrays[axis] = array
     for axis, place in windows.batched.items():
         ones = [1] * (len(windows.batch) - place - 1 + len(ranges))
-        arrays[axis] = counting(writer, windows.shape[axis], [windows.shape[axis], *ones])
-    spread_over(writer, arrays, whole)
-    parts, sliced = [], []
+        arrays[axis] = counting(windows.shape[axis], [windows.shape[axis], *ones])
+    spread_over(arrays, whole)
+    parts: list[Any] = []
+    sliced = []
     for axis, (size, width) in enumerate(zip(windows.shape, windows.sizes, strict=True)):
         if axis in arrays:
-            parts.append(arrays[axis].source)
+            parts.append(arrays[axis].expression)
         else:
-            parts.append(":" if size == width else f":{writer.size(width)}")
+            parts.append(ALL if size == width else Slice(None, width))
             sliced.append(axis)
     labels = [("batch", place) for place in range(len(windows.batch))] + [("window", axis) for axis in ranges]
     places = sorted(arrays)
@@ -260,19 +259,19 @@ def key(writer: Any, windows: Windows, columns: dict[int, Operand]) -> tuple[lis
     return parts, [*(("window", axis) for axis in before), *labels, *(("window", axis) for axis in after)]
 
 
-def counting(writer: Any, size: Any, shape: Sequence[Any]) -> Operand:
+def counting(size: Any, shape: Sequence[Any]) -> Operand:
     """0, 1, 2, ... in an array of a shape."""
     if isinstance(size, int):
-        return Operand(writer.literal(np.arange(size).reshape(shape)), tuple(shape))
-    return reshaped(writer, Operand(f"{writer.helper(np.arange)}({writer.size(size)})", (size,)), shape)
+        return constant(np.arange(size).reshape(shape))
+    return reshaped(Operand(call(np.arange, size), (size,)), shape)
 
 
-def spread_over(writer: Any, arrays: dict[int, Operand], shape: tuple[Any, ...]) -> None:
+def spread_over(arrays: dict[int, Operand], shape: tuple[Any, ...]) -> None:
     """See to it that arrays broadcast to no less than a shape."""
     if not arrays or broadcast_shape([array.shape for array in arrays.values()]) == shape:
         return
     first = next(iter(arrays))
-    arrays[first] = Operand(writer.broadcast(arrays[first], shape), shape)
+    arrays[first] = broadcast(arrays[first], shape)
 
 
 def order(windows: Windows, labels: Sequence[tuple[str, int]]) -> list[int]:
@@ -287,7 +286,7 @@ def order(windows: Windows, labels: Sequence[tuple[str, int]]) -> list[int]:
 
 
 @rule("gather")
-def gather(writer: Any, equation: Any) -> str:
+def gather(writer: Any, equation: Any) -> Operand:
     """``x.take(i)`` or ``x[i, j]``; what is beyond the end is moved inside, or filled with a number."""
     numbers = equation.params["dimension_numbers"]
     windows = windows_of(writer, equation, equation.params["slice_sizes"],
@@ -295,44 +294,36 @@ def gather(writer: Any, equation: Any) -> str:
     mode = equation.params["mode"].name
     if mode not in ("CLIP", "FILL_OR_DROP", "PROMISE_IN_BOUNDS"):
         raise Unwritable(f"gather: {mode}")
-    operand = Operand(writer.full(equation, 0), windows.shape)
-    given = as_given(writer, equation, windows)
-    if given is not None:
-        if all(writer.known(column) is not None for column in given.values()):
-            return read(writer, operand, windows, given)
-        operand = operand._replace(source=writer.named(operand.source))
-        result = writer.variable()
-        with writer.block("try:"):
-            writer.lines.append(f"{result} = {read(writer, operand, windows, given)}")
-        with writer.block("except IndexError:"):
-            writer.lines.append(f"{result} = {read_exactly(writer, equation, operand, windows)}")
-        return result
-    return read_exactly(writer, equation, operand, windows)
+    operand, given = equation.full(0), as_given(equation, windows)
+    if given is None:
+        return read_exactly(writer, equation, operand, windows)
+    if all_known(given):
+        return read(operand, windows, given)
+    named = writer.named(operand)
+    return writer.tried(IndexError, Name(), lambda: read(named, windows, given),
+                        lambda: read_exactly(writer, equation, named, windows))  # fmt: skip
 
 
-def read(writer: Any, operand: Operand, windows: Windows, columns: dict[int, Any], mode: str = "") -> str:
+def read(operand: Operand, windows: Windows, columns: dict[int, Any], mode: str = "") -> Operand:
     """Read at starts that lie within the operand, or that NumPy's ``take`` moves there in a mode."""
     if is_take(windows):
         ((axis, column),) = columns.items()
-        place = writer.broadcast(column, windows.batch)
+        place = broadcast(column, windows.batch)
         labels = [("window", other) for other in range(len(windows.shape))]
         labels[axis : axis + 1] = [("batch", place) for place in range(len(windows.batch))]
         shape = tuple(windows.shape[label[1]] if label[0] == "window" else windows.batch[label[1]] for label in labels)
-        if mode:
-            found = f"{operand.source}.take({place}, {axis}, None, {mode!r})"
-        else:
-            found = f"{writer.helper(taken)}({operand.source}, {place}, {axis})"
-        result = Operand(writer.array(found, shape), shape)
+        clipped = method(operand, "take", place, axis, None, mode) if mode else call(taken, operand, place, axis)
+        result = as_array(clipped, shape)
     else:
-        parts, labels = key(writer, windows, columns)
+        parts, labels = key(windows, columns)
         sizes = {("window", axis): size for axis, size in enumerate(windows.sizes)}
         sizes.update({("batch", index): size for index, size in enumerate(windows.batch)})
         shape = tuple(sizes[label] for label in labels)
-        if not any(part != ":" for part in parts):
-            result = Operand(operand.source, shape)
+        if all(part == ALL for part in parts):
+            result = Operand(operand.expression, shape)
         else:
-            result = Operand(writer.array(f"{operand.source}[{', '.join(parts)}]", shape), shape)
-    return reshaped(writer, transposed(result, order(windows, labels)), windows.result).source
+            result = as_array(Index(operand.expression, tuple(parts)), shape)
+    return reshaped(transposed(result, order(windows, labels)), windows.result)
 
 
 def taken(array: np.ndarray, places: Any, axis: int) -> np.ndarray:
@@ -349,22 +340,18 @@ def is_take(windows: Windows) -> bool:
     return len(windows.columns) == 1 and whole and all(windows.sizes[axis] == 1 for axis in windows.columns)
 
 
-def read_exactly(writer: Any, equation: Any, operand: Operand, windows: Windows) -> str:
+def read_exactly(writer: Any, equation: Any, operand: Operand, windows: Windows) -> Operand:
     """Read what XLA reads, wherever the windows lie."""
     filling = equation.params["mode"].name == "FILL_OR_DROP"
     if not filling and is_take(windows) and index_dtype(equation) != np.dtype("uint64"):
-        return read(writer, operand, windows, windows.columns, "clip")
+        return read(operand, windows, windows.columns, "clip")
     windows = named_columns(writer, windows)
-    read_there = read(writer, operand, windows, moved_inside(writer, equation, windows))
-    test = inside(writer, equation, windows) if filling else None
+    read_there = read(operand, windows, moved_inside(equation, windows))
+    test = inside(equation, windows) if filling else None
     if test is None:
         return read_there
-    places = windows.batch_places()
-    sizes = (*[1] * (len(windows.batch) - len(test.shape)), *test.shape)
-    shape = [sizes[places.index(place)] if place in places else 1 for place in range(len(windows.result))]
-    asked = reshaped(writer, test, shape).source if test.shape else test.source
-    fill = writer.literal(filling_value(equation))
-    return writer.array(f"{writer.helper(np.where)}({asked}, {read_there}, {fill})", windows.result)
+    found = call(np.where, in_result(windows, test), read_there, constant(filling_value(equation)))
+    return as_array(found, windows.result)
 
 
 def filling_value(equation: Any) -> np.ndarray:
@@ -388,7 +375,7 @@ COMBINED: dict[str, np.ufunc | None] = {
 
 
 @rule(*COMBINED)
-def scatter(writer: Any, equation: Any) -> str:
+def scatter(writer: Any, equation: Any) -> Any:
     """A copy, written to: ``x[i] = y``, or ``add.at(x, i, y)``; what would lie beyond the end is left out."""
     combine = COMBINED[equation.primitive]
     if combine is None and equation.params.get("update_jaxpr") is not None:
@@ -401,60 +388,61 @@ def scatter(writer: Any, equation: Any) -> str:
     widths = dict(zip(windowed, (updates.shape[place] for place in numbers.update_window_dims), strict=True))
     sizes = [widths.get(axis, 1) for axis in range(len(equation.avals[0].shape))]
     windows = windows_of(writer, equation, sizes, gone, numbers.update_window_dims, updates)
-    given = as_given(writer, equation, windows)
-    written = Operand(writer.named(equation.operands[2].source), equation.operands[2].shape)
+    given, written = as_given(equation, windows), writer.named(equation.operands[2])
     if given is None:
         return write_exactly(writer, equation, windows, written)
     result = fresh(writer, equation, 0)
-    if all(writer.known(column) is not None for column in given.values()):
-        writer.lines.append(write(writer, result, windows, given, written, combine))
+
+    def write_as_given() -> None:
+        writer.statements.append(write(result, windows, given, written, combine))
+
+    if all_known(given):
+        write_as_given()
         return result
-    with writer.block("try:"):
-        writer.lines.append(write(writer, result, windows, given, written, combine))
-    with writer.block("except IndexError:"):
-        writer.lines.append(f"{result} = {write_exactly(writer, equation, windows, written)}")
-    return result
+    return writer.tried(
+        IndexError, result, write_as_given, lambda: write_exactly(writer, equation, windows, written)
+    )  # fmt: skip
 
 
 def write(
-    writer: Any, result: str, windows: Windows, columns: dict[int, Any], written: Operand, combine: np.ufunc | None
-) -> str:
-    """A line that writes at starts within the array."""
-    parts, labels = key(writer, windows, columns)
+    result: Name, windows: Windows, columns: dict[int, Any], written: Operand, combine: np.ufunc | None
+) -> Assign | Do:
+    """A statement that writes at starts within the array."""
+    parts, labels = key(windows, columns)
     singles = {windows.kept[axis] for axis in windows.singles()}
     if written.shape:
-        source = writer.broadcast(written, windows.result)
         shape = [size for place, size in enumerate(windows.result) if place not in singles]
-        arranged = transposed(reshaped(writer, Operand(source, windows.result), shape), inverse(order(windows, labels)))
-        written = arranged
-    places = ", ".join(parts) or "..."
-    each = len(parts) == len(windows.shape) > 1 and bool(written.shape) and ":" not in places
+        written = reshaped(broadcast(written, windows.result), shape)
+        written = transposed(written, inverse(order(windows, labels)))
+    places, whole = tuple(parts) or (...,), not parts or any(type(part) is Slice for part in parts)
+    each = len(parts) == len(windows.shape) > 1 and bool(written.shape) and not whole
     if combine is None:
-        return f"{writer.helper(put_at)}({result}, ({places}), {written.source})" if each else (
-            f"{result}[{places}] = {written.source}")  # fmt: skip
-    flat = flat_places(writer, windows.shape, as_objects(writer, parts)) if written.shape else None
+        if each:
+            return Do(call(put_at, result, places, written))
+        return Assign(Index(result, places), written.expression)
+    flat = flat_places(windows.shape, as_objects(parts)) if written.shape else None
     if flat is not None:
-        add = writer.helper(combine)
-        return f"{add}.at({result}.reshape(-1), {writer.constant(flat)}, {written.source}.reshape(-1))"
+        elements = method(written, "reshape", -1)
+        return Do(method(combine, "at", method(result, "reshape", -1), Constant(flat), elements))
     if is_take(windows) and 0 in columns and len(windows.shape) > 1 and written.shape:
-        return f"{writer.helper(at_rows)}({writer.helper(combine)}, {result}, {parts[0]}, {written.source})"
-    if ":" in places or "..." in places:
-        return f"{writer.helper(combine)}.at({result}, {as_objects(writer, parts)}, {written.source})"
+        return Do(call(at_rows, combine, result, parts[0], written))
     if each:
-        return f"{writer.helper(at_places)}({writer.helper(combine)}, {result}, ({places}), {written.source})"
-    return f"{writer.helper(combine)}.at({result}, ({places},), {written.source})"
+        return Do(call(at_places, combine, result, places, written))
+    return Do(method(combine, "at", result, as_objects(parts) if whole else places, written))
 
 
-def flat_places(writer: Any, shape: Sequence[Any], index: str) -> np.ndarray | None:
+def flat_places(shape: Sequence[Any], index: Any) -> np.ndarray | None:
     """Which elements of an array as a flat one an index names, if that is known now; there NumPy has a loop."""
-    if not all(isinstance(size, int) for size in shape) or not FEW < math.prod(shape) <= LARGEST:
+    if not are_known(*shape) or not FEW < math.prod(shape) <= LARGEST:
         return None
     try:
-        found = np.arange(math.prod(shape)).reshape(shape)[eval(index, writer.names, {})]
+        found = np.arange(math.prod(shape)).reshape(shape)[value_of(index)]
     except NameError:  # it depends on arguments
         return None
     return found.reshape(-1) if found.size <= LARGEST else None
 
+
+INT64 = np.dtype("int64")
 
 UNSIGNED = {size: np.dtype(f"u{size}") for size in (4, 8)}
 """The dtypes of integers without a sign, by their sizes: seen as such, those below 0 are beyond all others."""
@@ -542,13 +530,11 @@ def at_rows(combine: np.ufunc, array: np.ndarray, rows: np.ndarray, values: np.n
         combine.at(array.reshape(-1), places.reshape(-1), values.reshape(-1))
 
 
-def as_objects(writer: Any, parts: Sequence[str]) -> str:
-    """An index with slices as a tuple of objects, for functions."""
-    while parts and parts[-1] == ":":
+def as_objects(parts: Sequence[Any]) -> Any:
+    """An index with slices, without those at its end that leave nothing out; for functions."""
+    while parts and parts[-1] == ALL:
         parts = parts[:-1]
-    whole = writer.constant(slice(None), "all")
-    items = [whole if part == ":" else f"slice({part[1:]})" if part[0] == ":" else part for part in parts]
-    return f"({''.join(f'{item}, ' for item in items)})" if items else "..."
+    return tuple(parts) or ...
 
 
 def inverse(permutation: Sequence[int]) -> list[int]:
@@ -560,60 +546,52 @@ def inverse(permutation: Sequence[int]) -> list[int]:
     return [permutation.index(place) for place in range(len(permutation))]
 
 
-def write_exactly(writer: Any, equation: Any, windows: Windows, written: Operand) -> str:
+def write_exactly(writer: Any, equation: Any, windows: Windows, written: Operand) -> Operand:
     """Write what XLA writes, wherever the windows lie: element by element of a flat array."""
     windows = named_columns(writer, windows)
     clipping = equation.params["mode"].name == "CLIP"
-    columns = moved_inside(writer, equation, windows) if clipping else windows.columns
+    columns = moved_inside(equation, windows) if clipping else windows.columns
     flat: Operand | None = None
     for axis, size in enumerate(windows.shape):
-        place = place_in_result(writer, windows, columns, axis)
-        if place is not None and flat is not None:
-            step = Operand(number(writer, size, "int64"), ())
-            flat = both(writer, np.add, both(writer, np.multiply, flat, step), place)
-        elif place is not None:
-            flat = place
-        elif flat is not None:
-            flat = both(writer, np.multiply, flat, Operand(number(writer, size, "int64"), ()))
-    places = writer.broadcast(flat or Operand(number(writer, 0, "int64"), ()), windows.result)
-    source = writer.broadcast(written, windows.result)
-    test = None if clipping else inside(writer, equation, windows)
+        place = place_in_result(windows, columns, axis)
+        if flat is not None:
+            flat = by_ufunc(np.multiply, None, [flat, number(size, INT64)])
+        if place is not None:
+            flat = place if flat is None else by_ufunc(np.add, None, [flat, place])
+    places = broadcast(flat or number(0, INT64), windows.result)
+    test = None if clipping else inside(equation, windows)
     result = fresh(writer, equation, 0)
-    asked = "None" if test is None else writer.broadcast(in_result(writer, windows, test), windows.result)
-    combine = COMBINED[equation.primitive]
-    how = "None" if combine is None else writer.helper(combine)
-    writer.lines.append(f"{writer.helper(write_flat)}({result}, {places}, {source}, {asked}, {how})")
-    return result
+    asked = None if test is None else broadcast(in_result(windows, test), windows.result)
+    given = broadcast(written, windows.result), asked, COMBINED[equation.primitive]
+    writer.statements.append(Do(call(write_flat, result, places, *given)))
+    return Operand(result, tuple(equation.aval.shape))
 
 
-def in_result(writer: Any, windows: Windows, array: Operand) -> Operand:
+def in_result(windows: Windows, array: Operand) -> Operand:
     """An array that broadcasts to the batch as one that broadcasts to the result."""
     if not array.shape:
         return array
     places = windows.batch_places()
     sizes = (*[1] * (len(windows.batch) - len(array.shape)), *array.shape)
     shape = [sizes[places.index(place)] if place in places else 1 for place in range(len(windows.result))]
-    return reshaped(writer, array, shape)
+    return reshaped(array, shape)
 
 
-def place_in_result(writer: Any, windows: Windows, columns: dict[int, Operand], axis: int) -> Operand | None:
+def place_in_result(windows: Windows, columns: dict[int, Operand], axis: int) -> Operand | None:
     """The places in a dimension where elements are written, as 64-bit integers; ``None`` if all at the first place."""
     rank = len(windows.result)
-    start: Operand | None = None
-    if axis in columns:
-        start = in_result(writer, windows, columns[axis])
-        start = Operand(f"{start.source}.astype({writer.dtype('int64')})", start.shape)
+    start = in_result(windows, columns[axis]).method("astype", INT64) if axis in columns else None
     if axis in windows.batched:
-        start = counting_along(writer, windows.shape[axis], windows.batch_places()[windows.batched[axis]], rank)
+        start = counting_along(windows.shape[axis], windows.batch_places()[windows.batched[axis]], rank)
     if axis not in windows.kept or windows.sizes[axis] == 1:
         return start
-    steps = counting_along(writer, windows.sizes[axis], windows.kept[axis], rank)
-    return steps if start is None else both(writer, np.add, start, steps)
+    steps = counting_along(windows.sizes[axis], windows.kept[axis], rank)
+    return steps if start is None else by_ufunc(np.add, None, [start, steps])
 
 
-def counting_along(writer: Any, size: Any, place: int, rank: int) -> Operand:
+def counting_along(size: Any, place: int, rank: int) -> Operand:
     """0, 1, 2, ... along one of some dimensions."""
-    return counting(writer, size, [size if other == place else 1 for other in range(rank)])
+    return counting(size, [size if other == place else 1 for other in range(rank)])
 
 
 def write_flat(

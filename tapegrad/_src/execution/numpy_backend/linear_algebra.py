@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._src.execution.numpy_backend.operands import call, method
 from tapegrad._src.execution.numpy_backend.parts import compiled
 from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 
@@ -63,11 +64,9 @@ def several_of(results: Any) -> tuple[np.ndarray, ...]:
 
 def factorized(writer: Any, equation: Any, function: Callable, *settings: Any, order: tuple[int, ...] = (0,)) -> Any:
     """A call of a function of NumPy's, whose results come in some order, with the dtypes that XLA's have."""
-    words = "".join(f", {setting!r}" for setting in settings)
-    call = f"{writer.helper(or_nan)}({writer.helper(function)}, {writer.full(equation, 0)}{words})"
-    results = writer.assigned(call)
-    cast = [f".astype({writer.dtype(aval.dtype)}, copy=False)" for aval in equation.results]
-    return tuple(f"{results}[{place}]{suffix}" for place, suffix in zip(order, cast, strict=True))
+    results = writer.several(call(or_nan, function, equation.full(0), *settings), len(order))
+    pairs = zip(order, equation.results, strict=True)
+    return tuple([method(results[place], "astype", aval.dtype, copy=False) for place, aval in pairs])
 
 
 def _refuse_halves(equation: Any) -> None:
@@ -80,7 +79,7 @@ def _refuse_halves(equation: Any) -> None:
 def cholesky(writer: Any, equation: Any) -> Any:
     """The lower factor."""
     _refuse_halves(equation)
-    return writer.call(lower_factor, equation)
+    return call(lower_factor, equation.full(0))
 
 
 def lower_factor(matrices: np.ndarray) -> np.ndarray:
@@ -101,8 +100,7 @@ def lower_factor(matrices: np.ndarray) -> np.ndarray:
 def lu(writer: Any, equation: Any) -> Any:
     """Packed factors, pivots and the permutation that they make."""
     _refuse_halves(equation)
-    results = writer.assigned(writer.call(packed_factors, equation))
-    return tuple(f"{results}[{place}]" for place in range(3))
+    return writer.several(call(packed_factors, equation.full(0)), 3)
 
 
 def packed_factors(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -147,9 +145,7 @@ def eigh(writer: Any, equation: Any) -> Any:
     if params.get("subset_by_index") is not None or params.get("algorithm") is not None:
         raise Unwritable("eigh: by another algorithm, or a part of it")
     _refuse_halves(equation)
-    call = writer.call(eigensystems, equation, str(bool(params["lower"])), str(equation.wanted[0]))
-    results = writer.assigned(call)
-    return f"{results}[0]", f"{results}[1]"
+    return writer.several(call(eigensystems, equation.full(0), bool(params["lower"]), equation.wanted[0]), 2)
 
 
 def eigensystems(matrices: np.ndarray, lower: bool, vectors: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -183,14 +179,12 @@ def eig(writer: Any, equation: Any) -> Any:
 
 
 @rule("triangular_solve")
-def triangular_solve(writer: Any, equation: Any) -> str:
+def triangular_solve(writer: Any, equation: Any) -> Any:
     """Substitution."""
     params = equation.params
     _refuse_halves(equation)
     words = ("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal")
-    settings = ", ".join(str(bool(params[word])) for word in words)
-    inputs = f"{writer.full(equation, 0)}, {writer.full(equation, 1)}"
-    return f"{writer.helper(triangular_solution)}({inputs}, {settings})"
+    return call(triangular_solution, *equation.inputs(), *[bool(params[word]) for word in words])
 
 
 def triangular_solution(
@@ -216,10 +210,9 @@ def triangular_solution(
 
 
 @rule("lu_pivots_to_permutation")
-def lu_pivots_to_permutation(writer: Any, equation: Any) -> str:
+def lu_pivots_to_permutation(writer: Any, equation: Any) -> Any:
     """The permutation that a sequence of exchanges of rows makes."""
-    size = writer.size(equation.params["permutation_size"])
-    return f"{writer.helper(permutation_of)}({writer.full(equation, 0)}, {size})"
+    return call(permutation_of, equation.full(0), equation.params["permutation_size"])
 
 
 def permutation_of(pivots: np.ndarray, size: int) -> np.ndarray:

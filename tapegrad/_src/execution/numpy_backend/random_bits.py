@@ -22,6 +22,7 @@ import numpy as np
 from jax.extend.core import Primitive
 
 from tapegrad._src.caches import memory
+from tapegrad._src.execution.numpy_backend.operands import call
 from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -196,46 +197,46 @@ def known_keys(*avals: Any) -> None:
 
 
 @rule("random_wrap")
-def random_wrap(writer: Any, equation: Any) -> str:
+def random_wrap(writer: Any, equation: Any) -> Any:
     """Keys, from arrays of words."""
     known_keys(equation.aval)
-    return f"{writer.helper(wrapped)}({writer.full(equation, 0)})"
+    return call(wrapped, equation.full(0))
 
 
 @rule("random_unwrap")
-def random_unwrap(writer: Any, equation: Any) -> str:
+def random_unwrap(writer: Any, equation: Any) -> Any:
     """Arrays of words, from keys."""
     known_keys(equation.avals[0])
-    return f"{writer.helper(unwrapped)}({writer.full(equation, 0)})"
+    return call(unwrapped, equation.full(0))
 
 
 @rule("random_seed")
-def random_seed(writer: Any, equation: Any) -> str:
+def random_seed(writer: Any, equation: Any) -> Any:
     """Keys, from integers."""
     known_keys(equation.aval)
-    return f"{writer.helper(seeded)}({writer.full(equation, 0)})"
+    return call(seeded, equation.full(0))
 
 
 @rule("random_split")
-def random_split(writer: Any, equation: Any) -> str:
+def random_split(writer: Any, equation: Any) -> Any:
     """More keys."""
     known_keys(equation.aval)
-    return f"{writer.helper(split_keys)}({writer.full(equation, 0)}, {writer.shape(equation.params['shape'])})"
+    return call(split_keys, equation.full(0), tuple(equation.params["shape"]))
 
 
 @rule("random_fold_in")
-def random_fold_in(writer: Any, equation: Any) -> str:
+def random_fold_in(writer: Any, equation: Any) -> Any:
     """Keys that depend on a number, too."""
     known_keys(equation.aval)
-    return f"{writer.helper(folded)}({writer.full(equation, 0)}, {writer.full(equation, 1)})"
+    return call(folded, *equation.inputs())
 
 
 @rule("random_bits")
-def random_bits(writer: Any, equation: Any) -> str:
+def random_bits(writer: Any, equation: Any) -> Any:
     """Random bits."""
     known_keys(equation.avals[0])
-    shape, width = writer.shape(equation.params["shape"]), int(equation.params["bit_width"])
-    return f"{writer.helper(random_bits_of)}({writer.full(equation, 0)}, {shape}, {width})"
+    shape, width = tuple(equation.params["shape"]), int(equation.params["bit_width"])
+    return call(random_bits_of, equation.full(0), shape, width)
 
 
 random_part = Primitive("tapegrad_random_part")
@@ -243,16 +244,14 @@ random_part = Primitive("tapegrad_random_part")
 
 
 @rule(random_part.name)
-def random_part_(writer: Any, equation: Any) -> str:
+def random_part_(writer: Any, equation: Any) -> Any:
     """Some random bits of one key."""
-    shape, width = writer.shape(equation.params["shape"]), int(equation.params["bit_width"])
-    key, *places = (writer.full(equation, index) for index in range(len(equation.avals)))
-    return f"{writer.helper(random_part_of)}({key}, {shape}, {width}, {', '.join(places)})"
+    shape, width = tuple(equation.params["shape"]), int(equation.params["bit_width"])
+    key, *places = (equation.full(index) for index in range(len(equation.avals)))
+    return call(random_part_of, key, shape, width, *places)
 
 
 @rule("threefry2x32")
-def threefry2x32(writer: Any, equation: Any) -> tuple[str, ...]:
+def threefry2x32(writer: Any, equation: Any) -> Any:
     """The generator itself."""
-    key_0, key_1, counter_0, counter_1 = (writer.full(equation, index) for index in range(4))
-    pair = writer.assigned(f"{writer.helper(threefry)}(({key_0}, {key_1}), ({counter_0}, {counter_1}))")
-    return tuple(f"{pair}[{index}]" for index in range(2))
+    return writer.several(call(threefry, equation.inputs(0, 2), equation.inputs(2)), 2)

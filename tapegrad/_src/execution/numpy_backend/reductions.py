@@ -14,10 +14,21 @@ from tapegrad._src.execution.numpy_backend.elementwise import (
     is_complex,
     is_float,
     is_integer,
-    literal,
     of_same_square,
 )
-from tapegrad._src.execution.numpy_backend.rules import Operand, Unwritable, rule
+from tapegrad._src.execution.numpy_backend.expression import Infix, is_name
+from tapegrad._src.execution.numpy_backend.operands import (
+    Operand,
+    are_known,
+    as_array,
+    bare,
+    by_ufunc,
+    call,
+    constant,
+    method,
+    number,
+)
+from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 
 REDUCERS = {
     "reduce_sum": np.add,
@@ -30,12 +41,9 @@ REDUCERS = {
 }
 """The ufuncs whose ``reduce`` these primitives are."""
 
-METHODS: dict[Any, tuple[str, Any]] = {ufunc: (f"reduce_{ufunc.__name__}", ufunc.reduce) for ufunc in REDUCERS.values()}
-"""The names of the methods in the lines, and the methods."""
-
 
 @rule(*REDUCERS)
-def reduce_by(writer: Any, equation: Any) -> str | Operand:
+def reduce_by(writer: Any, equation: Any) -> Any:
     """``ufunc.reduce``; nothing reduced is the identity, also where NumPy has none."""
     ufunc = REDUCERS[equation.primitive]
     if not equation.params["axes"]:
@@ -43,35 +51,28 @@ def reduce_by(writer: Any, equation: Any) -> str | Operand:
     return _reduced(writer, equation, ufunc, equation.params["axes"])
 
 
-def _reduced(writer: Any, equation: Any, ufunc: np.ufunc, axes: Any) -> str:
-    aval = equation.avals[0]
-    if ufunc is np.multiply and tuple(map(int, axes)) == (len(aval.shape) - 1,) and aval.dtype in WIDE_FLOATS:
-        return writer.array(f"{writer.helper(product_of_rows)}({writer.full(equation, 0)})", equation.results[0].shape)
-    rows = len(aval.shape) > 1 and tuple(map(int, axes)) == (len(aval.shape) - 1,) and aval.dtype in WIDE_FLOATS
-    if rows and ufunc in OF_ROWS and _is_positive(aval.shape[-1]):
-        return f"{writer.helper(OF_ROWS[ufunc])}({writer.full(equation, 0)})"
-    made = writer.origin(equation.operands[0])
+def _reduced(writer: Any, equation: Any, ufunc: np.ufunc, axes: Any) -> Any:
+    x, aval, axes = equation.full(0), equation.avals[0], tuple(map(int, axes))
+    is_wide, of_rows = aval.dtype in WIDE_FLOATS, axes == (len(aval.shape) - 1,)
+    if ufunc is np.multiply and of_rows and is_wide:
+        return as_array(call(product_of_rows, x), equation.results[0].shape)
+    if len(aval.shape) > 1 and of_rows and is_wide and ufunc in OF_ROWS and _is_positive(aval.shape[-1]):
+        return call(OF_ROWS[ufunc], x)
+    made, of_all = equation.operands[0].origin, len(axes) == len(aval.shape)
     converted = made is not None and made.primitive == "convert_element_type" and made.operands[0].shape == aval.shape
-    if ufunc is np.add and len(axes) == len(aval.shape) and converted and made.avals[0].dtype == bool:
-        counted = f"{writer.helper(np.count_nonzero)}({made.operands[0].source})"
-        return f"{writer.helper(np.array)}({counted}, {writer.dtype(aval.dtype)})"
-    if aval.dtype in WIDE_FLOATS and len(axes) == len(aval.shape):
-        found = _of_all(writer, equation, ufunc)
-        if found is not None:
-            return found
-    if ufunc is np.add and aval.dtype in WIDE_FLOATS:
-        by_product = _by_product(writer, equation, tuple(map(int, axes)))
-        if by_product is not None:
-            return by_product
-    name, method = METHODS[ufunc]
-    writer.names.setdefault(name, method)
-    words = [writer.full(equation, 0), str(tuple(map(int, axes)))]
-    words += _accumulated(writer, ufunc, aval.dtype)
+    if ufunc is np.add and of_all and converted and made.avals[0].dtype == bool:
+        return call(np.array, call(np.count_nonzero, made.operands[0]), aval.dtype)
+    found = _of_all(writer, equation, ufunc) if is_wide and of_all else None
+    if found is None and ufunc is np.add and is_wide:
+        found = _by_product(writer, equation, axes)
+    if found is not None:
+        return found
+    words = {}
     if ufunc in (np.maximum, np.minimum) and not all(_is_positive(aval.shape[axis]) for axis in axes):
-        words.append(f"initial={literal(writer, least(ufunc, aval.dtype), aval.dtype).source}")
-    shape = equation.results[0].shape
-    found = writer.array(f"{name}({', '.join(words)})", shape)
-    return f"{found}.astype({writer.dtype(aval.dtype)})" if is_summed_wide(ufunc, aval.dtype) else found
+        words["initial"] = number(least(ufunc, aval.dtype), aval.dtype)
+    reduced = call(ufunc.reduce, x, axes, *accumulated(ufunc, aval.dtype), **words)
+    array = as_array(reduced, equation.results[0].shape)
+    return array.method("astype", aval.dtype) if is_summed_wide(ufunc, aval.dtype) else array
 
 
 WIDE_FLOATS = (np.dtype("float32"), np.dtype("float64"))
@@ -84,7 +85,7 @@ LONGEST, LONG = 1 << 11, 32
 """The most numbers that are added by a product with ones; the least from which on products are by one of vectors."""
 
 
-def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
+def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> Operand | None:
     """A sum of few elements as a product with ones, or that of two arrays; the greatest by its place: all are quicker.
 
     >>> import jax
@@ -94,23 +95,22 @@ def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> str | None:
     'asarray(v0.dot(v1))'
     """
     shape, dtype = equation.avals[0].shape, equation.avals[0].dtype
-    known = all(isinstance(size, int) for size in shape)
+    known = are_known(*shape)
     if known and not 0 < math.prod(shape) <= LONGEST:
         return None
     if ufunc in BY_PLACE and known:
-        x = writer.named(writer.full(equation, 0))
-        exact = f"{writer.helper(ufunc)}.reduce({x}, None)"  # which has the sign of a zero
-        return writer.array(f"{x}.take({x}.{BY_PLACE[ufunc]}()) or {exact}", ())
+        x = writer.named(equation.full(0))
+        exact = call(ufunc.reduce, x, None)  # which has the sign of a zero
+        return as_array(Infix(method(x, "take", method(x, BY_PLACE[ufunc])), "or", exact), ())
     if ufunc is not np.add:
         return None
     factors = _factors(writer, equation)
     if not known:
-        return writer.array(f"{writer.helper(total)}({', '.join(factors) or writer.full(equation, 0)})", ())
-    if not factors:
-        ones = writer.literal(np.ones(math.prod(shape), dtype))
-        return writer.array(f"{writer.full(equation, 0)}.ravel().dot({ones})", ())
-    one, other = (writer.named(f"{factor}.ravel()") for factor in factors)
-    return writer.array(f"{one}.dot({other})", ())
+        return as_array(call(total, *factors or [equation.full(0)]), ())
+    if factors:
+        one, other = (writer.named(factor.method("ravel")) for factor in factors)
+        return as_array(method(one, "dot", other), ())
+    return as_array(method(method(equation.full(0), "ravel"), "dot", constant(np.ones(math.prod(shape), dtype))), ())
 
 
 def total(x: np.ndarray, y: np.ndarray | None = None) -> Any:
@@ -128,41 +128,42 @@ BY_PLACE = {np.maximum: "argmax", np.minimum: "argmin"}
 """Functions that find the places of what reductions find, nan before all others."""
 
 
-def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> str | None:
+def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> Operand | None:
     """Sums over the first dimensions, the last ones, or both as products with ones, several times as quick as NumPy's.
 
     >>> import jax
     >>> from tapegrad._src.execution.numpy_backend.writer import written
     >>> written(lambda x: x.sum((0, 2)), [jax.ShapeDtypeStruct((2, 3, 4), "float32")]).source.partition("return ")[2]
-    'c1.dot(x0.reshape(-1, 4).dot(c0).reshape(2, -1))'
+    'c0.dot(x0.reshape(-1, 4).dot(c1).reshape(2, -1))'
     """
     shape, dtype, result = equation.avals[0].shape, equation.avals[0].dtype, equation.results[0].shape
     first = next((place for place, axis in enumerate(axes) if place != axis), len(axes))
     last = len(axes) - first
     if axes[first:] != tuple(range(len(shape) - last, len(shape))) or not result:
         return None
-    if not all(isinstance(size, int) for size in shape):
-        one, *other = (_factors(writer, equation) if last else []) or [writer.full(equation, 0)]
-        return writer.array(f"{writer.helper(summed)}({', '.join([one, str(first), str(last), *other])})", result)
+    if not are_known(*shape):
+        one, *other = (_factors(writer, equation) if last else []) or [equation.full(0)]
+        return as_array(call(summed, one, first, last, *other), result)
     ahead, behind = math.prod(shape[:first]), math.prod(shape[len(shape) - last :])
-    if not ahead * behind:
+    if not ahead * behind > 0 or max(ahead, behind) > LONGEST:
         return None
-    if max(ahead, behind) > LONGEST:
-        return None
-    found, factors = writer.full(equation, 0), _factors(writer, equation) if last and behind >= LONG else []
+    found, factors = equation.full(0), _factors(writer, equation) if last and behind >= LONG else []
+
+    def matrix(operand: Operand, *sizes: int) -> Any:
+        return operand if len(shape) == 2 else operand.method("reshape", *sizes)
+
     if factors:
-        matrices = [one if len(shape) == 2 else f"{one}.reshape(-1, {behind})" for one in factors]
-        found = f"{writer.helper(np.vecdot)}({', '.join(matrices)})"
+        found = Operand(call(np.vecdot, *[matrix(one, -1, behind) for one in factors]))
     elif last:
-        matrix = found if len(shape) == 2 else f"{found}.reshape(-1, {behind})"
-        found = f"{matrix}.dot({writer.literal(np.ones(behind, dtype))})"
+        found = matrix(found, -1, behind).method("dot", constant(np.ones(behind, dtype)))
     if first and (ahead > 1 or not last):
-        matrix = found if len(shape) == 2 else f"{found}.reshape({ahead}, -1)"
-        found = f"{writer.literal(np.ones(ahead, dtype))}.dot({matrix})"
-    return found if len(result) == 1 else f"{found}.reshape({writer.shape(result)})"
+        found = constant(np.ones(ahead, dtype)).method("dot", matrix(found, ahead, -1))
+    return (
+        Operand(found.expression, result) if len(result) == 1 else found.method("reshape", tuple(result), shape=result)
+    )
 
 
-def _factors(writer: Any, equation: Any) -> list[str]:
+def _factors(writer: Any, equation: Any) -> list[Operand]:
     """The two factors of a product of which nothing else than this sum is wanted; none, if it is no such product.
 
     >>> import jax
@@ -172,11 +173,11 @@ def _factors(writer: Any, equation: Any) -> list[str]:
     'vecdot(x0, x1)'
     """
     operand = equation.operands[0]
-    made = writer.origin(operand)
-    if made is None or operand.source.isidentifier() or made.primitive not in ("mul", "square"):
+    made = operand.origin
+    if made is None or is_name(operand.expression) or made.primitive not in ("mul", "square"):
         return []
-    factors = made.operands if made.primitive == "mul" else [of_same_square(writer, made)] * 2
-    return [] if any(one.shape != operand.shape for one in factors) else [writer.named(one.source) for one in factors]
+    factors = made.operands if made.primitive == "mul" else [of_same_square(made)] * 2
+    return [] if any(one.shape != operand.shape for one in factors) else [writer.named(one) for one in factors]
 
 
 ONES = {dtype: np.ones(LONGEST, dtype) for dtype in WIDE_FLOATS}
@@ -264,12 +265,12 @@ def is_summed_wide(ufunc: np.ufunc, dtype: Any) -> bool:
     return ufunc in (np.add, np.multiply, np.logaddexp) and is_float(dtype) and dtype.itemsize == 2
 
 
-def _accumulated(writer: Any, ufunc: np.ufunc, dtype: Any) -> list[str]:
+def accumulated(ufunc: np.ufunc, dtype: Any) -> list[np.dtype]:
+    """The dtype in which numbers are put together, if it must be said."""
     if is_summed_wide(ufunc, dtype):
-        return [writer.dtype(np.float32)]
-    if ufunc in (np.add, np.multiply) and is_integer(dtype):
-        return [writer.dtype(dtype)]  # NumPy would make int64 of the smaller ones
-    return []
+        return [np.dtype(np.float32)]
+    # NumPy would make int64 of the smaller ones
+    return [np.dtype(dtype)] if ufunc in (np.add, np.multiply) and is_integer(dtype) else []
 
 
 def least(ufunc: np.ufunc, dtype: Any) -> Any:
@@ -287,19 +288,19 @@ def least(ufunc: np.ufunc, dtype: Any) -> Any:
 
 
 @rule("argmax", "argmin")
-def argument(writer: Any, equation: Any) -> str:
+def argument(writer: Any, equation: Any) -> Operand:
     """``numpy.ndarray.argmax``: the first, and nan before all others."""
     dtype, index_dtype = equation.avals[0].dtype, np.dtype(equation.params["index_dtype"])
     (axis,) = map(int, equation.params["axes"])
-    x = writer.full(equation, 0)
+    x = equation.full(0)
     if is_complex(dtype):
         raise Unwritable(f"{equation.primitive}: of complex numbers")
     if dtype == jnp.bfloat16:
-        x = f"{x}.astype({writer.dtype(np.float32)})"
-    found = f"{x}.{equation.primitive}({axis})"
+        x = x.method("astype", np.dtype(np.float32))
+    found = method(x, equation.primitive, axis)
     if index_dtype != np.intp:
-        found += f".astype({writer.dtype(index_dtype)})"
-    return writer.array(found, equation.aval.shape)
+        found = method(found, "astype", index_dtype)
+    return as_array(found, equation.aval.shape)
 
 
 @rule("reduce")
@@ -309,7 +310,7 @@ def reduce_generic(writer: Any, equation: Any) -> Operand:
     inner = getattr(inner, "jaxpr", inner)
     names = [inside.primitive.name for inside in inner.eqns]
     ufunc: Any = UFUNCS.get(names[0]) if len(names) == 1 else None
-    if ufunc not in METHODS or len(equation.avals) != 2 or set(inner.eqns[0].invars) != set(inner.invars):
+    if ufunc not in REDUCERS.values() or len(equation.avals) != 2 or set(inner.eqns[0].invars) != set(inner.invars):
         raise Unwritable(f"reduce: by {', '.join(names)}")
-    found = Operand(_reduced(writer, equation, ufunc, equation.params["dimensions"]), tuple(equation.aval.shape))
-    return writer.elementwise(ufunc, equation, [found, equation.operands[1]])
+    found = _reduced(writer, equation, ufunc, equation.params["dimensions"])
+    return by_ufunc(ufunc, equation, [Operand(bare(found), tuple(equation.aval.shape)), equation.operands[1]])

@@ -1,16 +1,18 @@
 """Rules: how NumPy says each of jax's primitives. The table that they make is ``RULES``.
 
-A rule is called ``rule(writer, equation)``, with a ``Writer`` and an ``Equation`` of ``writer.py``, and gives an
-expression of Python for each output of the equation, as a string or an ``Operand``; one, or a tuple of them. It may
-write lines of its own before (``writer.assigned``), and raises ``Unwritable`` for what it does not know.
+A rule is called ``rule(writer, equation)``, with a ``Writer`` of ``writer.py`` and an ``Equation``, and gives an
+``Operand`` for each output of the equation, or an expression, of an array that has the output's shape; one, or a tuple
+of them. It may write statements before (``writer.named``), and raises ``Unwritable`` for what it does not know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from jax.extend.core import JaxprEqn
+
+from tapegrad._src.execution.numpy_backend.operands import Operand, broadcast
 
 RULES: dict[str, Callable] = {}
 """The rules by the names of the primitives."""
@@ -30,13 +32,6 @@ def rule(*primitives: str) -> Callable[[Callable], Callable]:
 
 class Unwritable(Exception):
     """A kernel has a primitive that has no rule, or is used in a way that its rule does not know; names it."""
-
-
-class Operand(NamedTuple):
-    """An input of an equation as it is written: an expression, and the shape of the array that it gives."""
-
-    source: str
-    shape: tuple[Any, ...]
 
 
 class Equation:
@@ -61,3 +56,11 @@ class Equation:
         """Shape and dtype of its only output."""
         (aval,) = self.results
         return aval
+
+    def full(self, index: int) -> Operand:
+        """An input, an array of the shape that its variable has."""
+        return broadcast(self.operands[index], self.avals[index].shape)
+
+    def inputs(self, first: int = 0, end: int | None = None) -> tuple[Operand, ...]:
+        """All inputs in full, or some."""
+        return tuple([self.full(index) for index in range(len(self.operands))[first:end]])

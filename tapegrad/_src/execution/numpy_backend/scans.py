@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from tapegrad._src.execution.numpy_backend.elementwise import is_complex, is_float, is_integer, ranks
-from tapegrad._src.execution.numpy_backend.reductions import is_summed_wide
+from tapegrad._src.execution.numpy_backend.expression import ALL, BACKWARDS, Index
+from tapegrad._src.execution.numpy_backend.operands import Operand, call, method
+from tapegrad._src.execution.numpy_backend.reductions import accumulated, is_summed_wide
 from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 
 ACCUMULATORS = {
@@ -22,20 +25,17 @@ ACCUMULATORS = {
 
 
 @rule(*ACCUMULATORS)
-def accumulate(writer: Any, equation: Any) -> str:
+def accumulate(writer: Any, equation: Any) -> Any:
     """``ufunc.accumulate``, perhaps backwards."""
     ufunc, dtype = ACCUMULATORS[equation.primitive], equation.aval.dtype
     if ufunc is np.logaddexp and is_complex(dtype):
         raise Unwritable("cumlogsumexp: of complex numbers")
-    axis, wide = int(equation.params["axis"]), is_summed_wide(ufunc, dtype)
-    backwards = f"[{':, ' * axis}::-1]" if equation.params["reverse"] else ""
-    words = [f"{writer.full(equation, 0)}{backwards}", str(axis)]
-    if wide or is_integer(dtype):
-        words.append(writer.dtype(np.float32 if wide else dtype))
-    name = f"accumulate_{ufunc.__name__}"
-    writer.names.setdefault(name, ufunc.accumulate)
-    found = f"{name}({', '.join(words)}){backwards}"
-    return f"{found}.astype({writer.dtype(dtype)})" if wide else found
+    axis, x = int(equation.params["axis"]), equation.full(0).expression
+    wide = [np.dtype(dtype)] if is_integer(dtype) else accumulated(ufunc, dtype)
+    backwards = (*[ALL] * axis, BACKWARDS) if equation.params["reverse"] else ()
+    found: Any = call(ufunc.accumulate, Index(x, backwards) if backwards else x, axis, *wide)
+    found = Index(found, backwards) if backwards else found
+    return method(found, "astype", dtype) if is_summed_wide(ufunc, dtype) else found
 
 
 STEADY = 1e-25, 1e25
@@ -72,27 +72,26 @@ def recurred(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
 def sort(writer: Any, equation: Any) -> Any:
     """A sorted copy, or all operands in the order of the first ones."""
     axis, count = int(equation.params["dimension"]), int(equation.params["num_keys"])
-    operands = [writer.full(equation, index) for index in range(len(equation.operands))]
+    operands = equation.inputs()
     if len(operands) == 1 and not is_complex(equation.avals[0].dtype) and equation.avals[0].dtype != jnp.bfloat16:
-        return (f"{writer.helper(sorted_values)}({operands[0]}, {axis})",)
-    operands = [writer.named(operand) for operand in operands]
-    order = writer.assigned(f"{writer.helper(order_of)}(({', '.join(operands[:count])},), {axis})")
-    take = writer.helper(taken)
-    return tuple(
-        f"{order}.astype({writer.dtype(aval.dtype)})"
-        if index >= count and counts_places(writer.names.get(equation.operands[index].source), aval.shape, axis)
-        else f"{take}({operands[index]}, {order}, {axis})"
+        return (call(sorted_values, operands[0], axis),)
+    operands = tuple([writer.named(operand) for operand in operands])
+    order = writer.assigned(call(order_of, operands[:count], axis))
+    return tuple([
+        method(order, "astype", aval.dtype)
+        if index >= count and counts_places(equation.operands[index].known, aval.shape, axis)
+        else call(taken, operands[index], order, axis)
         for index, aval in enumerate(equation.avals)
-    )
+    ])  # fmt: skip
 
 
-def counts_places(constant: Any, shape: tuple[Any, ...], axis: int) -> bool:
+def counts_places(constant: np.ndarray | None, shape: tuple[Any, ...], axis: int) -> bool:
     """Tell whether an operand is a constant that numbers the places along a dimension: sorted, it is the order itself.
 
     >>> counts_places(np.array([[0], [1], [2]]), (3, 5), 0), counts_places(np.arange(3), (3,), 0)
     (True, True)
     """
-    if not isinstance(constant, np.ndarray) or constant.dtype.kind not in "iu" or constant.size != shape[axis]:
+    if constant is None or constant.dtype.kind not in "iu" or constant.size != shape[axis]:
         return False
     counted = [size if place == axis else 1 for place, size in enumerate(shape)][len(shape) - constant.ndim :]
     return list(constant.shape) == counted and bool((constant.ravel() == np.arange(constant.size)).all())
@@ -231,16 +230,19 @@ def top_k(writer: Any, equation: Any) -> Any:
     axis = int(equation.params.get("axis", -1)) % len(equation.avals[0].shape)
     if is_complex(equation.avals[0].dtype):
         raise Unwritable("top_k: of complex numbers")
-    x, any_nan = writer.full(equation, 0), False
-    made = writer.origin(equation.operands[0])
+    x, any_nan = equation.full(0), False
+    made = equation.operands[0].origin
     if made is not None and made.primitive == "select_n" and len(made.operands) == 3:
-        test, other = writer.origin(made.operands[0]), writer.known(made.operands[1])
-        is_itself = test is not None and test.primitive == "eq" and test.operands == [made.operands[2]] * 2
+        test, other, kept = made.operands[0].origin, made.operands[1].known, made.operands[2]
+        is_itself = test is not None and test.primitive == "eq" and _are_all(test.operands, kept)
         if is_itself and other is not None and np.isnan(other).all():
-            x, any_nan = made.operands[2].source, True  # each nan is made one that is above all
-    words = f"{x}, {writer.size(equation.params['k'])}, {axis}, {any_nan}"
-    results = writer.assigned(f"{writer.helper(largest_of)}({words})")
-    return f"{results}[0]", f"{results}[1].astype({writer.dtype(equation.results[1].dtype)})"
+            x, any_nan = kept, True  # each nan is made one that is above all
+    values, places = writer.several(call(largest_of, x, equation.params["k"], axis, any_nan), 2)
+    return values, method(places, "astype", equation.results[1].dtype)
+
+
+def _are_all(operands: Sequence[Operand], one: Operand) -> bool:
+    return all(operand.expression == one.expression for operand in operands)
 
 
 def largest_of(x: np.ndarray, count: int, axis: int, any_nan: bool) -> tuple[np.ndarray, np.ndarray]:

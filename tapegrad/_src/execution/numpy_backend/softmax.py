@@ -7,97 +7,93 @@ show that nothing was lost, that is it; if not, what the equations say comes aft
 it reads are moved to::
 
     try:
-        v3 = softmax_of_rows(x0)
+        v0 = softmax_of_rows(x0)
     except ArithmeticError:
-        v0 = exp(subtract(x0, greatest_of_rows(x0).reshape((32, 1, ))))
-        v3 = divide(v0, v0.dot(c4).reshape((32, 1, )))
+        v1 = exp(subtract(x0, greatest_of_rows(x0).reshape((32, 1))))
+        v0 = divide(v1, v1.dot(c7).reshape((32, 1)))
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from tapegrad._src.execution.numpy_backend.elementwise import is_infinite
+from tapegrad._src.execution.numpy_backend.expression import Name, is_name
+from tapegrad._src.execution.numpy_backend.operands import Operand, call
 from tapegrad._src.execution.numpy_backend.reductions import LONGEST, ONES, WIDE_FLOATS
-from tapegrad._src.execution.numpy_backend.rules import RULES, Equation, Operand
+from tapegrad._src.execution.numpy_backend.rules import RULES, Equation
 from tapegrad._src.tape.mechanisms import STEADY_ROWS
 
 RESHAPED = ("broadcast_in_dim", "reshape", "squeeze", "expand_dims")
 
 
-def _origin(writer: Any, operand: Operand, primitive: str) -> Equation | None:
+def _origin(operand: Operand, primitive: str) -> Equation | None:
     """The equation that an operand comes from, whatever its shape is meanwhile, if it is one of a primitive."""
-    made = writer.origin(operand)
+    made = operand.origin
     while made is not None and made.primitive in RESHAPED:
-        made = writer.origin(made.operands[0])
+        made = made.operands[0].origin
     return made if made is not None and made.primitive == primitive else None
 
 
-def _is_greatest(writer: Any, operand: Operand) -> bool:
+def _is_greatest(operand: Operand) -> bool:
     """Tell whether an operand has the greatest element of each row, or zeros in place of infinities."""
-    chosen = _origin(writer, operand, "select_n")
+    chosen = _origin(operand, "select_n")
     found = [operand] if chosen is None else chosen.operands[1:]
-    return any(_origin(writer, one, "reduce_max") is not None for one in found)
+    return any(_origin(one, "reduce_max") is not None for one in found)
 
 
-def _shifted(writer: Any, sums: Operand) -> tuple[Equation, Equation] | None:
+def _shifted(sums: Operand) -> tuple[Equation, Equation] | None:
     """``exp`` and ``sub`` of ``sum(exp(x - greatest), -1)``; or None, if that is not what an operand is."""
-    zero = _origin(writer, sums, "select_n")  # a sum of zero may be replaced
-    if zero is not None:
-        sums = zero.operands[1]
-    total = _origin(writer, sums, "reduce_sum")
+    zero = _origin(sums, "select_n")  # a sum of zero may be replaced
+    total = _origin(sums if zero is None else zero.operands[1], "reduce_sum")
     if total is None:
         return None
     aval = total.avals[0]
     if aval.dtype not in WIDE_FLOATS or tuple(total.params["axes"]) != (len(aval.shape) - 1,):
         return None
-    exponentials = writer.origin(total.operands[0])
+    exponentials = total.operands[0].origin
     if exponentials is None or exponentials.primitive != "exp":
         return None
-    shifted = writer.origin(exponentials.operands[0])
+    shifted = exponentials.operands[0].origin
     if shifted is None or shifted.primitive != "sub" or tuple(shifted.avals[0].shape) != tuple(aval.shape):
         return None
-    return (exponentials, shifted) if _is_greatest(writer, shifted.operands[1]) else None
+    return (exponentials, shifted) if _is_greatest(shifted.operands[1]) else None
 
 
-Match = tuple[Callable, list[str]]
+Match = tuple[Callable, Sequence[Operand]]
 """A function, and what it is given."""
 
 
 def _softmax(writer: Any, equation: Equation) -> Match | None:
-    found = _shifted(writer, equation.operands[1])
-    if found is None or writer.origin(equation.operands[0]) is not found[0]:
+    found = _shifted(equation.operands[1])
+    if found is None or equation.operands[0].origin is not found[0]:
         return None
-    masked = _masked(writer, found[1])
-    return (softmax_of_rows, _rows(writer, found[1])) if masked is None else (softmax_of_masked_rows, masked)
+    masked = _masked(found[1])
+    return (softmax_of_rows, [writer.named(found[1].full(0))]) if masked is None else (softmax_of_masked_rows, masked)
 
 
-def _rows(writer: Any, shifted: Equation) -> list[str]:
-    return [writer.named(writer.full(shifted, 0))]
-
-
-def _masked(writer: Any, shifted: Equation) -> list[str] | None:
+def _masked(shifted: Equation) -> list[Operand] | None:
     """Of rows some of whose elements a mask has made -inf: the rows without it, and which elements count."""
-    chosen = writer.origin(shifted.operands[0])
+    chosen = shifted.operands[0].origin
     if chosen is None or chosen.primitive != "select_n" or chosen.avals[0].dtype != bool:
         return None
     counts, least, x = chosen.operands
-    if not is_infinite(writer, least) or tuple(x.shape) != tuple(chosen.aval.shape):
+    if not is_infinite(least) or tuple(x.shape) != tuple(chosen.aval.shape):
         return None
-    return [x.source, counts.source] if x.source.isidentifier() and counts.source.isidentifier() else None
+    return [x, counts] if is_name(x.expression) and is_name(counts.expression) else None
 
 
 def _log_softmax(writer: Any, equation: Equation) -> Match | None:
-    log = _origin(writer, equation.operands[1], "log")
-    found = None if log is None else _shifted(writer, log.operands[0])
-    if found is None or writer.origin(equation.operands[0]) is not found[1]:
+    log = _origin(equation.operands[1], "log")
+    found = None if log is None else _shifted(log.operands[0])
+    if found is None or equation.operands[0].origin is not found[1]:
         return None
-    return log_softmax_of_rows, _rows(writer, found[1])
+    return log_softmax_of_rows, [writer.named(found[1].full(0))]
 
 
 def _trying(rule: Callable, match: Callable) -> Callable:
@@ -109,13 +105,7 @@ def _trying(rule: Callable, match: Callable) -> Callable:
         if found is None:
             return rule(writer, equation)
         function, given = found
-        result = writer.variable()
-        with writer.block("try:"):
-            writer.lines.append(f"{result} = {writer.helper(function)}({', '.join(given)})")
-        with writer.block("except ArithmeticError:"):
-            exactly = rule(writer, equation)
-            writer.lines.append(f"{result} = {exactly.source}")
-        return Operand(result, exactly.shape)
+        return writer.tried(ArithmeticError, Name(), lambda: call(function, *given), lambda: rule(writer, equation))
 
     return written
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.elementwise import mapped
-from tapegrad._src.execution.numpy_backend.rules import RULES, Operand
+from tapegrad._src.execution.numpy_backend.operands import Operand, mapped
+from tapegrad._src.execution.numpy_backend.rules import RULES
 
 
 def polynomial(x: np.ndarray, coefficients: Sequence[Any]) -> np.ndarray:
@@ -228,6 +228,7 @@ LANCZOS = (
 LANCZOS_BASE, LANCZOS_SHIFT = 0.99999999999980993227684700473478, 7.5
 
 _NUMERATORS, _PLACES = np.array(LANCZOS), np.arange(1.0, len(LANCZOS) + 1)
+
 
 def _fractions(z: np.ndarray, with_slope: bool = False) -> list[np.ndarray]:
     """The sum of Lanczos's fractions, and perhaps its derivative.
@@ -522,8 +523,7 @@ FUNCTIONS = (erf, erfc, erf_inv, lgamma, digamma, zeta, polygamma, igamma, igamm
 
 def _rule_of(function: Any) -> Any:
     def written(writer: Any, equation: Any) -> Operand:
-        found = mapped(writer, function, equation)
-        return found._replace(source=f"{found.source}.astype({writer.dtype(equation.aval.dtype)}, copy=False)")
+        return mapped(function, equation).method("astype", equation.aval.dtype, copy=False)
 
     return written
 

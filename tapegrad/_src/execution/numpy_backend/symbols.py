@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad._src.execution.numpy_backend.operands import call
 from tapegrad._src.execution.numpy_backend.rules import rule
 
 
 @rule("dim_as_value")
-def dim_as_value(writer: Any, equation: Any) -> str:
+def dim_as_value(writer: Any, equation: Any) -> Any:
     """A length, as a number among those that are computed with."""
-    size, dtype = writer.size(equation.params["dim"]), writer.dtype(equation.aval.dtype)
-    return f"{writer.helper(np.asarray)}({size}, {dtype})"
+    return call(np.asarray, equation.params["dim"], equation.aval.dtype)

@@ -15,10 +15,12 @@ import numpy as np
 
 from tapegrad._src.execution.numpy_backend import convolutions
 from tapegrad._src.execution.numpy_backend.channels_innermost import by_rows, images_by_rows, kernel_by_rows, rows
-from tapegrad._src.execution.numpy_backend.contractions import cast, computing_dtype
+from tapegrad._src.execution.numpy_backend.contractions import cast, computed_operands, computing_dtype
 from tapegrad._src.execution.numpy_backend.convolutions import FORWARD, IMAGES, KERNEL, seen_in, way_of
+from tapegrad._src.execution.numpy_backend.expression import Constant, Lambda, Name
 from tapegrad._src.execution.numpy_backend.images_innermost import by_columns, images_by_columns, kernel_by_columns
-from tapegrad._src.execution.numpy_backend.rules import Operand, Unwritable, rule
+from tapegrad._src.execution.numpy_backend.operands import Operand, are_known, call, constant
+from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 from tapegrad._src.execution.numpy_backend.shapes import transposed
 from tapegrad._src.execution.numpy_backend.swept import sweep, swept, swept_between
 from tapegrad._src.execution.numpy_backend.winograd import tiles, winograd, winograd_between
@@ -104,22 +106,14 @@ def convolved(
 
 
 @rule("conv_general_dilated")
-def conv_general_dilated(writer: Any, equation: Any) -> str:
+def conv_general_dilated(writer: Any, equation: Any) -> Operand:
     """A product of the kernel and what all windows show."""
-    params = equation.params
-    numbers = params["dimension_numbers"]
+    operands, numbers = computed_operands(equation), tuple(map(tuple, equation.params["dimension_numbers"]))
     dtype = computing_dtype(equation)
-    operands = []
-    for index in range(2):
-        source, aval = writer.full(equation, index), equation.avals[index]
-        source = source if aval.dtype == dtype else cast(writer, source, dtype)
-        operands.append(Operand(source, tuple(aval.shape)))
     found = (
-        _by_its_way(writer, equation, operands, dtype)
-        or _swept(writer, equation, operands)
-        or _windowed(writer, equation, operands, *map(tuple, numbers))
+        _by_its_way(equation, operands, dtype) or _swept(equation, operands) or _windowed(equation, operands, *numbers)
     )
-    return found if dtype == equation.aval.dtype else cast(writer, found, equation.aval.dtype)
+    return cast(found, dtype, equation.aval.dtype)
 
 
 WAYS: dict[tuple[str, str], Callable] = {
@@ -135,7 +129,7 @@ WAYS: dict[tuple[str, str], Callable] = {
 """Functions by the ways of Note [Ways of a convolution] and what they compute."""
 
 
-def _by_its_way(writer: Any, equation: Any, operands: Sequence[Operand], dtype: Any) -> str | None:
+def _by_its_way(equation: Any, operands: Sequence[Operand], dtype: Any) -> Operand | None:
     """A convolution of known lengths by a way that is made for it; None if there is no quicker one than the others."""
     seen = seen_in(equation.params, operands[0].shape, operands[1].shape, equation.aval.shape)
     if seen is None:
@@ -144,55 +138,53 @@ def _by_its_way(writer: Any, equation: Any, operands: Sequence[Operand], dtype: 
     function = WAYS.get((way, seen.kind))
     if function is None:
         return None
-    left, right = (operand.source for operand in operands)
+    shape = tuple(equation.aval.shape)
     if way != convolutions.TILES:
-        how = writer.constant(rows(seen.images, seen.width, seen.places, seen.padding, seen.strides, seen.apart))
-        return f"{writer.helper(function)}({left}, {right}, {how})"
-    how = writer.constant(tiles(seen.images, seen.outputs, seen.padding))
-    given = [Operand(name, operand.shape) for name, operand in zip(("a", "b"), operands, strict=True)]
-    otherwise = f"lambda a, b: {_swept(writer, equation, given)}"
-    return f"{writer.helper(function)}({left}, {right}, {how}, {otherwise})"
+        how: Any = rows(seen.images, seen.width, seen.places, seen.padding, seen.strides, seen.apart)
+        return Operand(call(function, *operands, Constant(how)), shape)
+    names = Name("a"), Name("b")
+    given = [Operand(name, operand.shape) for name, operand in zip(names, operands, strict=True)]
+    direct = _swept(equation, given)
+    assert direct is not None, "a convolution by tiles has windows that move by one"
+    how = tiles(seen.images, seen.outputs, seen.padding)
+    return Operand(call(function, *operands, Constant(how), Lambda(names, direct.expression)), shape)
 
 
-def _windowed(writer: Any, equation: Any, operands: Sequence[Operand], left: Any, right: Any, out: Any) -> str:
+def _windowed(equation: Any, operands: Sequence[Operand], left: Any, right: Any, out: Any) -> Operand:
     """A convolution of any kind; ``left``, ``right`` and ``out`` say in which order the dimensions are."""
     params = equation.params
-    padding = "".join(f"{writer.shape(pair)}, " for pair in params["padding"])
-    words = [
-        *(transposed(operand, spec).source for operand, spec in zip(operands, (left, right), strict=True)),
-        writer.shape(params["window_strides"]), f"({padding})",
-        f"({writer.shape(params['lhs_dilation'])}, {writer.shape(params['rhs_dilation'])})",
-        writer.size(params["feature_group_count"]), writer.size(params["batch_group_count"]),
-    ]  # fmt: skip
+    arranged = [transposed(operand, spec) for operand, spec in zip(operands, (left, right), strict=True)]
+    settings = (
+        tuple(params["window_strides"]), tuple(map(tuple, params["padding"])),
+        (tuple(params["lhs_dilation"]), tuple(params["rhs_dilation"])),
+        params["feature_group_count"], params["batch_group_count"],
+    )  # fmt: skip
     shape = tuple(equation.aval.shape[axis] for axis in out)
-    result = Operand(f"{writer.helper(convolved)}({', '.join(words)})", shape)
-    return transposed(result, [out.index(axis) for axis in range(len(out))]).source
+    result = Operand(call(convolved, *arranged, *settings), shape)
+    return transposed(result, [out.index(axis) for axis in range(len(out))])
 
 
-def _swept(writer: Any, equation: Any, operands: Sequence[Operand]) -> str | None:
+def _swept(equation: Any, operands: Sequence[Operand]) -> Operand | None:
     """A convolution whose windows move by one element, or the gradient of its kernel. See Note [Swept planes]."""
     params, numbers = equation.params, tuple(map(tuple, equation.params["dimension_numbers"]))
     steps = (*params["window_strides"], *params["lhs_dilation"], *params["rhs_dilation"])
     groups = params["feature_group_count"], params["batch_group_count"]
     order = tuple(range(equation.aval.ndim))
     turned = (1, 0, *order[2:])
-    width = (equation.avals[1] if numbers == (order,) * 3 else equation.aval).shape[2:]
+    width = tuple((equation.avals[1] if numbers == (order,) * 3 else equation.aval).shape[2:])
     if numbers not in ((order,) * 3, (turned,) * 3) or any(one != 1 for one in (*steps, *groups)) or len(order) < 3:
         return None
     if all(size == 1 for size in width):  # a product as it is
         return None
-    images, padding = operands[0].shape, tuple(map(tuple, params["padding"]))
+    images, padding = tuple(operands[0].shape), tuple(map(tuple, params["padding"]))
     outputs = operands[1].shape[numbers[1][0]]
-    if all(isinstance(size, int) for size in (*images, outputs, *width)):
-        how = writer.constant(sweep(images, outputs, tuple(width), padding))
-    else:
-        pairs = "".join(f"{writer.shape(pair)}, " for pair in padding)
-        sizes = f"{writer.shape(images)}, {writer.size(outputs)}, {writer.shape(width)}"
-        how = f"{writer.helper(sweep)}({sizes}, ({pairs}))"
-    given = [Operand(name, operand.shape) for name, operand in zip(("a", "b"), operands, strict=True)]
-    otherwise = f"lambda a, b: {_windowed(writer, equation, given, *numbers)}"
+    known = are_known(*images, outputs, *width)
+    how = Constant(sweep(images, outputs, width, padding)) if known else call(sweep, images, outputs, width, padding)
+    names = Name("a"), Name("b")
+    given = [Operand(name, operand.shape) for name, operand in zip(names, operands, strict=True)]
+    otherwise = Lambda(names, _windowed(equation, given, *numbers).expression)
     function = swept if numbers[0] == order else swept_between
-    return f"{writer.helper(function)}({operands[0].source}, {operands[1].source}, {how}, {otherwise})"
+    return Operand(call(function, *operands, how, otherwise), tuple(equation.aval.shape))
 
 
 # -- pooling -----------------------------------------------------------------------------------------------------------
@@ -213,22 +205,17 @@ def pooled(
 
 
 @rule(*POOLED)
-def reduce_window(writer: Any, equation: Any) -> str:
+def reduce_window(writer: Any, equation: Any) -> Any:
     """A reduction of each window."""
     params, dtype = equation.params, np.dtype(equation.aval.dtype)
     if dtype.kind not in "iuf" or dtype.itemsize < 4:
         raise Unwritable(f"{equation.primitive}: of {dtype}")
-    ufunc = POOLED[equation.primitive]
-    padding = "".join(f"{writer.shape(pair)}, " for pair in params["padding"])
-    name = f"{ufunc.__name__}_reduce"
-    reduce = writer.names.setdefault(name, ufunc.reduce) and name
     words = [
-        writer.full(equation, 0), reduce, writer.shape(params["window_dimensions"]),
-        writer.shape(params["window_strides"]), f"({padding})",
-        f"({writer.shape(params['base_dilation'])}, {writer.shape(params['window_dilation'])})",
-        writer.literal(neutral(equation.primitive, dtype)),
+        POOLED[equation.primitive].reduce, tuple(params["window_dimensions"]), tuple(params["window_strides"]),
+        tuple(map(tuple, params["padding"])), (tuple(params["base_dilation"]), tuple(params["window_dilation"])),
+        constant(neutral(equation.primitive, dtype)),
     ]  # fmt: skip
-    return f"{writer.helper(pooled)}({', '.join(words)})"
+    return call(pooled, equation.full(0), *words)
 
 
 def neutral(primitive: str, dtype: np.dtype) -> np.ndarray:

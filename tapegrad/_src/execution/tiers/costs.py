@@ -26,7 +26,7 @@ import numpy as np
 
 from tapegrad._src.execution.numpy_backend.convolutions import KERNEL, seen_in, way_of
 from tapegrad._src.execution.numpy_backend.forms import FORMS, unseen
-from tapegrad._src.execution.numpy_backend.writer import evaluated
+from tapegrad._src.execution.numpy_backend.printing import evaluated
 
 XLA_CALL, XLA_ARRAY = 10_000.0, 2_000.0
 """A call of XLA's, whatever it computes, and more for each argument and result. Twice as much as where nothing else is

@@ -20,7 +20,7 @@ import numpy as np
 
 from tapegrad._src.caches import tabulated
 from tapegrad._src.execution.data.dtypes import dtype, get_default_dtype
-from tapegrad._src.execution.numpy_backend.writer import along_rows
+from tapegrad._src.execution.numpy_backend.operands import along_rows
 from tapegrad._src.tape import kept
 from tapegrad._src.tape.mechanisms import written_without
 from tapegrad._src.tape.sources import WRITTEN
