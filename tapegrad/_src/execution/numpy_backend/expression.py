@@ -63,7 +63,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 class Expression(Node):
-    """What a line computes. See Note [Expressions]."""
+    """Something that a line computes. See Note [Expressions]."""
 
     __slots__ = ()
 
@@ -230,7 +230,7 @@ class While(Node):
 
 
 class Return(Node):
-    """What a function gives."""
+    """The result of a function."""
 
     __slots__ = ()
     of = part(0)

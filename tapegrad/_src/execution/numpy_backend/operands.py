@@ -64,7 +64,7 @@ class Operand(NamedTuple):
         return value if isinstance(value, np.ndarray) else None
 
     def method(self, name: str, *arguments: Any, shape: Sequence[Any] | None = None, **keywords: Any) -> Operand:
-        """What a method gives, an array of the same shape if no other one is said."""
+        """The result of a method, an array of the same shape if no other one is said."""
         return Operand(method(self, name, *arguments, **keywords), self.shape if shape is None else tuple(shape))
 
 

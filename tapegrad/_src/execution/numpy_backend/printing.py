@@ -126,7 +126,7 @@ class Printer:
         return f"{self._tight(call.function)}({', '.join(texts)})"
 
     def _tight(self, one: Any) -> str:
-        """What an attribute, an index or a call is of: in brackets, unless it holds together as it is."""
+        """The text of what an attribute, an index or a call is of: in brackets, unless it holds together as it is."""
         is_whole = isinstance(one, (Name, Constant, Invocation, Attribute, Index, tuple, Walrus)) or callable(one)
         return self.text(one) if is_whole else f"({self.text(one)})"
 
@@ -182,7 +182,7 @@ EXPRESSIONS: dict[type, Callable[[Printer, Any], str]] = {
     tuple: Printer._tuple,
     int: lambda printer, one: repr(one),
 }
-"""How each type of expression is said."""
+"""The functions that say each type of expression."""
 
 STATEMENTS: dict[type, Callable[[Printer, Any], list[str]]] = {
     Assign: Printer._assign,
@@ -192,7 +192,7 @@ STATEMENTS: dict[type, Callable[[Printer, Any], list[str]]] = {
     While: lambda printer, one: printer._block(f"while {printer.text(one.test)}:", one.body),
     Return: lambda printer, one: [f"return {printer.text(one.of)}"],
 }
-"""How each type of statement is said."""
+"""The functions that say each type of statement."""
 
 
 def needed(statements: Sequence[Node], result: Any) -> list[Node]:
