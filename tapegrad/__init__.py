@@ -110,7 +110,7 @@ on_demand("tapegrad.nn.modules.attention", {"tapegrad.nested.multihead": "attent
 on_demand("tapegrad._src.functions.embedding", {"tapegrad.sparse.embedding": "sparse_bags sparse_rows"})
 on_demand("tapegrad.compiler.settings", {"tapegrad._dynamo.compiled_graphs": "GraphCompiled"})
 on_demand("tapegrad.utils.model_zoo", {"tapegrad.hub": "load_url"})
-on_demand("tapegrad.utils.module_tracker", {"tapegrad.nn.modules.tracking": "ModuleTracker"})
+on_demand("tapegrad.utils.module_tracker", {"tapegrad.viz.explanations.tracking": "ModuleTracker"})
 on_demand("tapegrad.utils.flop_counter", {"tapegrad.viz.explanations.flops": "FlopCounterMode register_flop_formula"})
 del on_demand
 __all__ = [name for name in __dir__() if not name.startswith("_")]

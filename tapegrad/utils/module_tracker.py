@@ -1,4 +1,4 @@
-"""``torch.utils.module_tracker``: see ``nn/modules/tracking.py``, which stands above this room.
+"""``torch.utils.module_tracker``: see ``viz/explanations/tracking.py``, which stands above this room.
 
 The package itself, which is above both, says where it is.
 """

@@ -417,7 +417,7 @@ def test_a_failure_of_the_compiler_leaves_the_kernel_to_numpy(background, monkey
             raise RuntimeError("no room")
 
     monkeypatch.setattr(tiered, "_traced", Failing())
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), torch.execution.without("strips"):
         warnings.simplefilter("error")
         hot(tried, tiered, x)
         with pytest.raises(RuntimeWarning, match="unlucky could not be compiled and is left to NumPy.*no room"):
@@ -504,7 +504,7 @@ def test_a_compiled_program_reads_what_the_host_has_computed_where_it_lies(backg
     assert torch.execution.stats().compiled == compiled + 1
     assert y == pytest.approx(300 * 500 * (2 * math.tanh(7) - 0.25), rel=1e-5)
     assert isinstance(materialized(value_of(x)), np.ndarray)
-    assert kept_for_xla() == copied
+    assert kept_for_xla() <= copied  # copies of other tests may be gone
 
 
 def test_a_program_that_takes_no_time_is_not_compiled(background):

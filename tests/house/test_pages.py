@@ -11,7 +11,7 @@ from tests.house.test_layers import FLOORS, imports_in, modules_of, room_of
 pytestmark = pytest.mark.once("reads files")
 
 ROOT = PACKAGE.parent
-FOLDERS = PACKAGE / "_src"
+FOLDERS = PACKAGE, PACKAGE / "_src"
 """Where rooms are."""
 HARD_ROOMS = ("dispatch", "execution", "compiler", "bindings")
 PAGES = {

@@ -175,6 +175,9 @@ for _name, _dtype in {
 def chalf(self: Tensor, memory_format: Any = None) -> Tensor:
     """This tensor in the dtype ``torch.complex32``; itself if it has it.
 
+    Raises:
+        RuntimeError: numbers that PyTorch makes no such numbers of.
+
     >>> x = torch.view_as_complex(torch.zeros(1, 2, dtype=torch.float16))
     >>> x.chalf() is x
     True

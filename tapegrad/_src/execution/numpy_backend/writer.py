@@ -409,6 +409,7 @@ def written_jaxpr(
     items = tuple([None if leaf is None else next(wanted) for leaf in ([tree] if single else tree)])
     result = items[0] if single else items
     printer = Printer()
+    printer.names[name] = None  # a function inside may have the same name, and is called otherwise then
     lines = printer.lines([*needed(writer.statements, result), Return(result)])
     places = symbols_of(shapes)
     symbols = sorted(printer.symbols)
