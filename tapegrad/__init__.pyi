@@ -1370,7 +1370,7 @@ def get_float32_matmul_precision() -> _str:
 def get_num_interop_threads() -> _int:
     """The number given to ``set_num_interop_threads``; before, of the processors that this process may use."""
 def get_num_threads() -> _int:
-    """The number given to ``set_num_threads``; before, of the processors that this process may use."""
+    """The number given to ``set_num_threads``; before, that of ``OMP_NUM_THREADS``, or of the processors that this"""
 def get_rng_state() -> Tensor:
     """The state of the default generator, a uint8 tensor."""
 @overload
@@ -2195,7 +2195,7 @@ def set_flush_denormal(mode: _bool) -> _bool:
 def set_num_interop_threads(num: Any) -> None:
     """Keep a number for ``get_num_interop_threads``, once. It changes no speed, as ``set_num_threads`` doesn't."""
 def set_num_threads(num: Any) -> None:
-    """Keep a number for ``get_num_threads``. It changes no speed: XLA's threads are made when it starts, one for each"""
+    """Have so many threads compute what NumPy does with large arrays, and its matrix products."""
 def set_rng_state(new_state: Any) -> None:
     """Bring the default generator into a state that ``get_rng_state`` gave."""
 def sgn(input: Tensor, *, out: Tensor | None = ...) -> Tensor:

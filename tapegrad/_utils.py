@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tapegrad._src.absent import refusing
-from tapegrad._src.bindings.protocols import rebuild_tensor
+from tapegrad._src.bindings.protocols import rebuild_tensor as rebuild_tensor
 from tapegrad._src.execution.data.devices import accelerator_type
 from tapegrad._src.execution.data.devices import device as Device
 from tapegrad._src.execution.data.dtypes import _element_size
@@ -46,7 +46,6 @@ __all__ = [
     "_reorder_tensors_as",
     "_take_tensors",
     "_unflatten_dense_tensors",
-    "rebuild_tensor",
 ]  # fmt: skip
 
 

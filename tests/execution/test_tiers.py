@@ -409,7 +409,8 @@ def test_an_interrupt_while_a_call_waits_leaves_it_to_the_next(monkeypatch):
 def test_a_failure_of_the_compiler_leaves_the_kernel_to_numpy(background, monkeypatch, fails_in):
     tried, tiered = kernel(lambda x: jnp.tanh(x) + x * 3, floats(LARGE), name="unlucky")
     x = np.ones(LARGE, "float32")
-    tried.run(x)
+    with torch.execution.without("strips"):
+        tried.run(x)
     monkeypatch.setattr(compiler, "add", lambda due: due.compile() if fails_in == "the background" else None)
 
     class Failing:

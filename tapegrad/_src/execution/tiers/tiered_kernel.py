@@ -236,8 +236,9 @@ class Tiered(Due):
             self._take(ByXla())
         if first:
             counters["failures"] += 1
-            warn(f"{self.kernel.name} could not be computed by NumPy and is left to XLA: {error!r}",
-                          RuntimeWarning)  # fmt: skip
+            warn(
+                f"{self.kernel.name} could not be computed by NumPy and is left to XLA: {error!r}", RuntimeWarning
+            )
         return self.by_xla(*values)
 
     # -- decisions -----------------------------------------------------------------------------------------------------
