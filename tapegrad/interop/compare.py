@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tapegrad._src.bindings.state.generator import default_generator
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.execution.array_functions.host import array_of, from_host, is_traced
 from tapegrad._src.execution.data.devices import device
 from tapegrad._src.execution.data.dtypes import get_default_dtype
@@ -259,7 +260,7 @@ def constants_stopped() -> Iterator[None]:
         value = value_of(arg)
         return wrap(jax.lax.stop_gradient(value), arg._spec.fresh) if is_traced(value) else arg
 
-    def intercept(op: Any, args: tuple, settings: dict) -> Any:
+    def intercept(op: OperatorLike, args: tuple, settings: dict) -> Any:
         return op(*(map(stopped, args) if thread.modes.grad else args), **settings)
 
     with watching(interceptor=intercept):

@@ -18,6 +18,7 @@ import numpy as np
 
 from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad
 from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.plan import Plan
 from tapegrad._src.dispatch.view_history import CopySlices
 from tapegrad._src.engine import GraphRoot
@@ -81,7 +82,7 @@ class Recording:
     def forward(self) -> Iterator[None]:
         """See operators run for a block."""
 
-        def note(op: Any, args: tuple, settings: dict) -> Any:
+        def note(op: OperatorLike, args: tuple, settings: dict) -> Any:
             values = tuple(value_of(arg) if isinstance(arg, Tensor) else arg for arg in args)
             results = op(*args, **settings)
             for result in results if isinstance(results, tuple) else (results,):

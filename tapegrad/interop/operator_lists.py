@@ -21,6 +21,7 @@ import jax
 
 from tapegrad._src.bindings.state.attributes import detach
 from tapegrad._src.dispatch.function_levels import live
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.execution.recording.capturing import capturing
 from tapegrad._src.tape.modes import switched, thread, watching
 from tapegrad._src.tensor.tensor import Tensor
@@ -47,7 +48,7 @@ class ListedCall(NamedTuple):
     and -0 are, or True and 1.
     """
 
-    op: Any
+    op: OperatorLike
     args: tuple
     settings: tuple
     silent: bool
@@ -196,7 +197,7 @@ class ListWriter:
         """The tensor to compute with, which is traced: a stand-in for one from outside."""
         return self.stand_ins[slot.number] if slot.kind == "captured" else tensor
 
-    def __call__(self, op: Any, args: tuple, settings: dict) -> Any:
+    def __call__(self, op: OperatorLike, args: tuple, settings: dict) -> Any:
         slots = [self.slot_of(arg) if isinstance(arg, Tensor) else arg for arg in args]
         given = [self.read(slot, arg) if isinstance(slot, Slot) else arg for slot, arg in zip(slots, args, strict=True)]
         out = op(*given, **settings)

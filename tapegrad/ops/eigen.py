@@ -108,7 +108,8 @@ class PhasedNode(OperatorNode):
             self.arriving = None
 
     def _check(self, saved: list) -> None:
-        grads, plan = self.arriving, self.plan
+        plan: Any = self.plan  # of an operator that is ``Phased``
+        grads = self.arriving
         vectors = plan.out_specs[plan.op.vectors[0]]
         if grads is None or not vectors.dtype.is_complex or vectors.device is META:
             return

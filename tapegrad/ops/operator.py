@@ -102,6 +102,15 @@ class Operator(SavedFields):
     broadcasts = False
     """True if inputs are broadcast, which a gradient has to undo."""
 
+    materialize: Callable[..., Sequence]
+    gradient: Callable[..., Any]
+    gradients: Callable[..., Any]
+    gradient_strides: Callable[..., tuple[int, ...] | None]
+    passes: Callable[..., bool]
+    widened: Callable[..., Sequence]
+    jvp: Callable[..., Any]
+    """The ways in which a kind applies formulas: see ``kinds.py``, and ``OperatorLike`` for what each gives."""
+
     def __init__(
         self, function: Callable, formulas: dict[str, Callable], *, jvp: Callable | None = None,
         outputs: tuple[str, ...] | None = None, promote: str = "none", node: str | int = 0, name: str | None = None,

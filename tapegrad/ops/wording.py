@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.overloads import OpOverload
 from tapegrad.ops.saved_fields import SAVED_NAMES
@@ -160,7 +161,7 @@ class Worded:
         return tuple(given)
 
 
-def worded(op: Any, func: OpOverload, args: tuple, settings: Mapping[str, Any]) -> Worded:
+def worded(op: OperatorLike, func: OpOverload, args: tuple, settings: Mapping[str, Any]) -> Worded:
     """A call of an operator as PyTorch's dispatcher would show it. See Note [Worded calls]."""
     schema = func._schema
     if schema is not None:
@@ -177,7 +178,9 @@ def worded(op: Any, func: OpOverload, args: tuple, settings: Mapping[str, Any]) 
     return Worded(args, named, args, False)
 
 
-def bound_to(schema: Schema, op: Any, name: str, args: tuple, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+def bound_to(
+    schema: Schema, op: OperatorLike, name: str, args: tuple, settings: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """The argument for each name of a schema; None if there is nothing for one, or an array that is left."""
     whole = {**op.defaults, **settings}
     named = dict(zip(op.inputs, args, strict=False))
@@ -210,17 +213,15 @@ def bound_to(schema: Schema, op: Any, name: str, args: tuple, settings: Mapping[
     }  # fmt: skip
 
 
-def own_name(theirs: str, settings: Mapping[str, Any], arrays: Mapping[str, Any], op: Any) -> str | None:
+def own_name(theirs: str, settings: Mapping[str, Any], arrays: Mapping[str, Any], op: OperatorLike) -> str | None:
     """Our name of an argument: of a setting or an array."""
     for ours, names in OTHER_NAMES.items():
         if ours in settings and theirs in names:
             return ours
     if theirs in settings or theirs in arrays:
         return theirs
-    ours = op.saved.get(theirs)
-    if isinstance(ours, str) and (ours in settings or ours in arrays):
-        return ours
-    return None
+    saved = op.saved.get(theirs)
+    return saved if isinstance(saved, str) and (saved in settings or saved in arrays) else None
 
 
 def worded_setting(argument: Argument, value: Any) -> Any:

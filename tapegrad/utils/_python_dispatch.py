@@ -19,6 +19,7 @@ from tapegrad._src.bindings.dispatching import (
     without_innermost,
 )
 from tapegrad._src.dispatch.call_cache import replay
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tape.modes import switched, thread
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.overloads import OpOverload, ShownCall, shown
@@ -70,7 +71,7 @@ class TorchDispatchMode(OperatorMode):
         """A new instance: what PyTorch once used in place of ``with Mode():``."""
         return cls(*args, **kwargs)
 
-    def handle(self, op: Any, func: OpOverload, args: tuple, settings: dict) -> Any:
+    def handle(self, op: OperatorLike, func: OpOverload, args: tuple, settings: dict) -> Any:
         if op.name in RECOMPOSED:
             with self.again():
                 return RECOMPOSED[op.name](*args, **settings)

@@ -13,6 +13,7 @@ from typing import Any
 
 from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad._src.bindings.subclass import DisableTorchFunctionSubclass
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.execution.data.dtypes import bool as bool_dtype
 from tapegrad._src.functions.selection import where
 from tapegrad._src.tape.modes import watching
@@ -159,7 +160,7 @@ class _Elements:
 
     alone = True
 
-    def __call__(self, op: Any, args: tuple, settings: dict) -> Any:
+    def __call__(self, op: OperatorLike, args: tuple, settings: dict) -> Any:
         self.alone = self.alone and (op.kind == "elementwise" or op.name in ("cast", "clone"))
         return op(*args, **settings)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tape.modes import thread, watching
 from tapegrad.ops.overloads import OpOverload, identity_of
 from tapegrad.ops.wording import NAMES
@@ -23,7 +24,7 @@ class OperatorMode:
     def __init__(self) -> None:
         self._entered: list[AbstractContextManager[None]] = []
 
-    def handle(self, op: Any, func: OpOverload, args: tuple, settings: dict) -> Any:
+    def handle(self, op: OperatorLike, func: OpOverload, args: tuple, settings: dict) -> Any:
         """Answer a call of ``op``, whose PyTorch name is ``func``, usually by ``op(*args, **settings)``."""
         raise NotImplementedError
 
@@ -46,7 +47,7 @@ class OperatorMode:
         finally:
             thread.interceptors, thread.modes = interceptors, modes
 
-    def _intercept(self, op: Any, args: tuple, settings: dict) -> Any:
+    def _intercept(self, op: OperatorLike, args: tuple, settings: dict) -> Any:
         return self.handle(op, identity_of(op, args), args, settings)
 
 

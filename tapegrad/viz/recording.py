@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from time import perf_counter_ns
 from typing import Any
 
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.engine import GraphRoot
 from tapegrad._src.execution.data.dtypes import complex128, float64
 from tapegrad._src.execution.data.tracing import wait_for
@@ -146,7 +147,7 @@ class record:
             while self._calls and self._calls.pop()[1] is not module:
                 pass  # calls that an error has ended
 
-    def _time_operator(self, op: Any, args: tuple, settings: dict) -> Any:
+    def _time_operator(self, op: OperatorLike, args: tuple, settings: dict) -> Any:
         start = perf_counter_ns()
         results = op(*args, **settings)
         made = [one for one in (results if isinstance(results, tuple) else (results,)) if isinstance(one, Tensor)]

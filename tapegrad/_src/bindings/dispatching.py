@@ -25,6 +25,7 @@ from tapegrad._src.bindings.declaration.handing import DISPATCH, flat, overridin
 from tapegrad._src.bindings.schema_calls import bound_by
 from tapegrad._src.bindings.viewing import MOVES
 from tapegrad._src.dispatch.call_cache import class_dispatcher, replay
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.execution.data.opaque import Opaque
 from tapegrad._src.tape.modes import Modes, switched, thread
 from tapegrad._src.tensor.spec import Spec
@@ -209,7 +210,7 @@ BESIDES: dict[str, dict[str, Any]] = {name: {"half_to_float": False} for name in
 """Arguments of operators that their public functions have not got."""
 
 
-def in_words(op: Any, func: OpOverload, args: tuple, settings: dict[str, Any]) -> Worded:
+def in_words(op: OperatorLike, func: OpOverload, args: tuple, settings: dict[str, Any]) -> Worded:
     """A call of an operator in PyTorch's words: those of the public function that was called, if it is named alike."""
     said, _said.call = _said.call, None
     if said is not None and said[0] in TURNED:
@@ -252,7 +253,7 @@ RECOMPOSED: dict[str, Callable[..., Any]] = {"sum_to": sum_to}
 """Operators that PyTorch has not got, as compositions of those that it has."""
 
 
-def dispatched_operator(op: Any, args: tuple, settings: dict[str, Any]) -> Any:
+def dispatched_operator(op: OperatorLike, args: tuple, settings: dict[str, Any]) -> Any:
     """Run an operator on tensors of which the class of one has a ``__torch_dispatch__``."""
     if op.name in RECOMPOSED:
         return RECOMPOSED[op.name](*args, **settings)
@@ -274,7 +275,7 @@ def dispatched_operator(op: Any, args: tuple, settings: dict[str, Any]) -> Any:
 
 
 def run_operator(
-    op: Any, func: OpOverload, call: Worded, args: tuple, kwargs: dict[str, Any], settings: dict[str, Any]
+    op: OperatorLike, func: OpOverload, call: Worded, args: tuple, kwargs: dict[str, Any], settings: dict[str, Any]
 ) -> Any:
     """Run an operator for a call in PyTorch's words; a view is made by the function of that name, which knows where it
     lies.

@@ -24,6 +24,7 @@ from typing import Any
 from tapegrad._src.bindings.viewing import view_again, views_again
 from tapegrad._src.caches import memory
 from tapegrad._src.dispatch.call_keys import Counts, function_key, key_of, spec_of
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tape.mechanisms import CALL_CACHE
 from tapegrad._src.tape.modes import Modes, thread
 from tapegrad._src.tensor.tensor import Tensor
@@ -101,7 +102,7 @@ def watched(whole: Callable, key: tuple, args: tuple, kwargs: dict[str, Any]) ->
     """Make a call, and remember the plan of the operator that it called if that was all."""
     seen: list[tuple] = []
 
-    def watcher(op: Any, operands: tuple, settings: dict) -> Any:
+    def watcher(op: OperatorLike, operands: tuple, settings: dict) -> Any:
         made = op(*operands, **settings)
         seen.append((thread.modes, op, operands, settings, made, kind_of_node(made)))
         return made
@@ -133,7 +134,7 @@ def kind_of_node(result: Any) -> type | None:
     return None if edge is None else type(edge[0])
 
 
-def _again(op: Any, operands: tuple, settings: dict, args: tuple, kwargs: dict[str, Any], result: Any) -> Any:
+def _again(op: OperatorLike, operands: tuple, settings: dict, args: tuple, kwargs: dict[str, Any], result: Any) -> Any:
     """A function that does for the arguments of a call, which gave this result, what an operator did; None if that is
     not all."""
     if type(result) is Tensor and not vars(result):

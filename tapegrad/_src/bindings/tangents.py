@@ -14,6 +14,7 @@ from tapegrad._src.bindings.state.memory import as_strided
 from tapegrad._src.bindings.viewing import view_of
 from tapegrad._src.dispatch.function_levels import unreached
 from tapegrad._src.dispatch.nodes.accumulate_grad import gradient_edge
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.execution.array_functions.host import filled
 from tapegrad._src.execution.data.dtypes import FLOATING
 from tapegrad._src.tape.modes import watching
@@ -99,7 +100,7 @@ def noting_who_reads(tensor: Tensor) -> Iterator[list[bool]]:
     """A block in which a list gets an entry for each operator of a tensor: whether a formula of it reads the value."""
     reads: list[bool] = []
 
-    def see(op: Any, args: tuple, settings: dict) -> Any:
+    def see(op: OperatorLike, args: tuple, settings: dict) -> Any:
         names = {op.input_name(position) for position, arg in enumerate(args) if arg is tensor}
         formulas = () if op.tangent_of_result else op.formulas.values()
         reads.extend(any(name in formula.names for formula in formulas) for name in names)

@@ -21,6 +21,7 @@ from numpy import ndarray
 from tapegrad._src.dispatch.call_cache import replay, unread_runner
 from tapegrad._src.dispatch.call_keys import PLACE, VIEW, key_of
 from tapegrad._src.dispatch.function_levels import level_operators
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.view_history import Reinterpretation, creation_of
 from tapegrad._src.execution.data.dtypes import FLOATING
 from tapegrad._src.execution.recording.capturing import capturing
@@ -62,7 +63,7 @@ VIEW_BITS: dict[Any, int] = {}
 """The bits in which a view that an operator gives shows its memory otherwise than its input does."""
 
 
-def declare_view(op: Any, move: Move, view_bits: int = 0) -> None:
+def declare_view(op: OperatorLike, move: Move, view_bits: int = 0) -> None:
     """Declare where the views lie that an operator gives. See Note [Moves]."""
     MOVES[op] = move
     if view_bits:
@@ -73,7 +74,7 @@ UNREAD = -1
 """The data version of a window that nobody has read."""
 
 
-def move_of(op: Any, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[int, ...] | None, int, int]:
+def move_of(op: OperatorLike, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[int, ...] | None, int, int]:
     """The strides of a view (None: contiguous), how much further it begins, and how much for a step of its number."""
     key = key_of((PLACE, spec), settings)
     found = op.plans.get(key) or op.calls.exact.get(key)
@@ -92,7 +93,7 @@ def data_version_of(tensor: Tensor) -> float:
     return 0 if storage is None else storage.data_version
 
 
-def view_of(input: Tensor, op: Any, *numbers: int, **settings: Any) -> Tensor:
+def view_of(input: Tensor, op: OperatorLike, *numbers: int, **settings: Any) -> Tensor:
     """The view of ``input`` that an operator gives."""
     storage, spec, view = input._storage, input._spec, input._view
     data_version = 0 if storage is None else storage.data_version
@@ -164,7 +165,9 @@ def _known_view(input: Tensor, numbers: tuple[int, ...], known: tuple) -> Tensor
     return result
 
 
-def view_again(input: Tensor, result: Tensor, op: Any, numbers: tuple, settings: dict) -> Callable[..., Tensor] | None:
+def view_again(
+    input: Tensor, result: Tensor, op: OperatorLike, numbers: tuple, settings: dict
+) -> Callable[..., Tensor] | None:
     """A function that makes such a view of a tensor of the same spec, in these modes, as an operator has given; None if
     too much depends on the tensor.
     """
@@ -200,7 +203,7 @@ def _unread() -> None:
     """In place of the value of a view that is read when somebody asks."""
 
 
-def _in_other_dtype(input: Tensor, result: Tensor, op: Any, numbers: tuple, settings: dict) -> Tensor:
+def _in_other_dtype(input: Tensor, result: Tensor, op: OperatorLike, numbers: tuple, settings: dict) -> Tensor:
     """A view that shows the same memory as other numbers: how it was made is remembered."""
     place = MOVES[op](geometry_of(input), *numbers, **settings)
     assert place is not None
@@ -212,7 +215,7 @@ def _in_other_dtype(input: Tensor, result: Tensor, op: Any, numbers: tuple, sett
     return result
 
 
-def views_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor, ...]:
+def views_of(input: Tensor, op: OperatorLike, axis: int, **settings: Any) -> tuple[Tensor, ...]:
     """The views, one after another along a dimension, that an operator with several outputs gives."""
     data_version = data_version_of(input)
     results = op(input, axis=axis, **settings)
@@ -232,7 +235,9 @@ def views_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor
     return results
 
 
-def views_again(input: Tensor, results: tuple, op: Any, settings: dict) -> Callable[..., tuple[Tensor, ...]] | None:
+def views_again(
+    input: Tensor, results: tuple, op: OperatorLike, settings: dict
+) -> Callable[..., tuple[Tensor, ...]] | None:
     """``view_again`` for several views, which an operator has given of a tensor."""
     run = op.calls.exact.get(key_of((thread.modes, input._spec), settings))
     view = results[0]._view
@@ -250,7 +255,7 @@ def views_again(input: Tensor, results: tuple, op: Any, settings: dict) -> Calla
     return again
 
 
-def _places(spec: Spec, results: Sequence[Tensor], axis: int, op: Any) -> list[tuple[Any, int, Spec]]:
+def _places(spec: Spec, results: Sequence[Tensor], axis: int, op: OperatorLike) -> list[tuple[Any, int, Spec]]:
     """For each of these views the strides, how much further it begins, and its spec with these strides."""
     layout, gone, start, places = spec.layout, op is joining.unbind, 0, []
     for result in results:
@@ -288,7 +293,7 @@ def _share_alike(input: Tensor, results: Sequence[Tensor], places: Sequence[tupl
                 result._storage = storage
 
 
-def parts_of(input: Tensor, op: Any, axis: int, **settings: Any) -> tuple[Tensor, ...]:
+def parts_of(input: Tensor, op: OperatorLike, axis: int, **settings: Any) -> tuple[Tensor, ...]:
     """``views_of`` as PyTorch's unsafe functions have them: on the memory of ``input``, but each counts its own writes.
 
     For autograd they are no views, except those that inference mode makes of a normal tensor.

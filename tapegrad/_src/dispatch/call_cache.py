@@ -25,6 +25,7 @@ from tapegrad._src.dispatch.kernels import may_be_symbolic
 from tapegrad._src.dispatch.many_operands import MANY
 from tapegrad._src.dispatch.many_operands_code import are_usual, looping_applier, looping_runner
 from tapegrad._src.dispatch.nodes.operator import node_class_of
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.plan import Plan
 from tapegrad._src.dispatch.plan_template import DynamicRun, Template, dynamic_forward
 from tapegrad._src.dispatch.planning import plan_call
@@ -69,7 +70,7 @@ class CallCache:
         self.classes.clear()
 
 
-def call(op: Any, args: tuple, settings: dict) -> Any:
+def call(op: OperatorLike, args: tuple, settings: dict) -> Any:
     """Run an operator on tensors (scalars and None may stand among them), recording it if a gradient may be wanted."""
     specs = tuple([None if x is None else x._spec if isinstance(x, Tensor) else type(x) for x in args])
     key = (thread.modes, *specs, *settings.items())
@@ -79,7 +80,7 @@ def call(op: Any, args: tuple, settings: dict) -> Any:
     return new_call(op, args, settings, specs, key) if run is None else run(*args)
 
 
-def new_call(op: Any, args: tuple, settings: dict, specs: tuple, key: tuple) -> Any:
+def new_call(op: OperatorLike, args: tuple, settings: dict, specs: tuple, key: tuple) -> Any:
     """Run a call of which the very like has not come before."""
     modes, calls = thread.modes, op.calls
     for spec in specs:  # a loop, as it calls nothing
@@ -116,7 +117,8 @@ def new_call(op: Any, args: tuple, settings: dict, specs: tuple, key: tuple) -> 
 
 
 def bound_run(
-    op: Any, specs: tuple, settings: dict, key: tuple, template: Template, numbers: tuple, plan: Plan | None = None
+    op: OperatorLike, specs: tuple, settings: dict, key: tuple, template: Template, numbers: tuple,
+    plan: Plan | None = None,
 ) -> Callable:
     """Make the function that runs a call which a template fits, with these numbers; by a plan, if there is one."""
     if template.shape_class.dynamic:
@@ -133,7 +135,7 @@ def bound_run(
     return op.calls.exact.keep(key, run if thread.modes.forward_level < 0 else with_tangents(op, specs, settings, run))
 
 
-def planned_run(op: Any, specs: tuple, settings: dict, key: tuple, taken: tuple) -> Callable:
+def planned_run(op: OperatorLike, specs: tuple, settings: dict, key: tuple, taken: tuple) -> Callable:
     """Make the function that runs a call which no template fits."""
     plan = new_plan(op, specs, settings, taken)
     if plan.template is not None:
@@ -163,7 +165,7 @@ def begun_dynamic(template: Template, pinned: tuple, plan: Plan) -> Any:
     return found
 
 
-def with_tangents(op: Any, specs: tuple, settings: dict, run: Callable) -> Callable:
+def with_tangents(op: OperatorLike, specs: tuple, settings: dict, run: Callable) -> Callable:
     """A function that runs a call and propagates the tangents of its arguments, if they may have some."""
     return forwarding(op, settings, run) if has_tangents(specs) else run
 
@@ -172,7 +174,7 @@ NEVER: Any = ()
 """In place of what would run calls: there is no such."""
 
 
-def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
+def plan_for(op: OperatorLike, specs: tuple, settings: dict) -> Plan:
     """The plan of a call: that of a template, if one fits, or a new one."""
     taken = signature, _, numbers = signature_of(specs, settings)
     known = op.calls.templates.get(signature)
@@ -183,7 +185,7 @@ def plan_for(op: Any, specs: tuple, settings: dict) -> Plan:
     return new_plan(op, specs, settings, taken)
 
 
-def new_plan(op: Any, specs: tuple, settings: dict, taken: tuple) -> Plan:
+def new_plan(op: OperatorLike, specs: tuple, settings: dict, taken: tuple) -> Plan:
     """The plan of a call that no template fits, which is left as one for others, if it has a shape class.
 
     Its nodes are operators' nodes, and apply themselves as ``codegen/backward.py`` writes it.
@@ -202,7 +204,7 @@ def new_plan(op: Any, specs: tuple, settings: dict, taken: tuple) -> Plan:
     return plan
 
 
-def waiting_call(op: Any, args: tuple, settings: dict, key: tuple) -> Any:
+def waiting_call(op: OperatorLike, args: tuple, settings: dict, key: tuple) -> Any:
     """A call that is new where nothing is recorded now: it is planned as in immediate mode, and made by that plan as
     long as it is so. See Note [What is worth recording] in ``execution/recording/recording_policy.py``.
     """
@@ -215,7 +217,7 @@ def waiting_call(op: Any, args: tuple, settings: dict, key: tuple) -> Any:
     return results
 
 
-def waiting_runner(op: Any, settings: dict, key: tuple, run: Callable) -> Callable:
+def waiting_runner(op: OperatorLike, settings: dict, key: tuple, run: Callable) -> Callable:
     """A function for a key of deferred mode: a runner of immediate mode, as long as nothing is recorded."""
 
     def waiting(*args: Any) -> Any:
@@ -242,7 +244,7 @@ def told(value: Any) -> Any:
     return value if type(value) is value.__class__ else value.__class__(value)
 
 
-def intercepted(op: Any, settings: dict) -> Callable:
+def intercepted(op: OperatorLike, settings: dict) -> Callable:
     """In place of a runner: give the call to the thread's innermost interceptor.
 
     It is called ``interceptor(op, args, settings)`` and returns the results; if it calls ``op`` itself, the next one
@@ -271,7 +273,7 @@ _replayed = _Replayed()
 """The value that ``replay`` has been given."""
 
 
-def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> Any:
+def replay(op: OperatorLike, args: tuple, settings: dict, values: Callable[[], Any]) -> Any:
     """Record a call as ``call`` does, with the outputs' values from ``values()`` where the kernel would have run."""
     specs = tuple(map(spec_of, args))
     key = key_of((REPLAY, thread.modes, *specs), settings)
@@ -286,6 +288,6 @@ def replay(op: Any, args: tuple, settings: dict, values: Callable[[], Any]) -> A
         _replayed.values = outer
 
 
-def unread_runner(op: Any, args: tuple, settings: dict) -> Callable:
+def unread_runner(op: OperatorLike, args: tuple, settings: dict) -> Callable:
     """The runner of such a call that computes nothing: its output is to be read from the memory that it shows."""
     return runner(plan_for(op, tuple(map(spec_of, args)), settings), lambda: None)

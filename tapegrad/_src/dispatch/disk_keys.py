@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.execution.tiers.host_trace import HostFunction
 from tapegrad._src.execution.tiers.keeping import KeptEntry, Unkept, circumstances, outlined, said
 from tapegrad._src.execution.tiers.settings import hosted
@@ -16,7 +17,7 @@ AXES = frozenset(("axis", "axes", "axis0", "axis1", "axis2"))
 """The names of settings that say which dimensions are meant."""
 
 
-def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) -> KeptEntry | None:
+def place_of(what: str, op: OperatorLike, specs: Sequence, settings: dict, *others: Any) -> KeptEntry | None:
     """The place on disk of what is written for a call; None if that can't be said, or nothing is kept.
 
     Args:
@@ -34,7 +35,7 @@ def place_of(what: str, op: Any, specs: Sequence, settings: dict, *others: Any) 
         return None
 
 
-def shipped_family(op: Any, specs: Sequence, settings: dict) -> str | None:
+def shipped_family(op: OperatorLike, specs: Sequence, settings: dict) -> str | None:
     """The name under which the package has what it brings for calls that differ in numbers alone from this one; or
     None."""
     if not kept.shipped.is_there or op.lasting_name is None or not hosted() or SHIPPED_CLASSES.off:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from tapegrad._src.dispatch.nodes.accumulate_grad import gradient_edge
 from tapegrad._src.dispatch.nodes.error import DelayedError
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.doors import Door
 from tapegrad._src.tape.modes import Modes, thread
 from tapegrad._src.tensor.dual import set_tangent
@@ -192,7 +193,7 @@ def is_level_call(specs: tuple) -> bool:
     return any([isinstance(spec, Spec) and spec.level != depth for spec in specs])
 
 
-def levelled(op: Any, settings: dict, call: Callable) -> Callable:
+def levelled(op: OperatorLike, settings: dict, call: Callable) -> Callable:
     """In place of a runner: bring the arguments to the innermost level, or call outside if it has nothing to do."""
 
     def run(*args: Any) -> Any:
@@ -210,7 +211,7 @@ def levelled(op: Any, settings: dict, call: Callable) -> Callable:
     return run
 
 
-def lifted_forward(op: Any, specs: Sequence, settings: dict) -> Callable:
+def lifted_forward(op: OperatorLike, specs: Sequence, settings: dict) -> Callable:
     """A function in the place of the forward kernel where arguments are lifted: it calls the operator outside."""
     absent = [position for position, spec in enumerate(specs) if spec is None]
 

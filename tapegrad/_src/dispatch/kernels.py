@@ -11,6 +11,7 @@ from tapegrad._src.dispatch.call_keys import key_of
 from tapegrad._src.dispatch.disk_keys import Rather, kept_from, place_of
 from tapegrad._src.dispatch.function_levels import lifted_forward
 from tapegrad._src.dispatch.many_operands import host_function, shapes_of_many
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.shape_class import ClassBinding, Sought, sought
 from tapegrad._src.execution.data.devices import META
 from tapegrad._src.execution.data.dtypes import from_numpy
@@ -27,7 +28,7 @@ from tapegrad._src.tensor.spec import Spec
 _making = threading.RLock()
 
 
-def forward_kernel(op: Any, specs: tuple, settings: dict, wide: bool, known: Callable | None) -> Kernel:
+def forward_kernel(op: OperatorLike, specs: tuple, settings: dict, wide: bool, known: Callable | None) -> Kernel:
     """A forward kernel, for which nothing has been prepared yet."""
 
     def function(*values: Any) -> Any:
@@ -56,7 +57,8 @@ class Kernels:
     )  # fmt: skip
 
     def __init__(
-        self, op: Any, specs: tuple, settings: dict, binding: ClassBinding | None = None, among: Sought | None = None
+        self, op: OperatorLike, specs: tuple, settings: dict, binding: ClassBinding | None = None,
+        among: Sought | None = None,
     ) -> None:
         self.backwards: dict[tuple, Any] = {}
         self._recorded: Call | None = None
@@ -99,7 +101,9 @@ class Kernels:
                 function, name=op.name, wide=self.wide, arguments=arguments, known=known, settings=settings
             )
 
-    def _known(self, op: Any, specs: tuple, settings: dict, place: Any, found: Any, trace: Any) -> Callable | None:
+    def _known(
+        self, op: OperatorLike, specs: tuple, settings: dict, place: Any, found: Any, trace: Any
+    ) -> Callable | None:
         """A function that gives the function of the host: it was kept, or is written as it is traced in the mode of the
         kernel."""
         if self.binding is not None:
@@ -112,7 +116,7 @@ class Kernels:
             return None if place is None else place_of("narrow forward", op, specs, settings)
         return lambda: found
 
-    def _in_pieces(self, op: Any, specs: tuple, settings: dict, shapes: list | None) -> bool:
+    def _in_pieces(self, op: OperatorLike, specs: tuple, settings: dict, shapes: list | None) -> bool:
         """Tell whether the call is one of pieces of these shapes: nothing is traced then."""
         self.many = shapes is not None
         if shapes is not None:
@@ -131,7 +135,7 @@ class Kernels:
                 self._forward = self._forward or self._make()
         return self._forward
 
-    def _of_class(self, op: Any, specs: tuple, settings: dict, binding: ClassBinding) -> None:
+    def _of_class(self, op: OperatorLike, specs: tuple, settings: dict, binding: ClassBinding) -> None:
         """The same where there is a shape class: nothing is traced, nor prepared before that is necessary."""
         op.check(specs, settings)
         shape_class = binding.shape_class
@@ -142,7 +146,7 @@ class Kernels:
         known = Rather(binding.forward, "fitting forward", op, specs, settings)
         self._make = partial(forward_kernel, op, specs, settings, self.wide, known)
 
-    def _touches_64_bits(self, op: Any, specs: tuple, settings: dict) -> bool:
+    def _touches_64_bits(self, op: OperatorLike, specs: tuple, settings: dict) -> bool:
         types = [spec.dtype for spec in specs if isinstance(spec, Spec)] + [dtype for _, dtype in self.outputs]
         return any([dtype.is_64bit for dtype in types]) or op.is_wide(specs, settings)
 
@@ -153,7 +157,8 @@ class Kernels:
 
     @classmethod
     def of(
-        cls, op: Any, specs: tuple, settings: dict, binding: ClassBinding | None = None, among: Sought | None = None
+        cls, op: OperatorLike, specs: tuple, settings: dict, binding: ClassBinding | None = None,
+        among: Sought | None = None,
     ) -> Kernels:
         """The kernels for arguments of these shapes and dtypes.
 
@@ -204,7 +209,7 @@ def is_run_here(specs: tuple) -> bool:
     return True
 
 
-def refuse_complex(op: Any, specs: tuple) -> None:
+def refuse_complex(op: OperatorLike, specs: tuple) -> None:
     """Refuse complex arguments of an operator that is declared real, where its function did not.
 
     Raises:

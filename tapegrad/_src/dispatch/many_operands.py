@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.execution.data.devices import META
 from tapegrad._src.execution.tiers.costs import Cost
 from tapegrad._src.execution.tiers.host_trace import HostFunction
@@ -46,7 +47,7 @@ class Pieces(NamedTuple):
     backward: Callable
 
 
-def shapes_of_many(op: Any, specs: tuple, settings: dict, many: int = MANY) -> list[tuple[int, ...]] | None:
+def shapes_of_many(op: OperatorLike, specs: tuple, settings: dict, many: int = MANY) -> list[tuple[int, ...]] | None:
     """The shapes of the results of a call with more arguments or results than ``many``; None of any other."""
     pieces, count = op.pieces, len(specs)
     if pieces is None or not (count > MANY or count == 1) or not _are_alike(specs) or not hosted() or MANY_OPERANDS.off:

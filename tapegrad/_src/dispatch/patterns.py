@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tape.sources import defined
 
 Pattern = tuple[Any, ...]
@@ -167,7 +168,7 @@ def symbols_in(pattern: Pattern) -> list[str]:
 
 
 def reader_for(
-    op: Any, pattern: Pattern, names: Sequence[str], order: Sequence[str] = (), also: Sequence[str] = ()
+    op: OperatorLike, pattern: Pattern, names: Sequence[str], order: Sequence[str] = (), also: Sequence[str] = ()
 ) -> Callable:
     """The function that reads symbols and floats off numbers: None, if they don't fit the pattern.
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tapegrad._src.dispatch.disk_keys import Rather, place_of
 from tapegrad._src.dispatch.kernels import Kernels, abstract_argument, is_run_here, may_be_symbolic
 from tapegrad._src.dispatch.many_operands import host_function
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.shape_class import ClassBinding, sought
 from tapegrad._src.execution.array_functions.host import transfer
 from tapegrad._src.execution.data.devices import META, device
@@ -84,7 +85,7 @@ class Draft:
         late: what is made when somebody asks.
     """
 
-    op: Any
+    op: OperatorLike
     specs: tuple
     given: dict
     modes: Modes
@@ -346,10 +347,10 @@ class Plan(Draft):
 
         @partial(flat, own=op.is_own(self.settings))
         def backward(*values: Any) -> tuple:
-            values = op.widened(values) if widens else values
-            given = iter(values[:count])
+            taken = op.widened(values) if widens else values
+            given = iter(taken[:count])
             grads = [next(given) if has else None for has in defined]
-            results = formulas.gradients(grads, values[count:], wanted)
+            results = formulas.gradients(grads, taken[count:], wanted)
             for position, grad in zip(formulas.positions, results, strict=True):
                 if grad is not None:
                     check_gradient(node_name, position, grad, formulas.specs[position])

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from tapegrad._src.dispatch.kernels import Kernels
 from tapegrad._src.dispatch.nodes.saved_tensor import kept_spec
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.plan import Draft, Late, Plan, frozen
 from tapegrad._src.dispatch.shape_class import ClassBinding, Sought
 from tapegrad._src.execution.data.devices import META, device
@@ -22,7 +23,7 @@ NodeClassOf = Callable[[Any, int, tuple], type[Node]]
 
 
 def plan_call(
-    op: Any, specs: tuple, given: dict, modes: Modes | None = None, node_class_of: NodeClassOf | None = None,
+    op: OperatorLike, specs: tuple, given: dict, modes: Modes | None = None, node_class_of: NodeClassOf | None = None,
     binding: ClassBinding | None = None, among: Sought | None = None,
 ) -> Plan:  # fmt: skip
     """Make the plan of a call.
@@ -54,7 +55,7 @@ def plan_call(
     return frozen(draft)
 
 
-def _results(op: Any, specs: tuple, modes: Modes, outputs: list) -> dict[str, Any]:
+def _results(op: OperatorLike, specs: tuple, modes: Modes, outputs: list) -> dict[str, Any]:
     """The results, the device that computes them, and the arguments that they may have gradients for."""
     if op.shows:
         for shape, dtype in outputs:
@@ -80,13 +81,15 @@ def _results(op: Any, specs: tuple, modes: Modes, outputs: list) -> dict[str, An
     }  # fmt: skip
 
 
-def _device(op: Any, tensors: Sequence[Spec]) -> device:
+def _device(op: OperatorLike, tensors: Sequence[Spec]) -> device:
     """The device of a call: that of the first tensor that is no number on the host."""
     first = next((spec for spec in tensors if op.moves or spec.ndim > 0 or not spec.device.is_host), tensors[0])
     return first.device.free
 
 
-def _needed(op: Any, specs: tuple, modes: Modes, positions: tuple[int, ...], outputs: list) -> tuple[bool, ...]:
+def _needed(
+    op: OperatorLike, specs: tuple, modes: Modes, positions: tuple[int, ...], outputs: list
+) -> tuple[bool, ...]:
     """The answer for each argument with a formula whether its gradient may be wanted; no, if nothing is recorded."""
     needed = [modes.grad and isinstance(specs[i], Spec) and specs[i].requires_grad for i in positions]
     lowest = 0 if op.records_integers else 2
@@ -102,7 +105,7 @@ NOTHING_SAVED: dict[str, Any] = {
 """The saved items of a call that is not recorded: none."""
 
 
-def _saves(op: Any, specs: tuple, modes: Modes, results: dict[str, Any]) -> dict[str, Any]:
+def _saves(op: OperatorLike, specs: tuple, modes: Modes, results: dict[str, Any]) -> dict[str, Any]:
     """The items that have to be saved, as the names of the formulas in use say."""
     out_specs, ends = results["out_specs"], zip(results["positions"], results["needed"], strict=True)
     each = {op.formula(i): i for i, needed in ends if needed}  # once for all elements of a variadic input

@@ -55,6 +55,7 @@ import numpy as np
 
 from tapegrad._src.dispatch.call_keys import kernel_signature, signature_of
 from tapegrad._src.dispatch.disk_keys import AXES, place_of, shipped_family
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.patterns import (
     Pattern,
     aligned,
@@ -146,7 +147,7 @@ Sought = tuple[Known, Sequence[Any]]
 """All that is known of calls with the signature of one, and its numbers."""
 
 
-def sought(op: Any, specs: tuple, settings: dict, taken: tuple | None = None) -> Sought:
+def sought(op: OperatorLike, specs: tuple, settings: dict, taken: tuple | None = None) -> Sought:
     """Look for what is known of calls like one that may have a shape class; it may have been ``taken`` apart."""
     signature, head, numbers = taken or signature_of(specs, settings)
     known = op.calls.templates.get(signature)
@@ -225,7 +226,7 @@ class ShapeClasses:
         self.named = named
         self.asked: dict[tuple, list] = {}
 
-    def bound(self, op: Any, specs: tuple, settings: dict, numbers: Sequence[Any]) -> ClassBinding | None:
+    def bound(self, op: OperatorLike, specs: tuple, settings: dict, numbers: Sequence[Any]) -> ClassBinding | None:
         """The shape class that some numbers fit, if there is one already, or comes with the package."""
         for one in self.classes:
             found = one.read(*numbers)
@@ -233,7 +234,7 @@ class ShapeClasses:
                 return ClassBinding(one, found)
         return None if self.named is None else self.shipped(op, specs, settings, numbers)
 
-    def shipped(self, op: Any, specs: tuple, settings: dict, numbers: Sequence[Any]) -> ClassBinding | None:
+    def shipped(self, op: OperatorLike, specs: tuple, settings: dict, numbers: Sequence[Any]) -> ClassBinding | None:
         """The shape class that some numbers fit, if it comes with the package."""
         outline = outlined_numbers(numbers, op.uniform or op.indifferent)
         readers = self.asked.get(outline)
@@ -249,7 +250,7 @@ class ShapeClasses:
                 return ClassBinding(shape_class, found)
         return None
 
-    def made(self, op: Any, specs: tuple, settings: dict, numbers: Sequence[Any]) -> ClassBinding | None:
+    def made(self, op: OperatorLike, specs: tuple, settings: dict, numbers: Sequence[Any]) -> ClassBinding | None:
         """The shape class that some numbers fit, made now if a call before gives reason to. It is asked only once."""
         shapes = [tuple(spec.shape) for spec in specs if isinstance(spec, Spec)]
         count = sum(map(len, shapes))
@@ -267,7 +268,7 @@ class ShapeClasses:
         return None
 
     def _found(
-        self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: list[str], numbers: Sequence[Any]
+        self, op: OperatorLike, specs: tuple, settings: dict, pattern: Pattern, order: list[str], numbers: Sequence[Any]
     ) -> ClassBinding | None:
         """The shape class of a pattern that some numbers fit, made now unless that was tried before."""
         if (pattern, *order) in self.tried or self._is_full:
@@ -287,7 +288,9 @@ class ShapeClasses:
         made = sum([one.place is None for one in self.classes])
         return made >= MOST_CLASSES or len(self.tried) >= MOST_TRIED
 
-    def _made(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: list[str]) -> ShapeClass | None:
+    def _made(
+        self, op: OperatorLike, specs: tuple, settings: dict, pattern: Pattern, order: list[str]
+    ) -> ShapeClass | None:
         """The shape class of a pattern; if need be for lengths in this order only. None if jax can't trace it."""
         for constraints in ([], order) if order else ([],):
             made, again = attempted(op, specs, settings, pattern, constraints)
@@ -354,7 +357,9 @@ class ShapeClass:
     place: ShippedEntry | None = None
     index = 0
 
-    def __init__(self, op: Any, specs: tuple, settings: dict, pattern: Pattern, order: Sequence[str] = ()) -> None:
+    def __init__(
+        self, op: OperatorLike, specs: tuple, settings: dict, pattern: Pattern, order: Sequence[str] = ()
+    ) -> None:
         numbers = signature_of(specs, settings)[2]
         self.names = symbols_in(pattern)
         self.read = reader_for(op, pattern, self.names, order)
@@ -377,7 +382,7 @@ class ShapeClass:
         self.always = all(isinstance(number, int) for number in pattern[:ranks])
         self.count = max(sum(map(math.prod, self.outputs(*self._first))), 1)
 
-    def _begin(self, op: Any, specs: tuple, settings: dict) -> None:
+    def _begin(self, op: OperatorLike, specs: tuple, settings: dict) -> None:
         self._op, self._given = op, (specs, settings)
         self._traces: dict[tuple, GeneralTrace | None] = {}
         self.kernels: dict[tuple, SymbolicKernel | None] = {}
@@ -385,7 +390,7 @@ class ShapeClass:
 
     @classmethod
     def shipped(
-        cls, op: Any, specs: tuple, settings: dict, read: Callable, place: ShippedEntry, index: int
+        cls, op: OperatorLike, specs: tuple, settings: dict, read: Callable, place: ShippedEntry, index: int
     ) -> ShapeClass:
         """The one that comes with the package, for these calls."""
         made = object.__new__(cls)

@@ -26,6 +26,7 @@ from tapegrad._src.dispatch.nodes.accumulate_grad import WorkerOfDevice, gradien
 from tapegrad._src.dispatch.nodes.gradient_check import fitting
 from tapegrad._src.dispatch.nodes.operator import OperatorNode, SavedMismatch
 from tapegrad._src.dispatch.nodes.saved_tensor import second_backward
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.doors import Door
 from tapegrad._src.execution.array_functions.windows import CONJUGATED, NEGATED
 from tapegrad._src.execution.data.boxes import box_kinds
@@ -114,7 +115,7 @@ class Reinterpretation(NamedTuple):
     """
 
     origin: Tensor
-    op: Any
+    op: OperatorLike | None
     numbers: tuple
     settings: dict[str, Any]
 

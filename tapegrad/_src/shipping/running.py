@@ -10,6 +10,7 @@ import numpy as np
 
 import tapegrad as torch
 from tapegrad._src.dispatch import shape_class
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.shape_class import ShapeClasses
 from tapegrad._src.shipping.calls import LENGTHS, SAME, Specimen, calls
 from tapegrad.ops.operator import TABLE
@@ -119,7 +120,7 @@ def fixed() -> None:
     """Have shape classes without symbols made of calls without lengths but one."""
     make = ShapeClasses.made
 
-    def making(known: ShapeClasses, op: Any, specs: tuple, settings: dict, numbers: Sequence[Any]) -> Any:
+    def making(known: ShapeClasses, op: OperatorLike, specs: tuple, settings: dict, numbers: Sequence[Any]) -> Any:
         found = make(known, op, specs, settings, numbers)
         if found is None and tuple(numbers) not in known.tried:
             count = sum(spec.ndim for spec in specs if isinstance(spec, shape_class.Spec))

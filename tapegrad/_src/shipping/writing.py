@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tapegrad._src.dispatch.disk_keys import shipped_family
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.patterns import reader_for
 from tapegrad._src.dispatch.shape_class import ShapeClass, ShapeClasses, outlined_numbers
 from tapegrad._src.execution.kernels.symbolic_kernel import SMALL
@@ -82,7 +83,7 @@ def parts_of(index: int, shape_class: ShapeClass) -> Iterator[tuple[Any, bytes]]
                 yield (index, *key), data
 
 
-def read_of(op: Any, shape_class: ShapeClass) -> Callable:
+def read_of(op: OperatorLike, shape_class: ShapeClass) -> Callable:
     """The code that reads the numbers of small calls."""
     return reader_for(op, shape_class._pattern, shape_class.names, shape_class._order, small(shape_class))
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tapegrad._src.dispatch import AccumulateGrad, OperatorNode, Plan
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.engine import GraphRoot
 from tapegrad._src.engine.threads import report
 from tapegrad._src.execution.array_functions.nonfinite import flag, read
@@ -75,7 +76,7 @@ class ForwardStep(CheckedStep):
 
     __slots__ = ("op", "args", "place")
 
-    def __init__(self, op: Any, args: list, flags: list, place: Any) -> None:
+    def __init__(self, op: OperatorLike, args: list, flags: list, place: Any) -> None:
         self.op, self.args, self.flags, self.place = op, args, flags, place
 
     def failure(self, index: int, nan: bool) -> RuntimeError:

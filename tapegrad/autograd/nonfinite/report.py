@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.execution.array_functions.nonfinite import Summary, summarize, zeros_meet
 from tapegrad._src.tape.node import Node, name_of
 from tapegrad._src.tape.positions import Position, Stack, at, explain
@@ -31,7 +32,7 @@ def kind_of(nan: bool) -> str:
     return "nan" if nan else "inf"
 
 
-def forward_text(op: Any, operands: Named, index: int, nan: bool, place: Position | Stack | None) -> str:
+def forward_text(op: OperatorLike, operands: Named, index: int, nan: bool, place: Position | Stack | None) -> str:
     """The message for an operator of the forward pass."""
     sentence = f"Operator '{op.name}' returned {kind_of(nan)} values in its {index}th output (forward pass)."
     facts = [line_about(name, value) for name, value in operands]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tapegrad._src.bindings.declaration.registry import NAMESPACES
+from tapegrad._src.dispatch.operator_like import OperatorLike
 
 _names: dict[str, str] = {}
 
 
-def aten_name(op: Any) -> str:
+def aten_name(op: OperatorLike) -> str:
     """``aten::NAME`` for an operator. What is only a step inside one of PyTorch's operators keeps its own name.
 
     >>> from tapegrad.ops.operator import TABLE

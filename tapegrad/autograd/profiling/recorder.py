@@ -15,6 +15,7 @@ from time import perf_counter_ns
 from types import FrameType
 from typing import Any
 
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.engine import GraphRoot
 from tapegrad._src.execution.data.tracing import wait_for
 from tapegrad._src.tape.hooks import RemovableHandle, module_forward, module_forward_always_called, module_forward_pre
@@ -81,7 +82,7 @@ class Recorder:
         self.entries.append(entry)
         return entry
 
-    def on_operator(self, op: Any, args: tuple, settings: dict) -> Any:
+    def on_operator(self, op: OperatorLike, args: tuple, settings: dict) -> Any:
         """Watch one call of an operator."""
         entry = self.begin(aten_name(op), SCOPE_FORWARD, args, stack=_places() if self.stacks else None)
         try:

@@ -15,6 +15,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.errors import message
 from tapegrad.fx._arguments import PH
@@ -126,7 +127,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         known = self._known.get(id(value_of(value)))
         return value if known is None else known[1]
 
-    def handle(self, op: Any, func: Any, args: tuple, settings: dict) -> Any:
+    def handle(self, op: OperatorLike, func: Any, args: tuple, settings: dict) -> Any:
         if any(isinstance(one, Tensor) and one._spec.level for one in args):
             raise NotImplementedError("make_fx traces no function transforms but torch.func.grad and grad_and_value")
         before, self._latest = self._latest, None

@@ -7,6 +7,7 @@ import weakref
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.overloads import OpOverload
 from tapegrad.utils.checkpoint.recomputation import CheckpointError
@@ -61,7 +62,7 @@ class _Log(OperatorMode):
         super().__enter__()
         return self
 
-    def handle(self, op: Any, func: OpOverload, args: tuple, settings: dict) -> Any:
+    def handle(self, op: OperatorLike, func: OpOverload, args: tuple, settings: dict) -> Any:
         given = [self.names.shown(arg) for arg in args]
         given += [f"{name}={self.names.shown(value)}" for name, value in in_pytorch_words(settings).items()]
         out = op(*args, **settings)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad._src.dispatch.call_cache import replay
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.tensor import Tensor, value_of, version_of
 from tapegrad.ops.overloads import OpOverload, OpOverloadPacket, aten, prim
@@ -81,7 +82,7 @@ class _CachingTorchDispatchMode(OperatorMode):
         self.policy_fn, self.storage = policy_fn, storage
         self.func_counter: dict[OpOverload, int] = defaultdict(int)
 
-    def handle(self, op: Any, func: OpOverload, args: tuple, settings: dict) -> Any:
+    def handle(self, op: OperatorLike, func: OpOverload, args: tuple, settings: dict) -> Any:
         out = op(*args, **settings)
         if func in SAC_IGNORED_OPS:
             return out
@@ -108,7 +109,7 @@ class _CachedTorchDispatchMode(OperatorMode):
         super().__enter__()
         return self
 
-    def handle(self, op: Any, func: OpOverload, args: tuple, settings: dict) -> Any:
+    def handle(self, op: OperatorLike, func: OpOverload, args: tuple, settings: dict) -> Any:
         if func in SAC_IGNORED_OPS:
             return op(*args, **settings)
         index = self.func_counter[func]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.engine import GraphRoot
 from tapegrad._src.tape.modes import Modes, watching
 from tapegrad._src.tape.node import Node
@@ -159,7 +160,7 @@ class Notes:
         self._made: dict[int, int] = {}
         self._held: list[Any] = []
 
-    def operator(self, op: Any, args: tuple, settings: dict) -> Any:
+    def operator(self, op: OperatorLike, args: tuple, settings: dict) -> Any:
         """An interceptor: see Note [Watchers] in ``tape/modes.py``."""
         line, place = short_place(here()), len(self.rows)
         told = {**op.defaults, **settings}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.warn import warn
 from tapegrad.nn.modules.hooks import register_module_forward_hook, register_module_forward_pre_hook
@@ -71,7 +72,7 @@ def shape_if_tensor(value: Any) -> Any:
     return value.shape if isinstance(value, Tensor) else value
 
 
-def _product(op: Any, kind: str, out: Any, args: tuple, settings: dict) -> tuple[int, Sequence[Any]] | None:
+def _product(op: OperatorLike, kind: str, out: Any, args: tuple, settings: dict) -> tuple[int, Sequence[Any]] | None:
     """The number of pairs of numbers that a product multiplies, and its operands; None if the operator is no
     product."""
     given = dict(zip(op.inputs, args, strict=False))
@@ -127,7 +128,7 @@ class FlopCounterMode(OperatorMode):
         self._names: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         self._within = ["Global"]
 
-    def handle(self, op: Any, func: Any, args: tuple, settings: dict) -> Any:
+    def handle(self, op: OperatorLike, func: Any, args: tuple, settings: dict) -> Any:
         """Compute, and count."""
         out = op(*args, **settings)
         kind, result = str(func.overloadpacket), out[0] if isinstance(out, tuple) else out

@@ -14,6 +14,7 @@ from tapegrad._src.bindings.state.memory import checked_place, strided_arguments
 from tapegrad._src.bindings.viewing import MOVES, geometry_of
 from tapegrad._src.bindings.writes.in_place import before_write, refuse_in_place
 from tapegrad._src.dispatch.nodes.accumulate_grad import refit
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tape.node import Edge
 from tapegrad._src.tensor.dual import set_tangent, tangent_of
 from tapegrad._src.tensor.geometry import Geometry
@@ -30,7 +31,7 @@ def _refuse(tensor: Tensor, called: str) -> None:
     refuse_to_change(called, tensor)
 
 
-def become_view(self: Tensor, name: str, op: Any, **settings: Any) -> Tensor:
+def become_view(self: Tensor, name: str, op: OperatorLike, **settings: Any) -> Tensor:
     """Let a tensor, which may be changed, become a view that an operator gives of it.
 
     What was lifted becomes such a view further out, unless it has a tangent.
@@ -53,7 +54,7 @@ def become_view(self: Tensor, name: str, op: Any, **settings: Any) -> Tensor:
     return self
 
 
-def _become_view_outside(self: Tensor, known: OutsideTensor, name: str, op: Any, settings: dict) -> Tensor:
+def _become_view_outside(self: Tensor, known: OutsideTensor, name: str, op: OperatorLike, settings: dict) -> Tensor:
     """``become_view`` of what shares its memory with a tensor outside, which becomes the view there."""
     dim = known.dim
     if dim is not None:
@@ -64,7 +65,7 @@ def _become_view_outside(self: Tensor, known: OutsideTensor, name: str, op: Any,
     return lift_again(self, known._replace(dim=dim))
 
 
-def _with_examples(op: Any, settings: dict, dim: int, shape: Sequence[int]) -> tuple[Any, dict, int]:
+def _with_examples(op: OperatorLike, settings: dict, dim: int, shape: Sequence[int]) -> tuple[Any, dict, int]:
     """The same view of a tensor that has a dimension of examples, too, and which of its dimensions that is then.
 
     Args:

@@ -12,12 +12,13 @@ from typing import Any
 
 from tapegrad._src.dispatch.nodes.accumulate_grad import gradient_edge
 from tapegrad._src.dispatch.nodes.operator import OperatorNode
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tensor.dual import set_tangent, tangent_of
 from tapegrad._src.tensor.storage import Storage
 from tapegrad._src.tensor.tensor import Tensor, value_of, wrap
 
 
-def forwarding(op: Any, settings: dict, record: Callable) -> Callable:
+def forwarding(op: OperatorLike, settings: dict, record: Callable) -> Callable:
     """A runner around ``record``, the runner that knows nothing of tangents: it gives the outputs theirs."""
 
     def run(*args: Any) -> Any:

@@ -29,6 +29,7 @@ from tapegrad._src.dispatch.nodes.saved_tensor import (
     second_backward,
     was_written,
 )
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.plan import Plan
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tape.node import Edge, Node
@@ -331,14 +332,14 @@ class UnderivableNode(OperatorNode):
     apply = apply_values
 
 
-def node_class_of(op: Any, slots: int, specs: tuple) -> type[Node]:
+def node_class_of(op: OperatorLike, slots: int, specs: tuple) -> type[Node]:
     """The class of the nodes that calls make which have so many gradients: each operator has its own."""
     node_class = op.node_class(UnderivableNode if op.underivable else OperatorNode, slots)
     mismatches = any([isinstance(spec, Spec) and spec.mismatched for spec in specs])
     return fitting(node_class) if mismatches else node_class
 
 
-def saved_properties(op: Any) -> dict[str, Any]:
+def saved_properties(op: OperatorLike) -> dict[str, Any]:
     """Properties that show what the nodes of an operator saved, by PyTorch's names.
 
     These are properties of the class, for a class that has ``__getattr__`` pays for it at every attribute of its nodes.
