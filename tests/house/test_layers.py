@@ -97,9 +97,9 @@ ORDERS = {
     "dispatch": [
         "operator_like", "nodes.packing", "nodes.saved_tensor", "nodes.gradient_check", "nodes.accumulate_grad",
         "nodes.error", "function_levels", "patterns", "disk_keys", "call_keys", "shape_class", "many_operands",
-        "kernels", "plan", "planning", "many_operands_code", "plan_template", "nodes.constant_gradients", "nodes.operator",
-        "codegen.backward", "codegen.forward_ad", "nodes.lost_gradients", "codegen.runner", "codegen", "nodes",
-        "call_cache", "view_history",
+        "kernels", "plan", "planning", "many_operands_code", "plan_template", "nodes.constant_gradients",
+        "nodes.operator", "codegen.backward", "codegen.forward_ad", "nodes.lost_gradients", "codegen.runner",
+        "codegen", "nodes", "call_cache", "view_history",
     ],
     "ops": OPS,
     "bindings": [
