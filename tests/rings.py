@@ -76,6 +76,7 @@ def files_of(text: str) -> frozenset[str]:
 
 
 ORDERLESS = files_of("""
+    execution: convolution_ways strips
     ops: compare dtypes gradcheck oracles_can_fail
     parity/autograd: gradcheck gradcheck_orders roots
     parity/databases: modules_database operator_names opinfo opinfo_errors
@@ -100,24 +101,24 @@ DEAR = files_of("""
     compiled: autograd_histories compile_modules what_ran
     distributed: processes sharded
     engine: control_flow function
-    execution: batching bounded_memory mechanisms moving_settings structures
+    execution: batching bounded_memory convolution_ways mechanisms moving_settings strips structures
     interop: optax tape_under_jit
     ops: every_op every_op_mapped gradcheck lowering numpy_backend numpy_backend_shapes
     parity/autograd: gradcheck_orders threads
-    parity/compiled: compile_programs control_flow export
+    parity/compiled: compile_backends compile_programs control_flow export
     parity/custom: view_functions
     parity/databases: inplace_database modules_database opinfo opinfo_errors opinfo_sparse
     parity/functions: arithmetic arrangement bessel beyond_database comparison dtypes_of_two extremes fft gathering
             indexing out polynomials powers promotion reductions retyping sampled scans segments selection shape slicing
             special unary
-    parity/fx: fx_graph fx_modules fx_passes fx_tracing
+    parity/fx: make_fx fx_graph fx_modules fx_passes fx_tracing
     parity/linalg: cholesky decompositions determinants distances eigen einsum ldl lu matmul matrix_functions norms
             pseudoinverse qr solving svd
     parity/nn: activations attention bags convolution ctc dropout embedding grid_sampling losses margins
             modules_parametrize multihead native normalization patches pooling resampling softmax unpooling
     parity/optim: amp ao optimizers quantization
     parity/random: distributions random samplers
-    parity/tensor: dispatch_modes masked masked_tensors nested shortcuts sparse
+    parity/tensor: complex32 dispatch_modes masked masked_tensors nested shortcuts sparse
     parity/transforms: forward_ad forward_ad_programs func_transforms func_writes vmap_writes
     parity/views: inplace moved_views setitem strides view_aliasing
     programs: programs

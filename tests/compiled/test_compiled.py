@@ -146,7 +146,7 @@ FAULTS = {
     "a stream of Python is ahead": ("tutorial", draws(random.random), "random"),
     "batches are kept": ("dataclass_batch", keeps_arguments, "is 36, expected 0"),
     "a file is written": ("tutorial", draws(lambda: open("left.txt", "w").close()), "files"),
-    "a mode is left": ("tutorial", draws(lambda: torch.set_num_threads(1)), "threads"),
+    "a mode is left": ("tutorial", draws(lambda: torch.set_num_threads(torch.get_num_threads() + 1)), "threads"),
     "a variable is left": ("tutorial", draws(lambda: os.environ.update(STEP_LEFT="1")), "environment"),
     "it raises": ("tutorial", of(lambda result, n: result / int(1 // (n - 4) < 1)), "raised ZeroDivisionError"),
 }

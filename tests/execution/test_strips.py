@@ -55,7 +55,7 @@ PROGRAMS = {
     "gelu": lambda x: F.gelu(x, approximate="tanh"),
     "softmax": lambda x: x.softmax(-1),
     "layer norm": lambda x: F.layer_norm(x, (1000,)),
-    "sums of rows": lambda x: (x * x).sum(-1),
+    "sums of rows": lambda x: (x * x + x.exp()).sum(-1),
     "places of the greatest": lambda x: x.detach().sort(-1)[1],
     "what every strip reads": lambda x: (x.detach() * torch.linspace(0, 1, 1000)).tanh(),
     "random": lambda x: F.dropout(x.exp(), 0.3),

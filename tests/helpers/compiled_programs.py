@@ -75,7 +75,7 @@ def compare(program, calls=6, replayed=None, **options):
 
 
 def model():
-    return [torch.tensor([[0.3], [-0.2]], requires_grad=True), leaf(0.1)]
+    return [torch.tensor([[0.3], [-0.2]], requires_grad=True), leaf([0.1])]
 
 
 def loss_of(parameters, x=X, y=Y):

@@ -6,7 +6,11 @@ import torch._dynamo.testing
 
 import tapegrad
 
-pytestmark = [pytest.mark.parity, pytest.mark.once("graphs are run as they are")]
+pytestmark = [
+    pytest.mark.parity,
+    pytest.mark.once("graphs are run as they are"),
+    pytest.mark.filterwarnings("ignore:.*global hooks on modules"),  # which other tests may have left in PyTorch
+]
 
 
 class Kept:

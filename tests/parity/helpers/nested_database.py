@@ -31,7 +31,6 @@ WITHOUT_GRADIENTS = {"split_with_sizes": "PyTorch's process dies in its backward
 
 
 OTHERWISE = {
-    "chalf": "there are no nested tensors of complex32",
     "mean": "with gaps between entries PyTorch divides gradients by another number than the sum",
 }
 """The entries of which something differs, and why."""

@@ -11,6 +11,8 @@ FUSED = "a fused kernel of CUDA, private; scaled_dot_product_attention is the pu
 OF_SPARSE: dict[str, str] = dict.fromkeys(("to_sparse", "sparse.sampled_addmm", "sparse.mm.reduce"), SPARSE)
 """Entries that are compared, or refused, elsewhere, and why."""
 
+ELSEWHERE = {"chalf": "``halves_database.py`` compares complex numbers of two halves"}
+
 LEFT_OUT: dict[str, str] = OF_SPARSE | {
     "jiterator_unary": COMPILED,
     "jiterator_binary": COMPILED,
@@ -21,8 +23,7 @@ LEFT_OUT: dict[str, str] = OF_SPARSE | {
     "torch._scaled_mm_v2": SCALED,
     "torch.ops.aten._flash_attention_forward": FUSED,
     "torch.ops.aten._efficient_attention_forward": FUSED,
-    "chalf": "``halves_database.py`` compares complex numbers of two halves",
-}
+} | ELSEWHERE
 """Entries that are not run, and why."""
 
 CHUNKED = "a private custom operator that saves memory, after which a node is named. Here the option changes nothing"

@@ -463,7 +463,7 @@ def _masked(which: Operand, cases: Sequence[Operand], aval: Any) -> Operand | No
     >>> import jax
     >>> from tapegrad._src.execution.numpy_backend.writer import written
     >>> written(jnp.tril, [jax.ShapeDtypeStruct((2, 2), "float32")]).source.partition("return ")[2]
-    'bitwise_and(x0.view(dtype_int32), c2).view(dtype_float32)'
+    'bitwise_and(x0.view(dtype_int32), c3).view(dtype_float32)'
     """
     mask, integer = which.known, INTEGERS.get(aval.dtype.itemsize)
     values = [case.known for case in cases]

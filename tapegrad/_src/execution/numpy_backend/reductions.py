@@ -134,7 +134,7 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> Operand | 
     >>> import jax
     >>> from tapegrad._src.execution.numpy_backend.writer import written
     >>> written(lambda x: x.sum((0, 2)), [jax.ShapeDtypeStruct((2, 3, 4), "float32")]).source.partition("return ")[2]
-    'c0.dot(x0.reshape(-1, 4).dot(c1).reshape(2, -1))'
+    'c2.dot(x0.reshape(-1, 4).dot(c1).reshape(2, -1))'
     """
     shape, dtype, result = equation.avals[0].shape, equation.avals[0].dtype, equation.results[0].shape
     first = next((place for place, axis in enumerate(axes) if place != axis), len(axes))
