@@ -673,6 +673,8 @@ def _standard_gamma(input: Tensor, generator: Generator | None = ...) -> Tensor:
     """Samples of the gamma distributions of shape ``input`` and scale 1; differentiable once."""
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     """The rate at which samples ``output`` of gamma distributions move with their shape ``input``."""
+def _sym_sqrt(a: Any) -> _float:
+    """The square root of a number."""
 def _unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ...) -> tuple[Tensor, Tensor]:
     """``unique`` of all elements, and where each is among them: without ``return_inverse`` an empty tensor."""
 def _unique2(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ...) -> tuple[Tensor, Tensor, Tensor]:

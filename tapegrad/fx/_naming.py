@@ -35,7 +35,7 @@ INTERNAL = tuple(f"{PACKAGE}.{room}." for room in (
 
 ELSEWHERE = {
     **{f"torch.functional.sym_{of}": f"torch.sym_{of}" for of in ("float", "int", "ite", "max", "min", "not", "sum")},
-    "torch.functional.sym_sqrt": "torch._sym_sqrt",
+    "torch.functional._sym_sqrt": "torch._sym_sqrt", "torch.functional.sym_sqrt": "torch._sym_sqrt",
     "torch.functional._assert": "torch._assert", "torch.functional.spmm": "torch.spmm",
     "torch.functional.lobpcg": "torch.lobpcg", "torch.nn.logsigmoid": "torch._C._nn.log_sigmoid",
     "torch.nn.functional.threshold": "torch.nn.functional._threshold",

@@ -134,3 +134,6 @@ def sym_sum(*args: Any) -> Any:
 def sym_sqrt(a: Any) -> float:
     """The square root of a number."""
     return math.sqrt(a)
+
+
+public("torch", name="_sym_sqrt", asks="nobody")(sym_sqrt)
