@@ -388,3 +388,12 @@ def recorded(terminalreporter, key):
     reports = [report for reports in terminalreporter.stats.values() for report in reports]
     called = [report for report in reports if getattr(report, "when", None) == "call"]
     return [value for report in called for name, value in report.user_properties if name == key]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Let go of parsed sources after each file: millions of nodes would make each collection of garbage slow."""
+    if nextitem is None or nextitem.fspath != item.fspath:
+        for name, kept in (("sources", ("parsed", "nodes_in")), ("docs.pages", ("trees",))):
+            for function in kept if name in sys.modules else ():
+                getattr(sys.modules[name], function).cache_clear()
