@@ -7,7 +7,9 @@ import warnings
 from pathlib import Path
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent) + "/"
-_WRITTEN = "<written function>"
+
+WRITTEN = "<written function>"
+"""The name in place of the file of code that this package has written."""
 
 
 def warn(message: str | Warning, category: type[Warning] | None = None) -> None:
@@ -32,4 +34,4 @@ def warn(message: str | Warning, category: type[Warning] | None = None) -> None:
 
 def is_of_package(filename: str) -> bool:
     """Tell whether code is from a file of this package, or was written by it."""
-    return filename.startswith(_PACKAGE) or filename == _WRITTEN
+    return filename.startswith(_PACKAGE) or filename == WRITTEN

@@ -34,10 +34,6 @@ INTERNAL = tuple(f"{PACKAGE}.{room}." for room in (
 """Modules that PyTorch has not; what is in them is found where the package has it."""
 
 ELSEWHERE = {
-    **{f"torch.functional.{name}": f"torch.{name}" for name in (
-        "_is_all_true", "_is_any_true", "_sym_sqrt", "frobenius_norm", "is_distributed", "is_vulkan_available",
-        "nuclear_norm", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sum",
-    )},
     "torch.functional._assert": "torch._assert", "torch.functional.spmm": "torch.spmm",
     "torch.functional.lobpcg": "torch.lobpcg", "torch.nn.logsigmoid": "torch._C._nn.log_sigmoid",
     "torch.nn.functional.threshold": "torch.nn.functional._threshold",

@@ -156,7 +156,7 @@ def dequantize(self: Tensor) -> Tensor:
     return self.to(float32)
 
 
-@public("torch", "Tensor", in_place=False, out=False)
+@public("torch", "Tensor", in_place=False, out=False, native=True)
 def is_distributed(input: Tensor) -> bool:
     """False: a tensor lies on one device."""
     return False

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._src.bindings.declaration.registry import NAMESPACES, public
+from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.execution.data.sizes import SYMBOL
 
 NUMBERS = (np.integer, np.floating, int, float)
@@ -38,7 +38,7 @@ class SymBool:
     """The class of conditions on unknown sizes in PyTorch."""
 
 
-@public("torch", asks="nobody")
+@public("torch", asks="nobody", native=True)
 def sym_int(a: Any) -> Any:
     """The integer next to a number on the way to 0; a size as it is.
 
@@ -48,19 +48,19 @@ def sym_int(a: Any) -> Any:
     return a if type(a) is SYMBOL else int(a)
 
 
-@public("torch", asks="nobody")
+@public("torch", asks="nobody", native=True)
 def sym_float(a: Any) -> float:
     """A number as a float."""
     return float(a)
 
 
-@public("torch", asks="nobody")
+@public("torch", asks="nobody", native=True)
 def sym_not(a: Any) -> bool:
     """The opposite of a condition."""
     return not a
 
 
-@public("torch", asks="nobody")
+@public("torch", asks="nobody", native=True)
 def sym_ite(b: bool, t: Any, f: Any) -> Any:
     """``t`` if a condition holds, otherwise ``f``, which is of the same class.
 
@@ -78,7 +78,7 @@ def sym_ite(b: bool, t: Any, f: Any) -> Any:
     return t if b else f
 
 
-@public("torch", asks="nobody")
+@public("torch", asks="nobody", native=True)
 def sym_max(a: Any, b: Any) -> Any:
     """The greater of two numbers; a float, if one of them is one.
 
@@ -94,7 +94,7 @@ def sym_max(a: Any, b: Any) -> Any:
     return _chosen(max, a, b)
 
 
-@public("torch", asks="nobody")
+@public("torch", asks="nobody", native=True)
 def sym_min(a: Any, b: Any) -> Any:
     """The smaller of two numbers; a float, if one of them is one.
 
@@ -119,7 +119,7 @@ def _chosen(choose: Any, a: Any, b: Any) -> Any:
     return choose(a, b)
 
 
-@public("torch", asks="nobody")
+@public("torch", asks="nobody", native=True)
 def sym_sum(*args: Any) -> Any:
     """The sum of numbers, or of those in a list.
 
@@ -130,10 +130,7 @@ def sym_sum(*args: Any) -> Any:
     return builtins.sum(numbers)
 
 
-@public("torch", asks="nobody")
+@public("torch", aliases=("sym_sqrt",), asks="nobody", native=True)
 def _sym_sqrt(a: Any) -> float:
     """The square root of a number."""
     return math.sqrt(a)
-
-
-NAMESPACES["torch"]["sym_sqrt"] = NAMESPACES["torch"]["_sym_sqrt"]

@@ -276,7 +276,7 @@ _FOR_JIT = (
 )
 
 
-@public("torch", out=True, in_place=False)
+@public("torch", out=True, in_place=False, native=True)
 def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """The square root of the sum of squares over dimensions; over all of them, if none is given. Deprecated.
 
@@ -292,7 +292,7 @@ def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = Fals
     return vector_norm(input, 2, None if dim == [] or dim == () else dim, keepdim)
 
 
-@public("torch", out=True, in_place=False)
+@public("torch", out=True, in_place=False, native=True)
 def nuclear_norm(input: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """The sum of the singular values of a matrix, or of those in two dimensions. Deprecated.
 
@@ -301,7 +301,7 @@ def nuclear_norm(input: Tensor, dim: Sequence[int] | None = None, keepdim: bool 
         dim: the two dimensions of the matrices.
         keepdim: whether they stay, with length 1.
 
-    >>> torch.nuclear_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc").round()
     tensor(7.)
     """
     warn_once(_FOR_JIT.format(name="nuclear_norm", instead="linalg.matrix_norm(A, 'nuc', dim, keepdim)"))

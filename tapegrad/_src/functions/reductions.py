@@ -261,13 +261,13 @@ def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _truth("all", reductions.all, input, dim, keepdim)
 
 
-@public("torch", "Tensor", in_place=False, out=False)
+@public("torch", "Tensor", in_place=False, out=False, native=True)
 def _is_all_true(input: Tensor) -> Tensor:
     """Tell whether all elements of booleans are true, as a tensor."""
     return input.all()
 
 
-@public("torch", "Tensor", in_place=False, out=False)
+@public("torch", "Tensor", in_place=False, out=False, native=True)
 def _is_any_true(input: Tensor) -> Tensor:
     """Tell whether any element of booleans is true, as a tensor."""
     return input.any()

@@ -9,6 +9,23 @@ from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.tensor.tensor import Tensor
 
 REMOVED = "This function was deprecated since version 1.9 and is now removed."
+SOLVE = (
+    f"{REMOVED} `torch.solve` is deprecated in favor of `torch.linalg.solve`. "
+    "`torch.linalg.solve` has its arguments reversed and does not return the LU factorization.\n\n"
+    "To get the LU factorization see `torch.lu`, which can be used with `torch.lu_solve` or `torch.lu_unpack`.\n"
+    "X = torch.solve(B, A).solution should be replaced with:\nX = torch.linalg.solve(A, B)"
+)
+LSTSQ = (
+    f"{REMOVED} `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.\n"
+    "`torch.linalg.lstsq` has reversed arguments and does not return the QR decomposition in the returned tuple "
+    "(although it returns other information about the problem).\n\n"
+    "To get the QR decomposition consider using `torch.linalg.qr`.\n\n"
+    "The returned solution in `torch.lstsq` stored the residuals of the solution in the last m - n columns of the "
+    "returned value whenever m > n. In torch.linalg.lstsq, the residuals are in the field 'residuals' of the "
+    "returned named tuple.\n\nThe unpacking of the solution, as in\n"
+    "X, _ = torch.lstsq(B, A).solution[:A.size(1)]\nshould be replaced with:\n"
+    "X = torch.linalg.lstsq(A, B).solution"
+)
 
 
 @public("torch", asks="nobody")
@@ -40,12 +57,7 @@ def solve(input: Tensor, A: Tensor, *, out: Any = None) -> NoReturn:
     Raises:
         RuntimeError: always.
     """
-    raise RuntimeError(
-        f"{REMOVED} `torch.solve` is deprecated in favor of `torch.linalg.solve`. "
-        "`torch.linalg.solve` has its arguments reversed and does not return the LU factorization.\n\n"
-        "To get the LU factorization see `torch.lu`, which can be used with `torch.lu_solve` or `torch.lu_unpack`.\n"
-        "X = torch.solve(B, A).solution should be replaced with:\nX = torch.linalg.solve(A, B)"
-    )
+    raise RuntimeError(SOLVE)
 
 
 @public("torch", asks="nobody")
@@ -58,17 +70,7 @@ def lstsq(input: Tensor, A: Tensor, *, out: Any = None) -> NoReturn:
     Raises:
         RuntimeError: always.
     """
-    raise RuntimeError(
-        f"{REMOVED} `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.\n"
-        "`torch.linalg.lstsq` has reversed arguments and does not return the QR decomposition in the returned tuple "
-        "(although it returns other information about the problem).\n\n"
-        "To get the QR decomposition consider using `torch.linalg.qr`.\n\n"
-        "The returned solution in `torch.lstsq` stored the residuals of the solution in the last m - n columns of the "
-        "returned value whenever m > n. In torch.linalg.lstsq, the residuals are in the field 'residuals' of the "
-        "returned named tuple.\n\nThe unpacking of the solution, as in\n"
-        "X, _ = torch.lstsq(B, A).solution[:A.size(1)]\nshould be replaced with:\n"
-        "X = torch.linalg.lstsq(A, B).solution"
-    )
+    raise RuntimeError(LSTSQ)
 
 
 @public("Tensor", name="solve")
@@ -78,7 +80,7 @@ def _solve(self: Tensor, other: Tensor) -> NoReturn:
     Raises:
         RuntimeError: always.
     """
-    raise solve(self, other)
+    raise RuntimeError(SOLVE)
 
 
 @public("Tensor", name="lstsq")
@@ -88,7 +90,7 @@ def _lstsq(self: Tensor, other: Tensor) -> NoReturn:
     Raises:
         RuntimeError: always.
     """
-    raise lstsq(self, other)
+    raise RuntimeError(LSTSQ)
 
 
 @public("torch", "Tensor", in_place=False, out=False)

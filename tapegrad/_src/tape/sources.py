@@ -10,9 +10,7 @@ from typing import Any
 from tapegrad._src.caches import Cache, remembered
 from tapegrad._src.tape import kept
 from tapegrad._src.tape.mechanisms import DISK_CACHE, SHIPPED_CLASSES
-
-WRITTEN = "<written function>"
-"""The name in place of the file of written code."""
+from tapegrad._src.warn import WRITTEN
 
 
 def defined(lines: Iterable[str], name: str, names: dict[str, Any]) -> Any:

@@ -132,9 +132,7 @@ class FlopCounterMode(OperatorMode):
         """Compute, and count."""
         out = op(*args, **settings)
         kind, result = str(func.overloadpacket), out[0] if isinstance(out, tuple) else out
-        formula = self._formula_of(func)
-        if formula is not None:
-            self._add(self._within, func.overloadpacket, formula(*args, **settings, out_val=out))
+        if self.notify(func, args, settings, out):
             return out
         counted = _product(op, kind, result, args, settings)
         if counted is not None:
@@ -150,14 +148,12 @@ class FlopCounterMode(OperatorMode):
                 result.grad_fn.register_prehook(lambda _: self._add(within, getattr(aten, backward), wanted * flops))
         return out
 
-    def notify(self, func: Any, args: tuple, kwargs: dict, out: Any) -> None:
-        """Count a call of an operator that a program has registered, if it has registered a formula, too."""
-        formula = self._formula_of(func)
+    def notify(self, func: Any, args: tuple, kwargs: dict, out: Any) -> bool:
+        """Count a call of an operator by the formula that a program has for it; False if it has none."""
+        formula = self._formulas.get(func.overloadpacket) or flop_registry.get(func.overloadpacket)
         if formula is not None:
             self._add(self._within, func.overloadpacket, formula(*args, **kwargs, out_val=out))
-
-    def _formula_of(self, func: Any) -> Callable[..., int] | None:
-        return self._formulas.get(func.overloadpacket) or flop_registry.get(func.overloadpacket)
+        return formula is not None
 
     def _add(self, within: list[str], kind: Any, flops: int) -> None:
         if self._entered:

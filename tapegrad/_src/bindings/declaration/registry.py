@@ -187,7 +187,8 @@ def public(
         in_place: what is particular about the in-place variant, which it has if PyTorch's signatures say so; where
             there are none, whether it has one.
         asks: who may override it: ``"all"`` classes and modes, ``"modes"`` only, or ``"nobody"``.
-        native: whether PyTorch has it in C++ though it is one of ``nn.functional``, most of which are not.
+        native: whether PyTorch has it in C++ though it is one of ``nn.functional``, most of which are not; of those of
+            ``torch``, whether it is in ``torch`` itself though no signature of it is listed.
         is_settled: whether what it does depends on nothing but modes, the specs of tensors, and other arguments: no
             elements, no setting, no warning. See Note [Calls of functions] in ``function_calls.py``.
 
@@ -217,6 +218,8 @@ def public(
                     made[called, kind] = wrapped(
                         function, PREFIXES.get(home, "") + first, kind, called, asks, written, is_settled, home
                     )
+                    if native and home == "torch":
+                        made[called, kind].place = f"torch.{called}"  # type: ignore[attr-defined]
                 table[key] = made[called, kind]
                 if home == "Tensor" and variant != ORDINARY_IN_PLACE:
                     IN_PLACE[key] = variant

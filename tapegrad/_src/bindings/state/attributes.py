@@ -434,7 +434,7 @@ def _is_zerotensor(self: Tensor) -> bool:
     return False
 
 
-@public("torch", asks="nobody")
+@public("torch", asks="nobody", native=True)
 def is_vulkan_available() -> bool:
     """False."""
     return False

@@ -197,8 +197,12 @@ def _odd_quotient(x: np.ndarray, y: np.ndarray, quotient: np.ndarray) -> np.ndar
     unbounded = np.copysign(np.inf, c)
     found = np.empty_like(quotient)
     conditions = [zero, grows, vanishes]
-    found.real = np.select(conditions, [unbounded * a, np.inf * (p * c + q * d), 0 * (a * r + b * s)], quotient.real)
-    found.imag = np.select(conditions, [unbounded * b, np.inf * (q * c - p * d), 0 * (b * r - a * s)], quotient.imag)
+    found.real = np.select(
+        conditions, [unbounded * a, np.inf * (p * c + q * d), 0 * (a * r + b * s)], quotient.real
+    )
+    found.imag = np.select(
+        conditions, [unbounded * b, np.inf * (q * c - p * d), 0 * (b * r - a * s)], quotient.imag
+    )
     return found
 
 

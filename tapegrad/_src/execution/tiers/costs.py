@@ -117,16 +117,8 @@ HALVES = Figures(1.4, 0.3)
 """More for each element of a half precision that is computed with: NumPy converts one after the other."""
 
 MOVING = frozenset(
-    (
-        "concatenate",
-        "convert_element_type",
-        "dynamic_slice",
-        "dynamic_update_slice",
-        "gather",
-        "iota",
-        "pad",
-        "select_n",
-    )
+    ("concatenate", "convert_element_type", "dynamic_slice", "dynamic_update_slice",
+     "gather", "iota", "pad", "select_n")
 )
 """Primitives that compute with no element, besides those that are ``FREE``."""
 

@@ -23,7 +23,7 @@ from tapegrad._src.execution.data.dtypes import dtype, get_default_dtype
 from tapegrad._src.execution.numpy_backend.operands import along_rows
 from tapegrad._src.tape import kept
 from tapegrad._src.tape.mechanisms import written_without
-from tapegrad._src.tape.sources import WRITTEN
+from tapegrad._src.warn import WRITTEN
 
 
 class Pickler(pickle.Pickler):
