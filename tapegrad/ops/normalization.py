@@ -85,6 +85,12 @@ def _is_even(layout: NormLayout) -> bool:
     return all(axis < before or layout.weight[axis - before] == 1 for axis in layout.axes)
 
 
+def _spatial(layout: NormLayout) -> tuple[int, ...]:
+    """The last axes, those of which a weight knows nothing."""
+    count = next((place for place, length in enumerate(reversed(layout.weight)) if length != 1), len(layout.weight))
+    return tuple(range(len(layout.shape) - count, len(layout.shape)))
+
+
 def _through(t: Any, unit: Any, scale: Any, axes: tuple[int, ...]) -> Any:
     """A gradient or tangent, through the standardization."""
     mean_t = mean(t, axis=axes, keepdims=True)
@@ -97,26 +103,39 @@ def _times(t: Any, weight: Any, layout: NormLayout) -> Any:
 
 def _to_input(g: Any, x: Any, weight: Any, layout: NormLayout, eps: float) -> Any:
     centered, scale = _centered(x, layout, eps)
-    g, factor = view(_wide(g), shape=layout.shape), scale
-    if _is_even(layout):
-        factor = _times(scale, weight, layout)
-    else:
+    g, even = view(_wide(g), shape=layout.shape), _is_even(layout)
+    space = () if even else _spatial(layout)  # there the weight meets sums over space, not each element
+    if not even and not space:
         g = _times(g, weight, layout)
-    slope = mean(g * centered, axis=layout.axes, keepdims=True) * scale * scale
-    through = (g - (centered * slope + mean(g, axis=layout.axes, keepdims=True))) * factor
+
+    def average(t: Any) -> Any:
+        t = _times(mean(t, axis=space, keepdims=True), weight, layout) if space else t
+        return mean(t, axis=layout.axes, keepdims=True)
+
+    slope, middle = average(g * centered) * scale * scale, average(g)
+    factor = _times(scale, weight, layout) if even or space else scale
+    if space:
+        through = g * factor - (centered * (slope * scale) + middle * scale)
+    else:
+        through = (g - (centered * slope + middle)) * factor
     return view(through, shape=tuple(x.shape))
 
 
 def _to_weight(g: Any, x: Any, shape: Sequence[int], layout: NormLayout, eps: float) -> Any:
     centered, scale = _centered(x, layout, eps)
-    g = view(_wide(g), shape=layout.shape)
-    if _is_even(layout) and layout.axes[0] == 0:  # all that has one weight is standardized together
-        return view(sum(g * centered, axis=layout.axes, keepdims=True) * scale, shape=tuple(shape))
-    return _to_bias(g * (centered * scale), shape, layout)
+    both = _of_one_weight(view(_wide(g), shape=layout.shape) * centered, layout)
+    return view(sum_to(both * scale, shape=layout.weight), shape=tuple(shape))
 
 
 def _to_bias(g: Any, shape: Sequence[int], layout: NormLayout) -> Any:
-    return view(sum_to(view(_wide(g), shape=layout.shape), shape=layout.weight), shape=tuple(shape))
+    both = _of_one_weight(view(_wide(g), shape=layout.shape), layout)
+    return view(sum_to(both, shape=layout.weight), shape=tuple(shape))
+
+
+def _of_one_weight(t: Any, layout: NormLayout) -> Any:
+    """The sums over what is standardized together and has one weight."""
+    axes = layout.axes if _is_even(layout) else _spatial(layout)
+    return sum(t, axis=axes, keepdims=True) if axes else t
 
 
 def _tangent(t_x: Any, t_weight: Any, t_bias: Any, x: Any, weight: Any, layout: NormLayout, eps: float) -> Any:
@@ -163,7 +182,10 @@ def _scaled_and_shifted(unit, weight, bias, layout, like):
 
 def _normalized(x, weight, bias, layout, eps):
     wide, center, variance = _moments(x, layout)
-    return _scaled_and_shifted((wide - center) * lax.rsqrt(variance + eps), weight, bias, layout, x)
+    scale = lax.rsqrt(variance + eps)
+    if weight is not None and _spatial(layout):
+        scale, weight = scale * weight.astype(scale.dtype).reshape(layout.weight), None
+    return _scaled_and_shifted((wide - center) * scale, weight, bias, layout, x)
 
 
 # -- checks ------------------------------------------------------------------------------------------------------------

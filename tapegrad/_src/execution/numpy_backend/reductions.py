@@ -145,22 +145,37 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> Operand | 
         one, *other = (_factors(writer, equation) if last else []) or [equation.full(0)]
         return as_array(call(summed, one, first, last, *other), result)
     ahead, behind = math.prod(shape[:first]), math.prod(shape[len(shape) - last :])
-    if not ahead * behind > 0 or max(ahead, behind) > LONGEST:
+    block = block_of(behind)
+    if not ahead * behind > 0 or ahead > LONGEST or not block:
         return None
     found, factors = equation.full(0), _factors(writer, equation) if last and behind >= LONG else []
 
     def matrix(operand: Operand, *sizes: int) -> Any:
-        return operand if len(shape) == 2 else operand.method("reshape", *sizes)
+        return operand if operand.shape == sizes or len(shape) == 2 and block == behind else operand.method("reshape", *sizes)
 
     if factors:
-        found = Operand(call(np.vecdot, *[matrix(one, -1, behind) for one in factors]))
+        found = Operand(call(np.vecdot, *[matrix(one, -1, block) for one in factors]))
     elif last:
-        found = matrix(found, -1, behind).method("dot", constant(np.ones(behind, dtype)))
+        found = matrix(found, -1, block).method("dot", constant(np.ones(block, dtype)))
+    if last and block < behind:
+        found = found.method("reshape", -1, behind // block).method("dot", constant(np.ones(behind // block, dtype)))
     if first and (ahead > 1 or not last):
         found = constant(np.ones(ahead, dtype)).method("dot", matrix(found, ahead, -1))
     return (
         Operand(found.expression, result) if len(result) == 1 else found.method("reshape", tuple(result), shape=result)
     )
+
+
+def block_of(length: int) -> int:
+    """Into parts of which length a sum is cut, which divides the whole: as long as may be; 0 if that is too short.
+
+    >>> block_of(100), block_of(8192), block_of(4098), block_of(4099)
+    (100, 2048, 1366, 0)
+    """
+    if length <= LONGEST:
+        return length
+    found = next((part for part in range(LONGEST, LONGEST // 4, -1) if length % part == 0), 0)
+    return found if length <= LONGEST * found else 0
 
 
 def _factors(writer: Any, equation: Any) -> list[Operand]:
