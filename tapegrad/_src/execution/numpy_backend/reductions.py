@@ -151,7 +151,7 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> Operand | 
     found, factors = equation.full(0), _factors(writer, equation) if last and behind >= LONG else []
 
     def matrix(operand: Operand, *sizes: int) -> Any:
-        return operand if operand.shape == sizes or len(shape) == 2 and block == behind else operand.method("reshape", *sizes)
+        return operand if len(shape) == 2 and block == behind else operand.method("reshape", *sizes)
 
     if factors:
         found = Operand(call(np.vecdot, *[matrix(one, -1, block) for one in factors]))
