@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tapegrad as torch
+from tapegrad._src.execution.numpy_backend import cutting
 from tapegrad._src.execution.numpy_backend.cutting import cut
 from tapegrad._src.execution.state.threads import Helpers, blas, helpers
 from tapegrad._src.execution.tiers import stripped
@@ -22,8 +23,9 @@ CALLS = 14
 
 
 @pytest.fixture(autouse=True)
-def host():
-    """NumPy computes, and the number of threads is as it was afterwards."""
+def host(monkeypatch):
+    """NumPy computes, strips are small, and the number of threads is as it was afterwards."""
+    monkeypatch.setattr(cutting, "TARGET", cutting.TARGET // 4)
     before, alone = helpers.number, [one.get() for one in blas()]
     with torch.execution.tiers("host"):
         yield

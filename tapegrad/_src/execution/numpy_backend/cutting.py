@@ -29,8 +29,10 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tapegrad._src.execution.numpy_backend.control import branch_on_host
 from tapegrad._src.execution.numpy_backend.random_bits import random_part
 
-TARGET = 1 << 18
-"""About how many bytes the largest array of a strip has: so many arrays of that size lie in a core's own cache."""
+TARGET = 1 << 20
+"""About how many bytes the largest array of a strip has. So many arrays of that size lie in the cache that cores share;
+smaller ones would lie in a core's own, but a call of NumPy's costs a microsecond, and more where threads wait for the
+interpreter: layer norm by strips of a quarter is slower on two threads than on one."""
 
 SMALL = 1 << 14
 """Up to so many elements it is computed for each strip again what all strips need in full."""
@@ -109,7 +111,7 @@ def cut(closed: ClosedJaxpr) -> Cut | None:
     >>> x = jax.ShapeDtypeStruct((10_000, 256), "float32")
     >>> found = cut(jax.make_jaxpr(lambda x: jax.numpy.exp(x - x.sum(-1, keepdims=True)))(x))
     >>> found.lengths, found.rows[0], found.rows[-1], sum(found.rows)
-    ((10000,), 256, 272, 10000)
+    ((10000,), 1024, 784, 10000)
     """
     equations = closed.jaxpr.eqns
     if len(equations) > LONGEST or any(equation.effects for equation in equations):
