@@ -29,6 +29,14 @@ Many tests collect garbage to see what is freed. A collection looks at all that 
 tests themselves and what jax remembers are millions of objects: a quarter of a second each time. So what is alive when
 the tests start, and after each module, is frozen: it is freed when nobody refers to it, but no longer searched.
 
+Collecting tests makes objects that stay, so that nothing is searched meanwhile; and what is there at the end is not
+searched ten times by pytest, once will do.
+
+Note [Cases that are not made]
+Half of all cases are of rings that are wider than the one that is run. To make an item for each, in each worker, and
+throw it away, takes longer than to say by its name that it isn't wanted. Public functions of pytest can't leave cases
+out of what is parametrized; where the list that it keeps has another name, all are made, and deselected later.
+
 Which tests run, and which of them twice, is said in ``tests/rings.py``: Note [Rings of tests], Note [Both executions].
 
 Note [Parity tests without PyTorch]
@@ -43,6 +51,7 @@ import ctypes.util
 import gc
 import importlib.metadata
 import importlib.util
+import itertools
 import os
 import shutil
 import sys
@@ -111,6 +120,7 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 PLENTY = 3 << 30
 DESELECTED = pytest.StashKey[int]()
 CASES = pytest.StashKey[list]()
+NOTED = pytest.StashKey[dict]()
 EXECUTIONS = {"both": ("immediate", "deferred"), "immediate": ("immediate",), "deferred": ("deferred",)}
 CHOSEN = EXECUTIONS[os.environ.get("TAPEGRAD_EXECUTION", "both")]
 
@@ -123,6 +133,7 @@ def pytest_addoption(parser):
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
     named = config.args_source is pytest.Config.ArgsSource.ARGS
+    config.stash[NOTED] = {}
     config.option.ring = config.option.ring or ("whole" if named else "default")  # workers are told
 
 
@@ -150,9 +161,39 @@ def examples_say_torch(doctest_namespace):
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc):
-    """See Note [Both executions]."""
-    if metafunc.definition.get_closest_marker("once") is None:
+    """See Note [Both executions], Note [Cases that are not made]."""
+    definition = metafunc.definition
+    twice = definition.get_closest_marker("once") is None
+    if twice:
         metafunc.parametrize("execution", CHOSEN, indirect=True)
+    if getattr(metafunc, "_calls", None) and not any("::" in arg for arg in metafunc.config.args):
+        metafunc._calls = calls_in_ring(definition, metafunc._calls, twice and len(CHOSEN) > 1, metafunc.config)
+
+
+def calls_in_ring(definition, calls, twice, config):
+    """Those of a function's calls that are run in this ring, one at least; all are noted."""
+    mark = definition.get_closest_marker("ring")
+    said = mark and mark.args[0]
+    cases = rings.cases_of_function(definition.nodeid, [
+        (f"[{call.id}]", call.params["execution"] if twice else None,
+         ring_of_marks([*definition.own_markers, *call.marks]) or said)
+        for call in calls
+    ])  # fmt: skip
+    noted = dict(zip(calls_by_name(definition, calls), cases, strict=True))
+    if HAS_TORCH or not definition.get_closest_marker("parity"):
+        config.stash[NOTED].update(noted)
+    chosen = [rings.reaches(config.option.ring, rings.ring_of(case)) for case in noted.values()]
+    return list(itertools.compress(calls, chosen)) or calls[:1]
+
+
+def calls_by_name(definition, calls):
+    """The names that pytest gives to calls of a function."""
+    return [f"{definition.nodeid}[{call.id}]" for call in calls]
+
+
+def ring_of_marks(marks):
+    """The ring that marks name, or None."""
+    return next((mark.args[0] for mark in marks if mark.name == "ring"), None)
 
 
 @pytest.fixture(autouse=True)
@@ -310,8 +351,21 @@ class UnreadableModule(pytest.File):
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """See Note [What stays is not searched]."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path, parent):
     found = yield
+    if file_path.is_relative_to(HERE / "tests") and ">>>" not in file_path.read_text():  # no examples to look for
+        found = [collector for collector in found if type(collector).__name__ != "DoctestModule"]
     if HAS_TORCH or not file_path.is_relative_to(PARITY):
         return found
     return [UnreadableModule.from_parent(parent, path=file_path)] if file_path.match("test_*.py") else []
@@ -326,20 +380,32 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(config, items):
-    for item in items:
-        if item.path.is_relative_to(PARITY):
-            item.add_marker(pytest.mark.parity)
+    for path, its in itertools.groupby(items, key=lambda item: item.path):
+        if path.is_relative_to(PARITY):
+            for item in its:
+                item.add_marker(pytest.mark.parity)
     comparable = [item for item in items if HAS_TORCH or not item.get_closest_marker("parity")]
     config.stash[DESELECTED] = len(items) - len(comparable)
-    cases = dict(zip(comparable, rings.cases_of(comparable, both=len(CHOSEN) > 1), strict=True))
-    config.stash[CASES] = list(cases.values())
-    chosen = [item for item, case in cases.items() if rings.reaches(config.option.ring, rings.ring_of(case))]
+    noted = config.stash[NOTED]
+    others = [item for item in comparable if item.nodeid not in noted]
+    noted.update(zip([item.nodeid for item in others], rings.cases_of(others, both=len(CHOSEN) > 1), strict=True))
+    config.stash[CASES] = list(noted.values())
+    chosen = [item for item in comparable if rings.reaches(config.option.ring, rings.ring_of(noted[item.nodeid]))]
     kept = set(chosen)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = rings.longest_first(chosen) if hasattr(config, "workerinput") else chosen
 
 
+def pytest_report_collectionfinish(config):
+    wider = len(config.stash[CASES]) - sum(
+        rings.reaches(config.option.ring, rings.ring_of(case)) for case in config.stash[CASES]
+    )
+    return f"{wider} more in wider rings" if wider else []
+
+
 def pytest_sessionfinish(session):
+    gc.collect()
+    gc.freeze()
     if hasattr(session.config, "workeroutput"):  # a worker of pytest-xdist: tell the controller, which collects nothing
         session.config.workeroutput["parity"] = session.config.stash.get(DESELECTED, 0)
 

@@ -38,8 +38,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 RINGS = ("first", "default", "full", "whole", "everything")
 IN_DEFAULT, IN_FULL = 10, 5  # one in so many; the second divides the first, so that what is in one is in the other
@@ -153,8 +152,7 @@ SECONDS = {
 """What a test takes, of the files that don't have hundreds of quick ones."""
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """A test with its parameters, as it is collected.
 
     Attributes:
@@ -228,21 +226,32 @@ def reaches(ring: str, other: str) -> bool:
 
 def cases_of(items: Iterable[Any], both: bool) -> Iterator[Case]:
     """What is known of pytest's items; ``both`` says whether tests that aren't marked as ``once`` run twice."""
-    leading: dict[str, str] = {}
+    functions: dict[str, list[Any]] = {}
     for item in items:
-        function, mark = item.nodeid.partition("[")[0], item.get_closest_marker("ring")
-        twice = both and hasattr(item, "callspec") and item.get_closest_marker("once") is None
-        execution = item.callspec.params["execution"] if twice else None
-        name = without_room(item.nodeid)
-        name = name if execution is None else re.sub(rf"[-[]{execution}]$", "", name)
-        yield Case(
-            file=function.partition("::")[0],
-            function=function.rpartition("::")[2],
-            name=name,
-            execution=execution,
-            leads=leading.setdefault(function, name) == name,
-            said=mark.args[0] if mark else None,
-        )
+        functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for function, its in functions.items():
+        twice = both and hasattr(its[0], "callspec") and its[0].get_closest_marker("once") is None
+        marks = [item.get_closest_marker("ring") for item in its]
+        yield from cases_of_function(function, [
+            (item.nodeid[len(function) :], item.callspec.params["execution"] if twice else None, mark and mark.args[0])
+            for item, mark in zip(its, marks, strict=True)
+        ])  # fmt: skip
+
+
+def cases_of_function(function: str, calls: Iterable[tuple[str, str | None, str | None]]) -> Iterator[Case]:
+    """The cases of a function, of the parameters in brackets, the execution, and the ring that a mark names.
+
+    >>> cases = cases_of_function("tests/ops/test_new.py::test_sum", [("[0-deferred]", "deferred", None)])
+    >>> [case.name for case in cases]
+    ['tests/test_new.py::test_sum[0']
+    """
+    (file, _, _), (_, _, short), room = function.partition("::"), function.rpartition("::"), without_room(function)
+    first = None
+    for parameters, execution, said in calls:
+        if execution is not None:
+            parameters = parameters.removesuffix(f"{execution}]")[:-1]
+        first = parameters if first is None else first
+        yield Case(file, short, room + parameters, execution, parameters == first, said)
 
 
 def longest_first(items: Iterable[Any]) -> list[Any]:

@@ -1,7 +1,6 @@
 """The pages of the reference that are made of the package: every public name, links that lead somewhere, all lists."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -11,12 +10,15 @@ from tests.house.test_help import NAMES
 
 pytestmark = pytest.mark.once("reads docstrings")
 
-PAGES = dict(pages())
-BY_HAND = {path.name: path.read_text() for path in Path(ROOT / "docs").glob("*.md")}
+
+@pytest.fixture(scope="module")
+def generated():
+    """All pages that are made, by their paths."""
+    return dict(pages())
 
 
-def test_every_public_name_has_an_entry():
-    named = set(re.findall(r"^#+ (tapegrad[\w.]*) \{ #", "\n".join(PAGES.values()), re.MULTILINE))
+def test_every_public_name_has_an_entry(generated):
+    named = set(re.findall(r"^#+ (tapegrad[\w.]*) \{ #", "\n".join(generated.values()), re.MULTILINE))
     known = {name for name, item in NAMES.items() if item.__doc__ and (callable(item) or isinstance(item, property))}
     shown = {id(NAMES[name]) for name in named & NAMES.keys()}  # under one of its names
     assert {name for name in known - named if id(NAMES[name]) not in shown} == set()
@@ -33,9 +35,9 @@ def test_what_a_module_imports_for_itself_has_no_entry_on_its_page():
     ]  # fmt: skip
 
 
-def test_notes_that_are_named_are_on_their_page():
+def test_notes_that_are_named_are_on_their_page(generated):
     anchors = {slug(title) for _, title, _ in notes()}
-    text = "\n".join(PAGES.values())
+    text = "\n".join(generated.values())
     assert set(re.findall(r"\]\((?:\.\./notes\.md)?#(note-[\w-]+)\)", text)) - anchors == set()
 
 
@@ -44,9 +46,10 @@ def test_titles_of_notes_are_used_once():
     assert sorted(titles) == sorted(set(titles)) and len(titles) > 150
 
 
-def test_all_pages_are_in_a_chapter():
+def test_all_pages_are_in_a_chapter(generated):
     listed = {page for chapter in chapters() for page in leaves(chapter)}
-    assert listed == {path for path in PAGES.keys() | BY_HAND.keys() if path.endswith(".md")}
+    by_hand = {path.name for path in (ROOT / "docs").glob("*.md")}
+    assert listed == {path for path in generated.keys() | by_hand if path.endswith(".md")}
 
 
 def leaves(chapter):
@@ -57,8 +60,8 @@ def leaves(chapter):
             yield from (page for one in part for page in leaves(one))
 
 
-def test_what_tests_list_is_on_the_page_for_those_who_come_from_pytorch():
-    page = PAGES["from_pytorch.md"]
+def test_what_tests_list_is_on_the_page_for_those_who_come_from_pytorch(generated):
+    page = generated["from_pytorch.md"]
     assert "there are no quantized tensors" in page and "`softshrink`" not in page.partition("## What is not there")[0]
     for line in ("Entries that are not run, and why.", "sparse tensors: results of other kinds", "`jiterator_"):
         assert line in page
@@ -75,7 +78,7 @@ def test_the_readme_begins_with_a_page():
         assert f"({page})" in tour
 
 
-def test_messages_are_collected_with_what_is_filled_in_left_open():
-    page = PAGES["errors.md"]
+def test_messages_are_collected_with_what_is_filled_in_left_open(generated):
+    page = generated["errors.md"]
     assert "- `RuntimeError`: ``Inplace update to inference tensor outside InferenceMode is not allowed" in page
     assert page.count("\n- `") > 800

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
+import scipy.linalg
 from jax import lax
 
 from samples import Sample, array
@@ -29,10 +29,14 @@ TRIANGULAR = np.tril(array(3, 3, seed=7), -1) / 3 + np.triu(SQUARE)[::-1, ::-1] 
 
 
 def factored(x):
-    """The arguments of an equation whose matrix was decomposed."""
-    with jax.enable_x64(True):
-        lu, _, permutation, _ = solving.factors(x)
-    return x, np.asarray(lu), np.asarray(permutation)
+    """The arguments of an equation whose matrix was decomposed, by LAPACK: tests are listed without jax compiling."""
+    matrices = x.reshape(-1, *x.shape[-2:])
+    lu, pivots = map(np.stack, zip(*map(scipy.linalg.lu_factor, matrices), strict=True))
+    permutation = np.broadcast_to(np.arange(x.shape[-1], dtype=np.int32), pivots.shape).copy()
+    for rows, swaps in zip(permutation, pivots, strict=True):
+        for row, other in enumerate(swaps):
+            rows[[row, other]] = rows[[other, row]]
+    return x, lu.reshape(x.shape), permutation.reshape(x.shape[:-1])
 
 
 def remembering(op, *args, note="", **settings):

@@ -65,7 +65,8 @@ class Kernels:
         self._forward: Any = None
         self.binding = binding
         call = op, specs, settings
-        if self._in_pieces(*call, shapes_of_many(*call)):
+        self.many = False
+        if op.pieces is not None and self._in_pieces(*call, shapes_of_many(*call)):
             return
         if binding is None and among is None and may_be_symbolic(specs):
             among = sought(*call)
@@ -79,7 +80,7 @@ class Kernels:
         self.binding = None if among is None else among[0].classes.made(*call, among[1])
         here = among is not None or is_run_here(specs)
         anew = here and self.binding is None
-        if anew and op.variadic is None and self._in_pieces(*call, shapes_of_many(*call, 0)):
+        if anew and op.pieces and op.variadic is None and self._in_pieces(*call, shapes_of_many(*call, 0)):
             return
         arguments = [abstract_argument(spec) for spec in specs if spec is not None]
         place = place_of("forward", *call) if anew else None

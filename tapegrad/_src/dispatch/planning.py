@@ -40,7 +40,7 @@ def plan_call(
         Exception: what the operator refuses.
     """
     refuse_forked()
-    if given.get("dtype") is complex32 or any(isinstance(spec, Spec) and spec.dtype is complex32 for spec in specs):
+    if given.get("dtype") is complex32 or any([isinstance(spec, Spec) and spec.dtype is complex32 for spec in specs]):
         raise ComplexHalfError(op.name)
     if not op.moves:
         check_devices(specs)

@@ -34,14 +34,15 @@ def function_of(code: CodeType, name: str, names: dict[str, Any]) -> Any:
 def code_of(source: str) -> CodeType:
     """Compiled lines. See Note [Kept functions] in ``kept.py``."""
     key = kept.digest(source.encode())
-    found = None if DISK_CACHE.off else kept.store.find(key)
+    store = None if DISK_CACHE.off else kept.store
+    found = None if store is None else store.find(key)
     if found is None and not SHIPPED_CLASSES.off:
         found = kept.shipped.find(key)
     if found is not None:
         return marshal.loads(found)
     code = compile(source, WRITTEN, "exec")
-    if not DISK_CACHE.off:
-        kept.store.keep(key, marshal.dumps(code))
+    if store is not None:
+        store.keep(key, marshal.dumps(code))
     return code
 
 

@@ -1,8 +1,9 @@
 """``torch.compile`` with a function as its backend: the graphs that it is given, and what comes of what it gives."""
 
+import importlib
+
 import pytest
 import torch as pytorch
-import torch._dynamo.testing
 
 import tapegrad
 
@@ -11,6 +12,12 @@ pytestmark = [
     pytest.mark.once("graphs are run as they are"),
     pytest.mark.filterwarnings("ignore:.*global hooks on modules"),  # which other tests may have left in PyTorch
 ]
+
+
+@pytest.fixture(autouse=True)
+def dynamo():
+    """PyTorch's compiler, whose import takes longer than to list all tests."""
+    importlib.import_module("torch._dynamo.testing")
 
 
 class Kept:

@@ -32,10 +32,10 @@ import numpy as np
 
 from tapegrad._src.caches import tabulated
 from tapegrad._src.execution.kernels.kernel import Kernel
+from tapegrad._src.execution.tiers.costs import is_worth_strips
 from tapegrad._src.execution.tiers.entry import Nothing, is_concrete, quietly, quietly_with
 from tapegrad._src.execution.tiers.host_trace import separated
 from tapegrad._src.execution.tiers.settings import Tier, awaiting_decisions, hosted, settings
-from tapegrad._src.execution.tiers.stripped import is_worth_it
 from tapegrad._src.execution.tiers.symbolic_trace import GeneralTrace
 from tapegrad._src.tape.sources import code_of, function_of
 
@@ -142,7 +142,7 @@ class CountedKernel(SymbolicKernel):
     def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = (), size: Any = None) -> list[Any]:
         """As above, with how many calls are left to it."""
         cold = self.cold_calls(size[0])
-        whole = cold == math.inf and not is_worth_it(self.host_cost(size[0]))  # strips are for lengths that come back
+        whole = cold == math.inf and not is_worth_strips(self.host_cost(size[0]))  # strips are for what comes back
         return [[cold if whole else min(cold / FEW, MANY)], *super().keys(numbers, shapes)]
 
     def _is_host(self) -> bool:

@@ -29,20 +29,26 @@ class Node:
 
     __slots__ = ("parts", "size", "_hash")
     size: int
+    defaults: tuple = ()
+    """Parts at the end that need not be said."""
 
     def __init__(self, *parts: Any) -> None:
-        self.parts, self._hash, size = parts, hash(parts), 1
+        if self.defaults:
+            parts += self.defaults[len(parts) :]
+        size = 1
         for part in parts:
             for item in part if type(part) is tuple else (part,):
                 if isinstance(item, Node):
                     size += item.size
-        self.size = size
+        self.parts, self.size, self._hash = parts, size, None
 
     def __hash__(self) -> int:
+        if self._hash is None:  # of most expressions nobody asks it
+            self._hash = hash(self.parts)
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Node) and self._hash == other._hash and alike(self, other))
+        return self is other or (type(self) is type(other) and hash(self) == hash(other) and alike(self, other))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"
@@ -82,12 +88,9 @@ class Name(Expression):
     __slots__ = ("text",)
 
     def __init__(self, text: str = "") -> None:
-        self.text, self.parts, self.size, self._hash = text, (), 1, id(self)
+        self.text, self.parts, self.size = text, (), 1
 
-    __hash__ = Node.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    __hash__, __eq__ = object.__hash__, object.__eq__  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"Name({self.text!r})"
@@ -117,9 +120,7 @@ class Invocation(Expression):
 
     __slots__ = ()
     function, arguments, keywords, over = map(part, range(4))
-
-    def __init__(self, function: Any, arguments: tuple, keywords: tuple = (), over: int | None = None) -> None:
-        super().__init__(function, arguments, keywords, over)
+    defaults = (None, (), (), None)
 
     def value(self) -> Any:
         words = {key: value_of(one) for key, one in self.keywords}
@@ -152,9 +153,7 @@ class Slice(Expression):
 
     __slots__ = ()
     start, stop, step = map(part, range(3))
-
-    def __init__(self, start: Any = None, stop: Any = None, step: Any = None) -> None:
-        super().__init__(start, stop, step)
+    defaults = (None, None, None)
 
     def value(self) -> slice:
         return slice(*value_of(self.parts))
@@ -284,7 +283,16 @@ def walk(*parts: Any) -> Iterator[Node]:
 
 def names_in(*parts: Any) -> set[Name]:
     """The arguments and variables among some parts, and inside."""
-    return {node for node in walk(*parts) if type(node) is Name}
+    found, left = set(), list(parts)
+    while left:
+        one = left.pop()
+        if type(one) is Name:
+            found.add(one)
+        elif type(one) is tuple:
+            left += one
+        elif isinstance(one, Node):
+            left += one.parts
+    return found
 
 
 def is_name(one: Any) -> bool:

@@ -77,7 +77,8 @@ def bare(one: Any) -> Any:
 
 def call(function: Any, *arguments: Any, **keywords: Any) -> Invocation:
     """A call of a function of NumPy's, or of ours; among what it is given may be operands."""
-    return Invocation(function, bare(arguments), tuple([(key, bare(one)) for key, one in keywords.items()]))
+    words = tuple([(key, bare(one)) for key, one in keywords.items()]) if keywords else ()
+    return Invocation(function, bare(arguments) if arguments else (), words)
 
 
 def method(of: Any, name: str, *arguments: Any, **keywords: Any) -> Invocation:
@@ -113,6 +114,8 @@ def broadcast_shape(shapes: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
     >>> broadcast_shape([(2, 1), (3,), ()])
     (2, 3)
     """
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return tuple(shapes[0])
     rank = max(map(len, shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
     return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
@@ -172,13 +175,14 @@ def by_ufunc(function: Any, equation: Any, operands: Sequence[Operand] | None = 
     shape = broadcast_shape(shapes)
     dtypes = {aval.dtype for aval in (*equation.avals, *equation.results)} if equation is not None else ()
     new = np.dtype(*dtypes) if shape and function in IN_PLACE and len(dtypes) == 1 else None
-    able = [place for place, one in enumerate(operands) if one.new is not None and _holds(function, one, shape)]
-    at_once = [place for place in able if not is_name(operands[place].expression)]
-    called = along_rows(function) if have_long_rows(shapes, shape) else function
-    arguments = bare(tuple(operands))
-    if at_once:
-        return Operand(Invocation(called, arguments, (), at_once[0]), shape, new)
-    over = 0 if new is not None and 0 in able and type(arguments[0]) is Name else None
+    called = along_rows(function) if shapes.count(shape) < len(shapes) and have_long_rows(shapes, shape) else function
+    arguments, over = tuple([operand.expression for operand in operands]), None
+    for place, one in enumerate(operands):
+        if one.new is not None and _holds(function, one, shape):
+            if not is_name(one.expression):
+                return Operand(Invocation(called, arguments, (), place), shape, new)
+            if place == 0 and new is not None and type(arguments[0]) is Name:
+                over = 0
     if shape or GIVES_ARRAYS:
         return Operand(Invocation(called, arguments, () if shape else (("out", ...),), over), shape, new)
     return Operand(call(np.asarray, Invocation(called, arguments)), shape)

@@ -7,10 +7,10 @@ of them. It may write statements before (``writer.named``), and raises ``Unwrita
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from jax.extend.core import JaxprEqn
+from jax.extend.core import JaxprEqn, Var
 
 from tapegrad._src.execution.numpy_backend.operands import Operand, broadcast
 
@@ -43,13 +43,13 @@ class Equation:
         results: shapes and dtypes of its outputs; ``wanted``: which of them anybody reads.
     """
 
-    def __init__(self, equation: JaxprEqn, operands: Sequence[Operand], wanted: Sequence[bool]) -> None:
+    def __init__(self, equation: JaxprEqn, operands: list[Operand], uses: Mapping[Var, int]) -> None:
         self.primitive = equation.primitive.name
         self.params = equation.params
-        self.operands = list(operands)
+        self.operands = operands
         self.avals: list[Any] = [atom.aval for atom in equation.invars]
         self.results: list[Any] = [variable.aval for variable in equation.outvars]
-        self.wanted = wanted
+        self.wanted = [uses[variable] > 0 for variable in equation.outvars]
 
     @property
     def aval(self) -> Any:

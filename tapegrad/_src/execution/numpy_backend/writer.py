@@ -17,8 +17,8 @@ has no rule is ``Unwritable``: it is XLA's.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import Any, NamedTuple
@@ -52,7 +52,7 @@ from tapegrad._src.execution.numpy_backend.operands import (
 from tapegrad._src.execution.numpy_backend.printing import Printer, needed
 from tapegrad._src.execution.numpy_backend.rules import RULES, Equation, Unwritable
 from tapegrad._src.execution.state.threads import helpers
-from tapegrad._src.tape.sources import defined
+from tapegrad._src.tape.sources import code_of, function_of
 
 LONGEST = 24
 """An expression of more nodes gets a name, for Python's parser and for readers."""
@@ -139,21 +139,27 @@ class Writer:
     ) -> list[Operand]:
         """Write a jaxpr's equations; gives its results as operands, those that are ``wanted``: all, by default."""
         jaxpr = closed.jaxpr
-        asked = list(zip(jaxpr.outvars, wanted or [True] * len(jaxpr.outvars), strict=True))
-        results = [atom for atom, is_wanted in asked if is_wanted]
+        results = jaxpr.outvars if wanted is None else list(itertools.compress(jaxpr.outvars, wanted))
         self._operands.update(zip(jaxpr.invars, arguments, strict=True))
         for variable, value in zip(jaxpr.constvars, closed.consts, strict=True):
             self._operands[variable] = constant(np.asarray(value))
-        equations, same = distinct(live_equations(jaxpr, results))
-        self._same.update(same)
-        read = [atom for equation in equations for atom in equation.invars]
-        uses = Counter([same.get(atom, atom) for atom in [*read, *results] if isinstance(atom, Var)])
+        equations, same = live_equations(jaxpr, results), self._same
+        if len(equations) > 1:
+            equations, found = distinct(equations)
+            same.update(found)
+        uses: dict[Var, int] = defaultdict(int)
+        for atoms in (*[equation.invars for equation in equations], results):
+            for atom in atoms:
+                if isinstance(atom, Var):
+                    uses[same.get(atom, atom)] += 1
         for variable, operand in zip(jaxpr.invars, arguments, strict=True):
             if uses[variable] > 1:
                 self._operands[variable] = self.named(operand)
         for equation in equations:
             self._equation(equation, uses)
-        return [self.operand(atom) if is_wanted else NOTHING for atom, is_wanted in asked]
+        if wanted is None:
+            return [self.operand(atom) for atom in results]
+        return [self.operand(atom) if one else NOTHING for atom, one in zip(jaxpr.outvars, wanted, strict=True)]
 
     def operand(self, atom: Any) -> Operand:
         """A variable or a constant of a jaxpr, as it is written."""
@@ -161,42 +167,47 @@ class Writer:
             return constant(np.asarray(atom.val, atom.aval.dtype))  # type: ignore[attr-defined]
         return self._operands[self._same.get(atom, atom)]
 
-    def _equation(self, equation: JaxprEqn, uses: Counter) -> None:
+    def _equation(self, equation: JaxprEqn, uses: Mapping[Var, int]) -> None:
         rule = RULES.get(equation.primitive.name)
         if rule is None:
             raise Unwritable(equation.primitive.name)
-        wanted = [uses[variable] > 0 for variable in equation.outvars]
-        seen = Equation(equation, [self.operand(atom) for atom in equation.invars], wanted)
-        given = list(seen.operands)
-        count = len(self.statements)
-        is_done = equation.primitive.name == "convert_element_type" and any(
+        seen = Equation(equation, [self.operand(atom) for atom in equation.invars], uses)
+        given, effects, count = list(seen.operands), equation.effects, len(self.statements)
+        is_done = self._converted and seen.primitive == "convert_element_type" and any(
             variable is equation.invars[0] for variable in self._converted
         )
         written = given[0] if is_done else rule(self, seen)
-        results = [written] if isinstance(written, (Operand, Expression)) else list(written)
-        follows = not equation.effects and all([operand.known is not None for operand in given])
+        results = (written,) if isinstance(written, (Operand, Expression)) else written
+        follows = not effects and not [one for one in given if type(one.expression) is not Constant]
         for variable, result, aval in zip(equation.outvars, results, seen.results, strict=True):
             operand = result if isinstance(result, Operand) else Operand(result, tuple(getattr(aval, "shape", ())))
             if follows and len(self.statements) == count:
                 operand = folded(operand)
             if operand.origin is None:
-                same = next((one for one in given if one.expression == operand.expression), None)
-                facts = {"origin": seen} if same is None else {"origin": same.origin, "new": same.new}
-                operand = operand._replace(**facts)
+                operand = with_origin(operand, seen, given)
             self._operands[variable] = self._read(operand, uses[variable])
 
     def _read(self, operand: Operand, times: int) -> Operand:
         """An operand that is read so many times, as a name if it must have one, or has one already."""
         expression = operand.expression
-        if is_name(expression):
+        if type(expression) is Name or type(expression) is Constant:
             return operand
-        if times > 1 or expression in self._assigned or getattr(expression, "size", 1) > LONGEST:
+        is_long = isinstance(expression, Node) and expression.size > LONGEST
+        if times > 1 or is_long or (self._assigned and expression in self._assigned):
             return self.named(operand)
         return operand
 
 
 NOTHING = Operand(None)
 """Stands for a result that nobody reads."""
+
+
+def with_origin(operand: Operand, equation: Equation, given: Sequence[Operand]) -> Operand:
+    """A result of an equation, which knows that; or one of the operands given to it, with what is known of that."""
+    for one in given:
+        if one.expression == operand.expression:
+            return operand._replace(origin=one.origin, new=one.new)
+    return Operand(operand.expression, operand.shape, operand.new, equation)
 
 
 def folded(operand: Operand) -> Operand:
@@ -289,17 +300,13 @@ def distinct(equations: Sequence[JaxprEqn]) -> tuple[list[JaxprEqn], dict[Var, V
     first: dict[Any, JaxprEqn] = {}
     same: dict[Var, Var] = {}
     kept: list[JaxprEqn] = []
-    if len(equations) < 2:
-        return list(equations), same
     for equation in equations:
-        atoms = tuple(
-            same.get(atom, atom) if isinstance(atom, Var) else (np.asarray(atom.val).tobytes(), str(atom.aval))
+        atoms = [
+            same.get(atom, atom) if isinstance(atom, Var) else (np.asarray(atom.val).tobytes(), atom.aval)
             for atom in equation.invars
-        )
+        ]
         try:
-            before = first.setdefault(
-                (equation.primitive.name, tuple(sorted(equation.params.items())), atoms), equation
-            )
+            before = first.setdefault((equation.primitive.name, *atoms, *equation.params.items()), equation)
         except TypeError:
             before = equation
         if before is equation or equation.effects:
@@ -394,28 +401,42 @@ def written_jaxpr(
         converted: those of the jaxpr's that are given as what it converts them to: see ``numbers_in``.
         name: the function's.
     """
-    shapes, results = shapes_of(closed.jaxpr.invars), shapes_of(closed.jaxpr.outvars)
-    names = [Name(f"x{index}") for index in range(len(shapes if given is None else given))]
-    given = [True] * len(names) if given is None else given
-    arguments = [Operand(*one) for one in zip(itertools.compress(names, given), shapes, strict=True)]
+    shapes = shapes_of(closed.jaxpr.invars)
+    texts = [f"x{index}" for index in range(len(shapes if given is None else given))]
+    named = texts if given is None else itertools.compress(texts, given)
+    arguments = [Operand(Name(text), shape) for text, shape in zip(named, shapes, strict=True)]
     writer = Writer(converted)
-    operands = writer.jaxpr(closed, arguments)
-    found = [broadcast(operand, shape).expression for operand, shape in zip(operands, results, strict=True)]
-    single = not isinstance(tree, (tuple, list))
-    if len(found) == 1 and operands[0].shape == results[0] and (single or len(tree) == 1):
-        found = [put_last(found[0])]
-    copies: dict[Any, Any] = {argument.expression: copy_of(argument) for argument in arguments}
-    wanted = iter([copies.get(one, one) for one in found])
-    items = tuple([None if leaf is None else next(wanted) for leaf in ([tree] if single else tree)])
-    result = items[0] if single else items
+    result = result_of(writer.jaxpr(closed, arguments), shapes_of(closed.jaxpr.outvars), arguments, tree)
     printer = Printer()
     printer.names[name] = None  # a function inside may have the same name, and is called otherwise then
     lines = printer.lines([*needed(writer.statements, result), Return(result)])
+    free: tuple[str, ...] = ()
+    if printer.symbols:
+        free, sizes = lengths_read(printer.symbols, shapes, arguments)
+        lines = [*sizes, *lines]
+    source = "\n    ".join([f"def {name}({', '.join([*free, *texts])}):", *lines])
+    return HostCode(function_of(code_of(source), name, printer.names), source, free)
+
+
+def result_of(operands: Sequence[Operand], shapes: Sequence[tuple], arguments: Sequence[Operand], tree: Any) -> Any:
+    """The results of a function, of these shapes, as it gives them: an expression, or several, by jax's tree."""
+    found = [
+        operand if operand.shape == shape else broadcast(operand, shape)
+        for operand, shape in zip(operands, shapes, strict=True)
+    ]
+    single = not isinstance(tree, (tuple, list))
+    if len(found) == 1 and found[0] is operands[0] and (single or len(tree) == 1):
+        found = [Operand(put_last(found[0].expression), shapes[0])]
+    by_name = {argument.expression: argument for argument in arguments}
+    wanted = iter([copy_of(one) if one.expression in by_name else one.expression for one in found])
+    if single:
+        return None if tree is None else next(wanted)
+    return tuple([None if leaf is None else next(wanted) for leaf in tree])
+
+
+def lengths_read(symbols: set[str], shapes: Sequence[tuple], arguments: Sequence[Operand]) -> tuple[tuple, list[str]]:
+    """The symbols that a function takes as arguments, and the lines by which it reads the others off its arrays."""
     places = symbols_of(shapes)
-    symbols = sorted(printer.symbols)
-    free = tuple([symbol for symbol in symbols if symbol not in places])
-    read = [(symbol, *places[symbol]) for symbol in symbols if symbol in places]
+    read = [(symbol, *places[symbol]) for symbol in sorted(symbols) if symbol in places]
     sizes = [f"{symbol} = {arguments[index].expression.text}.shape[{axis}]" for symbol, index, axis in read]
-    heading = f"def {name}({', '.join([*free, *[one.text for one in names]])}):"
-    lines = [heading, *[f"    {line}" for line in [*sizes, *lines]]]
-    return HostCode(defined(lines, name, printer.names), "\n".join(lines), free)
+    return tuple(sorted(symbols - places.keys())), sizes

@@ -27,6 +27,7 @@ import numpy as np
 from tapegrad._src.execution.numpy_backend.convolutions import KERNEL, seen_in, way_of
 from tapegrad._src.execution.numpy_backend.forms import FORMS, unseen
 from tapegrad._src.execution.numpy_backend.printing import evaluated
+from tapegrad._src.tape.mechanisms import STRIPS
 
 XLA_CALL, XLA_ARRAY = 10_000.0, 2_000.0
 """A call of XLA's, whatever it computes, and more for each argument and result. Twice as much as where nothing else is
@@ -188,6 +189,15 @@ STRIP = 2_000.0
 """The time that a strip takes besides its equations."""
 
 
+WORTH = 150_000.0
+"""From how many nanoseconds on that a call is likely to take it is cut into strips."""
+
+
+def is_worth_strips(host: float) -> bool:
+    """Tell whether a kernel may be run by strips whose calls take so many nanoseconds."""
+    return host >= WORTH and not STRIPS.off
+
+
 def by_strips(cost: Cost, strips: Sequence[Any], last: Sequence[Any], results: Sequence[tuple]) -> Cost:
     """The cost of a kernel that the host runs by strips, on one core: on more of them XLA is quicker, too. See Note
     [Strips] in ``numpy_backend/cutting.py``.
@@ -287,7 +297,7 @@ def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -
     """The cost of the elements that an equation reads and writes."""
     name, params = equation.primitive.name, equation.params
     sizes = [_size(aval, lengths) for aval in _avals(equation.invars)]
-    written = max((_size(aval, lengths) for aval in _avals(equation.outvars)), default=0)
+    written = max([_size(aval, lengths) for aval in _avals(equation.outvars)], default=0)
     if name in ("dot_general", "conv_general_dilated"):
         made = [(known[id(one)], size) for one, size in zip(equation.invars, sizes, strict=False) if id(one) in known]
         laid_out = sum(size * _window(size).xla if joined == JOINED else _memory(size) for joined, size in made)
@@ -383,7 +393,8 @@ def _times(figures: Figures, count: float) -> Figures:
 
 def _size(aval: Any, lengths: dict[Any, int]) -> float:
     """The number of elements of four bytes that an array would have."""
-    return _count(aval.shape, lengths) * _width(aval)
+    count = _count(aval.shape, lengths) if lengths else math.prod(aval.shape)
+    return count * max(getattr(aval.dtype, "itemsize", 4), 1) / 4
 
 
 def _count(shape: Any, lengths: dict[Any, int]) -> float:
@@ -410,8 +421,3 @@ def _avals(atoms: Any) -> list[Any]:
 
 def _is_half(aval: Any) -> bool:
     return aval.dtype in (jnp.bfloat16, jnp.float16)
-
-
-def _width(aval: Any) -> float:
-    """The width of its elements, of those for which the figures are."""
-    return max(getattr(aval.dtype, "itemsize", 4), 1) / 4

@@ -71,7 +71,7 @@ def has_wide(jaxpr: Any) -> bool:
     inside = getattr(jaxpr, "jaxpr", jaxpr)
     for atoms in (inside.invars, *[(*equation.invars, *equation.outvars) for equation in inside.eqns]):
         for atom in atoms:
-            if is_wide(atom.aval):
+            if getattr(atom.aval, "dtype", None) in WIDE and is_wide(atom.aval):
                 return True
     parameters = [value for equation in inside.eqns for value in equation.params.values()]
     return any(has_wide(one) for value in parameters if value is not None for one in jaxprs_in(value))

@@ -3,8 +3,8 @@
 Note [When strips are made]
 It takes some milliseconds to cut a kernel, and to write what computes a strip. So that is done for those alone of
 which a call takes ``WORTH`` at least, and at their second call: the first one is of the whole function. Then its cost
-is that by strips (``costs.py``), and if XLA was going to be the quicker one, it may be no longer. Where all calls of a
-kernel are to be run in one way (``use_deterministic_algorithms``), strips are made before the first one.
+is that by strips (both are in ``costs.py``), and if XLA was going to be the quicker one, it may be no longer. Where all
+calls of a kernel are to be run in one way (``use_deterministic_algorithms``), strips are made before the first one.
 """
 
 from __future__ import annotations
@@ -24,18 +24,8 @@ from tapegrad._src.execution.tiers.costs import Cost, by_strips
 from tapegrad._src.execution.tiers.entry import quiet_context
 from tapegrad._src.execution.tiers.host_trace import HostFunction
 from tapegrad._src.execution.tiers.settings import counters, unwritten
-from tapegrad._src.tape.mechanisms import STRIPS
-
-WORTH = 150_000.0
-"""From how many nanoseconds on that a call is likely to take it is cut."""
-
 
 helpers.around = lambda serve: quiet_context().run(serve)
-
-
-def is_worth_it(host: float) -> bool:
-    """Tell whether a kernel may be run by strips whose calls take so many nanoseconds."""
-    return host >= WORTH and not STRIPS.off
 
 
 class StripCall(NamedTuple):

@@ -40,7 +40,7 @@ import numpy as np
 from tapegrad._src.caches import EXECUTABLE, weigh
 from tapegrad._src.execution.numpy_backend.rules import Unwritable
 from tapegrad._src.execution.tiers.background_compiler import Due, compiler
-from tapegrad._src.execution.tiers.costs import NOTHING, Cost
+from tapegrad._src.execution.tiers.costs import NOTHING, Cost, is_worth_strips
 from tapegrad._src.execution.tiers.entry import NUMPY, Nothing, entry_code, is_concrete, quietly, quietly_with
 from tapegrad._src.execution.tiers.host_trace import (
     HostFunction,
@@ -60,7 +60,7 @@ from tapegrad._src.execution.tiers.settings import (
     settings,
     unwritten,
 )
-from tapegrad._src.execution.tiers.stripped import Stripping, is_worth_it
+from tapegrad._src.execution.tiers.stripped import Stripping
 from tapegrad._src.execution.tiers.xla_copies import COPYING, Borrowed, borrowing, xla_readable
 from tapegrad._src.tape.sources import function_of
 from tapegrad._src.warn import warn
@@ -274,7 +274,7 @@ class Tiered(Due):
         self.cost, self._results = found.cost, found.results
         self.quietly = quietly_with(largest_of([*self.examples, *found.results[0]]))
         body = found.body
-        if is_worth_it(found.cost.host) and found.dtypes:
+        if is_worth_strips(found.cost.host) and found.dtypes:
             body = self._stripping = Stripping(found, self._jaxpr, self._cut)
             if settings.deterministic:
                 self._stripping.cut()
