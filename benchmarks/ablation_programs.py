@@ -261,6 +261,19 @@ def large_rows(torch: Any) -> Step:
     return step
 
 
+def large_chain(torch: Any) -> Step:
+    """Functions of a large array, recorded, by NumPy: 40 results that one after the other is read once."""
+    x = torch.linspace(0, 1, 1 << 20)
+
+    def step(number: int) -> float:
+        y = x
+        for _ in range(20):
+            y = (y + 1).sqrt()
+        return y.sum().item()
+
+    return step
+
+
 def small_net(torch: Any) -> Step:
     """A step of training of a small net by an optimizer."""
     net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 4))
@@ -338,6 +351,7 @@ WORKLOADS: dict[str, Workload] = {
         small_net, ("flat traces", "shape classes"), FIRST, never=("disk cache", "shipped classes")
     ),
     "rows of a large array, by NumPy": Workload(large_rows, ("strips",)),
+    "chain of large arrays, deferred": Workload(large_chain, ("releasing",), deferred=True),
     "gelu of a large product": Workload(large, ("background compiling", "numpy backend"), LONGEST),
 }
 """By what the table calls them."""

@@ -171,6 +171,16 @@ def large():
     return [y]
 
 
+def large_chain():
+    """Recorded functions of large arrays, each of which is read once."""
+    x = torch.linspace(0, 1, 300_000)
+    with torch.deferred():
+        for _ in range(8):
+            x = (x + 1).cos()
+        x.sum().item()
+    return [x]
+
+
 def pictures():
     """A convolution of many channels, and its gradients."""
     x, w = torch.linspace(-1, 1, 1 << 16).reshape(1, 64, 32, 32), torch.linspace(-0.1, 0.1, 36864).reshape(64, 64, 3, 3)
@@ -279,6 +289,7 @@ MARKS = {
     "write cache": (writes, "_written"),
     "fused updates": (updates, "FusedParameters.run"),
     "cached backward": (deferred, "RecordedSegment.append"),
+    "releasing": (large_chain, "steps_of"),
     "batching": (scalars, "Batched.run"),
     "loop carry": (looped, "loop_carry"),
     "background compiling": (large, "Compiler.add"),

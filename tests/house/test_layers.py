@@ -87,8 +87,8 @@ ORDERS = {
         "array_functions.layouts", "array_functions.sums", "array_functions.updates", "array_functions.host",
         "array_functions.windows", "array_functions.nonfinite", "array_functions.random",
         "array_functions.statistics", "array_functions", "programs.batching", "programs.compiled_before",
-        "programs.hardware", "programs.partition", "programs.segment", "programs.loop_carry", "programs.running",
-        "programs.step_executable", "programs",
+        "programs.hardware", "programs.partition", "programs.releasing", "programs.segment", "programs.loop_carry",
+        "programs.running", "programs.step_executable", "programs",
     ],
     "tensor": [
         "geometry", "layout", "storage", "shared", "spec", "paths", "trees", "printing", "tensor",

@@ -124,6 +124,13 @@ def materialized(value: Any) -> Any:
     return value.materialize() if type(value) is DeferredValue else value
 
 
+def described(value: Any) -> Any:
+    """The description of a value that a program is compiled for: its shape and dtype; a number as it is."""
+    if isinstance(value, NUMBERS):
+        return value
+    return jax.ShapeDtypeStruct(value.shape, value.dtype, weak_type=getattr(value, "weak_type", False))
+
+
 def is_ready(value: Any) -> bool:
     """Tell whether kernels that are run at once take a value as it is: no deferred one is, not even when it was
     computed."""

@@ -95,13 +95,15 @@ class Placed(NamedTuple):
         piece: the piece.
         arguments: which slots of the program its arguments are.
         results: which slots of the program its wanted results are.
-        done: the slots that no later piece reads and nobody else wants.
+        done: the slots, also of inputs, that no later piece reads and nobody else wants.
+        instructions: which instructions of the program it does the same as.
     """
 
     piece: Subprogram
     arguments: tuple[int, ...]
     results: tuple[int, ...]
     done: tuple[int, ...]
+    instructions: slice
 
 
 def cut(code: Sequence[tuple], wanted: bytes) -> Iterator[Placed]:
@@ -128,10 +130,10 @@ def cut(code: Sequence[tuple], wanted: bytes) -> Iterator[Placed]:
         made_equal(alike, parts, needs)
     for number, ((local, arguments), slots, gives) in enumerate(zip(parts, places, needs, strict=True)):
         results = tuple(slot for slot, given in zip(slots, gives, strict=True) if given)
-        read = (slot for slot in arguments if slot >= 0 and last_reader[slot] == number)
+        read = (slot for slot in arguments if last_reader[slot] == number)
         unread = (slot for slot in results if last_reader.get(slot, number) == number)
-        done = tuple(slot for slot in chain(read, unread) if not wanted[slot])
-        yield Placed(Subprogram(local, gives), arguments, results, done)
+        done = tuple(slot for slot in chain(read, unread) if slot < 0 or not wanted[slot])
+        yield Placed(Subprogram(local, gives), arguments, results, done, slice(*stretches[number]))
 
 
 def grouped(keys: Sequence[Hashable]) -> Iterable[list[int]]:

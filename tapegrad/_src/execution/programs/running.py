@@ -33,11 +33,12 @@ import jax
 
 from tapegrad._src.caches import EXECUTABLE, Cache, Interned, memory, weigh
 from tapegrad._src.execution.data.devices import jitted, only_device
-from tapegrad._src.execution.data.values import NUMBERS, quiet_numbers
+from tapegrad._src.execution.data.values import NUMBERS, described, quiet_numbers
 from tapegrad._src.execution.kernels.kernel import scoped
 from tapegrad._src.execution.programs.batching import Batched, batched, is_fine
 from tapegrad._src.execution.programs.loop_carry import extra_outputs
 from tapegrad._src.execution.programs.partition import SHORT, Subprogram, cut, run_through
+from tapegrad._src.execution.programs.releasing import WORTH, InstructionStep, ProgramRun, steps_of
 from tapegrad._src.execution.recording.program import Program, program_runner
 from tapegrad._src.execution.recording.recorded_call import Call
 from tapegrad._src.execution.state.processes import processes
@@ -46,7 +47,8 @@ from tapegrad._src.execution.tiers.settings import TierStats, hosted, in_backgro
 from tapegrad._src.execution.tiers.tiered_kernel import PATIENCE
 from tapegrad._src.execution.tiers.xla_copies import readable
 from tapegrad._src.progress import waiting
-from tapegrad._src.tape.modes import thread
+from tapegrad._src.tape.mechanisms import RELEASING
+from tapegrad._src.tape.modes import alone, thread
 from tapegrad._src.tape.showing import shown_in_html
 
 MOST_ALIKE = 16
@@ -121,38 +123,40 @@ class SubprogramExecutable(Due):
         self._traced: Any = None
         self._meanwhile = Meanwhile()
 
-    def run(self, arguments: list, often: bool, asked: bool = False) -> list[Any]:
-        """The results that are wanted, for these arguments.
+    def run(self, place: PieceRun, often: bool, asked: bool = False) -> list[Any] | None:
+        """The results that are wanted in a place; None if they are there.
 
         ``often``: it comes several times in one program. ``asked``: it is to be compiled now, as the user has said.
         """
         if self._ready is not None:
-            return self._ready(*map(readable, arguments))[: self.count]
+            return self._ready(*map(readable, place.arguments()))[: self.count]
         self.seen += 1
         if in_background() and not asked:
-            return self._run_meanwhile(arguments)
-        if self.piece.lone or self._is_rare(often) or self._is_small(arguments):
-            return self.piece.run_by_kernels(arguments)
+            return self._run_meanwhile(place)
+        if self.piece.lone or self._is_rare(often) or self._is_small(place.step.arguments):
+            return place.by_kernels()
+        arguments = place.arguments()
         self._ready = self._jitted(arguments)[1]
         what = f"a program of {len(self.piece.code)} operations"
         return first_call(self._ready, map(readable, arguments), what)[: self.count]
 
-    def _run_meanwhile(self, arguments: list) -> list[Any]:
+    def _run_meanwhile(self, place: PieceRun) -> list[Any] | None:
         """Run its kernels, and see to it that it is compiled in the background when that pays."""
         piece, deficit = self.piece, self._meanwhile.deficit
         cost = SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(piece.code)
         if self._program is None:
-            if not piece.lone and deficit > cost and not self._is_small(arguments):
-                program, self._program = self._jitted(arguments)
+            if not piece.lone and deficit > cost and not self._is_small(place.step.arguments):
+                examples = list(map(described, place.arguments()))
+                program, self._program = self._jitted(examples)
                 with jax.enable_x64(True) if piece.wide else nullcontext():
-                    self._traced = program.trace(*map(readable, arguments))
+                    self._traced = program.trace(*examples)
                 compiler.add(self)
         elif deficit >= (1 + PATIENCE) * cost:
             if self.finish(f"a program that begins with {piece.calls[0].kernel.name}"):
                 self._ready = self._program
-                return self._ready(*map(readable, arguments))[: self.count]
+                return self._ready(*map(readable, place.arguments()))[: self.count]
             self._meanwhile.deficit = -inf
-        results = piece.run_by_kernels(arguments)
+        results = place.by_kernels()
         self._meanwhile.add(piece.code)
         return results
 
@@ -179,7 +183,7 @@ class SubprogramExecutable(Due):
         """Tell whether compiling it can't be known to pay. See Note [Running a program]."""
         return self.seen < SEEN_ENOUGH and not often and not self._is_cheaper_compiled()
 
-    def _is_small(self, arguments: list) -> bool:
+    def _is_small(self, arguments: Sequence) -> bool:
         """Tell whether NumPy takes less time for its kernels, one by one, than XLA for one call."""
         if not hosted() or settings.deterministic:
             return False
@@ -210,7 +214,7 @@ def first_call(run: Callable, arguments: Iterable[Any], what: str = "a program")
 class SubprogramStep(NamedTuple):
     """The step for one piece of a program: where its arguments are, what runs, where the results belong.
 
-    ``done`` are the slots that no later piece reads.
+    ``done`` are the slots that no later piece reads, ``instructions`` those of the program that it does the same as.
     """
 
     arguments: tuple[int, ...]
@@ -218,6 +222,33 @@ class SubprogramStep(NamedTuple):
     often: bool
     results: tuple[int, ...]
     done: tuple[int, ...]
+    instructions: slice
+
+
+class PieceRun:
+    """A piece in its place in a program that is run.
+
+    Args:
+        run: the run of the program.
+        step: the piece.
+        steps: the instructions of the program, if it lets go of what nobody reads any more.
+    """
+
+    __slots__ = ("step", "_run", "_steps")
+
+    def __init__(self, run: ProgramRun, step: SubprogramStep, steps: Sequence[InstructionStep] | None) -> None:
+        self.step, self._run, self._steps = step, run, steps
+
+    def arguments(self) -> list[Any]:
+        """The values that the piece takes."""
+        return self._run.values(self.step.arguments)
+
+    def by_kernels(self) -> list[Any] | None:
+        """Run its kernels one by one; the results, if they are not in their places."""
+        if self._steps is None:
+            return self.step.executable.piece.run_by_kernels(self.arguments())
+        self._run.by_kernels(self._steps[self.step.instructions])
+        return None
 
 
 class CachedProgram:
@@ -229,7 +260,7 @@ class CachedProgram:
     """
 
     __slots__ = ("code", "wanted", "slots", "seen", "_fine", "_batched", "_steps", "_asked", "_meanwhile", "_due",
-                 "_gain", "__weakref__")  # fmt: skip
+                 "_gain", "_lets_go", "_instructions", "__weakref__")  # fmt: skip
 
     def __init__(self, code: list[tuple], wanted: bytes, asked: bool = False) -> None:
         self.code, self.wanted = code, wanted
@@ -241,20 +272,23 @@ class CachedProgram:
         self._due: DueBatch | None = None
         self._gain: float | None = None
         self._steps: list[SubprogramStep] | None = None
+        self._lets_go = sum([instruction[0].nbytes for instruction in code]) >= WORTH and not RELEASING.off
+        self._instructions: list[InstructionStep] | None = None
 
-    def run(self, inputs: list[Any]) -> list[Any] | dict[int, Any]:
+    def run(self, run: ProgramRun) -> list[Any] | dict[int, Any]:
         """The results that are wanted, by slot."""
         self.seen += 1
+        inputs = run.inputs
         if not (self._fine and on_cpu(inputs)):
             if len(self.code) <= SHORT and self._waits() and self._is_rare():
-                return self._run_by_kernels(inputs)
-            return self._run_pieces(inputs)
+                return self._run_by_kernels(run)
+            return self._run_pieces(run)
         if self._batched is None and (self._is_rare() or (self._waits() and not self._is_ripe(inputs))):
-            return self._run_by_kernels(inputs)
+            return self._run_by_kernels(run)
         found = self.batch(inputs) if self._fine and self._batched is None else None
         if self._batched is not None:
             return self._batched.run(inputs) if found is None else found
-        return self._run_pieces(inputs)
+        return self._run_pieces(run)
 
     def _is_ripe(self, inputs: list[Any]) -> bool:
         """See to it that it is batched in the background, and say whether it is time for what that has given."""
@@ -301,10 +335,20 @@ class CachedProgram:
             self.code
         )
 
-    def _run_by_kernels(self, inputs: list[Any]) -> list[Any]:
-        results = run_through(self.code, inputs, Call.run)
+    def _run_by_kernels(self, run: ProgramRun) -> list[Any]:
+        steps = self._instruction_steps()
+        if steps is None:
+            run.found = run_through(self.code, run.inputs, Call.run)
+        else:
+            run.by_kernels(steps)
         self._meanwhile.add(self.code)
-        return results
+        return run.found
+
+    def _instruction_steps(self) -> list[InstructionStep] | None:
+        """Its instructions one by one, if it lets go of what nobody reads any more: Note [The last reader]."""
+        if self._lets_go and self._instructions is None:
+            self._instructions = list(steps_of(self.code, self.wanted))
+        return self._instructions
 
     def batch(self, inputs: list[Any]) -> dict[int, Any] | None:
         """Batch what is alike in such programs, if that can be, and give the results for these inputs."""
@@ -313,23 +357,22 @@ class CachedProgram:
         self._batched, self._fine = due.batched, due.batched is not None
         return due.results
 
-    def _run_pieces(self, inputs: list[Any]) -> list[Any]:
-        found: list[Any] = [None] * len(self.wanted)
-        for arguments, executable, often, results, done in self._pieces():
-            given = [found[slot] if slot >= 0 else inputs[~slot] for slot in arguments]
-            for slot, result in zip(results, executable.run(given, often, self._asked), strict=True):
-                found[slot] = result
-            for slot in done:
-                found[slot] = None
-        return found
+    def _run_pieces(self, run: ProgramRun) -> list[Any]:
+        steps = self._instruction_steps()
+        for step in self._pieces():
+            results = step.executable.run(PieceRun(run, step, steps), step.often, self._asked)
+            if results is not None:
+                run.put(step.results, results)
+            run.let_go(step.done)
+        return run.found
 
     def _pieces(self) -> list[SubprogramStep]:
         if self._steps is None:
             placed = list(cut(self.code, self.wanted))
             counts, often = Counter(place.piece for place in placed), self._asked
             self._steps = [
-                SubprogramStep(arguments, executable_of(piece), often or counts[piece] >= SEEN_ENOUGH, results, done)
-                for piece, arguments, results, done in placed
+                SubprogramStep(arguments, executable_of(piece), often or counts[piece] >= SEEN_ENOUGH, *where)
+                for piece, arguments, *where in placed
             ]
         return self._steps
 
@@ -412,7 +455,9 @@ def run_program(program: Program, wanted: bytes) -> int:
     if not cached.seen:
         lines = lambda: [*(shown(one, program.inputs) for one in program.code), f"wanted: {wanted.hex()}"]
         processes.agree("a program", program.inputs, lines)
-    found = cached.run(program.inputs)
+    run = ProgramRun(program.inputs, len(wanted), alone())
+    program.begin(run.found)
+    found = cached.run(run)
     for slot in cached.slots:
         value = values[slot]
         value.array = found[slot]

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from math import ceil, inf
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakSet
 
 import jax
@@ -32,11 +32,12 @@ import numpy as np
 
 from tapegrad._src.caches import EXECUTABLE, weigh
 from tapegrad._src.execution.data.devices import jitted
-from tapegrad._src.execution.data.values import NUMBERS, quiet_numbers
+from tapegrad._src.execution.data.values import described, quiet_numbers
 from tapegrad._src.execution.kernels.kernel import call_into
 from tapegrad._src.execution.programs.compiled_before import CacheMark
 from tapegrad._src.execution.programs.loop_carry import extra_outputs, loop_carry
 from tapegrad._src.execution.programs.partition import run_through
+from tapegrad._src.execution.programs.releasing import InstructionStep, ProgramRun, steps_of
 from tapegrad._src.execution.programs.running import (
     COMPILED_INSTRUCTION,
     ROUNDED,
@@ -84,22 +85,6 @@ MARGIN = 0.9
 
 REPLAY, REPLAY_INPUT = 60e-6, 5e-6
 """Seconds that a replay takes besides what its program computes, and for each input."""
-
-
-class InstructionStep(NamedTuple):
-    """One instruction of a step that is run kernel by kernel.
-
-    Attributes:
-        call: what is called.
-        operands: where its arguments are.
-        results: where its results belong: a range of slots.
-        done: the slots that nothing reads any more.
-    """
-
-    call: Call
-    operands: tuple[int, ...]
-    results: slice
-    done: tuple[int, ...]
 
 
 class StepExecutable(Due):
@@ -269,7 +254,8 @@ class StepExecutable(Due):
         """
         with jax.core.eval_context():  # where jax traces: what is run is no part of that
             if self._cached is not None:
-                found = self._cached.run(self._with_constants(inputs))
+                run = ProgramRun(self._with_constants(inputs), len(self._wanted), uses_up=True)
+                found = self._cached.run(run)
                 results.append([found[slot] for slot in self.results])
                 return
             if self._jitted is None and not in_background():
@@ -284,17 +270,14 @@ class StepExecutable(Due):
     def _with_constants(self, inputs: list[Any]) -> list[Any]:
         return [self.constants.get(i, value) for i, value in enumerate(inputs)] if self.constants else inputs
 
-    def _run_by_kernels(self, inputs: Sequence[Any]) -> list[Any]:
+    def _run_by_kernels(self, inputs: list[Any]) -> list[Any]:
         """The results, computed one kernel after the other; what nothing reads any more is let go."""
-        found: list[Any] = [None] * len(self._wanted)
+        run = ProgramRun(inputs, len(self._wanted), uses_up=True)
         if self._steps is None:
             self._steps = list(steps_of(self._code, self._wanted))
         with quiet_numbers():
-            for call, operands, places, done in self._steps:
-                found[places] = call.run(*[found[slot] if slot >= 0 else inputs[~slot] for slot in operands])
-                for slot in done:
-                    found[slot] = None
-        return [found[slot] for slot in self.results]
+            run.by_kernels(self._steps)
+        return run.values(self.results)
 
     def by_slot(self, results: list[Any]) -> dict[int, Any]:
         """The values that ``run`` has put into a list, by slot."""
@@ -331,23 +314,3 @@ def wait_for_compiler() -> None:
     """
     for executable in list(_waiting):
         executable._finished()
-
-
-def steps_of(code: Sequence[tuple], wanted: Sequence) -> Iterator[InstructionStep]:
-    """The instructions of a program, with what can be let go after each."""
-    last = {slot: number for number, (_, *operands) in enumerate(code) for slot in operands if slot >= 0}
-    first = 0
-    for number, (call, *operands) in enumerate(code):
-        results = range(first, first + call.count)
-        read = {slot for slot in operands if slot >= 0 and last[slot] == number}
-        unread = {slot for slot in results if slot not in last}
-        done = tuple(slot for slot in sorted(read | unread) if not wanted[slot])
-        yield InstructionStep(call, tuple(operands), slice(first, first + call.count), done)
-        first += call.count
-
-
-def described(value: Any) -> Any:
-    """The description of a value that a program is compiled for: its shape and dtype; a number as it is."""
-    if isinstance(value, NUMBERS):
-        return value
-    return jax.ShapeDtypeStruct(value.shape, value.dtype, weak_type=getattr(value, "weak_type", False))

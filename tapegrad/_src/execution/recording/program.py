@@ -72,11 +72,12 @@ class Program:
         device: where it is run; None where there is only one device.
         held: whether it is not run, however long it grows; ``limit``: how many results it may have, else.
         suspended: how many calls are computed as they come, before one is recorded (Note [What is worth recording]).
+        found: what a run of it has computed so far, by slot, as far as it is needed (Note [The last reader]).
         unseen: a range of slots whose results nobody has seen, and the slots in it of which that is not so.
     """
 
     __slots__ = ("code", "values", "size", "inputs", "slots", "materialized", "device", "held", "unseen", "limit",
-                 "suspended")  # fmt: skip
+                 "suspended", "found")  # fmt: skip
 
     def __init__(self, device: Any = None) -> None:
         self.device = device
@@ -88,6 +89,7 @@ class Program:
         self.materialized: list[DeferredValue] = []
         self.held, self.limit, self.suspended = False, WASTED, 0
         self.unseen: tuple[range, Sequence[int]] = (range(0), ())
+        self.found: Sequence[Any] = ()
 
     def operand(self, given: Any) -> int:
         """The slot of an argument of the next instruction.
@@ -178,8 +180,14 @@ class Program:
         elif not self.held:
             run(self)
 
+    def begin(self, found: list[Any]) -> None:
+        """It is run, and ``found`` is what that computes: nothing more is recorded, nor looked up."""
+        self.found = found
+        self.slots.clear()
+        self.materialized.clear()
+
     def evaluate(self, value: DeferredValue) -> Any:
-        """The array of one result, with nothing run but what it depends on."""
+        """The array of one result, with nothing run but what it depends on and no run has found."""
         refuse_forked()
         firsts: dict[int, tuple] = {}
         first = 0
@@ -189,11 +197,12 @@ class Program:
                 firsts[first + index] = (instruction, first)
             first += count
         with jax.core.eval_context(), quiet_numbers():
-            return _evaluated(value.slot, firsts, self.inputs)
+            found = {slot: array for slot, array in enumerate(self.found) if array is not None}
+            return _evaluated(value.slot, firsts, self.inputs, found)
 
 
-def _evaluated(slot: int, firsts: dict[int, tuple], inputs: Sequence) -> Any:
-    done: dict[int, Any] = {}
+def _evaluated(slot: int, firsts: dict[int, tuple], inputs: Sequence, done: dict[int, Any]) -> Any:
+    """The array in a slot, where ``done`` are those that are known."""
     stack = [slot]
     while stack:
         instruction, first = firsts[stack[-1]]

@@ -33,15 +33,17 @@ class Call:
         avals: shape and dtype of each result; None for a result that the kernel leaves out.
         single: whether the kernel gives one array, not a tuple.
         count: how many results there are, without those left out.
+        nbytes: how many bytes the results take.
         compiled_with_others: how many pieces were compiled that it is a part of.
     """
 
-    __slots__ = ("kernel", "avals", "single", "count", "arity", "compiled_with_others", "__weakref__")
+    __slots__ = ("kernel", "avals", "single", "count", "arity", "nbytes", "compiled_with_others", "__weakref__")
 
     def __init__(self, kernel: Any, avals: tuple, single: bool, arity: int) -> None:
         self.kernel, self.avals, self.single = kernel, avals, single
         self.count = sum(aval is not None for aval in avals)
         self.arity = arity
+        self.nbytes = sum([aval.nbytes for aval in avals if aval is not None])
         self.compiled_with_others = 0
 
     @property
