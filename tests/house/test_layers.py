@@ -149,7 +149,7 @@ ORDERS = {
         "_internal",
     ],
     "sparse": [
-        "tensor", "attributes", "coordinates", "arithmetic", "products", "reductions", "parts", "compressed",
+        "tensor", "fills", "attributes", "coordinates", "arithmetic", "products", "reductions", "parts", "compressed",
         "masked", "checking", "conversion", "legacy", "embedding", "saving",
     ],
     "optim": [
