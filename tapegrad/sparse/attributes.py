@@ -6,11 +6,13 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
+from tapegrad._src.bindings.state.attributes import check_grad
 from tapegrad._src.execution.array_functions.host import to_host
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.printing import body_str, get_default_dtype, get_printoptions
 from tapegrad._src.tensor.spec import legacy_type_name
 from tapegrad._src.tensor.tensor import Tensor, value_of
+from tapegrad.autograd.differentiate import backward
 from tapegrad.sparse.fills import filled, filled_leaf, gradients_of, keep_gradient, kept_gradient, with_rows
 from tapegrad.sparse.tensor import SparseTensor, SparseValue, answers, become, is_coo, is_sparse, state_of
 
@@ -65,6 +67,10 @@ def _grad(self: Tensor) -> Tensor | None:
 
 @answers("grad.__set__")
 def _set_grad(self: Tensor, value: Tensor | None) -> None:
+    if value is not None:
+        check_grad(self, value)
+        if not is_sparse(value) or (is_coo(self) and not is_coo(value)):
+            raise RuntimeError("attempting to assign a gradient to a tensor that has data of a different type")
     keep_gradient(state_of(self), value)
 
 
@@ -111,12 +117,14 @@ def _seeds(given: Any) -> Any:
 
 
 @answers("backward")
-def _backward(self: Tensor, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
+def _backward(tensors: Any, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
     if "inputs" in kwargs and kwargs["inputs"] is not None:
         inputs = [kwargs["inputs"]] if isinstance(kwargs["inputs"], Tensor) else list(kwargs["inputs"])
         fills = [leaf.fill for one in inputs if (leaf := filled_leaf(one)) is not None]
         kwargs["inputs"] = [*map(_differentiated, inputs), *fills]
-    _differentiated(self).backward(None if gradient is None else _differentiated(gradient), *args, **kwargs)
+    roots = (tensors,) if isinstance(tensors, Tensor) else tensors
+    given = kwargs.pop("grad_tensors", gradient)
+    backward(tuple(map(_differentiated, roots)), None if given is None else _seeds(given), *args, **kwargs)
 
 
 # Text ----------------------------------------------------------------------------------------------------------------

@@ -2,10 +2,11 @@
 
 Note [Fill values]
 What a sparse tensor does not have counts as 0, its *fill value*, and PyTorch gives a leaf whose sum is taken a dense
-gradient, that of the fill value everywhere else. So the sum adds to the values a tensor of the leaf (dense dimensions), which is 0 and takes
-that gradient. A leaf has one as soon as somebody asks. What is made of a leaf by an operation that is linear
-elementwise, or moves elements, says of which leaves its own fill value is made, and with which factors (``fills``);
-what else is made of one has no gradient there. A gradient of both is one dense tensor, made when it is read.
+gradient, that of the fill value everywhere else. So the sum adds to the values a tensor of the leaf (dense dimensions),
+which is 0 and takes that gradient. A leaf has one as soon as somebody asks. What is made of a leaf by an operation that
+is linear elementwise, or moves elements, says of which leaves its own fill value is made, and with which factors
+(``fills``); what else is made of one has no gradient there. A gradient of both is one dense tensor, made when it is
+read. Of coordinates that are there twice a gradient is there once, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import grad as gradients
 from tapegrad.autograd.source_lines import unused
 from tapegrad.ops import sparse as ops
-from tapegrad.sparse.tensor import SparseValue, is_coo, is_sparse, state_of
+from tapegrad.sparse.tensor import SparseValue, become, is_coo, is_sparse, state_of
 
 
 def fills_of(state: SparseValue) -> tuple[tuple[SparseValue, Any], ...]:
@@ -77,27 +78,42 @@ def with_rows(state: SparseValue, values: Tensor) -> Tensor:
     return SparseValue(state.indices, values, state.shape, coalesced=state.coalesced, layout=state.layout).as_tensor()
 
 
+def sparse_gradient(state: SparseValue, grad: Tensor) -> Tensor:
+    """The gradient of a sparse tensor, of that of its values; of coordinates that are there twice it is there once."""
+    if state.layout is not layouts.sparse_coo or state.coalesced:
+        return with_rows(state, grad)
+    counts = state_of(with_rows(state, ones_like(grad.detach().real)).coalesce()).values
+    found = state_of(with_rows(state, grad).coalesce())
+    return with_rows(found, found.values / counts)
+
+
 def kept_gradient(state: SparseValue) -> Tensor | None:
-    """The ``.grad`` of a leaf: dense as soon as one of its gradients was."""
-    grad, fill = state.values.grad, None if state.fill is None else state.fill.grad
-    if state.whole is None and fill is None:
-        return grad if grad is None or is_sparse(grad) else with_rows(state, grad)
+    """The ``.grad`` of a leaf, to which is added what has come since it was read last; dense if one of them was."""
+    grad, fill, before = state.values.grad, None if state.fill is None else state.fill.grad, state.whole
     if grad is None and fill is None:
-        return state.whole
-    found = whole_gradient(state, grad, fill)
-    if state.whole is None or found.requires_grad:
-        keep_gradient(state, found if state.whole is None else state.whole + found)
+        return before
+    if fill is None and grad is not None:
+        found = grad if is_sparse(grad) else sparse_gradient(state, grad)
     else:
-        with switched(grad=False):
-            keep_gradient(state, state.whole.add_(found))
-    return state.whole
+        found = whole_gradient(state, grad, fill)
+    if before is not None:
+        with switched(grad=found.requires_grad or before.requires_grad):
+            found = _sum(before, found)
+    keep_gradient(state, found)
+    return found
+
+
+def _sum(before: Tensor, found: Tensor) -> Tensor:
+    """The sum of two gradients, in place of the first one where neither is recorded."""
+    total = found + before if is_sparse(before) else before + found
+    if total.requires_grad or is_sparse(before) != is_sparse(total):
+        return total
+    return become(before, state_of(total)) if is_sparse(before) else before.copy_(total)
 
 
 def keep_gradient(state: SparseValue, grad: Tensor | None) -> None:
     """Set the ``.grad`` of a leaf."""
-    dense = grad is not None and not is_sparse(grad)
-    state.whole = grad if dense else None
-    state.values.grad = None if grad is None or dense else state_of(grad).values
+    state.whole, state.values.grad = grad, None
     if state.fill is not None:
         state.fill.grad = None
 
@@ -124,7 +140,7 @@ def gradients_of(outs: tuple, inputs: Sequence[Any], seeds: Any, *args: Any, **k
         if leaf is not None and fill is not None:
             grad = whole_gradient(leaf, grad, fill)
         elif is_sparse(one) and grad is not None:
-            grad = with_rows(state_of(one), grad)
+            grad = sparse_gradient(state_of(one), grad)
         results.append(grad)
     return tuple(results)
 

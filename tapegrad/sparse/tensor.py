@@ -160,7 +160,12 @@ def is_coo(x: Any) -> bool:
 
 
 def become(tensor: Tensor, value: SparseValue) -> Tensor:
-    """Give a sparse tensor another value, in place."""
+    """Give a sparse tensor another value, in place; a leaf that requires grad stays one, and keeps its ``.grad``."""
+    before = tensor._value.values
+    if before._spec.requires_grad and before.is_leaf and not value.values._spec.requires_grad:
+        values = value.values.detach().requires_grad_()
+        value = SparseValue(value.indices, values, value.shape, coalesced=value.coalesced, layout=value.layout)
+        value.whole = tensor.grad
     tensor._value, tensor._spec = value, value.spec
     return tensor
 

@@ -281,7 +281,7 @@ def _get_grad(self: Tensor) -> Tensor | None:
 
 def _set_grad(self: Tensor, value: Any) -> None:
     if value is not None:
-        _check_grad(self, value)
+        check_grad(self, value)
     if capturing.by is not None:
         capturing.by.reads_grad = True
     self._grad = value
@@ -296,7 +296,8 @@ def _delete_grad(self: Tensor) -> None:
 PROPERTIES["grad"] = property(_get_grad, _set_grad, _delete_grad)
 
 
-def _check_grad(tensor: Tensor, grad: Any) -> None:
+def check_grad(tensor: Tensor, grad: Any) -> None:
+    """Refuse what can't be a tensor's ``.grad``. Raises TypeError, RuntimeError."""
     if not isinstance(grad, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
     if grad is tensor:
