@@ -31,7 +31,7 @@ def _of_values(name: str) -> None:
     answers(f"{name}.__get__")(lambda self: getattr(state_of(self).values, name))
 
 
-for _name in ("requires_grad", "grad_fn", "is_leaf", "output_nr", "_version", "retains_grad"):
+for _name in ("requires_grad", "grad_fn", "_grad_fn", "grad_dtype", "is_leaf", "output_nr", "_version", "retains_grad"):
     _of_values(_name)
 for _name in ("layout", "is_sparse", "is_sparse_csr"):
     answers(f"{_name}.__get__")({
