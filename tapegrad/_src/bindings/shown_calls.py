@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad._src.bindings.declaration.dunders import AUGMENTED
-from tapegrad._src.bindings.declaration.registry import function_shower
+from tapegrad._src.bindings.declaration.handing import place_of
+from tapegrad._src.bindings.declaration.registry import PREFIXES, function_shower
 from tapegrad._src.bindings.dispatching import is_shown, say, sees_functions, show
 from tapegrad._src.bindings.schema_calls import makes, overload_for
 from tapegrad._src.tensor.tensor import Tensor
@@ -39,6 +40,10 @@ COMPOSED: dict[str, Callable[..., Any]] = {}
 """Functions that PyTorch's dispatcher sees as others, as compositions of these; NotImplemented: as they are."""
 
 
+replacements: dict[str, Callable[..., Any]] = {}
+"""Functions that programs have registered for those that PyTorch composes of others, by the names of ``aten``."""
+
+
 def composed(*names: str) -> Callable[[Callable], Callable]:
     """Declare how functions are composed where somebody is shown what they call."""
 
@@ -63,6 +68,12 @@ def shown_function(called: str, whole: Callable, raw: Callable, args: tuple, kwa
     if not is_shown((*args, *kwargs.values())):
         return NotImplemented
     say(name, args, kwargs)
+    if replacements:
+        place = place_of(whole).rpartition(".")[0].rpartition(".")[2]
+        full = f"{PREFIXES[place]}{name}" if place in PREFIXES else name.strip("_") if name == "__matmul__" else name
+        found = replacements[full](*args, **kwargs) if full in replacements else NotImplemented
+        if found is not NotImplemented:
+            return found
     if name in COMPOSED:
         found = COMPOSED[name](*args, **kwargs)
         if found is not NotImplemented:
