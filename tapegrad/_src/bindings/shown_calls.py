@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad._src.bindings.declaration.dunders import AUGMENTED
-from tapegrad._src.bindings.declaration.handing import place_of
-from tapegrad._src.bindings.declaration.registry import PREFIXES, function_shower
+from tapegrad._src.bindings.declaration.registry import function_shower
 from tapegrad._src.bindings.dispatching import is_shown, say, sees_functions, show
 from tapegrad._src.bindings.schema_calls import makes, overload_for
 from tapegrad._src.tensor.tensor import Tensor
@@ -69,9 +68,8 @@ def shown_function(called: str, whole: Callable, raw: Callable, args: tuple, kwa
         return NotImplemented
     say(name, args, kwargs)
     if replacements:
-        place = place_of(whole).rpartition(".")[0].rpartition(".")[2]
-        full = f"{PREFIXES[place]}{name}" if place in PREFIXES else name.strip("_") if name == "__matmul__" else name
-        found = replacements[full](*args, **kwargs) if full in replacements else NotImplemented
+        replacement = replacements.get("matmul" if name == "__matmul__" else name)
+        found = NotImplemented if replacement is None else replacement(*args, **kwargs)
         if found is not NotImplemented:
             return found
     if name in COMPOSED:
