@@ -230,6 +230,8 @@ ShortTensor: _type[Tensor]
 Storage: _type[Tensor]
 from tapegrad._src.bindings.state.storages import TypedStorage as TypedStorage
 from tapegrad._src.bindings.state.storages import UntypedStorage as UntypedStorage
+def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex = ..., alpha: _complex = ..., use_gelu: _bool = ...) -> Tensor:
+    """``relu`` of ``addmm``, or ``gelu`` by the hyperbolic tangent."""
 def _amp_foreach_non_finite_check_and_unscale_(self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
     """Multiply tensors by a number, and write 1 into another if one was not finite."""
 def _amp_update_scale_(input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float | Tensor, scale_backoff_factor: _float | Tensor, growth_interval: _int) -> Tensor:

@@ -24,6 +24,18 @@ from tapegrad._src.tape.node import Node as _Node
 from tapegrad._src.tensor.tensor import Tensor as _Tensor
 from tapegrad.autograd import saved_tensors as _saved
 from tapegrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
+from tapegrad.autograd.dispatch_keys import (
+    DispatchKey,
+    DispatchKeySet,
+    _dispatch_is_included_in_alias,
+    _dispatch_isTensorSubclassLike,
+    _dispatch_key_for_device,
+    _dispatch_key_name,
+    _dispatch_key_parse,
+    _dispatch_keys,
+    _dispatch_tls_is_dispatch_key_excluded,
+    _dispatch_tls_is_dispatch_key_included,
+)
 from tapegrad.autograd.forward_ad import _is_fwd_grad_enabled, _set_fwd_grad_enabled
 from tapegrad.autograd.function_node import FunctionBase as _FunctionBase
 from tapegrad.autograd.grad_mode import (
@@ -45,7 +57,7 @@ from tapegrad.autograd.graph_task import (
     _get_current_graph_task_keep_graph,
     _will_engine_execute_node,
 )
-from tapegrad.autograd.libraries import _dispatch_has_kernel
+from tapegrad.autograd.libraries import _dispatch_has_kernel, _dispatch_has_kernel_for_dispatch_key
 from tapegrad.autograd.registered_ops import below_autograd as _AutoDispatchBelowAutograd
 from tapegrad.autograd.variable import ImperativeEngine as _ImperativeEngine
 from tapegrad.errors import LinAlgError as _LinAlgError
@@ -72,6 +84,8 @@ _autograd = SimpleNamespace(
 __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "DispatchKey",
+    "DispatchKeySet",
     "Generator",
     "_AutoDispatchBelowAutograd",
     "_FunctionBase",
@@ -89,6 +103,15 @@ __all__ = [
     "_disabled_torch_dispatch_impl",
     "_disabled_torch_function_impl",
     "_dispatch_has_kernel",
+    "_dispatch_has_kernel_for_dispatch_key",
+    "_dispatch_isTensorSubclassLike",
+    "_dispatch_is_included_in_alias",
+    "_dispatch_key_for_device",
+    "_dispatch_key_name",
+    "_dispatch_key_parse",
+    "_dispatch_keys",
+    "_dispatch_tls_is_dispatch_key_excluded",
+    "_dispatch_tls_is_dispatch_key_included",
     "_functions",
     "_get_default_device",
     "_get_tracing_state",

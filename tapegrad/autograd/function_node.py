@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from tapegrad._src.dispatch.nodes.accumulate_grad import WorkerOfDevice
+from tapegrad._src.dispatch.nodes.accumulate_grad import WorkerOfDevice, takes_any_dtype
 from tapegrad._src.dispatch.nodes.gradient_check import gradient_fitter
 from tapegrad._src.dispatch.nodes.saved_tensor import SavedTensor, second_backward
 from tapegrad._src.execution.array_functions.host import filled
@@ -383,7 +383,7 @@ def fitted(node: Node, grad: Tensor, spec: Spec, index: int) -> Tensor:
                 f"shape compatible with {list(spec.shape)}"
             )
         grad = reduced(grad, spec.shape)
-    if grad.dtype is not spec.dtype:
+    if grad.dtype is not spec.dtype and not takes_any_dtype(node.next_edges[index]):
         if grad.dtype.category != FLOATING and (grad.dtype.category == COMPLEX) != (spec.dtype.category == COMPLEX):
             raise RuntimeError(
                 "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but "

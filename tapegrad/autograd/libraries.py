@@ -11,7 +11,9 @@ from functools import partial
 from typing import Any
 
 from tapegrad._src.execution.data.dtypes import dtype
+from tapegrad.autograd import aten_kernels
 from tapegrad.autograd.custom_ops import CustomOpDef
+from tapegrad.autograd.dispatch_keys import key_of
 from tapegrad.autograd.registered_ops import (
     BACKENDS,
     EXPLICIT,
@@ -135,27 +137,26 @@ class Library:
             fn: the kernel.
             dispatch_key: for which it is (``"CPU"``, ``"Meta"``, ``"Autograd"``, ``"CompositeImplicitAutograd"``, ...);
                 the library's by default.
-            with_keyset: whether the kernel gets the dispatch keys first. That is refused, as there are none.
-            allow_override: accepted; a kernel takes the place of another.
+            with_keyset: whether the kernel gets the dispatch keys first; only of an operator of ``aten``.
+            allow_override: accepted; a kernel takes the place of another. See Note [Kernels for aten].
 
         Raises:
             TypeError: ``fn`` is no function.
             RuntimeError: no key, or none of PyTorch's.
-            NotImplementedError: an operator of ``aten``, or ``with_keyset``.
+            NotImplementedError: ``with_keyset``, of an operator that a program has defined.
         """
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         key = dispatch_key or self.dispatch_key or IMPLICIT
         if key not in KEYS:
             raise RuntimeError(f"could not parse dispatch key: {key}")
-        if with_keyset:
-            raise NotImplementedError("Library.impl(with_keyset=True): there are no sets of dispatch keys here")
         name = op_name if isinstance(op_name, str) else op_name.name()
         if self.ns == "aten" or name.startswith("aten::"):
-            raise NotImplementedError(
-                "Library.impl: operators of aten are computed by kernels of JAX, which can't be replaced; a "
-                "TorchDispatchMode or a class with a __torch_dispatch__ computes in their place"
-            )
+            if fn is not fallthrough_kernel:
+                self._undo.append(aten_kernels.register(name.removeprefix("aten::"), key, fn, with_keyset))
+            return
+        if with_keyset:
+            raise NotImplementedError("Library.impl(with_keyset=True): only kernels of aten get dispatch keys here")
         op = found_operator(name if "::" in name else f"{self.ns}::{name}", missing=True)
         if op is None or fn is fallthrough_kernel:
             return
@@ -357,6 +358,9 @@ def register_kernel(
     op: Any, device_types: str | Sequence[str] | None, func: Callable | None = None, /, *, lib: Library | None = None
 ) -> Callable:
     """``CustomOpDef.register_kernel`` of an operator or its name."""
+    name = op.name() if isinstance(op, OpOverload) else op
+    if isinstance(name, str) and name.startswith("aten::"):
+        return impl(name, "default" if device_types is None else device_types, func, lib=lib)
     found = _known(op)
     if isinstance(found, CustomOpDef):
         return found.register_kernel(device_types, func)
@@ -384,6 +388,28 @@ def register_torch_dispatch(
 ) -> Callable:
     """Register what answers for a dispatch mode or a class of tensors: ``func(mode, func, types, args, kwargs)``."""
     return register_shown(_known(op), torch_dispatch_class, func)
+
+
+def _dispatch_has_kernel_for_dispatch_key(name: str, key: Any) -> bool:
+    """Tell whether an operator has a kernel for a dispatch key.
+
+    Args:
+        name: its name, with namespace and overload.
+        key: the key, or its name.
+
+    Raises:
+        RuntimeError: there is no such operator, or no such key.
+    """
+    key = key_of(key).name
+    own = found_operator(name, missing=True)
+    if own is not None:
+        return key in own._kernels
+    if not _dispatch_has_kernel(name.partition(".")[0]):
+        raise RuntimeError(f"operator {name} does not exist")
+    full = name.removeprefix("aten::")
+    if key in aten_kernels.KERNELS.get(full, {}):
+        return True
+    return key == IMPLICIT if aten_kernels.is_composite(full) else key in ("CPU", "Meta", "Autograd")
 
 
 def _dispatch_has_kernel(name: str) -> bool:

@@ -9,10 +9,12 @@ from typing import Any
 
 from tapegrad._src.bindings.declaration.registry import PROPERTIES, public
 from tapegrad._src.dispatch.nodes.accumulate_grad import separate, share_leaf_hooks
+from tapegrad._src.execution.data.dtypes import FLOATING, dtype
 from tapegrad._src.tape.hooks import HookDict, NodeHooks, RemovableHandle, add_hook, making
 from tapegrad._src.tensor.refusals import refuse_to_call
 from tapegrad._src.tensor.tensor import Tensor, edge_of, passes_for_leaf
 from tapegrad.autograd import differentiate
+from tapegrad.ops.checks import cpp_name
 
 
 @public("Tensor")
@@ -124,6 +126,71 @@ def retain_grad(self: Tensor) -> None:
     node, output_nr = edge
     node.own_hooks().keep(output_nr, keep)
     self._retains = True
+
+
+class _Cast:
+    """The hook by which a leaf casts its gradients to its ``grad_dtype``, before others see them."""
+
+    casts = True
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+
+    def __call__(self, grad: Tensor) -> Tensor:
+        if self.dtype.category < FLOATING:
+            raise RuntimeError(f"gradients can't be cast to the grad_dtype {self.dtype} of a leaf: it is no dtype of "
+                               "floating point or complex numbers")  # fmt: skip
+        return grad if grad.dtype is self.dtype else grad.to(self.dtype)
+
+
+def _get_grad_dtype(tensor: Tensor) -> Any:
+    if edge_of(tensor) is not None:
+        raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+    return tensor._spec.dtype if tensor._grad_dtype is False else tensor._grad_dtype
+
+
+def _set_grad_dtype(tensor: Tensor, value: Any) -> None:
+    if not (value is None or isinstance(value, dtype)):
+        raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
+    if edge_of(tensor) is not None:
+        raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+    present = tensor._grad
+    if value is not None and present is not None and present.dtype is not value:
+        raise RuntimeError(
+            f"Cannot set grad_dtype to '{value.scalar_name}' because there is already a gradient with dtype "
+            f"'{cpp_name(present.dtype)}'. Please clear the gradient (.grad = None) before changing grad_dtype, or "
+            "ensure the new grad_dtype matches the existing gradient's dtype."
+        )
+    tensor._grad_dtype = value
+    slots = slots_of(tensor)
+    others = [pair for pair in slots.tensor_pre if not any(isinstance(hook, _Cast) for hook in pair[1].values())]
+    slots.tensor_pre[:] = others if value is None else [(0, OrderedDict({-1: _Cast(value)})), *others]
+    NodeHooks.made = True
+    node = None if tensor._accumulator is None else tensor._accumulator()
+    if node is not None:
+        share_leaf_hooks(tensor, node)
+
+
+def _delete_grad_dtype(tensor: Tensor) -> None:
+    raise RuntimeError("grad_dtype can't be deleted: x.grad_dtype = x.dtype is what it was")
+
+
+PROPERTIES["grad_dtype"] = property(
+    _get_grad_dtype,
+    _set_grad_dtype,
+    _delete_grad_dtype,
+    """The dtype to which gradients of this leaf are cast; None: they stay as they arrive. Its own, unless it is set.
+
+    Raises:
+        RuntimeError: this is no leaf, it is set to something else, or ``.grad`` has another dtype.
+
+    >>> x = torch.ones(2, dtype=torch.bfloat16, requires_grad=True)
+    >>> x.grad_dtype = torch.float32
+    >>> (x * 3).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    """,
+)
 
 
 def _set_backward_hooks(tensor: Tensor, hooks: HookDict | None) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad._src.execution.numpy_backend.forms import on_host
 from tapegrad.ops.indexing import wide
-from tapegrad.ops.kinds import conj, linear, multilinear, same_values
+from tapegrad.ops.kinds import broadcast_to, conj, linear, multilinear, same_values
 
 
 @same_values(node="SparseCooTensorWithDimsAndTensorsBackward0")
@@ -45,6 +45,12 @@ def sparse_t(x):
 def sparse_transpose(x):
     """The values of a sparse tensor, two dimensions of which change places."""
     return x
+
+
+@linear(x=lambda g, x_shape: broadcast_to(g, shape=tuple(x_shape)), fill=lambda g: g, aten=None, node="SumBackward0")
+def sparse_total(x, fill):
+    """The sum of the values of a sparse tensor, over their first dimensions, and of its fill value, which is 0."""
+    return jnp.sum(x, axis=tuple(range(x.ndim - fill.ndim))) + fill
 
 
 @linear(x=lambda g, places: sparse_rows(g, places), aten=None, node="CoalesceBackward0")

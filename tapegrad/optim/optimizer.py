@@ -461,7 +461,8 @@ class PerParameter(Optimizer):
         grads = list(map(gradient, params))
         kinds = set(map(type, grads))
         if type(None) in kinds:
-            grads = [p.grad if grad is None and p.is_nested else grad for p, grad in zip(params, grads, strict=True)]
+            pairs = zip(params, grads, strict=True)
+            grads = [p.grad if grad is None and p._spec.overrides else grad for p, grad in pairs]
             params = [p for p, grad in zip(params, grads, strict=True) if grad is not None]
             grads = [grad for grad in grads if grad is not None]
         if kinds - {Tensor, type(None)} and not self.takes_sparse and any(grad.is_sparse for grad in grads):

@@ -25,6 +25,7 @@ from tapegrad.sparse.coordinates import (
     places_in,
     sparse_dim_of,
 )
+from tapegrad.sparse.fills import filled
 from tapegrad.sparse.tensor import ANSWERS, SparseValue, answers, become, is_coo, is_sparse, not_there, state_of
 
 
@@ -33,7 +34,8 @@ def _declare(name: str, adds_up: bool) -> None:
         tensor = coalesced(self) if adds_up and is_coo(self) else self
         if kwargs.pop("inplace", False):
             return become(self, function(self)._value)
-        return with_values(tensor, getattr(state_of(tensor).values, name)(*args, **kwargs))
+        found = with_values(tensor, getattr(state_of(tensor).values, name)(*args, **kwargs))
+        return filled(found, (tensor, -1)) if name.startswith("neg") else found
 
     answers(name)(function)
     _elementwise[name] = adds_up
@@ -72,9 +74,8 @@ def _add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     if not is_sparse(input):
         return _added_to_dense(input, other, alpha)
-    if is_coo(input) and is_coo(other):
-        return merged(input, other, alpha)
-    return ANSWERS["compressed add"](input, other, alpha)
+    found = (merged if is_coo(input) and is_coo(other) else ANSWERS["compressed add"])(input, other, alpha)
+    return filled(found, (input, None), (other, None if alpha == 1 else alpha))
 
 
 @answers("__radd__")
@@ -165,7 +166,8 @@ def _mul(input: Any, other: Any) -> Tensor:
     if not is_sparse(input):
         input, other = other, input
     if is_number(other) or (isinstance(other, Tensor) and not is_sparse(other) and other.numel() == 1):
-        return with_values(input, state_of(input).values * (other if is_number(other) else other.reshape(())))
+        factor = other if is_number(other) else other.reshape(())
+        return filled(with_values(input, state_of(input).values * factor), (input, factor))
     if is_sparse(other):
         return _common(input, other) if is_coo(input) else ANSWERS["compressed mul"](input, other)
     if not is_coo(input):
@@ -201,7 +203,8 @@ def _div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
         raise RuntimeError("Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
                            f"{list(other.shape)} for divisor)")  # fmt: skip
     tensor = coalesced(self) if rounding_mode is not None and is_coo(self) else self
-    return with_values(tensor, state_of(tensor).values.div(other, rounding_mode=rounding_mode))
+    found = with_values(tensor, state_of(tensor).values.div(other, rounding_mode=rounding_mode))
+    return filled(found, (tensor, 1 / other)) if rounding_mode is None else found
 
 
 @answers("floor_divide", "__floordiv__")

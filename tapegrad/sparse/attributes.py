@@ -6,12 +6,14 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
+from tapegrad._src.bindings.state.attributes import check_grad
 from tapegrad._src.execution.array_functions.host import to_host
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.printing import body_str, get_default_dtype, get_printoptions
 from tapegrad._src.tensor.spec import legacy_type_name
 from tapegrad._src.tensor.tensor import Tensor, value_of
-from tapegrad.autograd.differentiate import grad as gradients
+from tapegrad.autograd.differentiate import backward
+from tapegrad.sparse.fills import filled, filled_leaf, gradients_of, keep_gradient, kept_gradient, with_rows
 from tapegrad.sparse.tensor import SparseTensor, SparseValue, answers, become, is_coo, is_sparse, state_of
 
 COMPRESSED = {"sparse_csr": ("crow_indices", "col_indices"), "sparse_csc": ("ccol_indices", "row_indices"),
@@ -21,8 +23,7 @@ COMPRESSED = {"sparse_csr": ("crow_indices", "col_indices"), "sparse_csc": ("cco
 
 def with_values(tensor: Tensor, values: Tensor) -> SparseTensor:
     """A tensor with the indices of another, and other values."""
-    state = state_of(tensor)
-    return SparseValue(state.indices, values, state.shape, coalesced=state.coalesced, layout=state.layout).as_tensor()
+    return with_rows(state_of(tensor), values)
 
 
 def _of_values(name: str) -> None:
@@ -30,7 +31,7 @@ def _of_values(name: str) -> None:
     answers(f"{name}.__get__")(lambda self: getattr(state_of(self).values, name))
 
 
-for _name in ("requires_grad", "grad_fn", "is_leaf", "output_nr", "_version", "retains_grad"):
+for _name in ("requires_grad", "grad_fn", "_grad_fn", "grad_dtype", "is_leaf", "output_nr", "_version", "retains_grad"):
     _of_values(_name)
 for _name in ("layout", "is_sparse", "is_sparse_csr"):
     answers(f"{_name}.__get__")({
@@ -61,18 +62,21 @@ def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
 @answers("grad.__get__")
 def _grad(self: Tensor) -> Tensor | None:
-    grad = state_of(self).values.grad
-    return grad if grad is None or is_sparse(grad) else with_values(self, grad)
+    return kept_gradient(state_of(self))
 
 
 @answers("grad.__set__")
 def _set_grad(self: Tensor, value: Tensor | None) -> None:
-    state_of(self).values.grad = value if value is None else state_of(value).values
+    if value is not None:
+        check_grad(self, value)
+        if not is_sparse(value) or (is_coo(self) and not is_coo(value)):
+            raise RuntimeError("attempting to assign a gradient to a tensor that has data of a different type")
+    keep_gradient(state_of(self), value)
 
 
 @answers("grad.__delete__")
 def _delete_grad(self: Tensor) -> None:
-    state_of(self).values.grad = None
+    keep_gradient(state_of(self), None)
 
 
 @answers("retain_grad")
@@ -100,11 +104,7 @@ def _autograd_grad(outputs: Any, inputs: Any, grad_outputs: Any = None, *args: A
     wanted = (inputs,) if from_one else tuple(inputs)
     outs = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
     seeds = None if grad_outputs is None else _seeds(grad_outputs)
-    found = gradients(tuple(map(_differentiated, outs)), tuple(map(_differentiated, wanted)), seeds, *args, **kwargs)
-    return tuple(
-        with_values(one, grad) if is_sparse(one) and grad is not None else grad
-        for one, grad in zip(wanted, found, strict=True)
-    )
+    return gradients_of(tuple(map(_differentiated, outs)), wanted, seeds, *args, **kwargs)
 
 
 def _differentiated(tensor: Any) -> Any:
@@ -117,13 +117,14 @@ def _seeds(given: Any) -> Any:
 
 
 @answers("backward")
-def _backward(self: Tensor, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
+def _backward(tensors: Any, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
     if "inputs" in kwargs and kwargs["inputs"] is not None:
-        inputs = kwargs["inputs"]
-        kwargs["inputs"] = (
-            [_differentiated(inputs)] if isinstance(inputs, Tensor) else list(map(_differentiated, inputs))
-        )
-    _differentiated(self).backward(None if gradient is None else _differentiated(gradient), *args, **kwargs)
+        inputs = [kwargs["inputs"]] if isinstance(kwargs["inputs"], Tensor) else list(kwargs["inputs"])
+        fills = [leaf.fill for one in inputs if (leaf := filled_leaf(one)) is not None]
+        kwargs["inputs"] = [*map(_differentiated, inputs), *fills]
+    roots = (tensors,) if isinstance(tensors, Tensor) else tensors
+    given = kwargs.pop("grad_tensors", gradient)
+    backward(tuple(map(_differentiated, roots)), None if given is None else _seeds(given), *args, **kwargs)
 
 
 # Text ----------------------------------------------------------------------------------------------------------------
@@ -183,7 +184,7 @@ def _as(name: str) -> None:
     def function(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         kwargs.pop("memory_format", None)
         found = getattr(state_of(self).values, name)(*args, **kwargs)
-        return self if found is state_of(self).values else with_values(self, found)
+        return self if found is state_of(self).values else filled(with_values(self, found), (self, None))
 
     answers(name)(function)
 
@@ -209,8 +210,8 @@ def _type_as(self: Tensor, other: Tensor) -> Tensor:
 def _clone(self: Tensor, *, memory_format: Any = None) -> Tensor:
     state = state_of(self)
     indices = tuple(part.clone() for part in state.indices)
-    return SparseValue(indices, state.values.clone(), state.shape, coalesced=state.coalesced,
-                       layout=state.layout).as_tensor()  # fmt: skip
+    made = SparseValue(indices, state.values.clone(), state.shape, coalesced=state.coalesced, layout=state.layout)
+    return filled(made.as_tensor(), (self, None))
 
 
 @answers("detach_")
@@ -259,7 +260,8 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if values is state.values:
         return self
     indices = state.indices if values.device == self.device else tuple(part.to(values.device) for part in state.indices)
-    return SparseValue(indices, values, state.shape, coalesced=state.coalesced, layout=state.layout).as_tensor()
+    made = SparseValue(indices, values, state.shape, coalesced=state.coalesced, layout=state.layout).as_tensor()
+    return filled(made, (self, None))
 
 
 @answers("__copy__")
@@ -272,8 +274,9 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
     if id(self) not in memo:
         state = state_of(self)
         parts, values = tuple(deepcopy(part, memo) for part in state.indices), deepcopy(state.values, memo)
-        made = SparseValue(parts, values, state.shape, coalesced=state.coalesced, layout=state.layout).as_tensor()
-        memo[id(self)] = made
+        made = SparseValue(parts, values, state.shape, coalesced=state.coalesced, layout=state.layout)
+        made.whole = deepcopy(state.whole, memo)
+        memo[id(self)] = made.as_tensor()
     return memo[id(self)]
 
 

@@ -19,6 +19,7 @@ from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops import sparse as ops
 from tapegrad.sparse.arithmetic import merged
 from tapegrad.sparse.coordinates import coalesced, looks, made, places_of, sparse_of
+from tapegrad.sparse.fills import filled
 from tapegrad.sparse.parts import indexed, picked, taken_apart
 from tapegrad.sparse.tensor import ANSWERS, SparseTensor, SparseValue, answers, is_coo, is_sparse, not_there, state_of
 
@@ -324,7 +325,8 @@ def transposed(tensor: Tensor) -> Tensor:
     state = state_of(tensor)
     values = ops.sparse_transpose(state.values.transpose(1, 2) if state.layout in BY_BLOCKS else state.values)
     shape = (state.shape[1], state.shape[0], *state.shape[2:])
-    return SparseValue(state.indices, values, shape, layout=TRANSPOSED[state.layout]).as_tensor()
+    made = SparseValue(state.indices, values, shape, layout=TRANSPOSED[state.layout]).as_tensor()
+    return filled(made, (tensor, None))
 
 
 def _of_compressed(name: str, function: Callable) -> None:

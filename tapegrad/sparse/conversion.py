@@ -28,7 +28,7 @@ def _to_layout(name: str, self: Tensor, blocksize: Any = None, dense_dim: int | 
     return _to_sparse(self, layout=BY_METHOD[name], blocksize=blocksize, dense_dim=dense_dim)
 
 
-@answers("to_sparse")
+@answers("to_sparse", "_to_sparse")
 def _to_sparse(
     self: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
 ) -> Tensor:
@@ -48,13 +48,13 @@ def _to_sparse(
 
 
 for _name in BY_METHOD:
-    answers(_name)(lambda self, *args, _name=_name, **kwargs: _to_layout(_name, self, *args, **kwargs))
+    answers(_name, f"_{_name}")(lambda self, *args, _name=_name, **kwargs: _to_layout(_name, self, *args, **kwargs))
 
 
 __all__ = ["checking", "from_dense", "mask_of", "masked"]
 
 
-@answers("to_dense")
+@answers("to_dense", "_to_dense")
 def _to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_to_dense")

@@ -16,6 +16,7 @@ from tapegrad._src.tape.modes import switched
 from tapegrad._src.tensor import layout as layouts
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops import sparse as ops
+from tapegrad.sparse.fills import filled
 from tapegrad.sparse.tensor import ANSWERS, SparseTensor, SparseValue, answers, is_coo, is_sparse, state_of
 
 _checks = False
@@ -199,7 +200,7 @@ def coalesced(tensor: Tensor) -> SparseTensor:
     lengths = state.shape[: sparse_dim_of(state)]
     places, number = unique(places_in(state), return_inverse=True)
     values = ops.sparse_coalesce(state.values, number, count=places.shape[0])
-    return made(indices_at(places, lengths), values, state.shape, coalesced=True)
+    return filled(made(indices_at(places, lengths), values, state.shape, coalesced=True), (tensor, None))
 
 
 def coo_of(tensor: Tensor, name: str) -> SparseValue:
@@ -340,7 +341,7 @@ def swapped(tensor: Tensor, first: int, second: int, name: str = "sparse_transpo
     order[first], order[second] = order[second], order[first]
     operator = ops.sparse_t if name == "sparse_t" else ops.sparse_transpose
     indices = stack([state.indices[0][dim] for dim in order[:dims]])
-    return made(indices, operator(state.values), [state.shape[dim] for dim in order])
+    return filled(made(indices, operator(state.values), [state.shape[dim] for dim in order]), (tensor, None))
 
 
 @answers("transpose", "swapaxes", "swapdims")

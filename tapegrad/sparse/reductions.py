@@ -18,6 +18,7 @@ from tapegrad.sparse.coordinates import (
     places_of,
     sparse_dim_of,
 )
+from tapegrad.sparse.fills import total
 from tapegrad.sparse.tensor import ANSWERS, answers, is_coo, state_of
 
 
@@ -52,7 +53,7 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
 def _sum_of_compressed(input: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Tensor:
     """The sum of a compressed matrix: over dimensions as PyTorch has it, of CSR alone, which stay."""
     if dim is None:
-        return state_of(input).values.sum(dtype=dtype)
+        return total(input, dtype)
     if state_of(input).layout is not layouts.sparse_csr:
         name = repr(state_of(input).layout)[-3:].title()
         raise RuntimeError(
@@ -69,9 +70,16 @@ def _sum_of_compressed(input: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Te
 def _sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     if not is_coo(input):
         return _sum_of_compressed(input, dim, keepdim, dtype)
-    result = sum(input, dim, dtype)
-    given = () if not keepdim or dim is None else (dim,) if isinstance(dim, int) else dim
-    for d in sorted(wrap_dim(d, input.ndim) for d in given):
+    ndim, count = input.ndim, sparse_dim_of(state_of(input))
+    given = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    dims = sorted({wrap_dim(d, ndim) for d in given})
+    if set(range(count)) <= set(dims):
+        rows = total(input, dtype)
+        dense = [d - count for d in dims if d >= count]
+        result = rows.sum(dense) if dense else rows
+    else:
+        result = sum(input, dim, dtype)
+    for d in dims if keepdim and dim is not None else ():
         result = result.unsqueeze(d)
     return result
 

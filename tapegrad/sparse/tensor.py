@@ -36,10 +36,16 @@ class SparseValue(Opaque):
             with its dimensions in front.
         lines: of a compressed layout, the version of where rows begin, and the row of each element, once known.
         coalesced: of COO, whether indices are sorted, and no two the same.
+        fill, fills, whole: what takes the gradient of what is not there, what that is made of, and a ``.grad`` that is
+            dense: see Note [Fill values].
     """
 
     lines: tuple[int, Tensor] | None
-    __slots__ = ("layout", "indices", "lines", "values", "shape", "dtype", "coalesced", "__weakref__")
+    fill: Tensor | None
+    fills: tuple[tuple[SparseValue, Any], ...]
+    whole: Tensor | None
+    __slots__ = ("layout", "indices", "lines", "values", "shape", "dtype", "coalesced", "fill", "fills", "whole",
+                 "__weakref__")  # fmt: skip
 
     below = None
     nbytes = 0
@@ -50,6 +56,8 @@ class SparseValue(Opaque):
     ) -> None:  # fmt: skip
         self.layout, self.indices, self.values, self.lines = layout, indices, values, None
         self.shape, self.coalesced = tuple(shape), coalesced
+        self.fill = self.whole = None
+        self.fills = ()
         self.dtype = values._spec.dtype.numpy
 
     @property
@@ -152,7 +160,12 @@ def is_coo(x: Any) -> bool:
 
 
 def become(tensor: Tensor, value: SparseValue) -> Tensor:
-    """Give a sparse tensor another value, in place."""
+    """Give a sparse tensor another value, in place; a leaf that requires grad stays one, and keeps its ``.grad``."""
+    before = tensor._value.values
+    if before._spec.requires_grad and before.is_leaf and not value.values._spec.requires_grad:
+        values = value.values.detach().requires_grad_()
+        value = SparseValue(value.indices, values, value.shape, coalesced=value.coalesced, layout=value.layout)
+        value.whole = tensor.grad
     tensor._value, tensor._spec = value, value.spec
     return tensor
 

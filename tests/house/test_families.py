@@ -41,6 +41,7 @@ WITHOUT_OPERATORS = {
     "dlpack": "shared with other libraries",
     "foreach": "other functions, for lists",
     "identities": "finds the functions of all families",
+    "inner_names": "other names of functions of several families",
     "inplace_elements": "writes, of functions of several families",
     "legacy": "classes of tensors that are made",
     "linear_loss": "made of ``matmul`` and ``losses``",

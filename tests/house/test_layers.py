@@ -124,7 +124,7 @@ ORDERS = {
         "function_forward", "function_mapped", "function_call", "function_levels", "function", "saved_tensors",
         "mutation", "multi_grad_hooks", "subgradient", "graph",
         "backward_hook",  # from here on: what backward does not share
-        "custom_op_node", "registered_ops", "custom_ops", "libraries",
+        "custom_op_node", "registered_ops", "custom_ops", "dispatch_keys", "aten_kernels", "libraries",
         "nonfinite", "anomaly_mode", "tensor_methods", "functional", "gradcheck", "profiling", "profiler",
         "profiler_util",
     ],
@@ -149,7 +149,7 @@ ORDERS = {
         "_internal",
     ],
     "sparse": [
-        "tensor", "attributes", "coordinates", "arithmetic", "products", "reductions", "parts", "compressed",
+        "tensor", "fills", "attributes", "coordinates", "arithmetic", "products", "reductions", "parts", "compressed",
         "masked", "checking", "conversion", "legacy", "embedding", "saving",
     ],
     "optim": [

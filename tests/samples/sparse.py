@@ -12,6 +12,8 @@ ROWS, COLUMNS = np.array([0, 1, 1, 0]), np.array([2, 0, 2, 2])
 SAMPLES = [
     *[Sample(f"sparse_{name}", (array(4),)) for name in ("constructor", "compressed_constructor", "values", "t",
                                                          "transpose")],
+    Sample("sparse_total", (array(4, 3), array())),
+    Sample("sparse_total", (array(4, 3), array(3))),
     Sample("sparse_coalesce", (array(4, 3), COLUMNS), {"count": 3}),
     Sample("sparse_rows", (array(3, 2), COLUMNS)),
     Sample("sparse_scatter", (array(4), COLUMNS + 3 * ROWS), {"shape": (2, 3)}),

@@ -38,7 +38,7 @@ def _of_dense(name: str, doc: str) -> None:
 
     @public("Tensor", name=name)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return __getattr__("from_dense")(name, self, *args, **kwargs)
+        return __getattr__("from_dense")(name.lstrip("_"), self, *args, **kwargs)
 
     method.__doc__ = doc
 
@@ -53,6 +53,10 @@ for _name, _doc in (
     ("to_sparse_bsc", "The blocks of a matrix in which something is not 0, column by column."),
 ):
     _of_dense(_name, f"{_doc} {_OF}")
+
+
+for _name in ("_to_sparse", "_to_sparse_csr", "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc"):
+    _of_dense(_name, f"``{_name[1:]}``, under the name that it has inside. {_OF}")
 
 
 @public("Tensor")

@@ -39,6 +39,10 @@ COMPOSED: dict[str, Callable[..., Any]] = {}
 """Functions that PyTorch's dispatcher sees as others, as compositions of these; NotImplemented: as they are."""
 
 
+replacements: dict[str, Callable[..., Any]] = {}
+"""Functions that programs have registered for those that PyTorch composes of others, by the names of ``aten``."""
+
+
 def composed(*names: str) -> Callable[[Callable], Callable]:
     """Declare how functions are composed where somebody is shown what they call."""
 
@@ -63,6 +67,11 @@ def shown_function(called: str, whole: Callable, raw: Callable, args: tuple, kwa
     if not is_shown((*args, *kwargs.values())):
         return NotImplemented
     say(name, args, kwargs)
+    if replacements:
+        replacement = replacements.get("matmul" if name == "__matmul__" else name)
+        found = NotImplemented if replacement is None else replacement(*args, **kwargs)
+        if found is not NotImplemented:
+            return found
     if name in COMPOSED:
         found = COMPOSED[name](*args, **kwargs)
         if found is not NotImplemented:

@@ -34,6 +34,7 @@ from tapegrad._src.functions import (
     histograms,
     identities,
     indexing,
+    inner_names,
     inplace_elements,
     joining,
     ldl,

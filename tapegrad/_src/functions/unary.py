@@ -267,6 +267,12 @@ def conj_physical(input: Tensor) -> Tensor:
     return ops.conj_physical(input) if input.dtype.is_complex else input
 
 
+@public("Tensor")
+def _conj_physical(self: Tensor) -> Tensor:
+    """``conj_physical``, under the name that it has inside."""
+    return conj_physical(self)
+
+
 _OF_PARTS = Out("Expected object of scalar type {R} but got scalar type {O} for argument 'out'")
 
 

@@ -200,12 +200,15 @@ class Everywhere:
 
     Attributes:
         anomaly: what anomaly detection does, as in ``modes.anomaly``.
+        interceptor: what gets the calls of operators in all threads, after all others: it comes and goes with the
+            kernels that programs register (Note [Kernels for aten]), not with blocks.
     """
 
-    __slots__ = ("anomaly",)
+    __slots__ = ("anomaly", "interceptor")
 
     def __init__(self) -> None:
         self.anomaly: Any = None
+        self.interceptor: Callable | None = None
 
 
 everywhere = Everywhere()
@@ -348,9 +351,16 @@ def watching(
         yield
     finally:
         modes, watchers = before
+        watchers["interceptors"] = _lasting(watchers["interceptors"])
         for name, ones in watchers.items():
             setattr(thread, name, ones)
-        thread.modes = thread.modes.replace(intercepted=modes.intercepted, watched=modes.watched)
+        thread.modes = thread.modes.replace(intercepted=bool(thread.interceptors), watched=modes.watched)
+
+
+def _lasting(interceptors: tuple[Callable, ...]) -> tuple[Callable, ...]:
+    """Interceptors of before a block, with the one of all threads, if there is one now."""
+    others = tuple([one for one in interceptors if not getattr(one, "lasts", False)])
+    return others if everywhere.interceptor is None else (everywhere.interceptor, *others)
 
 
 class switched:

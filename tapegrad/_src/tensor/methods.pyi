@@ -183,14 +183,26 @@ class TensorMethods:
         """``input / other``, broadcast; either may be a number."""
     def __xor__(self, other: Any) -> Tensor:
         """The bits set in one only. Broadcast; either may be a number."""
+    def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex = ..., alpha: _complex = ..., use_gelu: _bool = ...) -> Tensor:
+        """``relu`` of ``addmm``, or ``gelu`` by the hyperbolic tangent."""
+    def _autocast_to_full_precision(self, cuda_enabled: _bool, cpu_enabled: _bool) -> Tensor:
+        """The tensor in float32, if it has half precision, and autocast is on for its device."""
+    def _autocast_to_reduced_precision(self, cuda_enabled: _bool, cpu_enabled: _bool, cuda_dtype: _dtype, cpu_dtype: _dtype) -> Tensor:
+        """The tensor in the dtype of its device, if it is in float32, and autocast is on there."""
+    def _clear_non_serializable_cached_data(self) -> None:
+        """Nothing: all that a tensor has can be pickled."""
     def _coalesced_(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     def _conj(self) -> Tensor:
         """The complex conjugate, as a view of the same memory; of a real tensor, the tensor itself."""
+    def _conj_physical(self) -> Tensor:
+        """``conj_physical``, under the name that it has inside."""
     def _dimI(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     def _dimV(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse coordinate ones."""
+    def _fix_weakref(self) -> None:
+        """Nothing: weak references to a tensor are good as they are."""
     def _indices(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     def _is_all_true(input: Tensor) -> Tensor:
@@ -201,12 +213,32 @@ class TensorMethods:
         """Tell whether this is a view of another tensor's memory."""
     def _is_zerotensor(self) -> _bool:
         """False: zeros have memory as all numbers have."""
+    def _lazy_clone(self) -> Tensor:
+        """``clone()``."""
     def _neg_view(self) -> Tensor:
         """The negative, as a view of the same memory."""
     def _nnz(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse coordinate ones."""
+    def _reduce_ex_internal(self, proto: _int) -> Any:
+        """The function that makes a tensor again when it is unpickled, and its arguments."""
     def _repr_html_(self) -> _str:
         """A piece of HTML that shows this, whole in itself."""
+    def _to_dense(self, dtype: Any = ..., masked_grad: _bool | None = ...) -> Tensor:
+        """Refused, as of any dense tensor: it is for sparse ones."""
+    def _to_sparse(self, *args: Any, **kwargs: Any) -> Any:
+        """``to_sparse``, under the name that it has inside. See ``torch.sparse``."""
+    def _to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Any:
+        """``to_sparse_bsc``, under the name that it has inside. See ``torch.sparse``."""
+    def _to_sparse_bsr(self, *args: Any, **kwargs: Any) -> Any:
+        """``to_sparse_bsr``, under the name that it has inside. See ``torch.sparse``."""
+    def _to_sparse_csc(self, *args: Any, **kwargs: Any) -> Any:
+        """``to_sparse_csc``, under the name that it has inside. See ``torch.sparse``."""
+    def _to_sparse_csr(self, *args: Any, **kwargs: Any) -> Any:
+        """``to_sparse_csr``, under the name that it has inside. See ``torch.sparse``."""
+    def _typed_storage(self) -> TypedStorage:
+        """``storage()``, without its warning."""
+    def _use_count(self) -> _int:
+        """1: an object of Python's is all there is of a tensor."""
     def _values(self, *args: Any, **kwargs: Any) -> Any:
         """Refused, as of any dense tensor: it is for sparse coordinate ones."""
     def abs(self) -> Tensor:
@@ -535,6 +567,8 @@ class TensorMethods:
         """The complex conjugate; of a real tensor, the tensor itself."""
     def conj_physical_(self) -> Self:
         """Replace the elements by their complex conjugates."""
+    def const_data_ptr(self) -> _int:
+        """``data_ptr()``, for who only reads there."""
     def contiguous(self, *, memory_format: _memory_format = ...) -> Tensor:
         """The tensor itself if its elements lie in row-major order (or as a memory format says), else a copy."""
     def copy_(self, other: Tensor | _Number, non_blocking: _bool = ...) -> Self:
@@ -1726,6 +1760,8 @@ class TensorMethods:
         """The memory of this tensor, as elements of its dtype. Deprecated in favour of ``untyped_storage()``."""
     def storage_offset(self) -> _int:
         """The place in its storage where a tensor begins, in elements."""
+    def storage_type(self) -> Any:
+        """The class of the storages of this dtype."""
     @overload
     def stride(self) -> tuple[_int, ...]:
         """The distances, in elements, of neighbours in memory along each dimension, or along one."""
@@ -1973,9 +2009,25 @@ class TensorMethods:
     @_backward_hooks.setter
     def _backward_hooks(self, value: Any) -> None: ...
     @property
+    def _cdata(self) -> Any: ...
+    @_cdata.setter
+    def _cdata(self, value: Any) -> None: ...
+    @property
+    def _grad_fn(self) -> Any: ...
+    @_grad_fn.setter
+    def _grad_fn(self, value: Any) -> None: ...
+    @property
+    def _has_symbolic_sizes_strides(self) -> Any: ...
+    @_has_symbolic_sizes_strides.setter
+    def _has_symbolic_sizes_strides(self, value: Any) -> None: ...
+    @property
     def _post_accumulate_grad_hooks(self) -> Any: ...
     @_post_accumulate_grad_hooks.setter
     def _post_accumulate_grad_hooks(self, value: Any) -> None: ...
+    @property
+    def _python_dispatch(self) -> Any: ...
+    @_python_dispatch.setter
+    def _python_dispatch(self, value: Any) -> None: ...
     @property
     def data(self) -> Tensor: ...
     @data.setter
@@ -1984,6 +2036,10 @@ class TensorMethods:
     def grad(self) -> Tensor | None: ...
     @grad.setter
     def grad(self, value: Any) -> None: ...
+    @property
+    def grad_dtype(self) -> Any: ...
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None: ...
     @property
     def imag(self) -> Tensor: ...
     @imag.setter

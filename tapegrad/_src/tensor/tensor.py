@@ -62,6 +62,7 @@ class Tensor(TensorMethods):
     _edge: Edge | None
     _storage: Storage | None = None
     _grad: Tensor | None = None
+    _grad_dtype: Any = False
     _accumulator: weakref.ref[Node] | None = None
     _tangent: Tensor | None = None
     _retains: bool = False

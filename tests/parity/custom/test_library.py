@@ -356,10 +356,8 @@ def test_libraries(program):
 
 
 def test_what_there_is_no_dispatcher_for():
-    made = tapegrad.library.Library("aten", "IMPL")
-    with pytest.raises(NotImplementedError, match="operators of aten are computed by kernels of JAX"):
-        made.impl("neg", lambda x: x, "CPU")
+    made = tapegrad.library.Library("w", "FRAGMENT")
     with pytest.raises(NotImplementedError, match="there is no dispatcher"):
         made.fallback(lambda: 0)
-    with pytest.raises(NotImplementedError, match="no sets of dispatch keys"):
+    with pytest.raises(NotImplementedError, match="only kernels of aten get dispatch keys"):
         made.impl("neg", lambda x: x, "CPU", with_keyset=True)

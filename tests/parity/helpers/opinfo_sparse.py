@@ -6,6 +6,7 @@ An entry says for which layouts it has samples (``sample_inputs_sparse_coo`` and
 import unittest
 import warnings
 
+import numpy as np
 import opinfo
 import torch as pytorch
 from harness import close
@@ -123,17 +124,51 @@ def disagreement(entry, sample):
     mine, my_error = attempt(lambda: seen_of(tapegrad, counterpart(entry), tuple(map(ours, parts))))
     if their_error is not None:
         if my_error is None:
-            return f"PyTorch raises {their_error!r:.300}"
+            found = against_dense(entry, parts, mine)
+            return f"PyTorch raises {their_error!r:.300}" if found is None else f"beside dense tensors: {found}"
         ok = isinstance(my_error, type(their_error)) or isinstance(their_error, type(my_error))
         return None if ok else f"raised {my_error!r:.300}, expected {their_error!r:.300}"
     if my_error is not None:
         return f"raised {type(my_error).__name__}: {my_error!s:.300}"
+    return misfit(mine, theirs)
+
+
+def misfit(mine, theirs):
+    """How what is seen on one differs from what is seen on the other."""
     try:
         for stage, expected in theirs.items():
             close(mine.get(stage), expected, rtol=1e-6, atol=1e-8, where=stage)
     except AssertionError as error:
         return str(error)[:400]
     return None
+
+
+def against_dense(entry, parts, mine):
+    """How our results, and our gradients at the places of their leaves, differ from PyTorch's of dense tensors."""
+    places = [pattern(x) for x in flat(parts) if isinstance(x, pytorch.Tensor) and x.requires_grad]
+    theirs = seen_of(pytorch, entry.op, tuple(map(densified, parts)))
+    found = {"values": [np.nan_to_num(one, posinf=0, neginf=0) for one in theirs["values"]]}  # lines without elements
+    if "gradients" in theirs:
+        found["gradients"] = [grad * at for grad, at in zip(theirs["gradients"], places, strict=True)]
+    return misfit(mine, found)
+
+
+def densified(value):
+    """A value of a sample, with dense tensors for sparse ones."""
+    if isinstance(value, pytorch.Tensor):
+        return value.detach().to_dense().requires_grad_(value.requires_grad) if is_sparse(value) else value
+    if type(value) in (tuple, list):
+        return type(value)(map(densified, value))
+    return {key: densified(one) for key, one in value.items()} if type(value) is dict else value
+
+
+def pattern(leaf):
+    """1 where a tensor has elements, 0 elsewhere."""
+    ones = leaf.detach().clone()
+    if not is_sparse(leaf):
+        return ones.fill_(1).numpy()
+    (ones._values() if leaf.layout is pytorch.sparse_coo else ones.values()).fill_(1)
+    return numbers(ones).clip(max=1)
 
 
 def database():

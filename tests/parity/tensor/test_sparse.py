@@ -396,6 +396,47 @@ def check(function, x, masked):
     same(begin.replace("from importlib import import_module\n", ""), *CHECKS)
 
 
+DENSE_GRADIENTS = split("""
+after(s, lambda a: a.sum()), after(r, lambda a: a.sum()), after(s, lambda a: (a * 2).sum() + a.t().coalesce().sum())
+after(h, lambda a: a.sum()), after(h, lambda a: a.sum(0).square().sum()), after(s, lambda a: a.sum((0, 1), True))
+after(u, lambda a: a.sum() + torch.sparse.sum(a)), after(u, lambda a: torch.sparse.sum(a)), after(u, lambda a: a.sum())
+after(u, lambda a: torch.sparse.mm(a, w).sum()), after(s, lambda a: (a - a * 3).sum(dtype=torch.float64))
+torch.autograd.grad(L(s).sum() ** 2, [x := L(s)], allow_unused=True)
+torch.autograd.grad(L(s).sum() ** 2, [L(s)])
+torch.autograd.grad((x := L(s)).sum() ** 2, [x], materialize_grads=True), [x.sum().backward(inputs=[x]), x.grad][1]
+[y.sum().backward(), y.grad.zero_(), y.sum().backward()], y.grad, y.grad is y.grad, setattr(y, "grad", None)
+setattr(y, "grad", 3)
+setattr(y, "grad", torch.ones(2, 3))
+setattr(y, "grad", s.double())
+setattr(y, "grad", C(i, v, (3, 3)))
+step(lambda a: torch.sparse.sum(a)), step(lambda a: torch.sparse.mm(a, w).sum(), momentum=0.9)
+step(lambda a: a.sum())
+""")
+
+
+@pytest.mark.once("layouts of gradients: nothing depends on the order")
+def test_sums_give_dense_gradients():
+    same("""
+L = lambda a: a.detach().requires_grad_()
+y = L(s)
+
+def after(a, loss):
+    a = L(a)
+    loss(a).backward()
+    loss(a).backward()
+    return a.grad
+
+def step(loss, **options):
+    a = L(c)
+    optimizer = torch.optim.SGD([a], lr=0.5, **options)
+    for _ in range(2):
+        optimizer.zero_grad()
+        loss(a).backward()
+        optimizer.step()
+    return a, a.grad, a.is_leaf
+""", *DENSE_GRADIENTS)  # fmt: skip
+
+
 COPIES = split("""
 copy.deepcopy(s), copy.copy(c).is_coalesced(), pickle.loads(pickle.dumps(c)), pickle.loads(pickle.dumps(r))
 pickle.loads(pickle.dumps(c)).is_coalesced(), copy.deepcopy(s.clone().requires_grad_()), f"{s}"

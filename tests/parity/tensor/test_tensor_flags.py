@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import warnings
 
 import pytest
 from harness import Programs, agree, attempt, leaf, warned
@@ -224,6 +225,86 @@ def numbers_that_do_not_fit(torch):
     cases = [("int8", 300), ("int8", -128), ("uint8", 300), ("uint8", -1), ("int64", math.nan), ("float32", 1e50),
              ("float32", math.inf), ("float32", 2j), ("bool", 3), ("int32", 2.7), ("float16", 1e6)]  # fmt: skip
     return [fill(*case) for case in cases], attempt(lambda: torch.full((1,), 300, dtype=torch.uint8))
+
+
+def _of_another_dtype(torch, kind, use, first):
+    x = first(torch)
+    x.grad_dtype = kind if kind is None else getattr(torch, kind)
+    return x.grad_dtype, attempt(lambda: use(x)), x.grad
+
+
+@program
+def gradients_of_another_dtype(torch):
+    def twice(x):
+        return [(x * 3).sum().backward(), (x * x).sum().backward(), x.grad.dtype]
+
+    def hooked(x):
+        seen = []
+        x.register_hook(lambda g: seen.append(g.dtype) or g * 2)
+        x.register_post_accumulate_grad_hook(lambda t: seen.append(t.grad.dtype))
+        (x * 3).sum().backward()
+        return seen
+
+    class Wide(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.double()
+
+    def stepped(x):
+        (x * 3).sum().backward()
+        torch.optim.SGD([x], lr=0.5).step()
+        return x.tolist()
+
+    uses = [
+        twice, hooked, stepped, lambda x: torch.autograd.grad((x * 3).sum(), x),
+        lambda x: [Wide.apply(x).sum().backward(), (x * 3).sum().backward()],
+        lambda x: [(x * 3).sum().backward(), Wide.apply(x).sum().backward()],
+        lambda x: torch.autograd.grad(torch.autograd.grad((x**3).sum(), x, create_graph=True)[0].sum(), x),
+        lambda x: [copy.deepcopy(x).grad_dtype, torch.nn.Parameter(x).grad_dtype, x.detach().grad_dtype, x[0].is_leaf],
+    ]
+    return [[_of_another_dtype(torch, kind, use, lambda torch: leaf(torch, V)) for use in uses]
+            for kind in (None, "float16", "float64", "float32", "complex64")]  # fmt: skip
+
+
+@program
+def what_a_grad_dtype_refuses(torch):
+    x, y = leaf(torch, V), torch.ones(2)
+    z = x * 2
+    cases = [
+        lambda: put(x, "grad_dtype", "float"), lambda: put(z, "grad_dtype", None), lambda: z.grad_dtype,
+        lambda: y.grad_dtype,
+        lambda: put(y, "grad_dtype", torch.float16), lambda: put(x, "grad_dtype", torch.float16),
+        lambda: put(x, "grad", y), lambda: put(x, "grad", y.half()), lambda: put(x, "grad_dtype", torch.float64),
+        lambda: put(x, "grad_dtype", torch.float16), lambda: put(x, "grad_dtype", None),
+        lambda: put(x, "grad", y.double()), lambda: put(x, "grad_dtype", torch.float16),
+    ]  # fmt: skip
+    return [attempt(case) for case in cases]
+
+
+@program
+def names_that_begin_with_an_underscore(torch):
+    x = torch.arange(6.0).view(2, 3)
+    s, z = x.to_sparse(), x * 1j
+    cases = [
+        lambda: x._addmm_activation(-torch.ones(2, 2), x),
+        lambda: x._addmm_activation(x[:, :2], x, use_gelu=True, beta=2),
+        lambda: x._grad_fn, lambda: type(leaf(torch, V).mul(2)._grad_fn).__name__,
+        lambda: x._has_symbolic_sizes_strides, lambda: x._python_dispatch, lambda: x.const_data_ptr() == x.data_ptr(),
+        lambda: x._typed_storage()._size(), lambda: x.storage_type().__name__, lambda: x._lazy_clone(),
+        lambda: z._conj_physical(), lambda: s._to_dense(), lambda: attempt(x._to_dense)[:2], lambda: x._to_sparse(1),
+        lambda: x._to_sparse_csr(), lambda: x._to_sparse_bsr((1, 3)), lambda: s._to_sparse_csc(),
+        lambda: x._fix_weakref(),
+        lambda: x.half()._autocast_to_full_precision(True, True).dtype, lambda: type(x._cdata),
+        lambda: x._autocast_to_reduced_precision(True, False, torch.half, torch.bfloat16).dtype,
+        lambda: x._autocast_to_reduced_precision(True, True, torch.half, torch.bfloat16).dtype,
+    ]  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [repr(attempt(case)) for case in cases]
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)

@@ -281,7 +281,7 @@ def _get_grad(self: Tensor) -> Tensor | None:
 
 def _set_grad(self: Tensor, value: Any) -> None:
     if value is not None:
-        _check_grad(self, value)
+        check_grad(self, value)
     if capturing.by is not None:
         capturing.by.reads_grad = True
     self._grad = value
@@ -296,16 +296,18 @@ def _delete_grad(self: Tensor) -> None:
 PROPERTIES["grad"] = property(_get_grad, _set_grad, _delete_grad)
 
 
-def _check_grad(tensor: Tensor, grad: Any) -> None:
+def check_grad(tensor: Tensor, grad: Any) -> None:
+    """Refuse what can't be a tensor's ``.grad``. Raises TypeError, RuntimeError."""
     if not isinstance(grad, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     ours, theirs = tensor._spec, grad._spec
-    if theirs.dtype is not ours.dtype:
+    kept = ours.dtype if tensor._grad_dtype is False else tensor._grad_dtype
+    if kept is not None and theirs.dtype is not kept:
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{cpp_name(theirs.dtype)}' to a tensor with grad_dtype "
-            f"'{ours.dtype.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+            f"'{kept.scalar_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
             "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
             "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
             "systems that assume they match."
@@ -345,6 +347,13 @@ PROPERTIES["layout"] = _constant(layouts.strided, "``torch.strided``, but of spa
 NAMESPACES.setdefault("torch", {}).update(
     {name: value for name, value in vars(layouts).items() if not name.startswith("_") and name != "annotations"}
 )
+PROPERTIES["_grad_fn"] = property(lambda self: self.grad_fn, doc="``grad_fn``.")
+PROPERTIES["_cdata"] = property(id, doc="A number by which it is known while it lives.")
+PROPERTIES["_has_symbolic_sizes_strides"] = _constant(False, "False: lengths are numbers.")
+PROPERTIES["_python_dispatch"] = property(
+    lambda self: self._spec.overrides == "dispatch", doc="Whether its class has a ``__torch_dispatch__``."
+)
+
 PROPERTIES["itemsize"] = property(lambda self: self.dtype.itemsize, doc="The number of bytes of one element.")
 PROPERTIES["nbytes"] = property(
     lambda self: self.dtype.itemsize * self._spec.numel, doc="The number of bytes of all elements."

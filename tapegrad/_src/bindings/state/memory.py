@@ -135,6 +135,17 @@ def data_ptr(self: Tensor) -> int:
 
 
 @public("Tensor")
+def const_data_ptr(self: Tensor) -> int:
+    """``data_ptr()``, for who only reads there.
+
+    >>> x = torch.ones(2)
+    >>> x.const_data_ptr() == x.data_ptr()
+    True
+    """
+    return data_ptr(self)
+
+
+@public("Tensor")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Tell whether two tensors show the same memory in the same way.
 

@@ -472,6 +472,23 @@ def is_storage(obj: Any, /) -> bool:
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
+@public("Tensor")
+def _typed_storage(self: Tensor) -> TypedStorage:
+    """``storage()``, without its warning."""
+    return typed_storage(self)
+
+
+@public("Tensor")
+def storage_type(self: Tensor) -> Any:
+    """The class of the storages of this dtype.
+
+    >>> torch.ones(2).storage_type()
+    <class 'torch.FloatStorage'>
+    """
+    _warn_once(_LEAVING)
+    return NAMESPACES["torch"][next(f"{name}Storage" for name, kind in LEGACY_DTYPES.items() if kind is self.dtype)]
+
+
 class _Legacy(type):
     """The classes ``FloatStorage``, ``LongStorage``, ...: their instances are the typed storages of a dtype."""
 

@@ -19,7 +19,7 @@ from tapegrad._src.tape.modes import alone, thread
 from tapegrad._src.tape.node import HIGHEST_SEQUENCE_NR, Edge, Node
 from tapegrad._src.tensor.geometry import is_contiguous, is_dense, overlaps_itself
 from tapegrad._src.tensor.spec import Spec
-from tapegrad._src.tensor.tensor import Tensor, donatable, edge_of, sharing_handle, value_of, wrap, write
+from tapegrad._src.tensor.tensor import Tensor, describe, donatable, edge_of, sharing_handle, value_of, wrap, write
 from tapegrad.errors import SHOWN_TWICE, warn_once
 
 _accumulating = threading.RLock()
@@ -185,6 +185,42 @@ class AccumulateMismatch(AccumulateGrad):
         return (self.taken,)
 
 
+class AccumulateCast(AccumulateGrad):
+    """Accumulates into a leaf whose gradients may have another dtype than it has: ``Tensor.grad_dtype``.
+
+    A hook of the leaf casts them before they come here, and before others see them.
+    """
+
+    __slots__ = ()
+
+    def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        return self.apply([None if grads[0] is None else wrap(grads[0], describe(grads[0]))], needed)
+
+    def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
+        grad, variable = grads[0], self.variable
+        if grad is not None and self._is_leaf():
+            with _accumulating:
+                if variable._grad is None:
+                    variable._grad = separate(grad, variable)
+                elif thread.modes.grad:
+                    variable._grad = variable._grad + grad
+                else:
+                    variable._grad.add_(grad)
+        if self.hook_slots is not None:
+            self._post_accumulate()
+        return ()
+
+    @property
+    def _input_metadata(self) -> tuple[Spec, ...]:
+        spec, kept = self.variable._spec, self.variable._grad_dtype
+        return (spec.replace(dtype=kept) if kept else spec,)
+
+
+def takes_any_dtype(edge: Edge | None) -> bool:
+    """Tell whether an edge leads to a leaf whose ``grad_dtype`` is None."""
+    return edge is not None and type(edge[0]) is AccumulateCast and edge[0].variable._grad_dtype is None
+
+
 def _lies_like(grad: Tensor, variable: Tensor) -> bool:
     """Tell whether a gradient is kept as it is: its elements lie as those of the leaf do, as far as there are as many.
 
@@ -286,6 +322,8 @@ def share_leaf_hooks(tensor: Tensor, node: Node) -> None:
     """Let the accumulator of a leaf run the leaf's hooks. Its own hooks stay its own, and die with it."""
     own, hooks = node.own_hooks(), tensor._leaf_hooks
     assert hooks is not None
+    if tensor._grad_dtype is not False:
+        node.__class__ = AccumulateCast
     own.tensor_pre, own.post_accumulate = hooks.tensor_pre, hooks.post_accumulate
 
 
