@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from tapegrad._src.caches import Cache
 from tapegrad._src.doors import Door
-from tapegrad.ops.schemas import schema_of, schemas_of
+from tapegrad.ops.schemas import composites_of, schema_of, schemas_of
 
 REGISTERED: dict[str, dict[str, Any]] = {}
 """The operators that programs have registered, by ``namespace::name`` and overload: callables with a ``_schema``."""
@@ -278,7 +278,7 @@ def _writes(name: str) -> bool:
 
 
 def _known(name: str) -> bool:
-    return name in OVERLOADS or name in NAMED or _function(name) is not None or bool(schemas_of(name))
+    return name in OVERLOADS or name in NAMED or _function(name) is not None or bool(schemas_of(name) or composites_of(name))
 
 
 def _function(name: str) -> Callable | None:

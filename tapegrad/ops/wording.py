@@ -144,12 +144,6 @@ class Worded:
                 found.append(((key,), one))
         return found
 
-    def with_argument(self, place: int, value: Any, instead_of: Any) -> Worded:
-        """This call with another argument in a place, if there is just what it stands for."""
-        if len(self.args) > place and self.args[place] == instead_of:
-            self.args = (*self.args[:place], value, *self.args[place + 1 :])
-        return self
-
     def back(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
         """The operator's own arguments, with the tensors of a call that is like this one."""
         given = []

@@ -35,11 +35,10 @@ def overload_for(
     return None
 
 
-def with_size(name: str, args: tuple) -> tuple:
+def with_size(schema: Schema, args: tuple) -> tuple:
     """Arguments with a size in place of lengths that stand one by one, as of ``torch.zeros(2, 3)``."""
-    schema = next(iter(schemas_of(name).values()), None)
-    names = [] if schema is None else [one.name for one in schema.arguments if not one.kwarg_only]
-    if names[-1:] not in (["size"], ["dims"], ["repeats"]) or len(names) > 2:
+    names = [one.name for one in schema.arguments if not one.kwarg_only]
+    if names[-1:] not in (["size"], ["dims"], ["repeats"], ["shape"]) or len(names) > 2:
         return args
     lengths = args[len(names) - 1 :]
     whole = bool(lengths) and all(isinstance(one, int) for one in lengths)
@@ -83,4 +82,4 @@ TYPES: dict[str, Any] = {
 def bound_by(schema: Schema, name: str, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
     """The argument for each name of a schema in a call of a public function; None if the call does not fit."""
     spelled = {RENAMED.get(key, key): one for key, one in kwargs.items() if one is not None}
-    return schema.bind(with_size(name, args), spelled, lambda argument, one: accepts(name, argument, one))
+    return schema.bind(with_size(schema, args), spelled, lambda argument, one: accepts(name, argument, one))

@@ -14,6 +14,7 @@ from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad._src.bindings.dispatching import show
 from tapegrad._src.bindings.shown_calls import composed
 from tapegrad._src.execution.data.dtypes import uint8
+from tapegrad._src.execution.data.dtypes import bool as bool_
 from tapegrad._src.functions.indexing import Selection, selection
 from tapegrad._src.tensor.layout import strided
 from tapegrad._src.tensor.tensor import Tensor
@@ -138,6 +139,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None, **options: An
         return NotImplemented
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         return NotImplemented
+    if isinstance(input, Tensor) and input.dtype is bool_ and condition.dtype is not bool_:  # a tensor's method
+        condition, input = input, condition
     like = input if isinstance(input, Tensor) else other
     choices = [one if isinstance(one, Tensor) else number(one, like) for one in (input, other)]
     return FUNCTIONS["where"](condition, *choices)

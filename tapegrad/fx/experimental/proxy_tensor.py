@@ -15,10 +15,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tapegrad._src.bindings.dispatching import hidden
 from tapegrad._src.dispatch.operator_like import OperatorLike
+from tapegrad._src.tape.modes import switched
 from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.errors import message
 from tapegrad.fx._arguments import PH
+from tapegrad.fx._composites import CompositeCall, Composites
 from tapegrad.fx._shadows import ShadowCapture
 from tapegrad.fx._tracer import Tracer
 from tapegrad.fx.graph_module import GraphModule
@@ -198,6 +201,20 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             self._made[func._opname, getattr(given[0], "node", None)] = self._latest
         return out
 
+    def composite(self, call: CompositeCall, run: Callable[[], Any]) -> Any:
+        """Record a call that is taken apart below autograd, and give its result.
+
+        Args:
+            call: the call.
+            run: makes it.
+        """
+        given, named = tree_map(self.proxy_of, call.args), tree_map(self.proxy_of, call.kwargs)
+        proxy = self._node(call.func, given, named)
+        with hidden():
+            out = run()
+            self._track_all(out, proxy)
+        return out
+
     def _node(self, func: Any, args: Any, kwargs: Any) -> Any:
         name = self.tracer.graph._target_to_str(func._opname)
         return self.tracer.create_proxy("call_function", func, args, kwargs, name=name)
@@ -239,14 +256,14 @@ def make_fx(
             (``torch._decomp.get_decompositions``).
         tracing_mode: ``"real"`` runs ``f``; ``"fake"`` computes nothing, and leaves all tensors as they are; so does
             ``"symbolic"``, and lengths are numbers there, too.
-        pre_dispatch: must be False: operators are seen below autograd.
+        pre_dispatch: whether the graph is that above autograd, where functions have not been taken apart (Note [Graphs
+            above autograd] in ``fx/_composites.py``).
         record_module_stack, record_stack_traces, proxy_module_inputs, _allow_non_fake_inputs, _allow_fake_constant,
             _error_on_data_dependent_ops, _disable_torch_fn_metadata_mode: accepted, without effect.
 
     Raises:
         RuntimeError: ``f`` asks for the elements of what it computes.
         AssertionError: there is no such tracing mode.
-        NotImplementedError: ``pre_dispatch``.
 
     >>> gm = make_fx(lambda x: (x.sin() * 2).sum())(torch.ones(3))
     >>> print(gm.code.strip())
@@ -258,15 +275,14 @@ def make_fx(
     """
     if tracing_mode not in MODES:
         raise AssertionError(f"Expected tracing_mode to be one of {MODES}, got {tracing_mode}")
-    if pre_dispatch:
-        raise NotImplementedError("make_fx: pre_dispatch is not in tapegrad; torch.export.export(...).graph is as such")
 
     @functools.wraps(f)
     def wrapped(*args: Any) -> GraphModule:
         tracer = PythonKeyTracer()
         mode = ProxyTorchDispatchMode(tracer, tracing_mode, decomposition_table)
         marks = tree_map(lambda _: PH, args)
-        traced = _traced(_with_names(f, len(args)), args, mode)
+        named = _with_names(f, len(args))
+        traced = _traced(_above_autograd(named, mode) if pre_dispatch else named, args, mode)
         graph = tracer.trace(traced, marks)
         return GraphModule(tracer.root, graph, getattr(f, "__name__", type(f).__name__))
 
@@ -281,6 +297,17 @@ def _with_names(f: Callable[..., Any], count: int) -> Callable[..., Any]:
     names = ", ".join(f"arg{number}" for number in range(count))
     made: Callable[..., Any] = eval(f"lambda {names}: f({names})", {"f": f})
     return made
+
+
+def _above_autograd(f: Callable[..., Any], mode: ProxyTorchDispatchMode) -> Callable[..., Any]:
+    """The function, of which a mode sees what it calls before that is taken apart."""
+
+    @functools.wraps(f)
+    def above(*args: Any) -> Any:
+        with switched(grad=False), Composites(mode.composite):
+            return f(*args)
+
+    return above
 
 
 def _traced(f: Callable[..., Any], args: tuple, mode: ProxyTorchDispatchMode) -> Callable[..., Any]:
