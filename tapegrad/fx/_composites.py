@@ -366,14 +366,18 @@ class Composites(TorchFunctionMode):
             return self._recorded(found, func, args, kwargs)
         inner = getattr(func, "__wrapped__", None)
         if inner is None or not is_in_python(func):
-            return self._literal(func, func(*args, **kwargs))
+            return self._literal(func, self._called(func, args, kwargs))
         with self:
             return inner(*args, **{key: one for key, one in kwargs.items() if key != "out" or one is not None})
 
     def _recorded(self, call: CompositeCall, func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if call.func._opname == "contiguous" and args[0].is_contiguous(**kwargs):
             return func(*args, **kwargs)
-        return self._record(call, lambda: func(*args, **kwargs))
+        return self._record(call, lambda: self._called(func, args, kwargs))
+
+    def _called(self, func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The result of a function."""
+        return func(*args, **kwargs)
 
     def _literal(self, func: Any, made: Any) -> Any:
         """What a function has made; a tensor of numbers is detached, as ``torch.tensor`` does it."""
