@@ -5,6 +5,12 @@ Graphs of exported programs, and those of ``make_fx(pre_dispatch=True)``, have `
 and ``aten.cross_entropy_loss``, which PyTorch's dispatcher takes apart below autograd. ``Composites`` is a context that
 gets the calls of public functions; what has a schema of such a function (``ops/composite_schemas.py``) is recorded as
 that, what PyTorch has in Python is looked into, and all else comes to the mode that records operators.
+
+Note [Calls in one node]
+Some functions come down to operators that PyTorch hasn't got, or whose arguments are computed by what is no operator (a
+mask as places, a table of windows). A graph of those would have constants in it that belong to the example. Such a
+call is recorded as what it is above autograd: its nodes are taken out again, and one stands for them (``WholeCalls``).
+In a backward pass there is no such call; an operator that PyTorch hasn't got is a node of ``torch.ops.tapegrad`` there.
 """
 
 from __future__ import annotations
@@ -22,6 +28,7 @@ from tapegrad._src.execution.data.dtypes import dtype
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.overloads import OpOverload, identity
 from tapegrad.ops.schemas import Schema, composites_of, schemas_of
+from tapegrad.utils._pytree import tree_leaves
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
@@ -42,6 +49,9 @@ DTYPES = {
 }  # fmt: skip
 """Methods that are called ``to`` there."""
 
+BROADCAST = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+"""Losses whose tensors are broadcast before."""
+
 BITWISE = {"bitwise_and": "__and__", "bitwise_or": "__or__", "bitwise_xor": "__xor__"}
 """Operators of Python that have functions of their own."""
 
@@ -60,6 +70,25 @@ class CompositeCall(NamedTuple):
     func: OpOverload
     args: tuple
     kwargs: dict[str, Any]
+
+
+class OpenCall:
+    """A call of a public function that is being recorded.
+
+    Args:
+        call: it in words of ``aten``, if it has any.
+        given: its arguments.
+
+    Attributes:
+        tensors: the identities of the tensors among these.
+        whole: whether it is to be one node.
+    """
+
+    def __init__(self, call: CompositeCall | None, given: Any) -> None:
+        self.call = call
+        self.held = [one for one in tree_leaves(given) if isinstance(one, Tensor)]
+        self.tensors = set(map(id, self.held))
+        self.whole = False
 
 
 def comes_to(*names: str) -> Callable[[Callable], Callable]:
@@ -175,7 +204,7 @@ def _nll_loss(
 def _broadcast_loss(input: Any, target: Any, *args: Any, weight: Any = None, name: str, **options: Any) -> Words | None:
     if weight is not None or args:
         return None
-    return call(name, *NAMESPACES["torch"]["broadcast_tensors"](input, target), reduced(options))
+    return call(name, input, target, reduced(options))
 
 
 @comes_to("smooth_l1_loss", "huber_loss")
@@ -185,7 +214,7 @@ def _smooth_loss(
     if weight is not None or args:
         return None
     width = beta if name == "smooth_l1_loss" else delta
-    return call(name, *NAMESPACES["torch"]["broadcast_tensors"](input, target), reduced(options), width)
+    return call(name, input, target, reduced(options), width)
 
 
 @comes_to("binary_cross_entropy")
@@ -348,39 +377,80 @@ def property_name(value: Any) -> str:
     return next((name for name in PROPERTIES if getattr_static(Tensor, name, None) is value), "")
 
 
-class Composites(TorchFunctionMode):
-    """A context that records composites. See Note [Graphs above autograd].
+def aten_call(func: Any, args: tuple, kwargs: dict[str, Any]) -> CompositeCall | None:
+    """The call of a public function in the words of PyTorch's function or operator of that name; None without one."""
+    found = composite_call(func, args, kwargs)
+    words = words_of(func, args, kwargs) if found is None and func.__name__ != "__get__" else None
+    if words is None or kwargs.get("out") is not None:
+        return found
+    name, given, named = words
+    named = {key: one for key, one in named.items() if one is not None}
+    for overload, schema in schemas_of(name).items():
+        bound = bound_by(schema, name, given, named)
+        if bound is not None:
+            return CompositeCall(identity("aten", name, overload), *schema.shown(bound))
+    return None
+
+
+class WholeCalls(TorchFunctionMode):
+    """A context that tells what records operators which public function calls them.
 
     Args:
-        record: records a call; it is given that and what makes it.
+        mode: what records operators.
     """
 
-    def __init__(self, record: Callable[[CompositeCall, Callable[[], Any]], Any], cudnn: bool = True) -> None:
-        self._record, self._cudnn = record, cudnn
+    def __init__(self, mode: Any) -> None:
+        self._mode = mode
 
     def __torch_function__(self, func: Any, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
-        with self:
-            found = composite_call(func, args, kwargs, self._cudnn)
-        if found is not None:
-            return self._recorded(found, func, args, kwargs)
-        inner = getattr(func, "__wrapped__", None)
-        if inner is None or not is_in_python(func):
-            return self._literal(func, self._called(func, args, kwargs))
+        found = aten_call(func, args, kwargs)
+        inner = inside(func) if found is None else None
+        if func.__name__ == "__get__" and property_name(func.__self__) == "mT":
+            with self:
+                return args[0].transpose(-2, -1)
+        if inner is None:
+            return self._mode.whole(OpenCall(found, (args, kwargs)), func, args, kwargs, lambda: func(*args, **kwargs))
         with self:
             return inner(*args, **{key: one for key, one in kwargs.items() if key != "out" or one is not None})
+
+
+def inside(func: Any) -> Callable | None:
+    """What a function of PyTorch's in Python does; None if it is none."""
+    return getattr(func, "__wrapped__", None) if is_in_python(func) else None
+
+
+class Composites(WholeCalls):
+    """A context that records composites. See Note [Graphs above autograd].
+
+    Args:
+        mode: what records operators.
+        cudnn: what is said of cuDNN where a schema asks for it.
+    """
+
+    def __init__(self, mode: Any, cudnn: bool = True) -> None:
+        super().__init__(mode)
+        self._cudnn = cudnn
+
+    def __torch_function__(self, func: Any, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        found = composite_call(func, args, kwargs, self._cudnn)
+        if found is not None:
+            return self._recorded(found, func, args, kwargs)
+        if inside(func) is not None or func.__name__ not in ("tensor", "new_tensor"):
+            return super().__torch_function__(func, types, args, kwargs)
+        made = self._literal(func, args, kwargs)
+        return self._mode.composite(CompositeCall(identity("aten", "detach_", "default"), (made,), {}), lambda: made)
 
     def _recorded(self, call: CompositeCall, func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if call.func._opname == "contiguous" and args[0].is_contiguous(**kwargs):
             return func(*args, **kwargs)
-        return self._record(call, lambda: self._called(func, args, kwargs))
+        if call.func._opname in BROADCAST:
+            with self:
+                tensors = NAMESPACES["torch"]["broadcast_tensors"](*call.args[:2])
+            call = call._replace(args=(*tensors, *call.args[2:]))
+        return self._mode.composite(call, lambda: func(*args, **kwargs))
 
-    def _called(self, func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """The result of a function."""
+    def _literal(self, func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The tensor that ``torch.tensor`` makes of numbers."""
         return func(*args, **kwargs)
-
-    def _literal(self, func: Any, made: Any) -> Any:
-        """What a function has made; a tensor of numbers is detached, as ``torch.tensor`` does it."""
-        if func.__name__ not in ("tensor", "new_tensor"):
-            return made
-        return self._record(CompositeCall(identity("aten", "detach_", "default"), (made,), {}), lambda: made)

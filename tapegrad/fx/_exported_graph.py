@@ -113,10 +113,10 @@ class ProgramCalls(Composites):
     """
 
     def __init__(self, mode: ProxyTorchDispatchMode, traced: Any, literals: list[Proxy]) -> None:
-        super().__init__(mode.composite, cudnn=False)
-        self._mode, self._traced, self._literals = mode, traced, literals
+        super().__init__(mode, cudnn=False)
+        self._traced, self._literals = traced, literals
 
-    def _called(self, func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _literal(self, func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         made = self._traced.literals_mode.made
         before = len(made)
         if func.__name__ != "tensor":

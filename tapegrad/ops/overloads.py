@@ -28,6 +28,10 @@ homes: Door[list[tuple[str, dict[str, Callable]]]] = Door("homes", filled_by="fu
 """The functions behind identities: a prefix of their names in ``aten``, and functions by name."""
 
 
+own_operator: Door[Callable[[str, tuple, dict], Any]] = Door("own_operator", filled_by="functions/identities.py")
+"""Computes an operator of the table by its name, of arguments and settings: one that PyTorch has no counterpart of."""
+
+
 class OpOverload:
     """One overload of an operator. There is one object for each, so that it is compared and hashed by identity.
 
@@ -69,8 +73,15 @@ class OpOverload:
             return registered(*args, **kwargs)
         if self._opname == "lift_fresh_copy":
             return args[0].clone()
+        if self.namespace == "tapegrad":
+            return own_operator.content(self._opname, args, kwargs)
         known = _remembered.get(_call_key(self, args, kwargs)) if _function(self._opname) is None else None
-        return self.overloadpacket(*args, **kwargs) if known is None else known(args, kwargs)
+        return self.overloadpacket(*args, **kwargs) if known is None else self._whole(known(args, kwargs))
+
+    def _whole(self, found: Any) -> Any:
+        """All results of an operator, of which ours computes the first alone."""
+        count = 1 if self._schema is None else len(self._schema.returns)
+        return found if count < 2 or isinstance(found, tuple) else (found, *[None] * (count - 1))
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self._opname}.{self._overloadname}"

@@ -206,6 +206,9 @@ def say(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
         _said.items = [*args[1]] if isinstance(args[1], tuple) else [args[1]]
 
 
+LEFT_OUT = ("_stacklevel", "inplace")
+"""Arguments of functions in Python that operators have not got."""
+
 TURNED = ("embedding",)
 """Functions whose operator of the same name has its arguments in another order."""
 
@@ -220,7 +223,8 @@ def in_words(op: OperatorLike, func: OpOverload, args: tuple, settings: dict[str
         said = None
     if said is not None and said[0] == func._opname.removesuffix("_with_indices").removeprefix("_"):
         schema = func._schema
-        named = {**said[2], **BESIDES.get(func._opname, {})}
+        named = {key: one for key, one in said[2].items() if key not in LEFT_OUT}
+        named.update(BESIDES.get(func._opname, {}))
         bound = None if schema is None else bound_by(schema, said[0], said[1], named)
         if schema is not None and bound is not None:
             words = schema.shown(bound)
@@ -259,6 +263,17 @@ def said_by(item: Any, bound: dict[str, Any], length: int) -> dict[str, Any] | N
     if places.start != first or len(range(first, length if last is None else last, step)) != len(places):
         return None
     return {"start": item.start or 0, "end": sys.maxsize if item.stop is None else item.stop, "step": step}
+
+
+def as_said(func: OpOverload) -> OpOverload:
+    """An operator's overload, where it follows from what was said: whether dimensions were named."""
+    said = _said.call
+    if said is None or said[0] != func._opname or func._opname not in ("all", "any", "count_nonzero"):
+        return func
+    dim = said[2].get("dim", said[1][1] if len(said[1]) > 1 else None)
+    if func._opname == "count_nonzero":
+        return identity("aten", func._opname, "dim_IntList" if isinstance(dim, (tuple, list)) else "default")
+    return func if dim is None else identity("aten", func._opname, "dim" if isinstance(dim, int) else "dims")
 
 
 # -- operators ---------------------------------------------------------------------------------------------------------
