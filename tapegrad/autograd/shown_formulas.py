@@ -10,7 +10,7 @@ from typing import Any
 
 from tapegrad._src.bindings.dispatching import show
 from tapegrad._src.tensor.tensor import Tensor
-from tapegrad.autograd.shown_backward import composed
+from tapegrad.autograd.shown_backward import composed, named
 from tapegrad.ops.overloads import identity
 from tapegrad.ops.wording import REDUCTIONS
 
@@ -43,6 +43,24 @@ def _power(g: Any, saved: dict, given: dict) -> dict | None:
     if x is None or exponent in (0, 1) or isinstance(exponent, complex) or not x.is_floating_point():
         return None
     return {"x": g * multiplied(x.pow(float(exponent - 1)), float(exponent))}
+
+
+@composed("sqrt")
+def _sqrt(g: Any, saved: dict, given: dict) -> dict:
+    return {"x": g / multiplied(saved["out"], 2)}
+
+
+@composed("sum")
+def _sum(g: Any, saved: dict, given: dict) -> dict | None:
+    if given["dtype"] is not None or not isinstance(given["axis"], tuple):
+        return None
+    return {"x": spread(g, tuple(saved["x_spec"].shape), given["axis"], given["keepdims"])}
+
+
+@named("slice_backward", "slice")
+def _slice(g: Tensor, saved: dict, given: dict) -> tuple:
+    start, step, shape = saved.get("start", 0), given["step"], list(saved["x_spec"].shape)
+    return g, shape, given["axis"], start, start + given["length"] * step, step
 
 
 @composed("mean_all")

@@ -404,15 +404,23 @@ class WholeCalls(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
-        found = aten_call(func, args, kwargs)
-        inner = inside(func) if found is None else None
+        if not self._mode.is_innermost():
+            return func(*args, **kwargs)
         if func.__name__ == "__get__" and property_name(func.__self__) == "mT":
             with self:
                 return args[0].transpose(-2, -1)
-        if inner is None:
-            return self._mode.whole(OpenCall(found, (args, kwargs)), func, args, kwargs, lambda: func(*args, **kwargs))
-        with self:
-            return inner(*args, **{key: one for key, one in kwargs.items() if key != "out" or one is not None})
+        found = aten_call(func, args, kwargs)
+        inner = inside(func) if found is None else None
+
+        def run() -> Any:
+            if inner is None:
+                return func(*args, **kwargs)
+            with self:
+                return inner(*args, **{key: one for key, one in kwargs.items() if key != "out" or one is not None})
+
+        if found is None and func.__name__ == "__get__":
+            return run()
+        return self._mode.whole(OpenCall(found, (args, kwargs)), func, args, kwargs, run)
 
 
 def inside(func: Any) -> Callable | None:
@@ -434,10 +442,11 @@ class Composites(WholeCalls):
 
     def __torch_function__(self, func: Any, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
-        found = composite_call(func, args, kwargs, self._cudnn)
+        on = self._mode.is_innermost()
+        found = composite_call(func, args, kwargs, self._cudnn) if on else None
         if found is not None:
             return self._recorded(found, func, args, kwargs)
-        if inside(func) is not None or func.__name__ not in ("tensor", "new_tensor"):
+        if not on or inside(func) is not None or func.__name__ not in ("tensor", "new_tensor"):
             return super().__torch_function__(func, types, args, kwargs)
         made = self._literal(func, args, kwargs)
         return self._mode.composite(CompositeCall(identity("aten", "detach_", "default"), (made,), {}), lambda: made)

@@ -281,6 +281,8 @@ def as_said(func: OpOverload) -> OpOverload:
 
 def sum_to(x: Any, shape: tuple[int, ...]) -> Any:
     """The sum over what was broadcast from a shape, as PyTorch computes it."""
+    if not shape and x.ndim:
+        return x.sum()
     extra = x.ndim - len(shape)
     axes = [*range(extra), *(i for i in range(extra, x.ndim) if shape[i - extra] == 1 != x.shape[i])]
     if axes:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from tapegrad._src.bindings.dispatching import hidden
+from tapegrad._src.bindings.dispatching import hidden, sees_functions
 from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tape.modes import switched
 from tapegrad._src.tensor.tensor import Tensor, value_of
@@ -60,7 +60,7 @@ READS = (
 def refuse_levels(given: Any) -> None:
     """Refuse tensors of function transforms. Raises NotImplementedError: there is one."""
     if any(isinstance(one, Tensor) and one._spec.level for one in tree_leaves(given)):
-        raise NotImplementedError("make_fx traces no function transforms but torch.func.grad and grad_and_value")
+        raise NotImplementedError("make_fx traces no function transforms but torch.func.grad, grad_and_value and vjp")
 
 
 class PythonKeyTracer(Tracer):
@@ -182,6 +182,10 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         if not self._transformed:
             super().show_saved(result)
 
+    def is_innermost(self) -> bool:
+        """Tell whether it is given the operators that are called now."""
+        return get_proxy_mode() is self and sees_functions()
+
     def whole(self, call: OpenCall, func: Any, args: tuple, kwargs: dict[str, Any], run: Callable[[], Any]) -> Any:
         """Run a public function; it is one node if its operators can't be in the graph.
 
@@ -192,12 +196,13 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """
         words = call.call or CompositeCall(func, args, kwargs)
         given, named = tree_map(self.proxy_of, words.args), tree_map(self.proxy_of, words.kwargs)
-        last, attributes, self._call = next(iter(reversed(self.tracer.graph.nodes)), None), dict(self.tracer.tensor_attrs), call
+        last, attributes = next(iter(reversed(self.tracer.graph.nodes)), None), dict(self.tracer.tensor_attrs)
+        outer, self._call = self._call, call
         try:
             out = run()
         finally:
-            self._call = None
-        if call.whole or (call.call is not None and self._is_unseen(out, call)):
+            self._call = outer
+        if call.whole or self._is_unseen(out, call):
             self._forget_since(last, attributes)
             with hidden():
                 self._track_all(out, self._node(words.func, given, named))
@@ -307,7 +312,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     def _is_whole(self) -> bool:
         """Tell whether the call that is open can be one node."""
-        return self._call is not None and self._call.call is not None and _current_autograd_node() is None
+        return self._call is not None and _current_autograd_node() is None
 
     def composite(self, call: CompositeCall, run: Callable[[], Any]) -> Any:
         """Record a call that is taken apart below autograd, and give its result.
