@@ -17,13 +17,13 @@ from typing import Any
 import jax
 
 from tapegrad._src.bindings.dispatching import hidden
-from tapegrad._src.execution.data.sizes import SYMBOL
 from tapegrad._src.bindings.placement import empty_strided
+from tapegrad._src.execution.data.sizes import SYMBOL
 from tapegrad._src.tape.modes import switched
 from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.errors import message
 from tapegrad.export.graph_signature import ConstantArgument, InputKind, OutputKind
-from tapegrad.fx._composites import CompositeCall, Composites
+from tapegrad.fx._composites import Composites
 from tapegrad.fx._places import stack_in_modules
 from tapegrad.fx.experimental.proxy_tensor import ProxyTorchDispatchMode, PythonKeyTracer
 from tapegrad.fx.graph import Graph
@@ -116,6 +116,10 @@ class ProgramCalls(Composites):
         super().__init__(mode, cudnn=False)
         self._traced, self._literals = traced, literals
 
+    def _made(self, func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        with switched(function_modes=False):  # literals that are made inside are constants of the graph
+            return func(*args, **kwargs)
+
     def _literal(self, func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         made = self._traced.literals_mode.made
         before = len(made)
@@ -171,6 +175,7 @@ def placeholders(
         if spec.kind == InputKind.TOKEN:
             continue
         proxy = tracer.create_proxy("placeholder", spec.arg.name, (), {})
+        proxy.node.name = spec.arg.name  # also where Python has something of that name
         found.append(proxy)
         if isinstance(spec.arg, ConstantArgument):
             proxy.node.meta["val"] = spec.arg.value

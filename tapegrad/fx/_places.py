@@ -31,7 +31,7 @@ def stack_of_forward(name: str) -> str | None:
 def stack_in_modules() -> str:
     """The lines of a module's ``forward`` that is exported, and of those below; empty if there are none."""
     found = traceback.extract_stack()
-    start = max((number for number, frame in enumerate(found) if frame.filename == TRACING), default=-1)
+    start = next((number for number, frame in enumerate(found) if frame.filename == TRACING), -1)
     own = [frame for frame in found[start + 1 :] if is_of_user(frame.filename)] if start >= 0 else []
     lines = [f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n    {frame.line}\n' for frame in own]
     return "".join(lines).strip()

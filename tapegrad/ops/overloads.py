@@ -289,7 +289,8 @@ def _writes(name: str) -> bool:
 
 
 def _known(name: str) -> bool:
-    return name in OVERLOADS or name in NAMED or _function(name) is not None or bool(schemas_of(name) or composites_of(name))
+    listed = name in OVERLOADS or name in NAMED or _function(name) is not None
+    return listed or bool(schemas_of(name) or composites_of(name))
 
 
 def _function(name: str) -> Callable | None:

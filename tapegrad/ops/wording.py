@@ -100,9 +100,8 @@ def _elu(given: dict[str, Any]) -> dict[str, Any]:
 def _windows(given: dict[str, Any]) -> dict[str, Any]:
     samplings = given["samplings"]
     kernel, stride = [one.kernel for one in samplings], [one.stride for one in samplings]
-    found = {"kernel_size": kernel, "padding": [one.low for one in samplings], "stride": stride,
-             "dilation": [one.dilation for one in samplings]}  # fmt: skip
-    return found
+    return {"kernel_size": kernel, "padding": [one.low for one in samplings], "stride": stride,
+            "dilation": [one.dilation for one in samplings]}  # fmt: skip
 
 
 @fills("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_bilinear2d", "upsample_bicubic2d",

@@ -187,7 +187,7 @@ def asked_classes(
 
 class _Said(threading.local):
     call: tuple[str, tuple, dict[str, Any]] | None = None
-    items: list[Any] = []  # noqa: RUF012 - never written to
+    items: list[Any] = []
 
 
 _said = _Said()

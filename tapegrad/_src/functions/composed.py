@@ -14,7 +14,6 @@ from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad._src.bindings.dispatching import hidden, show
 from tapegrad._src.bindings.shown_calls import composed
 from tapegrad._src.execution.data.dtypes import uint8
-from tapegrad._src.execution.data.dtypes import bool as bool_
 from tapegrad._src.functions.indexing import Selection, selection
 from tapegrad._src.tensor.layout import strided
 from tapegrad._src.tensor.tensor import Tensor
@@ -144,8 +143,6 @@ def where(condition: Tensor, input: Any = None, other: Any = None, **options: An
             like = FUNCTIONS["empty"]((), dtype=FUNCTIONS["result_type"](input, other), device="meta")
         choices = [number(one, like, condition.device) for one in (other, input)]
         return FUNCTIONS["where"](condition, *choices[::-1])
-    if isinstance(input, Tensor) and input.dtype is bool_ and condition.dtype is not bool_:  # a tensor's method
-        condition, input = input, condition
     like = input if isinstance(input, Tensor) else other
     choices = [one if isinstance(one, Tensor) else number(one, like) for one in (input, other)]
     return FUNCTIONS["where"](condition, *choices)

@@ -44,7 +44,7 @@ def as_operator(name: str, run: Any, *args: Any, overload: str = "default", **kw
 def reshape(input: Tensor, *shape: Any, **options: Any) -> Any:
     """A view, if it can be one; else of a copy."""
     size = options.get("shape", shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
-    if input.requires_grad and input._spec.level or not all(type(one) is int for one in size):
+    if (input.requires_grad and input._spec.level) or not all(type(one) is int for one in size):
         return NotImplemented
     try:
         return input.view(size)

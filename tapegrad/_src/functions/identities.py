@@ -57,19 +57,19 @@ def sym_size(self: Tensor, dim: int) -> int:
     return self.size(dim)
 
 
-def numpy_T(self: Tensor) -> Tensor:  # noqa: N802 - PyTorch's name
+def numpy_T(self: Tensor) -> Tensor:
     return self.T
 
 
-def mT(self: Tensor) -> Tensor:  # noqa: N802 - PyTorch's name
+def mT(self: Tensor) -> Tensor:
     return self.mT
 
 
-def mH(self: Tensor) -> Tensor:  # noqa: N802 - PyTorch's name
+def mH(self: Tensor) -> Tensor:
     return self.mH
 
 
-def matrix_H(self: Tensor) -> Tensor:  # noqa: N802 - PyTorch's name
+def matrix_H(self: Tensor) -> Tensor:
     return self.H
 
 

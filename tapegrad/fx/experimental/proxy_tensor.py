@@ -47,6 +47,9 @@ FURTHER: dict[str, tuple[str, int, dict[int, int]]] = {
 }
 """For backward operators the forward one, the place of its first argument, and arguments that are its results."""
 
+VIEWS = ("slice", "select", "t", "transpose", "permute", "expand", "as_strided", "diagonal")
+"""Operators whose results may lie in memory in another way than in a row."""
+
 LITERALS = ("lift_fresh",)
 """Operators whose argument is new, and a constant."""
 
@@ -149,6 +152,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def handle(self, op: OperatorLike, func: Any, args: tuple, settings: dict) -> Any:
         refuse_levels(args)
         before, self._latest = self._latest, None
+        self._single = not getattr(op, "outputs", None)
         result = super().handle(op, func, args, settings)
         proxies = self._latest if isinstance(self._latest, list) else [self._latest]
         for one, proxy in zip(result if isinstance(result, tuple) else (result,), proxies, strict=False):
@@ -158,6 +162,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         return result
 
     _latest: Any = None
+    _single = False
 
     def same(self, given: Tensor, made: Tensor) -> None:
         """Note that a tensor is another one in the graph.
@@ -258,13 +263,20 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 call.whole = True
 
     def __torch_dispatch__(self, func: Any, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
-        kwargs = kwargs or {}
+        kwargs, single, self._single = kwargs or {}, self._single, False
         simpler = self.decomposition_table.get(func)
         if simpler is not None and func not in self._decomposing:
             found = self._simpler(func, simpler, args, kwargs)
             if found is not NotImplemented:
-                return found
+                return found[0] if single and isinstance(found, tuple) else found
         own, self._own = self._own, None
+        if func is aten.view.default and _current_autograd_node() is not None:
+            taken = getattr(getattr(self.proxy_of(args[0]), "node", None), "target", None)
+            if getattr(taken, "_opname", "") in VIEWS:  # what is saved lies in a row here, and may not in the graph
+                node = self._node(aten.reshape.default, (self.proxy_of(args[0]), args[1]), {})
+                out = func(*args, **kwargs)
+                self._latest = self._track_all(out, node)
+                return out
         if func is aten.detach.default and self._transformed and self._call is None:
             return args[0]
         given, named = tree_map(self.proxy_of, args), tree_map(self.proxy_of, kwargs)
@@ -430,7 +442,8 @@ def _traced(f: Callable[..., Any], args: tuple, mode: ProxyTorchDispatchMode, ab
                 mode.track(one, proxy)
 
         def call() -> Any:
-            with mode, Composites(mode) if above else WholeCalls(mode), switched(grad=False) if above else nullcontext():
+            calls, grad = (Composites, switched(grad=False)) if above else (WholeCalls, nullcontext())
+            with mode, calls(mode), grad:
                 return tree_map(mode.proxy_of, f(*given))
 
         return call() if mode.tracing_mode == "real" else _uncomputed(call)
