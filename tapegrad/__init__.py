@@ -107,6 +107,7 @@ on_demand("tapegrad._src.bindings.kinds", {"tapegrad.sparse.conversion": "from_d
 on_demand("tapegrad._src.bindings.declaration.registry", {"tapegrad._src.complex32": "asked_for"})
 on_demand("tapegrad._src.bindings.state.storages", {"tapegrad._src.complex32": "shown_on"})
 on_demand("tapegrad.nn.modules.attention", {"tapegrad.nested.multihead": "attention"})
+on_demand("tapegrad.export.exported_program", {"tapegrad.fx._exported_graph": "graph_of"})
 on_demand("tapegrad._src.functions.embedding", {"tapegrad.sparse.embedding": "sparse_bags sparse_rows"})
 on_demand("tapegrad.compiler.settings", {"tapegrad._dynamo.compiled_graphs": "GraphCompiled"})
 on_demand("tapegrad.utils.model_zoo", {"tapegrad.hub": "load_url"})

@@ -37,6 +37,7 @@ from tapegrad.autograd.graph_log import Logged, log
 from tapegrad.autograd.laid_out import Laid, LaidOut, LaidOutTensors
 from tapegrad.autograd.running import engine
 from tapegrad.autograd.shown_backward import Shown, holds_dispatching
+from tapegrad.autograd.shown_formulas import scalar as _  # noqa: F401 - it declares derivatives
 from tapegrad.errors import warn_once
 from tapegrad.ops.kinds import cast, zeros_of
 from tapegrad.ops.levels import whole

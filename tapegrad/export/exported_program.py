@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
+from tapegrad._src.declaring import on_demand
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.errors import message
@@ -16,6 +18,9 @@ from tapegrad.export.module import ExportedModule, on_tape
 from tapegrad.nn import Parameter
 
 __all__ = ["ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "default_decompositions"]
+
+
+__getattr__, _ = on_demand(__name__, {})  # the graphs of the room above
 
 
 @dataclass
@@ -105,8 +110,9 @@ class ExportedProgram:
         self, exported: Any, graph_signature: ExportGraphSignature, state_dict: dict[str, Tensor],
         range_constraints: dict[Symbol, ValueRanges], module_call_graph: list[ModuleCallEntry],
         expected: Sequence[Expected], example_inputs: Any = None, constants: dict[str, Tensor] | None = None, *,
-        sources: Sequence[Sequence[str]] = (), has_gradient: bool = True,
+        sources: Sequence[Sequence[str]] = (), has_gradient: bool = True, watched: Callable | None = None,
     ) -> None:  # fmt: skip
+        self._watched, self._graphed = watched, None
         self.exported, self.expected, self.sources = exported, list(expected), list(map(tuple, sources))
         self._graph_signature, self._state_dict = graph_signature, state_dict
         self._range_constraints, self._module_call_graph = range_constraints, module_call_graph
@@ -114,7 +120,6 @@ class ExportedProgram:
         self.has_gradient = has_gradient
         self.run: Callable = on_tape(exported, has_gradient)
 
-    graph_signature = fixed("graph_signature")
     state_dict = fixed("state_dict")
     range_constraints = fixed("range_constraints")
     module_call_graph = fixed("module_call_graph")
@@ -135,13 +140,36 @@ class ExportedProgram:
         return CallSpec(signature.in_spec, signature.out_spec)
 
     @property
-    def _graph_module(self) -> NoReturn:
-        raise NotImplementedError(message(
-            "an exported program is no graph of torch.fx but StableHLO",
-            hint="print(ep) and ep.exported.mlir_module() show it; torch.fx.symbolic_trace makes graphs of modules",
-        ))  # fmt: skip
+    def _graph_module(self) -> Any:
+        """The graph above autograd, which is made when somebody asks for it; outputs are named by its nodes then.
 
-    _graph = _graph_module
+        Raises:
+            NotImplementedError: the program comes from a file.
+        """
+        if self._graphed is None:
+            if self._watched is None:
+                raise NotImplementedError(message(
+                    "an exported program that comes from a file is no graph of torch.fx but StableHLO",
+                    hint="print(ep) and ep.exported.mlir_module() show it",
+                ))  # fmt: skip
+            self._graphed = __getattr__("graph_of")(self, self._watched)
+        return self._graphed
+
+    @property
+    def _graph(self) -> Any:
+        return self._graph_module.graph
+
+    @property
+    def graph_signature(self) -> ExportGraphSignature:
+        """What goes in and what comes out: outputs have the names of the graph's nodes."""
+        if self._watched is not None and self._graphed is None:
+            with suppress(Exception):
+                self._graph_module  # noqa: B018 - it names the outputs
+        return self._graph_signature
+
+    @graph_signature.setter
+    def graph_signature(self, value: Any) -> NoReturn:
+        raise RuntimeError("Unable to set ExportedProgram's graph_signature attribute.")
 
     @property
     def example_inputs(self) -> Any:
@@ -238,7 +266,7 @@ class ExportedProgram:
         return ExportedProgram(
             self.exported, copied, self._state_dict, self._range_constraints, self._module_call_graph, self.expected,
             self._example_inputs, self._constants, sources=self.sources,
-            has_gradient=self.has_gradient,
+            has_gradient=self.has_gradient, watched=self._watched,
         )  # fmt: skip
 
     def validate(self) -> None:
@@ -255,9 +283,21 @@ class ExportedProgram:
         )
 
     def __str__(self) -> str:
-        program = "\n".join(f"    {line}" for line in without_places(self.exported.mlir_module()))
-        signature = "\n".join(f"    {line}" for line in str(self._graph_signature).splitlines())
+        program = "\n".join(f"    {line}" for line in self._lines())
+        signature = str(self._graph_signature).replace("\n", "\n    ")
         return (
-            f"ExportedProgram:\n{program}\n\nGraph signature: {signature.strip(' ')}\n"
+            f"ExportedProgram:\n{program}\nGraph signature: {signature}\n"
             f"Range constraints: {self._range_constraints}\n"
         )
+
+    def _lines(self) -> Iterator[str]:
+        """The lines of the graph's code; those of StableHLO where there is no graph."""
+        graphed = None
+        if self._watched is not None:
+            with suppress(Exception):
+                graphed = self._graph_module
+        if graphed is None:
+            yield from without_places(self.exported.mlir_module())
+            yield ""
+        else:
+            yield from graphed.print_readable(print_output=False).split("\n")

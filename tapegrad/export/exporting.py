@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -188,6 +188,7 @@ class ProgramTracer:
             for literals in (first.made, []) if first.made else ([],):
                 changed = numbers_in(first, owned, len(literals))
                 traced = TracedForward(self.copy, owned, literals, first.used, self.flat, self.spec, changed)
+                traced.lengths = lengths
                 traced.sources = [{first.arguments[number] for number in one} for one in first.sources]
                 try:
                     return traced, self.lowered(traced, lengths)
@@ -222,6 +223,20 @@ class ProgramTracer:
             for index in traced.places
         ]
         return [*fixed, *([KEY] if traced.draws else []), *users]
+
+    def watched(self, traced: TracedForward, watching: Callable) -> TracedForward:
+        """A program traced once more in a context.
+
+        Args:
+            traced: the program.
+            watching: makes the context, of what traces it.
+        """
+        again = TracedForward(self.copy, traced.owned, traced.literals, traced.draws, self.flat, self.spec,
+                              traced.changed)  # fmt: skip
+        again.watching = watching
+        with elements_refused(), jax.enable_x64(True):
+            jax.make_jaxpr(to_jax(again))(*self.arguments(traced, traced.lengths))
+        return again
 
     def lowered(self, traced: TracedForward, lengths: dict[tuple[int, int], Any]) -> Any:
         """The program, in StableHLO."""
@@ -275,6 +290,7 @@ def assembled(
         program, signature, {name: tensor for name, tensor in kept.items() if name not in constants}, ranges,
         [ModuleCallEntry("", call), *inside], expected_of(tracer.flat, lengths, solution, paths), example, constants,
         sources=named_sources(traced, signature),
+        watched=lambda watching: tracer.watched(traced, watching),
     )  # fmt: skip
 
 

@@ -37,14 +37,14 @@ class ExportedModule(Module):
     def __init__(self, program: Any, validate_inputs: bool = True) -> None:
         super().__init__()
         self.program, self.validate_inputs = program, validate_inputs
-        for spec in program.graph_signature.input_specs:
+        for spec in program._graph_signature.input_specs:
             if spec.target is not None:
                 place(self, spec, program.tensor_of(spec))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         program, given = self.program, {}
         users = iter(self.users_of(args, kwargs))
-        for spec in program.graph_signature.input_specs:
+        for spec in program._graph_signature.input_specs:
             if isinstance(spec.arg, ConstantArgument):
                 continue
             if spec.kind == InputKind.TOKEN:
@@ -69,7 +69,7 @@ class ExportedModule(Module):
         computed = iter(outputs)
         written: dict[str, Tensor] = {}
         leaves: list[Any] = []
-        for spec in self.program.graph_signature.output_specs:
+        for spec in self.program._graph_signature.output_specs:
             if spec.kind in MUTATIONS:
                 written[spec.arg.name] = self._write(spec, next(computed), given)
             elif isinstance(spec.arg, ConstantArgument):

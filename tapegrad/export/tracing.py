@@ -10,8 +10,8 @@ detached, or computed without grad, has no gradient, and kinks have PyTorch's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import jax
@@ -127,6 +127,9 @@ class TracedForward:
         written: for each argument that was written to its number, and the tensor that it is now.
         inputs: the tensors of the arguments.
         sources: for each output what it is computed from: some of ``arguments``.
+        lengths: the lengths of what the user gives that are not those of the example, by its place and the dimension.
+        literals_mode: what gives literals.
+        watching: makes a context around the call of the module.
     """
 
     def __init__(self, module: Module, owned: list[Owned], literals: list[Tensor] | None, draws: bool,
@@ -138,6 +141,8 @@ class TracedForward:
         self.used = False
         self.made: list[Tensor] = []
         self.sources: list[set[Any]] = []
+        self.lengths: dict[tuple[int, int], Any] = {}
+        self.watching: Callable[[TracedForward], AbstractContextManager[Any]] = lambda traced: nullcontext()
 
     @property
     def arguments(self) -> list[Any]:
@@ -168,7 +173,8 @@ class TracedForward:
         self.inputs = [*owned, *([] if literals is None else literals), *users]
         values = list(map(value_of, self.inputs))
         stream, lits = TracedStream(key), Literals(literals)
-        with Exchanged(self.module, self.owned, owned) as exchanged, drawing_from(stream), lits:
+        self.literals_mode = lits
+        with Exchanged(self.module, self.owned, owned) as exchanged, drawing_from(stream), lits, self.watching(self):
             result = self.module(*args, **kwargs)
             now = exchanged.now()
         self.used, self.made = stream.offset > 0, lits.made

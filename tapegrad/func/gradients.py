@@ -237,20 +237,55 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 def vjp_at(func: Callable, primals: tuple, argnums: Any, has_aux: bool = False) -> tuple:
     """``vjp`` with respect to the primals that ``argnums`` names, or all."""
     api = "vjp(f, *primals)"
+    if is_traced():
+        return vjp_on_tape(func, primals, argnums, has_aux)
     with Level() as level:
         inputs = differentiable(primals if argnums is None else picked(primals, argnums), level)
         given = inputs if argnums is None else put_back(lifted(primals, level), inputs, argnums)
         output, aux = with_aux(func(*given), has_aux, api)
         outputs, spec = flatten(output)
-        check_outputs(outputs, api)
-        for out in outputs:
-            if out.dtype.category < FLOATING:
-                raise RuntimeError(
-                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
-                    f"{out.dtype}"
-                )
+        check_pulled(outputs, api)
         outputs = [at(out, level) for out in outputs]
         values, aux = brought_out(outputs, level), besides(aux, level) if has_aux else None
+    vjp_fn = pullback(outputs, spec, inputs)
+    return (unflatten(values, spec), vjp_fn, aux) if has_aux else (unflatten(values, spec), vjp_fn)
+
+
+def vjp_on_tape(func: Callable, primals: tuple, argnums: Any, has_aux: bool) -> tuple:
+    """``vjp`` at primals by ``backward``: what traces operators sees them as PyTorch's."""
+    api = "vjp(f, *primals)"
+    chosen = primals if argnums is None else picked(primals, argnums)
+    inner = any(isinstance(one, Tensor) and one._spec.requires_grad for one in flatten(chosen)[0])
+    inputs = map_leaves(leaf_on_tape, chosen)
+    with switched(grad=True):
+        output, aux = with_aux(func(*(inputs if argnums is None else put_back(primals, inputs, argnums))), has_aux, api)
+    outputs, spec = flatten(output)
+    check_pulled(outputs, api)
+    value, aux = (output, aux) if inner else (off_tape(output), off_tape(aux))
+    vjp_fn = pullback(outputs, spec, inputs, inner)
+    return (value, vjp_fn, aux) if has_aux else (value, vjp_fn)
+
+
+def check_pulled(outputs: Sequence[Any], api: str) -> None:
+    """Refuse outputs that have no cotangents. Raises RuntimeError: one is no tensor of real or complex numbers."""
+    check_outputs(outputs, api)
+    for out in outputs:
+        if out.dtype.category < FLOATING:
+            raise RuntimeError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                f"{out.dtype}"
+            )
+
+
+def pullback(outputs: Sequence[Tensor], spec: TreeSpec, inputs: Any, recorded: bool = True) -> Callable:
+    """The function that gives the vector-Jacobian product of cotangents.
+
+    Args:
+        outputs: the leaves of what was computed.
+        spec: their structure.
+        inputs: the tree of that of which it was.
+        recorded: whether the products may be differentiated, where grad is on.
+    """
     leaves, structure = flatten(inputs)
 
     @out_of_inference
@@ -261,11 +296,11 @@ def vjp_at(func: Callable, primals: tuple, argnums: Any, has_aux: bool = False) 
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
                 f"function. cotangents: {shown(their)}, primal output: {shown(spec)}"
             )
-        recording = thread.modes.grad if create_graph is None else create_graph
+        recording = (recorded and thread.modes.grad) if create_graph is None else create_graph
         with switched(grad=recording):
             return unflatten(backward_of(outputs, leaves, given, retain_graph), structure)
 
-    return (unflatten(values, spec), vjp_fn, aux) if has_aux else (unflatten(values, spec), vjp_fn)
+    return vjp_fn
 
 
 def shown(spec: TreeSpec) -> str:

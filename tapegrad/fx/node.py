@@ -12,6 +12,7 @@ from tapegrad.fx._naming import _find_module_of_method, _get_qualified_name, _ty
 from tapegrad.fx._node_list import Linked
 from tapegrad.fx._node_text import _format_arg, describe
 from tapegrad.fx.immutable_collections import immutable_dict, immutable_list
+from tapegrad.fx.operator_schemas import normalize_function, normalize_module
 
 __all__ = [
     "Argument", "BaseArgumentTypes", "Node", "Target", "_find_module_of_method", "_format_arg", "_get_qualified_name",
@@ -276,15 +277,23 @@ class Node(Linked):
     def normalized_arguments(
         self, root: Any, arg_types: Any = None, kwarg_types: Any = None, normalize_to_only_use_kwargs: bool = False
     ) -> Any:
-        """Refused: PyTorch compares the arguments with schemas of operators.
+        """The arguments with all defaults, by name where they may be; None for what is no function or layer.
+
+        Args:
+            root: the module that has the layers that are called.
+            arg_types, kwarg_types: types of arguments, by which one of several signatures is chosen.
+            normalize_to_only_use_kwargs: whether all are to be given by name.
 
         Raises:
-            NotImplementedError: always; it says what to do.
+            RuntimeError: several signatures take the arguments, and types choose none.
         """
-        raise NotImplementedError(
-            "torch.fx.Node.normalized_arguments is not in tapegrad (yet): inspect.signature(node.target) says how "
-            "arguments are called"
-        )
+        if self.op == "call_function":
+            return normalize_function(
+                self.target, self.args, self.kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs  # type: ignore[arg-type]
+            )
+        if self.op == "call_module":
+            return normalize_module(root, self.target, self.args, self.kwargs, normalize_to_only_use_kwargs)  # type: ignore[arg-type]
+        return None
 
     def _rename(self, candidate: str) -> None:
         """Take another name, or one like it if the graph has that."""

@@ -19,13 +19,17 @@ from typing import Any, NamedTuple
 
 from tapegrad._src.caches import Cache
 from tapegrad._src.doors import Door
-from tapegrad.ops.schemas import schema_of, schemas_of
+from tapegrad.ops.schemas import composites_of, schema_of, schemas_of
 
 REGISTERED: dict[str, dict[str, Any]] = {}
 """The operators that programs have registered, by ``namespace::name`` and overload: callables with a ``_schema``."""
 
 homes: Door[list[tuple[str, dict[str, Callable]]]] = Door("homes", filled_by="functions/identities.py")
 """The functions behind identities: a prefix of their names in ``aten``, and functions by name."""
+
+
+own_operator: Door[Callable[[str, tuple, dict], Any]] = Door("own_operator", filled_by="functions/identities.py")
+"""Computes an operator of the table by its name, of arguments and settings: one that PyTorch has no counterpart of."""
 
 
 class OpOverload:
@@ -69,8 +73,15 @@ class OpOverload:
             return registered(*args, **kwargs)
         if self._opname == "lift_fresh_copy":
             return args[0].clone()
+        if self.namespace == "tapegrad":
+            return own_operator.content(self._opname, args, kwargs)
         known = _remembered.get(_call_key(self, args, kwargs)) if _function(self._opname) is None else None
-        return self.overloadpacket(*args, **kwargs) if known is None else known(args, kwargs)
+        return self.overloadpacket(*args, **kwargs) if known is None else self._whole(known(args, kwargs))
+
+    def _whole(self, found: Any) -> Any:
+        """All results of an operator, of which ours computes the first alone."""
+        count = 1 if self._schema is None else len(self._schema.returns)
+        return found if count < 2 or isinstance(found, tuple) else (found, *[None] * (count - 1))
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self._opname}.{self._overloadname}"
@@ -278,7 +289,8 @@ def _writes(name: str) -> bool:
 
 
 def _known(name: str) -> bool:
-    return name in OVERLOADS or name in NAMED or _function(name) is not None or bool(schemas_of(name))
+    listed = name in OVERLOADS or name in NAMED or _function(name) is not None
+    return listed or bool(schemas_of(name) or composites_of(name))
 
 
 def _function(name: str) -> Callable | None:

@@ -8,6 +8,21 @@ and its arguments for them, where these are not ``out`` and ``out``.
 from __future__ import annotations
 
 SCHEMAS = """
+allclose: (Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool
+bitwise_and.Scalar bitwise_or.Scalar bitwise_xor.Scalar eq.Scalar ge.Scalar gt.Scalar le.Scalar lt.Scalar ne.Scalar:
+    (Tensor self, Scalar other) -> Tensor
+bitwise_and.Scalar_Tensor bitwise_or.Scalar_Tensor bitwise_xor.Scalar_Tensor: (Scalar self, Tensor other) -> Tensor
+bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor eq.Tensor ge.Tensor gt.Tensor le.Tensor lt.Tensor ne.Tensor:
+    (Tensor self, Tensor other) -> Tensor
+bucketize.Scalar: (Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
+bucketize.Tensor: (Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
+index_copy: (Tensor self, int dim, Tensor index, Tensor source) -> Tensor
+isneginf isposinf: (Tensor self) -> Tensor
+repeat_interleave.Tensor: (Tensor repeats, *, int? output_size=None) -> Tensor
+searchsorted.Scalar: (Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None,
+    Tensor? sorter=None) -> Tensor
+searchsorted.Tensor: (Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None,
+    Tensor? sorter=None) -> Tensor
 nonzero argwhere: (Tensor self) -> Tensor
 equal: (Tensor self, Tensor other) -> bool
 _adaptive_avg_pool2d: (Tensor self, int[2] output_size) -> Tensor

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tapegrad.ops.composite_schemas import COMPOSITES
 from tapegrad.ops.schema_table import OUTS, SCHEMAS
 
 NO_DEFAULT: Any = object()
@@ -170,8 +171,7 @@ def is_default(argument: Argument, given: Any) -> bool:
     if default is NO_DEFAULT:
         return False
     given, default = in_type(argument, given), in_type(argument, default)
-    same = type(given) is type(default) or (isinstance(given, (int, float)) and isinstance(default, (int, float)))
-    return given is default or (same and given == default)
+    return given is default or (type(given) is type(default) and bool(given == default))
 
 
 def in_type(argument: Argument, given: Any) -> Any:
@@ -291,8 +291,24 @@ def schema_of(name: str, overload: str) -> Schema | None:
     >>> schema_of("mul_", "Tensor")
     aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
     """
-    found = schemas_of(name).get(overload)
-    return written_out(name, overload) if found is None else found
+    found = schemas_of(name).get(overload) or written_out(name, overload)
+    return composites_of(name).get(overload) if found is None else found
+
+
+@functools.cache
+def composites_of(name: str) -> dict[str, Schema]:
+    """The schemas of the overloads of one of PyTorch's functions that its dispatcher takes apart into operators.
+
+    >>> composites_of("matmul")
+    {'default': aten::matmul(Tensor self, Tensor other) -> Tensor}
+    """
+    found: dict[str, Schema] = {}
+    for names, text in entries(COMPOSITES):
+        for one in names.split():
+            base, _, overload = one.partition(".")
+            if base == name:
+                found[overload or "default"] = made(name, overload or "default", text)
+    return found
 
 
 def written_out(name: str, overload: str) -> Schema | None:

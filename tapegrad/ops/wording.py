@@ -87,7 +87,30 @@ def _cdist(given: dict[str, Any]) -> dict[str, Any]:
 
 @fills("linalg_vector_norm", "std", "var", "std_mean", "var_mean")
 def _reduced(given: dict[str, Any]) -> dict[str, Any]:
-    return {"dim": _some(given["axes"], given["x"])}
+    found = {"dim": _some(given["axes"] if "axes" in given else given["axis"], given["x"])}
+    return {**found, "ord": float(given["ord"])} if "ord" in given else found
+
+
+@fills("elu")
+def _elu(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: 1 for name in ("scale", "input_scale") if given[name] == 1}
+
+
+@fills("max_pool2d_with_indices", "max_pool3d_with_indices", "im2col")
+def _windows(given: dict[str, Any]) -> dict[str, Any]:
+    samplings = given["samplings"]
+    kernel, stride = [one.kernel for one in samplings], [one.stride for one in samplings]
+    return {"kernel_size": kernel, "padding": [one.low for one in samplings], "stride": stride,
+            "dilation": [one.dilation for one in samplings]}  # fmt: skip
+
+
+@fills("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_bilinear2d", "upsample_bicubic2d",
+       "upsample_linear1d", "upsample_trilinear3d")  # fmt: skip
+def _upsampled(given: dict[str, Any]) -> dict[str, Any]:
+    samplings = given["samplings"]
+    scales = dict(zip(("scales_w", "scales_h", "scales_d"), [one.scale for one in reversed(samplings)], strict=False))
+    scales |= {"scales": samplings[0].scale} if len(samplings) == 1 else {}
+    return {"output_size": [one.size for one in samplings], "align_corners": samplings[0].align, **scales}
 
 
 @fills("nll_loss_backward", "nll_loss2d_backward")
@@ -143,12 +166,6 @@ class Worded:
             elif isinstance(one, Tensor):
                 found.append(((key,), one))
         return found
-
-    def with_argument(self, place: int, value: Any, instead_of: Any) -> Worded:
-        """This call with another argument in a place, if there is just what it stands for."""
-        if len(self.args) > place and self.args[place] == instead_of:
-            self.args = (*self.args[:place], value, *self.args[place + 1 :])
-        return self
 
     def back(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
         """The operator's own arguments, with the tensors of a call that is like this one."""

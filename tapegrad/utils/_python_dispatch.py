@@ -10,6 +10,7 @@ from tapegrad._src.bindings.declaration.handing import overriding
 from tapegrad._src.bindings.dispatching import (
     RECOMPOSED,
     adopted,
+    as_said,
     dispatching_classes,
     hidden,
     in_words,
@@ -23,6 +24,7 @@ from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tape.modes import switched, thread
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.overloads import OpOverload, ShownCall, shown
+from tapegrad.ops.wording import Worded
 from tapegrad.utils.operator_modes import OperatorMode
 
 __all__ = [
@@ -75,7 +77,8 @@ class TorchDispatchMode(OperatorMode):
         if op.name in RECOMPOSED:
             with self.again():
                 return RECOMPOSED[op.name](*args, **settings)
-        call, found = in_words(op, func, args, settings), []
+        func = as_said(func)
+        call, found = self.worded(op, func, args, settings), []
         types = tuple(dispatching_classes(args)) if overriding.dispatches else ()
 
         def meant(args: tuple, kwargs: dict) -> Any:
@@ -89,8 +92,16 @@ class TorchDispatchMode(OperatorMode):
         result = replay(op, args, settings, values)
         result = adopted(found[0], result)
         with self.again():
-            show_saved(result)
+            self.show_saved(result)
         return result
+
+    def worded(self, op: OperatorLike, func: OpOverload, args: tuple, settings: dict) -> Worded:
+        """A call of an operator in PyTorch's words."""
+        return in_words(op, func, args, settings)
+
+    def show_saved(self, result: Any) -> None:
+        """Show what is done with results that their own node saves."""
+        show_saved(result)
 
 
 class BaseTorchDispatchMode(TorchDispatchMode):

@@ -34,6 +34,7 @@ WITHOUT_FUNCTIONS = {
 
 WITHOUT_OPERATORS = {
     "composed": "compositions of functions of other families, as PyTorch's dispatcher sees them",
+    "composed_layers": "the same, of layers, reductions and shapes",
     "construction": "made from data on the host",
     "core_losses": "``losses`` as ``torch`` has them",
     "creation": "computed on the host",

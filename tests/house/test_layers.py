@@ -118,7 +118,8 @@ ORDERS = {
     ],
     "complex32": ["tensor", "refusals", "views", "computing", "attributes"],
     "autograd": [
-        "running", "gradient_types", "shown_backward", "function_node", "laid_out", "backward_cache", "graph_log",
+        "running", "gradient_types", "shown_backward", "shown_formulas",
+        "function_node", "laid_out", "backward_cache", "graph_log",
         "source_lines",
         "grad_mode", "forward_ad", "edges", "differentiate", "graph_task", "variable", "convolution_backward",
         "function_forward", "function_mapped", "function_call", "function_levels", "function", "saved_tensors",

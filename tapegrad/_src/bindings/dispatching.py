@@ -187,6 +187,7 @@ def asked_classes(
 
 class _Said(threading.local):
     call: tuple[str, tuple, dict[str, Any]] | None = None
+    items: list[Any] = []
 
 
 _said = _Said()
@@ -201,7 +202,12 @@ def say(name: str, args: tuple, kwargs: dict[str, Any]) -> None:
     if name.startswith("__") and name.endswith("__"):
         name = OPERATORS.get(name[2:-2], name[2:-2])
     _said.call = name, args, kwargs
+    if name in ("getitem", "setitem") and len(args) > 1:
+        _said.items = [*args[1]] if isinstance(args[1], tuple) else [args[1]]
 
+
+LEFT_OUT = ("_stacklevel", "inplace")
+"""Arguments of functions in Python that operators have not got."""
 
 TURNED = ("embedding",)
 """Functions whose operator of the same name has its arguments in another order."""
@@ -217,7 +223,8 @@ def in_words(op: OperatorLike, func: OpOverload, args: tuple, settings: dict[str
         said = None
     if said is not None and said[0] == func._opname.removesuffix("_with_indices").removeprefix("_"):
         schema = func._schema
-        named = {**said[2], **BESIDES.get(func._opname, {})}
+        named = {key: one for key, one in said[2].items() if key not in LEFT_OUT}
+        named.update(BESIDES.get(func._opname, {}))
         bound = None if schema is None else bound_by(schema, said[0], said[1], named)
         if schema is not None and bound is not None:
             words = schema.shown(bound)
@@ -226,15 +233,47 @@ def in_words(op: OperatorLike, func: OpOverload, args: tuple, settings: dict[str
                 return found
     if said is not None and said[0] in ("getitem", "setitem"):
         _said.call = said  # several views may follow from it
-        if func._opname == "slice" and is_open(said[1][1:2]):
-            return worded(op, func, args, settings).with_argument(3, sys.maxsize, args[0].shape[settings["axis"]])
+        return of_item(worded(op, func, args, settings), func, args)
     return worded(op, func, args, settings)
 
 
-def is_open(index: Any) -> bool:
-    """Tell whether all slices of an index go on to the end."""
-    items = index[0] if index and isinstance(index[0], tuple) else index
-    return all(one.stop is None for one in items if isinstance(one, slice))
+def of_item(found: Worded, func: OpOverload, args: tuple) -> Worded:
+    """A view that an index asks for, with the numbers that stand in the index."""
+    schema, kind = func._schema, {"select": int, "slice": slice}.get(func._opname)
+    if kind is None or schema is None or not found.is_in_schema:
+        return found
+    bound = dict(zip([one.name for one in schema.arguments], found.args, strict=False))
+    for place, item in enumerate(_said.items):
+        given = said_by(item, bound, args[0].shape[bound.get("dim", 0)]) if type(item) is kind else None
+        if given is not None:
+            _said.items = _said.items[place + 1 :]
+            words = schema.shown({**bound, **given})
+            return Worded(words[0], words[1], args)
+    return found
+
+
+def said_by(item: Any, bound: dict[str, Any], length: int) -> dict[str, Any] | None:
+    """The arguments of a view as an item of an index says them; None if it says another view."""
+    if not isinstance(item, slice):
+        return {"index": item} if item % length == bound.get("index") else None
+    if not all(type(one) in (int, type(None)) for one in (item.start, item.stop)):
+        return None
+    places, step = range(*item.indices(length)), item.step or 1
+    first, last = bound.get("start", 0), bound.get("end")
+    if places.start != first or len(range(first, length if last is None else last, step)) != len(places):
+        return None
+    return {"start": item.start or 0, "end": sys.maxsize if item.stop is None else item.stop, "step": step}
+
+
+def as_said(func: OpOverload) -> OpOverload:
+    """An operator's overload, where it follows from what was said: whether dimensions were named."""
+    said = _said.call
+    if said is None or said[0] != func._opname or func._opname not in ("all", "any", "count_nonzero"):
+        return func
+    dim = said[2].get("dim", said[1][1] if len(said[1]) > 1 else None)
+    if func._opname == "count_nonzero":
+        return identity("aten", func._opname, "dim_IntList" if isinstance(dim, (tuple, list)) else "default")
+    return func if dim is None else identity("aten", func._opname, "dim" if isinstance(dim, int) else "dims")
 
 
 # -- operators ---------------------------------------------------------------------------------------------------------
@@ -242,6 +281,8 @@ def is_open(index: Any) -> bool:
 
 def sum_to(x: Any, shape: tuple[int, ...]) -> Any:
     """The sum over what was broadcast from a shape, as PyTorch computes it."""
+    if not shape and x.ndim:
+        return x.sum()
     extra = x.ndim - len(shape)
     axes = [*range(extra), *(i for i in range(extra, x.ndim) if shape[i - extra] == 1 != x.shape[i])]
     if axes:

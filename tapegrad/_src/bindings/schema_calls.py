@@ -9,6 +9,7 @@ from tapegrad._src.bindings.declaration.parser_table import NUMBERS_AS_TENSORS
 from tapegrad._src.execution.array_functions.host import resolve
 from tapegrad._src.execution.data.devices import device, get_default_device
 from tapegrad._src.execution.data.dtypes import dtype
+from tapegrad._src.execution.data.sizes import SYMBOL
 from tapegrad._src.tensor.layout import layout, memory_format
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.schemas import Argument, Schema, schemas_of
@@ -35,14 +36,13 @@ def overload_for(
     return None
 
 
-def with_size(name: str, args: tuple) -> tuple:
+def with_size(schema: Schema, args: tuple) -> tuple:
     """Arguments with a size in place of lengths that stand one by one, as of ``torch.zeros(2, 3)``."""
-    schema = next(iter(schemas_of(name).values()), None)
-    names = [] if schema is None else [one.name for one in schema.arguments if not one.kwarg_only]
-    if names[-1:] not in (["size"], ["dims"], ["repeats"]) or len(names) > 2:
+    names = [one.name for one in schema.arguments if not one.kwarg_only]
+    if names[-1:] not in (["size"], ["dims"], ["repeats"], ["shape"]) or len(names) > 2:
         return args
     lengths = args[len(names) - 1 :]
-    whole = bool(lengths) and all(isinstance(one, int) for one in lengths)
+    whole = bool(lengths) and all(isinstance(one, LENGTH) for one in lengths)
     return (*args[: len(names) - 1], list(lengths)) if whole else args
 
 
@@ -66,15 +66,16 @@ def accepts(name: str, argument: Argument, given: Any) -> bool:
     if kind.startswith("Tensor"):
         return isinstance(given, (tuple, list)) and all(isinstance(one, (Tensor, type(None))) for one in given)
     if kind.startswith("int["):
-        if argument.length and isinstance(given, int) and not isinstance(given, bool):
+        if argument.length and isinstance(given, LENGTH) and not isinstance(given, bool):
             return True
-        return isinstance(given, (tuple, list)) and all(isinstance(one, int) for one in given)
+        return isinstance(given, (tuple, list)) and all(isinstance(one, LENGTH) for one in given)
     return isinstance(given, TYPES.get(kind, object))
 
 
-NUMBER = (bool, int, float, complex)
+LENGTH = (int, SYMBOL)
+NUMBER = (bool, int, float, complex, SYMBOL)
 TYPES: dict[str, Any] = {
-    "Scalar": NUMBER, "float": (int, float), "int": int, "bool": bool, "str": str, "ScalarType": dtype,
+    "Scalar": NUMBER, "float": (int, float), "int": LENGTH, "bool": bool, "str": str, "ScalarType": dtype,
     "Layout": layout, "Device": (device, str, int), "MemoryFormat": memory_format,
 }  # fmt: skip
 """The types of Python that stand for those of schemas."""
@@ -83,4 +84,4 @@ TYPES: dict[str, Any] = {
 def bound_by(schema: Schema, name: str, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
     """The argument for each name of a schema in a call of a public function; None if the call does not fit."""
     spelled = {RENAMED.get(key, key): one for key, one in kwargs.items() if one is not None}
-    return schema.bind(with_size(name, args), spelled, lambda argument, one: accepts(name, argument, one))
+    return schema.bind(with_size(schema, args), spelled, lambda argument, one: accepts(name, argument, one))

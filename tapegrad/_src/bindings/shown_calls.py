@@ -66,14 +66,15 @@ def shown_function(called: str, whole: Callable, raw: Callable, args: tuple, kwa
     writes = name.endswith("_") and not name.endswith("__") and name not in NOT_SHOWN
     if not is_shown((*args, *kwargs.values())):
         return NotImplemented
-    say(name, args, kwargs)
+    told = (args[1], args[0], *args[2:]) if is_turned(name, whole, args) else args
+    say(name, told, kwargs)
     if replacements:
         replacement = replacements.get("matmul" if name == "__matmul__" else name)
-        found = NotImplemented if replacement is None else replacement(*args, **kwargs)
+        found = NotImplemented if replacement is None else replacement(*told, **kwargs)
         if found is not NotImplemented:
             return found
     if name in COMPOSED:
-        found = COMPOSED[name](*args, **kwargs)
+        found = COMPOSED[name](*told, **kwargs)
         if found is not NotImplemented:
             return found
     if name in READ:
@@ -85,6 +86,11 @@ def shown_function(called: str, whole: Callable, raw: Callable, args: tuple, kwa
     if not (writes or name in OTHERS or name.endswith("_copy") or "out" in kwargs or makes(name)):
         return NotImplemented
     return _shown(name, whole, args, dict(kwargs))
+
+
+def is_turned(name: str, whole: Callable, args: tuple) -> bool:
+    """Tell whether a method has its first two arguments the other way round than the operator of its name."""
+    return name == "where" and len(args) > 1 and (getattr(whole, "place", None) or "").startswith("torch.Tensor.")
 
 
 def lifted(raw: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:

@@ -14,6 +14,7 @@ from tapegrad._src.functions import (
     cholesky,
     comparison,
     composed,
+    composed_layers,
     construction,
     conversion,
     convolution,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad._src.bindings.declaration.registry import NAMESPACES
-from tapegrad._src.bindings.dispatching import show
+from tapegrad._src.bindings.dispatching import hidden, show
 from tapegrad._src.bindings.shown_calls import composed
 from tapegrad._src.execution.data.dtypes import uint8
 from tapegrad._src.functions.indexing import Selection, selection
@@ -134,18 +134,25 @@ def isfinite(input: Tensor) -> Any:
 @composed("where")
 def where(condition: Tensor, input: Any = None, other: Any = None, **options: Any) -> Any:
     """A choice between tensors, or numbers that become tensors first."""
+    if input is None and other is None and not options:
+        return condition.nonzero().unbind(1)
     if options or (isinstance(input, Tensor) and isinstance(other, Tensor)) or input is None or other is None:
         return NotImplemented
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
-        return NotImplemented
+        with hidden():
+            like = FUNCTIONS["empty"]((), dtype=FUNCTIONS["result_type"](input, other), device="meta")
+        choices = [number(one, like, condition.device) for one in (other, input)]
+        return FUNCTIONS["where"](condition, *choices[::-1])
     like = input if isinstance(input, Tensor) else other
     choices = [one if isinstance(one, Tensor) else number(one, like) for one in (input, other)]
     return FUNCTIONS["where"](condition, *choices)
 
 
-def number(one: Any, like: Tensor) -> Tensor:
+def number(one: Any, like: Tensor, device: Any = None) -> Tensor:
     """A number as a tensor, of the dtype of another if that can be."""
-    options = {"dtype": FUNCTIONS["result_type"](like, one), "layout": strided, "device": like.device}
+    with hidden():
+        dtype = FUNCTIONS["result_type"](like, one)
+    options = {"dtype": dtype, "layout": strided, "device": like.device if device is None else device}
     return show(identity("aten", "scalar_tensor", "default"), (one,), options, FUNCTIONS["scalar_tensor"])
 
 
@@ -183,7 +190,7 @@ def dropout(
     training = training if train is None else train
     if not training or not 0 < p < 1 or not input.numel():
         return NotImplemented
-    noise = FUNCTIONS["empty_like"](input).bernoulli_(1 - p)
+    noise = show(identity("aten", "empty_like", "default"), (input,), {}, FUNCTIONS["empty_like"]).bernoulli_(1 - p)
     show(identity("aten", "div_", "Scalar"), (noise, 1 - p), {}, lambda one, by: one.div_(by))
     return input.mul_(noise) if inplace else input * noise
 
@@ -216,10 +223,29 @@ def put(part: Tensor, places: list[Tensor | None], value: Tensor) -> Tensor:
     return part
 
 
+def lifted_index(index: Any) -> Any:
+    """An index with tensors for lists of numbers in it."""
+    items = index if isinstance(index, tuple) else (index,)
+    made = tuple([_lifted(one) if isinstance(one, (list, range)) and is_numbers(one) else one for one in items])
+    return index if all(one is other for one, other in zip(made, items, strict=True)) else made
+
+
+def is_numbers(items: Any) -> bool:
+    """Tell whether a list is one of numbers, or of such lists."""
+    return len(items) > 0 and all(is_numbers(one) if isinstance(one, list) else isinstance(one, int) for one in items)
+
+
+def _lifted(items: Any) -> Tensor:
+    with hidden():
+        made = FUNCTIONS["tensor"](list(items))
+    lifted: Tensor = show(identity("aten", "lift_fresh", "default"), (made,), {}, lambda one: one)
+    return lifted
+
+
 @composed("__getitem__")
 def getitem(self: Tensor, index: Any) -> Any:
     """A part: views, one after the other, and then what index tensors pick."""
-    chosen = selection(self, index)
+    chosen = selection(self, lifted_index(index))
     if not chosen.indexed:
         return NotImplemented
     return show(identity("aten", "index", "Tensor"), (chosen.view(), places_of(chosen)), {}, picked)

@@ -410,8 +410,8 @@ class LSTM(RNNBase):
             )
 
     def _begin(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
-        c = zeros(self.get_expected_cell_size(input, batch_sizes), dtype=input.dtype, device=input.device)
-        return (super()._begin(input, batch_sizes) if self.proj_size else c), c
+        h = super()._begin(input, batch_sizes)
+        return h, zeros(self.get_expected_cell_size(input, batch_sizes), dtype=input.dtype, device=input.device)
 
     def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Any, tuple[Tensor, Tensor]]:
         """The results and the last states ``h`` and ``c``."""

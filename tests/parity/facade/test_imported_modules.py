@@ -68,7 +68,7 @@ def test_names_are_there(line):
 
 @pytest.mark.parametrize(
     "call",
-    ["_decomp.get_decompositions", "_dynamo.export", "_C._functorch._add_batch_dim", "onnx.export",
+    ["_dynamo.export", "_C._functorch._add_batch_dim", "onnx.export",
      "distributed.tensor.experimental.implicit_replication"],
 )  # fmt: skip
 def test_what_is_refused_is_so_when_it_is_called(call):
