@@ -274,6 +274,22 @@ def large_chain(torch: Any) -> Step:
     return step
 
 
+def large_step(torch: Any) -> Step:
+    """A compiled step of training of a large layer: what is given back is so once."""
+    net = torch.nn.Linear(1024, 1024)
+    optimizer, x = torch.optim.Adam(net.parameters()), torch.linspace(0, 1, 1 << 20).reshape(1024, 1024)
+
+    @torch.compile
+    def train() -> Any:
+        optimizer.zero_grad()
+        loss = net(x).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return lambda number: train().item()
+
+
 def small_net(torch: Any) -> Step:
     """A step of training of a small net by an optimizer."""
     net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 4))
@@ -351,6 +367,7 @@ WORKLOADS: dict[str, Workload] = {
         small_net, ("flat traces", "shape classes"), FIRST, never=("disk cache", "shipped classes")
     ),
     "rows of a large array, by NumPy": Workload(large_rows, ("strips",)),
+    "large layer, compiled": Workload(large_step, ("giving back",), compiled=True),
     "chain of large arrays, deferred": Workload(large_chain, ("releasing",), deferred=True),
     "gelu of a large product": Workload(large, ("background compiling", "numpy backend"), LONGEST),
 }

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from tapegrad._src.bindings.fused_update import elements_of, may_join, partitions
 from tapegrad._src.bindings.state.attributes import typename
+from tapegrad._src.execution.data.allocating import giving_back
 from tapegrad._src.execution.data.dtypes import bfloat16, float16, float32, float64, get_default_dtype
 from tapegrad._src.execution.recording.execution_mode import get_execution
 from tapegrad._src.functions.construction import tensor
@@ -427,6 +428,7 @@ class PerParameter(Optimizer):
         with enable_grad() if self.defaults.get("differentiable") else no_grad():
             known = chain(partitions.get(self, ()), repeat(None))
             partitions[self] = list(map(self._update_group, self.param_groups, known))
+        giving_back.after_step()
         return loss
 
     def _update_group(self, group: dict[str, Any], known: Partition | None) -> Partition | None:

@@ -95,6 +95,9 @@ RECORDING_POLICY = Mechanism(
     "recording policy", "What never comes back is not recorded for long in deferred mode, but computed as it comes."
 )
 RELEASING = Mechanism("releasing", "A program that runs lets go of what nothing in it reads any more.")
+GIVING_BACK = Mechanism(
+    "giving back", "Memory that was freed goes back to the system after steps of training, and before a large program."
+)
 BATCHING = Mechanism("batching", "A program of thousands of tiny results is run as a few wide calls.")
 LOOP_CARRY = Mechanism(
     "loop carry", "What goes through a loop is given out by a program, so that XLA computes it once."

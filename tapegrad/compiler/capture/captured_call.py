@@ -151,6 +151,7 @@ class CapturedCall:
             self._put_numbers()
             raise
         finally:
+            self.numbers.demand = _nothing_is_left  # else they hold each other, and arrays, until garbage is collected
             self.capture.give_back()
 
     def _compile_modules(self, before: Guards) -> None:
@@ -393,6 +394,10 @@ def worthwhile(function: Callable, executable: StepExecutable) -> bool:
     if is_update(function):
         return executable.worthwhile_as_update(joined_up_to(function.__self__))  # type: ignore[attr-defined]
     return executable.worthwhile()
+
+
+def _nothing_is_left() -> None:
+    """What is captured was run."""
 
 
 def finish(capture: Capture) -> None:

@@ -9,7 +9,9 @@ there.
 
 Note [What lies on the host]
 XLA copies an array of NumPy's in each call: what a program only reads, and what is there a second time, is given to it
-as the array of jax's that is kept as long as that lives (``xla_copy``).
+as the array of jax's that is kept as long as that lives (``xla_copy``). What is written over is an array of NumPy's at
+the first replay only, where calls were made at once before. If nobody else has it, the copy takes its place before the
+program runs, one after the other: else all of them would be there twice, when the program needs memory most.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from weakref import ref
 
 from numpy import ndarray
 
-from tapegrad._src.execution.array_functions.copies import copied
+from tapegrad._src.execution.array_functions.copies import copied, taken_over
 from tapegrad._src.execution.data.values import DeferredValue
 from tapegrad._src.execution.programs.step_executable import StepExecutable
 from tapegrad._src.execution.tiers.xla_copies import xla_copy
@@ -86,7 +88,7 @@ class Reading:
             inputs[position] = self._for_xla(position, _value(tensor)) if type(value) in _CHANGED else value
         for position, storage in self._written:
             value = storage.value
-            if type(value) is DeferredValue or getrefcount(value) > 3 or not lonely:  # memory, ours, its own
+            if type(value) in _CHANGED or getrefcount(value) > 3 or not lonely:  # memory, ours, its own
                 value = None
                 value = _own(storage, lonely)
             inputs[position] = value
@@ -162,10 +164,14 @@ def _storage_of(source: TensorSource, arguments: Sequence[Any]) -> Any:
 
 
 def _own(storage: Storage, lonely: bool) -> Any:
-    """The array of a memory; a copy, if others hold it."""
+    """The array of a memory; a copy, if others hold it, and in its place, if it is one of NumPy's."""
     value = _materialized(storage)
     held = getrefcount(value) - _stale(storage, value)
-    return value if held <= 3 and lonely else copied(value)
+    if held > 3 or not lonely:
+        return copied(value)
+    if type(value) is ndarray:
+        storage.value = value = taken_over(value)
+    return value
 
 
 def _keep(inputs: list[Any], position: int, source: TensorSource, arguments: Sequence[Any], lonely: bool) -> None:

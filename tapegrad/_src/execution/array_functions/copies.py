@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 
 def copied(array: Any) -> Any:
@@ -12,3 +14,15 @@ def copied(array: Any) -> Any:
     shared = not getattr(array, "is_fully_addressable", True)  # by several processes: jax wants to know where it goes
     with jax.enable_x64(True):
         return jax.device_put(array, array.sharding if shared else None, may_alias=False)
+
+
+def taken_over(array: np.ndarray) -> jax.Array:
+    """An array with the same elements in memory of XLA's own, which it may write over: what it reads where NumPy has
+    it, it may not. When this returns, nothing is read from NumPy's any more.
+
+    >>> import numpy as np
+    >>> taken_over(np.arange(3.0))
+    Array([0., 1., 2.], dtype=float64)
+    """
+    with jax.enable_x64(True):
+        return jnp.array(array).block_until_ready()

@@ -9,15 +9,28 @@ pointer. What it gives is freed as all memory is, by the handler that each array
 users are as they were, and who is given one of these can't tell.
 
 From ``HUGE`` bytes on NumPy asks for large pages, which are quicker than what copies cost.
+
+Note [Memory that is given back]
+What is freed stays with the process, in holes between what is not: C's ``malloc`` gives back the end of its memory
+alone, and what NumPy wants next often has no room in them: so a process that trains grows for dozens of steps. The
+holes are given back, too (``give_back``): before a large program of XLA's runs for the first time, which takes memory
+of its own; and after steps of optimizers, when graphs are gone, so seldom that it takes no more than a hundredth of the
+time, with what it takes to get the memory again (``GivingBack``).
 """
 
 from __future__ import annotations
 
 import ctypes
+import mmap
 import sys
+from collections.abc import Callable
 from contextvars import Context
+from functools import cache
+from time import perf_counter
 
 import numpy as np
+
+from tapegrad._src.tape.mechanisms import GIVING_BACK
 
 ALIGNED = 64
 """XLA reads an array where it lies if that is at a multiple of so many bytes."""
@@ -40,6 +53,69 @@ class _Allocator(ctypes.Structure):
         *[(name, ctypes.c_void_p) for name in ("pointer", "malloc", "calloc", "realloc", "free")],
         ("known_as", ctypes.c_char * len(_NAME + b"\0")),
     )
+
+
+@cache
+def _malloc_trim() -> Callable[[int], int] | None:
+    """C's, if there is one."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+
+
+def _trim() -> None:
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+
+
+def give_back() -> None:
+    """Give memory that was freed back to the system, if it can be. See Note [Memory that is given back].
+
+    >>> give_back()
+    """
+    if not GIVING_BACK.off:
+        _trim()
+
+
+SHARE = 0.01
+"""The part of the time that it may take to give memory back."""
+
+TO_GET_AGAIN = 0.3e-9
+"""About how many seconds it takes to get a byte again that was given back."""
+
+
+class GivingBack:
+    """Gives memory back after steps of training.
+
+    Attributes:
+        due: when it is time for the next, by ``time.perf_counter``.
+    """
+
+    __slots__ = ("due",)
+
+    def __init__(self) -> None:
+        self.due = 0.0
+
+    def after_step(self) -> None:
+        """A step has ended."""
+        start = perf_counter()
+        if start < self.due or GIVING_BACK.off:
+            return
+        before = _resident()
+        _trim()
+        given_back, end = max(0, before - _resident()), perf_counter()
+        self.due = end + (end - start + TO_GET_AGAIN * given_back) / SHARE
+
+
+giving_back = GivingBack()
+
+
+def _resident() -> int:
+    """How many bytes the process has in memory; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * mmap.PAGESIZE
+    except OSError:
+        return 0
 
 
 def align_in(context: Context) -> bool:

@@ -455,8 +455,9 @@ def run_program(program: Program, wanted: bytes) -> int:
     if not cached.seen:
         lines = lambda: [*(shown(one, program.inputs) for one in program.code), f"wanted: {wanted.hex()}"]
         processes.agree("a program", program.inputs, lines)
-    run = ProgramRun(program.inputs, len(wanted), alone())
-    program.begin(run.found)
+    run = ProgramRun(program.inputs, len(wanted), uses_up=alone() and type(program) is Program)
+    if run.uses_up:
+        program.begin(run.found)
     found = cached.run(run)
     for slot in cached.slots:
         value = values[slot]

@@ -31,6 +31,7 @@ import ml_dtypes
 import numpy as np
 
 from tapegrad._src.caches import EXECUTABLE, weigh
+from tapegrad._src.execution.data.allocating import give_back
 from tapegrad._src.execution.data.devices import jitted
 from tapegrad._src.execution.data.values import described, quiet_numbers
 from tapegrad._src.execution.kernels.kernel import call_into
@@ -87,6 +88,11 @@ REPLAY, REPLAY_INPUT = 60e-6, 5e-6
 """Seconds that a replay takes besides what its program computes, and for each input."""
 
 
+LARGE_STEP = 1 << 24
+"""From how many bytes of results on a step has memory given back before XLA runs it: Note [Memory that is given back]
+in ``data/allocating.py``."""
+
+
 class StepExecutable(Due):
     """A program whose inputs come in the same way each time: one XLA program, if it is not long.
 
@@ -126,6 +132,7 @@ class StepExecutable(Due):
         self._examples: list[Any] = []
         self._debt = self._each = 0.0
         self._in_loops = False
+        self._gives_back = sum([instruction[0].nbytes for instruction in code]) >= LARGE_STEP
 
     def prepare(self, inputs: Sequence[Any]) -> None:
         """Have XLA compile it, for inputs such as these, where that is not done in the background.
@@ -265,6 +272,9 @@ class StepExecutable(Due):
                 return
             given = [inputs[i] for i in self._order]
             inputs.clear()  # what is donated nobody may hold
+            if self._gives_back:
+                self._gives_back = False
+                give_back()
             call_into(results, self._jitted, self._wide, given)
 
     def _with_constants(self, inputs: list[Any]) -> list[Any]:

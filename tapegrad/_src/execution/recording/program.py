@@ -72,12 +72,12 @@ class Program:
         device: where it is run; None where there is only one device.
         held: whether it is not run, however long it grows; ``limit``: how many results it may have, else.
         suspended: how many calls are computed as they come, before one is recorded (Note [What is worth recording]).
-        found: what a run of it has computed so far, by slot, as far as it is needed (Note [The last reader]).
+        computed: what a run of it has computed so far, by slot, as far as it is needed (Note [The last reader]).
         unseen: a range of slots whose results nobody has seen, and the slots in it of which that is not so.
     """
 
     __slots__ = ("code", "values", "size", "inputs", "slots", "materialized", "device", "held", "unseen", "limit",
-                 "suspended", "found")  # fmt: skip
+                 "suspended", "computed")  # fmt: skip
 
     def __init__(self, device: Any = None) -> None:
         self.device = device
@@ -89,7 +89,7 @@ class Program:
         self.materialized: list[DeferredValue] = []
         self.held, self.limit, self.suspended = False, WASTED, 0
         self.unseen: tuple[range, Sequence[int]] = (range(0), ())
-        self.found: Sequence[Any] = ()
+        self.computed: Sequence[Any] = ()
 
     def operand(self, given: Any) -> int:
         """The slot of an argument of the next instruction.
@@ -180,9 +180,9 @@ class Program:
         elif not self.held:
             run(self)
 
-    def begin(self, found: list[Any]) -> None:
-        """It is run, and ``found`` is what that computes: nothing more is recorded, nor looked up."""
-        self.found = found
+    def begin(self, computed: list[Any]) -> None:
+        """It is run, and ``computed`` is what that computes: nothing more is recorded, nor looked up."""
+        self.computed = computed
         self.slots.clear()
         self.materialized.clear()
 
@@ -197,7 +197,7 @@ class Program:
                 firsts[first + index] = (instruction, first)
             first += count
         with jax.core.eval_context(), quiet_numbers():
-            found = {slot: array for slot, array in enumerate(self.found) if array is not None}
+            found = {slot: array for slot, array in enumerate(self.computed) if array is not None}
             return _evaluated(value.slot, firsts, self.inputs, found)
 
 
