@@ -1,19 +1,19 @@
-"""Runs of recorded programs: in which pieces, which of them are compiled, and what is remembered.
+"""Runs of recorded programs: in which subprograms, which of them are compiled, and what is remembered.
 
 Note [Running a program]
 What a program does is known by its instructions and by which results are wanted: by these it is remembered
-(``CachedProgram``). One that was not seen before is cut into *pieces* (``partition.py``): one, if it is short; in a
-long one a stretch that repeats itself becomes several equal pieces, which share one executable, so that a loop costs
-XLA no more than its body.
+(``CachedProgram``). One that was not seen before is cut into *subprograms* (``partition.py``): one, if it is short; in
+a long one a stretch that repeats itself becomes several equal subprograms, which share one executable, so that a loop
+costs XLA no more than its body.
 
-A piece is compiled when there is evidence that this will pay: it has come before, it comes several times in this
+A subprogram is compiled when there is evidence that this will pay: it has come before, it comes several times in this
 program, or it has so many kernels that were never compiled that one compilation for all of them is the cheaper way.
 Otherwise its kernels run one by one, as if nothing had been deferred: most programs whose course depends on numbers
 never come back. Where kernels need not be compiled (Note [Tiers] in ``tiers/tiered_kernel.py``), all this is decided by
-what things are likely to cost: when a piece has come so often that its kernels cost what XLA takes for the piece, it is
-compiled in the background, and when they have cost ``PATIENCE`` times as much again it is put in their place. So it is
-at the same calls in each run, and nothing is measured. Programs are remembered as all else is (Note [One memory] in
-``caches.py``), executables as long as a program is that has such a piece.
+what things are likely to cost: when a subprogram has come so often that its kernels cost what XLA takes for the
+subprogram, it is compiled in the background, and when they have cost ``PATIENCE`` times as much again it is put in
+their place. So it is at the same calls in each run, and nothing is measured. Programs are remembered as all else is
+(Note [One memory] in ``caches.py``), executables as long as a program is that has such a subprogram.
 
 A long program that computes nothing but tiny things is not cut: when it comes back, it is batched (``batching.py``).
 """
@@ -57,11 +57,11 @@ INSTRUCTION, COMPILED_INSTRUCTION = 256, 48 << 10
 """About how many bytes an instruction takes that is remembered, and what XLA has compiled of one: measured."""
 
 SECONDS_PER_KERNEL = 0.035
-SECONDS_PER_PIECE, SECONDS_PER_INSTRUCTION, SECONDS_PER_TINY_INSTRUCTION = 0.05, 0.001, 0.00002
-"""About what XLA takes to compile a kernel by itself, a piece, and what is batched: measured on small kernels."""
+SECONDS_PER_SUBPROGRAM, SECONDS_PER_INSTRUCTION, SECONDS_PER_TINY_INSTRUCTION = 0.05, 0.001, 0.00002
+"""About what XLA takes to compile a kernel by itself, a subprogram, and what is batched: measured on small kernels."""
 
 SEEN_ENOUGH = 2
-"""The number of times that a piece comes, in any programs, to be compiled; at once, if it comes so often in the
+"""The number of times that a subprogram comes, in any programs, to be compiled; at once, if it comes so often in the
 first."""
 
 KERNEL_CALL = 500.0
@@ -81,7 +81,7 @@ ROUNDED = {"xla_allow_excess_precision": False}
 
 
 class Meanwhile:
-    """The cost of the kernels of a piece or program while they run one by one, for it is not compiled.
+    """The cost of the kernels of a subprogram or program while they run one by one, for it is not compiled.
 
     Attributes:
         deficit: how many seconds, by what is likely.
@@ -107,14 +107,14 @@ def kernels_cost(code: Iterable[tuple], cost: Callable[[Call], float]) -> float:
 
 
 class SubprogramExecutable(Due):
-    """A piece that can be run: kernel by kernel, until there is evidence that compiling it pays."""
+    """A subprogram that can be run: kernel by kernel, until there is evidence that compiling it pays."""
 
-    __slots__ = ("piece", "count", "seen", "_ready", "_program", "_traced", "_meanwhile", "__weakref__")
+    __slots__ = ("subprogram", "count", "seen", "_ready", "_program", "_traced", "_meanwhile", "__weakref__")
 
-    def __init__(self, piece: Subprogram) -> None:
+    def __init__(self, subprogram: Subprogram) -> None:
         super().__init__()
-        self.piece = piece
-        self.count = sum(piece.wanted)
+        self.subprogram = subprogram
+        self.count = sum(subprogram.wanted)
         self.seen = 0
         self._ready: Callable | None = None
         self._program: Callable | None = None
@@ -131,45 +131,45 @@ class SubprogramExecutable(Due):
         self.seen += 1
         if in_background() and not asked:
             return self._run_meanwhile(arguments)
-        if self.piece.lone or self._is_rare(often) or self._is_small(arguments):
-            return self.piece.run_by_kernels(arguments)
+        if self.subprogram.lone or self._is_rare(often) or self._is_small(arguments):
+            return self.subprogram.run_by_kernels(arguments)
         self._ready = self._jitted(arguments)[1]
-        what = f"a program of {len(self.piece.code)} operations"
+        what = f"a program of {len(self.subprogram.code)} operations"
         return first_call(self._ready, map(readable, arguments), what)[: self.count]
 
     def _run_meanwhile(self, arguments: list) -> list[Any]:
         """Run its kernels, and see to it that it is compiled in the background when that pays."""
-        piece, deficit = self.piece, self._meanwhile.deficit
-        cost = SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(piece.code)
+        subprogram, deficit = self.subprogram, self._meanwhile.deficit
+        cost = SECONDS_PER_SUBPROGRAM + SECONDS_PER_INSTRUCTION * len(subprogram.code)
         if self._program is None:
-            if not piece.lone and deficit > cost and not self._is_small(arguments):
+            if not subprogram.lone and deficit > cost and not self._is_small(arguments):
                 program, self._program = self._jitted(arguments)
-                with jax.enable_x64(True) if piece.wide else nullcontext():
+                with jax.enable_x64(True) if subprogram.wide else nullcontext():
                     self._traced = program.trace(*map(readable, arguments))
                 compiler.add(self)
         elif deficit >= (1 + PATIENCE) * cost:
-            if self.finish(f"a program that begins with {piece.calls[0].kernel.name}"):
+            if self.finish(f"a program that begins with {subprogram.calls[0].kernel.name}"):
                 self._ready = self._program
                 return self._ready(*map(readable, arguments))[: self.count]
             self._meanwhile.deficit = -inf
-        results = piece.run_by_kernels(arguments)
-        self._meanwhile.add(piece.code)
+        results = subprogram.run_by_kernels(arguments)
+        self._meanwhile.add(subprogram.code)
         return results
 
     def _jitted(self, arguments: list) -> tuple[Any, Callable]:
         """The program that XLA compiles for it, and what is called with arguments."""
-        piece = self.piece
+        subprogram = self.subprogram
         program = jitted(
-            piece.inlined(extra_outputs(piece.code, piece.wanted, arguments)), compiler_options=ROUNDED
+            subprogram.inlined(extra_outputs(subprogram.code, subprogram.wanted, arguments)), compiler_options=ROUNDED
         )
-        weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(piece.code))
-        for call in piece.calls:
+        weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(subprogram.code))
+        for call in subprogram.calls:
             call.compiled_with_others += 1
-        return program, scoped(program) if piece.wide else program
+        return program, scoped(program) if subprogram.wide else program
 
     def _compile(self) -> None:
         start, traced = perf_counter(), self._traced
-        with jax.enable_x64(True) if self.piece.wide else nullcontext():
+        with jax.enable_x64(True) if self.subprogram.wide else nullcontext():
             traced.lower().compile()
         self._traced = None
         counters.compile_seconds += perf_counter() - start
@@ -183,18 +183,18 @@ class SubprogramExecutable(Due):
         """Tell whether NumPy takes less time for its kernels, one by one, than XLA for one call."""
         if not hosted() or settings.deterministic:
             return False
-        costs = [call.kernel.cost_on_host() for call in self.piece.calls]
+        costs = [call.kernel.cost_on_host() for call in self.subprogram.calls]
         if None in costs:
             return False
-        each = dict(zip(self.piece.calls, costs, strict=True))
-        total = sum(each[instruction[0]] + KERNEL_CALL for instruction in self.piece.code)
+        each = dict(zip(self.subprogram.calls, costs, strict=True))
+        total = sum(each[instruction[0]] + KERNEL_CALL for instruction in self.subprogram.code)
         return total < PROGRAM_ON_XLA + XLA_ARGUMENT * (len(arguments) + self.count)
 
     def _is_cheaper_compiled(self) -> bool:
         """Tell whether its kernels, one by one, would take longer to compile, of which others may make use, too."""
-        calls = self.piece.calls
+        calls = self.subprogram.calls
         each = sum(SECONDS_PER_KERNEL / (1 + call.compiled_with_others) for call in calls if not call.kernel.ran)
-        return each > SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.piece.code)
+        return each > SECONDS_PER_SUBPROGRAM + SECONDS_PER_INSTRUCTION * len(self.subprogram.code)
 
 
 def first_call(run: Callable, arguments: Iterable[Any], what: str = "a program") -> Any:
@@ -208,9 +208,9 @@ def first_call(run: Callable, arguments: Iterable[Any], what: str = "a program")
 
 
 class SubprogramStep(NamedTuple):
-    """The step for one piece of a program: where its arguments are, what runs, where the results belong.
+    """The step for one subprogram of a program: where its arguments are, what runs, where the results belong.
 
-    ``done`` are the slots that no later piece reads.
+    ``done`` are the slots that no later subprogram reads.
     """
 
     arguments: tuple[int, ...]
@@ -248,13 +248,13 @@ class CachedProgram:
         if not (self._fine and on_cpu(inputs)):
             if len(self.code) <= SHORT and self._waits() and self._is_rare():
                 return self._run_by_kernels(inputs)
-            return self._run_pieces(inputs)
+            return self._run_subprograms(inputs)
         if self._batched is None and (self._is_rare() or (self._waits() and not self._is_ripe(inputs))):
             return self._run_by_kernels(inputs)
         found = self.batch(inputs) if self._fine and self._batched is None else None
         if self._batched is not None:
             return self._batched.run(inputs) if found is None else found
-        return self._run_pieces(inputs)
+        return self._run_subprograms(inputs)
 
     def _is_ripe(self, inputs: list[Any]) -> bool:
         """See to it that it is batched in the background, and say whether it is time for what that has given."""
@@ -297,7 +297,7 @@ class CachedProgram:
 
     def _compiling_cost(self) -> float:
         """About how many seconds it takes to compile it."""
-        return SECONDS_PER_PIECE + (SECONDS_PER_TINY_INSTRUCTION if self._fine else SECONDS_PER_INSTRUCTION) * len(
+        return SECONDS_PER_SUBPROGRAM + (SECONDS_PER_TINY_INSTRUCTION if self._fine else SECONDS_PER_INSTRUCTION) * len(
             self.code
         )
 
@@ -313,9 +313,9 @@ class CachedProgram:
         self._batched, self._fine = due.batched, due.batched is not None
         return due.results
 
-    def _run_pieces(self, inputs: list[Any]) -> list[Any]:
+    def _run_subprograms(self, inputs: list[Any]) -> list[Any]:
         found: list[Any] = [None] * len(self.wanted)
-        for arguments, executable, often, results, done in self._pieces():
+        for arguments, executable, often, results, done in self._subprograms():
             given = [found[slot] if slot >= 0 else inputs[~slot] for slot in arguments]
             for slot, result in zip(results, executable.run(given, often, self._asked), strict=True):
                 found[slot] = result
@@ -323,13 +323,13 @@ class CachedProgram:
                 found[slot] = None
         return found
 
-    def _pieces(self) -> list[SubprogramStep]:
+    def _subprograms(self) -> list[SubprogramStep]:
         if self._steps is None:
             placed = list(cut(self.code, self.wanted))
-            counts, often = Counter(place.piece for place in placed), self._asked
+            counts, often = Counter(place.subprogram for place in placed), self._asked
             self._steps = [
-                SubprogramStep(arguments, executable_of(piece), often or counts[piece] >= SEEN_ENOUGH, results, done)
-                for piece, arguments, results, done in placed
+                SubprogramStep(arguments, executable_of(one), often or counts[one] >= SEEN_ENOUGH, results, done)
+                for one, arguments, results, done in placed
             ]
         return self._steps
 
@@ -354,7 +354,7 @@ class DueBatch(Due):
         (code, slots, inputs), self._of = self._of, None
         new = batched(code, slots, inputs)
         self.results = None if new is None else first_call(new.run, [inputs])
-        self.batched = new  # not if jax can't map a kernel, as a callback that says nothing of it: pieces need not
+        self.batched = new  # not if jax can't map a kernel, as a callback that says nothing of it: subprograms need not
 
 
 def on_cpu(inputs: Iterable[Any]) -> bool:
@@ -380,9 +380,9 @@ _reasons: deque[str] = deque(maxlen=16)
 _remembering = threading.RLock()
 
 
-def executable_of(piece: Subprogram) -> SubprogramExecutable:
-    """The executable that all pieces equal to this one share."""
-    return _executables.get(piece) or _executables.only(piece, SubprogramExecutable(piece))
+def executable_of(subprogram: Subprogram) -> SubprogramExecutable:
+    """The executable that all subprograms equal to this one share."""
+    return _executables.get(subprogram) or _executables.only(subprogram, SubprogramExecutable(subprogram))
 
 
 def cached_program(program: Program, wanted: bytes) -> CachedProgram:
@@ -440,8 +440,8 @@ class Stats(NamedTuple):
         programs: how many kinds of programs are remembered.
         hits: how many programs were known.
         misses: how many were not.
-        compiled: how many pieces of programs were compiled.
-        compile_seconds: what the first calls of compiled pieces took: tracing, compiling, running.
+        compiled: how many subprograms were compiled.
+        compile_seconds: what the first calls of compiled subprograms took: tracing, compiling, running.
         reasons: of the last misses, what was new: the first instruction that differs from those of a program before.
         entries: how much is remembered of all calls, deferred or not: plans, kernels and so on; ``kinds`` says
             how many there are of each kind.

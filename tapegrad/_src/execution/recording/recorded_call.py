@@ -33,7 +33,7 @@ class Call:
         avals: shape and dtype of each result; None for a result that the kernel leaves out.
         single: whether the kernel gives one array, not a tuple.
         count: how many results there are, without those left out.
-        compiled_with_others: how many pieces were compiled that it is a part of.
+        compiled_with_others: how many subprograms were compiled that it is a part of.
     """
 
     __slots__ = ("kernel", "avals", "single", "count", "arity", "compiled_with_others", "__weakref__")
