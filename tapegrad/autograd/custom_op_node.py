@@ -6,7 +6,8 @@ their structure is kept with the call, and the functions that a program has regi
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from tapegrad._src.functions.joining import stack
 from tapegrad._src.tensor.trees import TreeSpec, broadcast_prefix, flatten, unflatten
@@ -54,10 +55,26 @@ class OperatorContext:
         return unflatten(self._node.needs_input_grad[1:], self._call.given)
 
 
+class OperatorWithFormula(Protocol):
+    """An operator that a program has registered, as its node sees it."""
+
+    _name: str
+    _namespace: str
+    _backward: Callable | None
+    _setup_context: Callable | None
+    _vmap: Callable | None
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call it."""
+
+    def _computed(self, args: tuple, keywords: dict[str, Any]) -> Any:
+        """Give what its kernel does."""
+
+
 class CustomOpNode(Function):
     """The function behind an operator, which is ``op`` of a subclass; its arguments are a call and leaves."""
 
-    op: Any
+    op: OperatorWithFormula
 
     @classmethod
     def forward(cls, call: OperatorCall, *leaves: Any) -> Any:
@@ -100,7 +117,9 @@ def _for_leaves(grads: tuple, given: TreeSpec) -> list:
     return [*found, *grads[len(known) :]]
 
 
-def _mapped(op: Any, info: Any, in_dims: tuple, args: tuple, keywords: dict[str, Any]) -> tuple[Any, Any]:
+def _mapped(
+    op: OperatorWithFormula, info: Any, in_dims: tuple, args: tuple, keywords: dict[str, Any]
+) -> tuple[Any, Any]:
     """The output of an operator under ``vmap``, and which of its dimensions have the examples."""
     if op._vmap is not None:
         return op._vmap(info, in_dims, *args, **keywords)

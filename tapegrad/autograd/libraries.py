@@ -24,8 +24,11 @@ from tapegrad.autograd.registered_ops import (
     in_fake,
     register_shown,
 )
-from tapegrad.ops.overloads import REGISTERED, OpOverload, namespace
+from tapegrad.ops.overloads import REGISTERED, OpOverload, OpOverloadPacket, namespace
 from tapegrad.ops.schemas import Argument, Schema
+
+OperatorOrName = RegisteredOperator | OpOverload | OpOverloadPacket | str
+"""An operator that a program has registered: by itself, as ``torch.ops`` has it, or by its name."""
 
 DEFINED: dict[str, str] = {}
 """The namespaces that a ``Library(..., "DEF")`` is for, and where it was made."""
@@ -243,7 +246,7 @@ def in_cpp(text: str) -> str:
     return re.sub(r"='([^']*)'$", r'="\1"', text)
 
 
-def found_operator(op: Any, missing: bool = False) -> RegisteredOperator | None:
+def found_operator(op: OperatorOrName, missing: bool = False) -> RegisteredOperator | None:
     """An operator by itself, by its identity or by its name.
 
     Raises:
@@ -262,7 +265,7 @@ def found_operator(op: Any, missing: bool = False) -> RegisteredOperator | None:
     return found
 
 
-def _known(op: Any) -> RegisteredOperator:
+def _known(op: OperatorOrName) -> RegisteredOperator:
     found = found_operator(op)
     assert found is not None
     return found
@@ -320,7 +323,9 @@ def impl(qualname: str, types: str | Sequence[str], func: Callable | None = None
     return register if func is None else register(func)
 
 
-def register_fake(op: Any, func: Callable | None = None, /, *, lib: Library | None = None, **unused: Any) -> Callable:
+def register_fake(
+    op: OperatorOrName, func: Callable | None = None, /, *, lib: Library | None = None, **unused: Any
+) -> Callable:
     """Register what gives the results' shapes and dtypes for tensors on ``meta``; a decorator without ``func``."""
 
     def register(func: Callable) -> Callable:
@@ -330,7 +335,7 @@ def register_fake(op: Any, func: Callable | None = None, /, *, lib: Library | No
     return register if func is None else register(func)
 
 
-def operator(op: Any) -> RegisteredOperator:
+def operator(op: OperatorOrName) -> RegisteredOperator:
     """An operator, or RuntimeError."""
     found = found_operator(op, missing=True)
     if found is None:
@@ -339,7 +344,7 @@ def operator(op: Any) -> RegisteredOperator:
 
 
 def register_autograd(
-    op: Any, backward: Callable, /, *, setup_context: Callable | None = None, lib: Library | None = None
+    op: OperatorOrName, backward: Callable, /, *, setup_context: Callable | None = None, lib: Library | None = None
 ) -> None:
     """``CustomOpDef.register_autograd`` of an operator or its name."""
     found = _known(op)
@@ -355,7 +360,8 @@ def register_autograd(
 
 
 def register_kernel(
-    op: Any, device_types: str | Sequence[str] | None, func: Callable | None = None, /, *, lib: Library | None = None
+    op: OperatorOrName, device_types: str | Sequence[str] | None, func: Callable | None = None, /, *,
+    lib: Library | None = None,
 ) -> Callable:
     """``CustomOpDef.register_kernel`` of an operator or its name."""
     name = op.name() if isinstance(op, OpOverload) else op
@@ -367,7 +373,7 @@ def register_kernel(
     return impl(found._schema.name, "default" if device_types is None else device_types, func, lib=lib)
 
 
-def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Library | None = None) -> Callable:
+def register_vmap(op: OperatorOrName, func: Callable | None = None, /, *, lib: Library | None = None) -> Callable:
     """``CustomOpDef.register_vmap`` of an operator or its name; a decorator if no function is given."""
 
     def register(func: Callable) -> Callable:
@@ -377,14 +383,16 @@ def register_vmap(op: Any, func: Callable | None = None, /, *, lib: Library | No
     return register if func is None else register(func)
 
 
-def register_autocast(op: Any, device_type: str, cast_inputs: dtype, /, *, lib: Library | None = None) -> None:
+def register_autocast(
+    op: OperatorOrName, device_type: str, cast_inputs: dtype, /, *, lib: Library | None = None
+) -> None:
     """Cast floating tensors that an operator is given under autocast of a type of devices to ``cast_inputs``."""
     checked_device(device_type)
     _known(op)._autocast[device_type] = cast_inputs
 
 
 def register_torch_dispatch(
-    op: Any, torch_dispatch_class: type, func: Callable | None = None, /, *, lib: Library | None = None
+    op: OperatorOrName, torch_dispatch_class: type, func: Callable | None = None, /, *, lib: Library | None = None
 ) -> Callable:
     """Register what answers for a dispatch mode or a class of tensors: ``func(mode, func, types, args, kwargs)``."""
     return register_shown(_known(op), torch_dispatch_class, func)

@@ -32,7 +32,7 @@ from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.compiler.capture.arguments import Newcomers, new_in, taken_apart
 from tapegrad.compiler.capture.captured_call import CapturedCall, Shared
 from tapegrad.compiler.replay.cache_entry import PATIENCE, TRIALS, CacheEntry
-from tapegrad.compiler.replay.cache_keys import MOVES, Widths, ambient, are_ordinary, cache_key, state_of
+from tapegrad.compiler.replay.cache_keys import DYNAMIC, Widths, ambient, are_ordinary, cache_key, state_of
 from tapegrad.compiler.replay.compiled_modules import CompiledModule, CompiledModules, put_in_place, take_away
 from tapegrad.compiler.replay.likeness import Likeness
 from tapegrad.compiler.replay.programs import Programs
@@ -267,7 +267,7 @@ class Compiled:
             entry, new = CacheEntry(exact, key), new_in(key)
             if new:
                 entry.reason, entry.keeps = new, False
-            entry.arguments = [i for i, one in enumerate(key[0]) if one in MOVES.values()]
+            entry.arguments = [i for i, one in enumerate(key[0]) if one in DYNAMIC.values()]
             self._entries.keep(key, entry)
         return entry
 

@@ -104,7 +104,7 @@ def _reduce(x: Any, how: str, everywhere: NamedSharding | None = None) -> Any:
     return getattr(jnp, how)(x, axis=0).astype(x.dtype)
 
 
-def _reduced(tensor: Tensor, group: ProcessGroup, op: Any, split: bool = False) -> Tensor:
+def _reduced(tensor: Tensor, group: ProcessGroup, op: ReduceOp | str, split: bool = False) -> Tensor:
     how = ReduceOp(op).value
     bits = how.startswith("bitwise")
     settings = (NamedSharding(_mesh(group.ranks), PartitionSpec()),) if bits else ()

@@ -134,7 +134,7 @@ class Listening:
         """Tell whether NumPy is to wait for a write; there is none."""
         return False
 
-    def moves(self, number: Any) -> bool:
+    def is_dynamic(self, number: Any) -> bool:
         """Tell whether a number is another one in each step; none is."""
         return False
 

@@ -57,7 +57,7 @@ def compared(x, y, outcome):
     x=_overwritten,
     source=lambda g, source_shape, source_dtype: cast(sum_to(g, shape=tuple(source_shape)), dtype=source_dtype),
     jvp=lambda t_source, x: _zeros(x) if t_source is None else copy(x, t_source),
-    node="torch::autograd::CopyBackwards", profile="copy_", moves=True,
+    node="torch::autograd::CopyBackwards", profile="copy_", across_devices=True,
 )  # fmt: skip
 def copy(x, source):
     """``source``, broadcast to the shape of ``x`` and cast to its dtype."""

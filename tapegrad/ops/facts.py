@@ -64,14 +64,14 @@ class Facts:
     """True if it is computed in the same way where lengths of two or more are equal by chance."""
     looks: bool = False
     """True if its formulas look at the numbers of tensors, and so can't be run in one piece at a level."""
-    moves: bool = False
+    across_devices: bool = False
     """True if its arguments may be on several devices: it is run on that of the first."""
     numbers_are_tensors: bool = False
     """True if a Python number among the inputs counts as a tensor, made where the call is."""
     plain_inputs: tuple[str, ...] = ()
     """Inputs that are plain numbers of the node (an index, a start): saved, but not freed after a backward."""
-    pieces: Any = None
-    """NumPy functions for any number of arguments or results: ``Pieces``, see Note [Many operands]."""
+    loop: Any = None
+    """NumPy functions for any number of arguments or results: ``OperandLoop``, see Note [Many operands]."""
     records_integers: bool = False
     """True if integers that it gives require grad: see Note [Written integers]."""
     rounds_once: bool | tuple[str, ...] = ()

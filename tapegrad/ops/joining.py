@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad._src.dispatch.many_operands import Pieces
+from tapegrad._src.dispatch.many_operands import OperandLoop
 from tapegrad._src.tensor.geometry import Geometry, sliced
 from tapegrad._src.tensor.spec import Spec
 from tapegrad.ops.formulas import underivable
@@ -47,27 +47,27 @@ def _shape(shape: Shape, axis: int, length: int) -> Shape:
     return (*shape[:axis], length, *shape[axis + 1 :])
 
 
-CAT = Pieces(
+CAT = OperandLoop(
     lambda shapes, axis: [_shape(shapes[0], axis, sum(shape[axis] for shape in shapes))],
     _together,
     lambda grads, shapes, axis: _apart(grads[0], (shape[axis] for shape in shapes), axis),
 )
-STACK = Pieces(
+STACK = OperandLoop(
     lambda shapes, axis: [(*shapes[0][:axis], len(shapes), *shapes[0][axis:])],
     lambda arrays, axis: [np.stack(arrays, axis)],
     lambda grads, shapes, axis: _rows(grads[0], axis),
 )
-UNBIND = Pieces(
+UNBIND = OperandLoop(
     lambda shapes, axis: [shapes[0][:axis] + shapes[0][axis + 1 :]] * shapes[0][axis],
     lambda arrays, axis: _rows(arrays[0], axis),
     lambda grads, shapes, axis: [np.stack(grads, axis)],
 )
-SPLIT = Pieces(
+SPLIT = OperandLoop(
     lambda shapes, axis, size: [_shape(shapes[0], axis, one) for one in _lengths(shapes[0][axis], size)],
     lambda arrays, axis, size: _apart(arrays[0], _lengths(arrays[0].shape[axis], size), axis),
     lambda grads, shapes, axis, size: _together(grads, axis),
 )
-SPLIT_WITH_SIZES = Pieces(
+SPLIT_WITH_SIZES = OperandLoop(
     lambda shapes, axis, sizes: [_shape(shapes[0], axis, size) for size in sizes],
     lambda arrays, axis, sizes: _apart(arrays[0], sizes, axis),
     lambda grads, shapes, axis, sizes: _together(grads, axis),
@@ -81,7 +81,7 @@ def _part_lies(place: Geometry, x: Spec, axis: int) -> Geometry | None:
 @linear(
     xs=lambda g, xs_shapes, xs_dtypes, i, axis: _part(g, xs_shapes, xs_dtypes[i], i, axis),
     promote="common",
-    pieces=CAT,
+    loop=CAT,
     lies=as_all_images,
     gradient_lies=_part_lies,
     uniform=True,
@@ -99,7 +99,7 @@ def _part(g: Any, shapes: Sequence[Shape], dtype: Any, i: int, axis: int) -> Any
     return slice_(g, start, axis=axis, length=shapes[i][axis], step=1)
 
 
-@linear(xs=lambda g, i, axis: select(g, i, axis=axis), promote="common", pieces=STACK, uniform=True)
+@linear(xs=lambda g, i, axis: select(g, i, axis=axis), promote="common", loop=STACK, uniform=True)
 def stack(*xs, axis):
     """Arrays of one shape side by side along a new dimension."""
     shape = xs[0].shape
@@ -114,13 +114,13 @@ def _of_one_dtype(xs: Sequence[Any]) -> list[Any]:
     return [x if x.dtype == dtype else x.astype(dtype) for x in xs]
 
 
-@linear(x=lambda gs, axis: stack(*gs, axis=axis), aten=".int", pieces=UNBIND)
+@linear(x=lambda gs, axis: stack(*gs, axis=axis), aten=".int", loop=UNBIND)
 def unbind(x, *, axis):
     """The slices of ``x`` along a dimension, without that dimension."""
     return tuple(jnp.unstack(x, axis=axis))
 
 
-@linear(x=lambda gs, axis: cat(*gs, axis=axis), aten=".Tensor", pieces=SPLIT)
+@linear(x=lambda gs, axis: cat(*gs, axis=axis), aten=".Tensor", loop=SPLIT)
 def split(x, *, axis, size):
     """``x`` in pieces ``size`` long, of which the last may be shorter."""
     length = x.shape[axis]
@@ -128,19 +128,19 @@ def split(x, *, axis, size):
     return tuple(lax.split(x, [min(size, length - start) for start in starts], axis))
 
 
-@linear(x=lambda gs, axis: cat(*gs, axis=axis), aten=".Tensor", pieces=SPLIT)
+@linear(x=lambda gs, axis: cat(*gs, axis=axis), aten=".Tensor", loop=SPLIT)
 def unsafe_split(x, *, axis, size):
     """``split`` into tensors of their own."""
     return split.function(x, axis=axis, size=size)
 
 
-@linear(x=lambda gs, axis: cat(*gs, axis=axis), pieces=SPLIT_WITH_SIZES)
+@linear(x=lambda gs, axis: cat(*gs, axis=axis), loop=SPLIT_WITH_SIZES)
 def split_with_sizes(x, *, axis, sizes):
     """``x`` in pieces of these lengths."""
     return tuple(lax.split(x, sizes, axis))
 
 
-@linear(x=lambda gs, axis: cat(*gs, axis=axis), pieces=SPLIT_WITH_SIZES)
+@linear(x=lambda gs, axis: cat(*gs, axis=axis), loop=SPLIT_WITH_SIZES)
 def unsafe_split_with_sizes(x, *, axis, sizes):
     """``split_with_sizes`` into tensors of their own."""
     return split_with_sizes.function(x, axis=axis, sizes=sizes)

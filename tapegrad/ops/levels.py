@@ -33,7 +33,7 @@ class Vmapped(General):
     def __init__(self, op: General, mask: tuple[bool, ...]) -> None:
         vars(self).update(vars(op))
         vars(self).pop("check", None)
-        self.op, self.mask, self.pieces = op, mask, None  # what is put together are arrays of one example
+        self.op, self.mask, self.loop = op, mask, None  # what is put together are arrays of one example
         self.remember_nothing()
 
     def __getattr__(self, name: str) -> Any:

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tapegrad._src.caches import Cache
+from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.doors import Door
 from tapegrad.ops.schemas import composites_of, schema_of, schemas_of
 
@@ -276,7 +277,7 @@ def _packet(namespace: str, name: str) -> OpOverloadPacket:
     return found
 
 
-def identity_of(op: Any, args: Sequence) -> OpOverload:
+def identity_of(op: OperatorLike, args: Sequence) -> OpOverload:
     """PyTorch's name of one of our operators when it is applied to these arguments. See Note [Identities]."""
     if op.aten is None:
         return identity("tapegrad", op.name, "default")

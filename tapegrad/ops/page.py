@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tapegrad.ops import nested, sparse  # noqa: F401 - imported on demand elsewhere
 from tapegrad.ops.kinds import General, LinearOperator, Multilinear
@@ -82,7 +82,7 @@ def saved(op: Operator) -> list[str]:
     return [name for name in names if name in op.read_names() and name]
 
 
-def forward(op: Any) -> str:
+def forward(op: Operator) -> str:
     """The origin of the forward-mode derivative; nothing where there is none."""
     if not op.formulas:
         return ""

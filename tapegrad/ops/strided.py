@@ -92,7 +92,8 @@ def window_adjoint(x, offset, x_offset, *, strides, shape, x_strides, size, box=
                    x_box=x_box),
         shape=tuple(source_shape),
     ),
-    aten=None, node="torch::autograd::CopySlices", moves=True, records_integers=True, wraps_numbers=True, uniform=True,
+    aten=None, node="torch::autograd::CopySlices", across_devices=True, records_integers=True, wraps_numbers=True,
+    uniform=True,
 )  # fmt: skip
 def copy_slices(x, source, offset, x_offset, *, shape, strides, x_strides, size, box=NO_BOX, x_box=NO_BOX):
     """``x`` with a window on its memory replaced by ``source``, which is broadcast and cast.

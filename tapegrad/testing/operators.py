@@ -8,7 +8,7 @@ from typing import Any
 from tapegrad._src.tensor.tensor import Tensor, storage_of
 from tapegrad._src.tensor.trees import flatten, unflatten
 from tapegrad.autograd.differentiate import grad
-from tapegrad.autograd.libraries import found_operator
+from tapegrad.autograd.libraries import OperatorOrName, found_operator
 from tapegrad.autograd.registered_ops import RegisteredOperator, tensors_of
 from tapegrad.compiler.step import compile
 from tapegrad.testing.comparison import assert_close
@@ -19,7 +19,7 @@ class OpCheckError(Exception):
 
 
 def opcheck(
-    op: Any, args: tuple, kwargs: dict[str, Any] | None = None, *,
+    op: OperatorOrName, args: tuple, kwargs: dict[str, Any] | None = None, *,
     test_utils: str | Sequence[str] = (
         "test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic",
     ), raise_exception: bool = True, atol: float | None = None, rtol: float | None = None,

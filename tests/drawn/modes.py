@@ -74,11 +74,11 @@ def repeated(module: Any, text: str, times: int) -> Difference | None:
 def as_deferred() -> Iterator[None]:
     """What is called here is deferred; what is left so is not run."""
     tapegrad.set_execution("deferred")
-    before, running.SECONDS_PER_PIECE = running.SECONDS_PER_PIECE, inf  # see Note [What is compiled here]
+    before, running.SECONDS_PER_SUBPROGRAM = running.SECONDS_PER_SUBPROGRAM, inf  # see Note [What is compiled here]
     try:
         yield
     finally:
-        running.SECONDS_PER_PIECE = before
+        running.SECONDS_PER_SUBPROGRAM = before
         recording.__init__()  # type: ignore[misc]
         tapegrad.set_execution("immediate")
 

@@ -494,7 +494,7 @@ def test_a_program_that_is_another_each_time_takes_no_more_memory(monkeypatch, f
 @pytest.mark.ring("everything")
 def test_a_million_programs_keep_memory_flat(monkeypatch, fresh):
     monkeypatch.setattr(running, "SEEN_ENOUGH", 10**9)  # compiling what comes again would take hours
-    monkeypatch.setattr(running, "SECONDS_PER_PIECE", 10**9)
+    monkeypatch.setattr(running, "SECONDS_PER_SUBPROGRAM", 10**9)
     steps, draw, memory = (torch.sin, torch.cos, torch.neg, torch.tanh, torch.abs, torch.exp), random.Random(0), []
     x = torch.full((3,), 0.1)
     with torch.deferred():

@@ -112,22 +112,22 @@ def test_calls_that_differ_are_told_apart(place):
     calls += [("backward", mul, (x, x), {}, (True, False)), ("backward", mul, (x, x), {}, (True, True))]
     calls += [("forward", total, (x,), {"axis": axis, "keepdims": 0}) for axis in (None, (0,), (1,), (1.0,), 1)]
     calls += [("forward", total, (x,), {"axis": None, "keepdims": kept}) for kept in (False, 0.0, -0.0, "0")]
-    found = [disk_keys.place_of(*call).key for call in calls]
+    found = [disk_keys.kept_entry(*call).key for call in calls]
     assert len(set(found)) == len(calls)
     torch.set_default_dtype(torch.float64)
     try:
-        assert disk_keys.place_of(*calls[0]).key != found[0]
+        assert disk_keys.kept_entry(*calls[0]).key != found[0]
     finally:
         torch.set_default_dtype(torch.float32)
 
 
 def test_what_has_no_name_in_another_process_is_not_kept(place):
     spec = torch.ones(2)._spec
-    assert disk_keys.place_of("forward", TABLE["mul"], (spec, spec), {"of": lambda: 0}) is None
+    assert disk_keys.kept_entry("forward", TABLE["mul"], (spec, spec), {"of": lambda: 0}) is None
     for stranger in (Vmapped(TABLE["mul"], (True, False)), foreign(jnp.sin)):
-        assert disk_keys.place_of("forward", stranger, (spec, spec), {}) is None
+        assert disk_keys.kept_entry("forward", stranger, (spec, spec), {}) is None
     with torch.execution.tiers("xla"):
-        assert disk_keys.place_of("forward", TABLE["mul"], (spec, spec), {}) is None
+        assert disk_keys.kept_entry("forward", TABLE["mul"], (spec, spec), {}) is None
     assert keeping.as_bytes(lambda: 0) is None
     assert keeping.as_bytes(np.zeros(1 << 20)[::2]) is None and keeping.as_bytes(np.array([object()])) is None
 

@@ -35,7 +35,7 @@ def states(steps, width=4, cell=lambda h, c: ((h * 0.5 + c).tanh(), (c - h).sin(
 def test_pieces_of_a_loop_are_equal():
     placed = list(cut(*recorded(lambda: states(120))[:2]))
     assert len(placed) > 3
-    assert len({place.piece for place in placed}) == 1
+    assert len({place.subprogram for place in placed}) == 1
     assert placed[0].arguments[:2] != placed[1].arguments[:2]  # the first begins with one array twice
 
 
@@ -64,7 +64,7 @@ def test_what_is_wanted_of_one_period_alone_is_given_by_all_if_it_is_small():
         return h, held
 
     programs = (partial(program, 64, 1), partial(program, 4, 64))
-    small, large = ({place.piece for place in cut(*recorded(each)[:2])} for each in programs)
+    small, large = ({place.subprogram for place in cut(*recorded(each)[:2])} for each in programs)
     assert len(small) < len(large)
 
 

@@ -132,9 +132,9 @@ ORDERS = {
     "compiler": [
         *(f"guards.{name}" for name in """trace_rules locations code appended allowed what_ran watching reachable
         written_guard guards""".split()),  # noqa: SIM905 - what Python runs, and what that depends on
-        *(f"capture.{name}" for name in """arguments moving numbers proxies kept_numbers capture autograd_histories
-            results sources residuals joint_graph rebuilt_graph backward_programs compiled_function side_effects
-        rebinding""".split()),  # noqa: SIM905 - what a call does
+        *(f"capture.{name}" for name in """arguments dynamic_number numbers proxies kept_numbers capture
+            autograd_histories results sources residuals joint_graph rebuilt_graph backward_programs compiled_function
+        side_effects rebinding""".split()),  # noqa: SIM905 - what a call does
         "replay.compiled_modules", "replay.write_outputs", "replay.reading", "replay.programs", "replay.replay",
         "guards.tensor_guards", "replay.cache_keys", "replay.likeness", "replay.cache_entry", "capture.captured_call",
         "guards", "capture", "replay", "options", "settings", "step", "explanation", "annotations",

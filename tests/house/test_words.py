@@ -34,6 +34,18 @@ RETIRED = {
 }
 """Each word, and what is said in its place."""
 
+DISPATCH, HEART = ("dispatch/",), ("dispatch/", "execution/", "bindings/", "compiler/")
+RETIRED_IN = {
+    "moves": (HEART, "is dynamic, of a number; varies, of a tensor; crosses devices, of an operator"),
+    "moving": (HEART, "dynamic, of a number"),
+    "spread": (HEART, "broadcast; dilated; sharded, of a tensor on a mesh"),
+    "piece": (HEART, "subprogram, a part of a program that is run as one"),
+    "pieces": (HEART, "subprograms; a loop, which runs calls of many operands"),
+    "place": (DISPATCH, "entry, of what is kept; geometry, of a view; source, of what is named; index"),
+    "places": (DISPATCH, "entries, geometries, sources, positions, indices"),
+}
+"""Words that had several meanings in the rooms where calls are run: these, and what is said in the place of each."""
+
 NAME = re.compile(r"[^\W\d]\w*")
 
 ELSEWHERE = {"stand_ins": ("engine/", "interop/")}
@@ -48,7 +60,13 @@ def words_of(name):
 def is_retired(name):
     """Whether an identifier has a retired word."""
     words = words_of(name)
-    return any(f" {word.replace('_', ' ')} " in words for word in RETIRED)
+    return any(f" {word.replace('_', ' ')} " in words for word in (*RETIRED, *RETIRED_IN))
+
+
+def retired_at(path):
+    """The words that no identifier of a module may have, and what is said in place of each."""
+    words = {word: said for word, said in RETIRED.items() if not path.startswith(ELSEWHERE.get(word, "?"))}
+    return words | {word: said for word, (rooms, said) in RETIRED_IN.items() if path.startswith(rooms)}
 
 
 def retired_in(path, text):
@@ -57,10 +75,9 @@ def retired_in(path, text):
         return  # also none in comments, which only the tokenizer tells from code, and takes its time
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.NAME:
-            for word in RETIRED:
-                here = any(path.startswith(folder) for folder in ELSEWHERE.get(word, ()))
-                if f" {word.replace('_', ' ')} " in words_of(token.string) and not here:
-                    yield f"{path}:{token.start[0]} {token.string}: say {RETIRED[word]}"
+            for word, said in retired_at(path).items():
+                if f" {word.replace('_', ' ')} " in words_of(token.string):
+                    yield f"{path}:{token.start[0]} {token.string}: say {said}"
 
 
 def test_no_identifier_has_a_retired_word():
@@ -77,3 +94,4 @@ def test_retired_words_are_found():
         "a.pyWatchedCurrency", "a.py_misfit", "a.pystand_ins",
     ]  # fmt: skip
     assert not list(retired_in("engine/a.py", "stand_ins = 1"))
+    assert list(retired_in("dispatch/a.py", "in_pieces = 1")) and not list(retired_in("ops/a.py", "in_pieces = 1"))

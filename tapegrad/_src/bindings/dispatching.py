@@ -23,7 +23,7 @@ from typing import Any
 
 from tapegrad._src.bindings.declaration.handing import DISPATCH, flat, overriding
 from tapegrad._src.bindings.schema_calls import bound_by
-from tapegrad._src.bindings.viewing import MOVES
+from tapegrad._src.bindings.viewing import VIEW_RULES
 from tapegrad._src.dispatch.call_cache import class_dispatcher, replay
 from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.execution.data.opaque import Opaque
@@ -321,7 +321,7 @@ def run_operator(
     """Run an operator for a call in PyTorch's words; a view is made by the function of that name, which knows where it
     lies.
     """
-    if op in MOVES and call.is_in_schema and op.name != "as_strided":  # that is told of memory
+    if op in VIEW_RULES and call.is_in_schema and op.name != "as_strided":  # that is told of memory
         return func.overloadpacket(*args, **kwargs)
     return op(*call.back(args, kwargs), **settings)
 

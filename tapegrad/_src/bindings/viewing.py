@@ -1,9 +1,9 @@
 """Views: PyTorch's view functions call an operator and put its result on the memory of its input.
 
-Note [Moves]
+Note [View rules]
 Where a view lies follows from where its base lies, the operator and its settings: ``declare_view`` says how, where the
 function is that calls the operator. Numbers among the arguments (an index, a start) only move the beginning, by so many
-elements for each step; so that a move is worked out once for a spec and settings, and is then one look-up.
+elements for each step; so that a rule is asked once for a spec and settings, and is then one look-up.
 
 Note [Unread views]
 A view of memory that has been written to is a window: it reads its part when somebody asks for its value, and again
@@ -19,7 +19,7 @@ from typing import Any
 from numpy import ndarray
 
 from tapegrad._src.dispatch.call_cache import replay, unread_runner
-from tapegrad._src.dispatch.call_keys import PLACE, VIEW, key_of
+from tapegrad._src.dispatch.call_keys import GEOMETRY, VIEW, key_of
 from tapegrad._src.dispatch.function_levels import level_operators
 from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.view_history import Reinterpretation, creation_of
@@ -48,7 +48,7 @@ from tapegrad._src.tensor.tensor import (
 from tapegrad.ops import joining
 from tapegrad.ops.shape import alias
 
-Move = Callable[..., Geometry | None]
+ViewRule = Callable[..., Geometry | None]
 
 
 def geometry_of(tensor: Tensor) -> Geometry:
@@ -56,16 +56,16 @@ def geometry_of(tensor: Tensor) -> Geometry:
     return Geometry(tuple(tensor.shape), tensor._spec.layout, tensor._offset)
 
 
-MOVES: dict[Any, Move] = {}
+VIEW_RULES: dict[Any, ViewRule] = {}
 """The geometry of the view that an operator gives: a function of where its input lies, numbers and settings."""
 
 VIEW_BITS: dict[Any, int] = {}
 """The bits in which a view that an operator gives shows its memory otherwise than its input does."""
 
 
-def declare_view(op: OperatorLike, move: Move, view_bits: int = 0) -> None:
-    """Declare where the views lie that an operator gives. See Note [Moves]."""
-    MOVES[op] = move
+def declare_view(op: OperatorLike, rule: ViewRule, view_bits: int = 0) -> None:
+    """Declare where the views lie that an operator gives. See Note [View rules]."""
+    VIEW_RULES[op] = rule
     if view_bits:
         VIEW_BITS[op] = view_bits
 
@@ -76,13 +76,13 @@ UNREAD = -1
 
 def move_of(op: OperatorLike, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[int, ...] | None, int, int]:
     """The strides of a view (None: contiguous), how much further it begins, and how much for a step of its number."""
-    key = key_of((PLACE, spec), settings)
+    key = key_of((GEOMETRY, spec), settings)
     found = op.plans.get(key) or op.calls.exact.get(key)
     if found is None:
         place = Geometry(tuple(spec.shape), spec.layout, 0)
-        first = MOVES[op](place, *(0 for _ in numbers), **settings)
+        first = VIEW_RULES[op](place, *(0 for _ in numbers), **settings)
         assert first is not None
-        step = MOVES[op](place, *(1 for _ in numbers), **settings).offset - first.offset if numbers else 0  # type: ignore[union-attr]
+        step = VIEW_RULES[op](place, *(1 for _ in numbers), **settings).offset - first.offset if numbers else 0  # type: ignore[union-attr]
         found = op.calls.exact.keep(key, (named_strides(first.shape, first.strides), first.offset, step))
     return found
 
@@ -205,7 +205,7 @@ def _unread() -> None:
 
 def _in_other_dtype(input: Tensor, result: Tensor, op: OperatorLike, numbers: tuple, settings: dict) -> Tensor:
     """A view that shows the same memory as other numbers: how it was made is remembered."""
-    place = MOVES[op](geometry_of(input), *numbers, **settings)
+    place = VIEW_RULES[op](geometry_of(input), *numbers, **settings)
     assert place is not None
     view_bits = input._view_bits ^ VIEW_BITS.get(op, 0)
     made = Reinterpretation(input, op, numbers, settings)
@@ -219,7 +219,7 @@ def views_of(input: Tensor, op: OperatorLike, axis: int, **settings: Any) -> tup
     """The views, one after another along a dimension, that an operator with several outputs gives."""
     data_version = data_version_of(input)
     results = op(input, axis=axis, **settings)
-    key = key_of((PLACE, input._spec, results[0]._spec, axis), settings)
+    key = key_of((GEOMETRY, input._spec, results[0]._spec, axis), settings)
     places = op.plans.get(key) or op.calls.exact.get(key)
     places = places or op.calls.exact.keep(key, _places(input._spec, results, axis, op))
     if _are_alike(input):

@@ -122,8 +122,8 @@ def bound_run(
 ) -> Callable:
     """Make the function that runs a call which a template fits, with these numbers; by a plan, if there is one."""
     if template.shape_class.dynamic:
-        places = template.shape_class.pinned
-        pinned = (template, specs, *[numbers[place] for place in places]) if places else (template, specs)
+        positions = template.shape_class.pinned
+        pinned = (template, specs, *[numbers[position] for position in positions]) if positions else (template, specs)
         dynamic = op.plans.get(pinned)
         if dynamic is None:
             plan = plan or template.bind(specs, settings, numbers)
@@ -240,7 +240,7 @@ def materialize_all(args: tuple) -> None:
 
 
 def told(value: Any) -> Any:
-    """The number that a stand-in stands for: Note [Numbers that move] in ``compiler/capture/moving.py``."""
+    """The number that a stand-in stands for: Note [Dynamic numbers] in ``compiler/capture/dynamic_number.py``."""
     return value if type(value) is value.__class__ else value.__class__(value)
 
 

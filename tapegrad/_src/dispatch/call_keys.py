@@ -11,9 +11,9 @@ known of calls with other numbers. Their kernels depend on less: calls that diff
 values of other arguments, too (``part_of``).
 
 What becomes of a result besides is a policy, by whose name the keys of such calls begin. Without one the result is a
-new tensor. ``VIEW``: it is put on the memory of the first argument (``bindings/viewing.py``); ``PLACE``: where it lies
-there. ``WRITE``: it is written into the first argument (``bindings/writes/``). ``REPLAY``: it is recorded, of a value
-that is there already.
+new tensor. ``VIEW``: it is put on the memory of the first argument (``bindings/viewing.py``); ``GEOMETRY``: where it
+lies there. ``WRITE``: it is written into the first argument (``bindings/writes/``). ``REPLAY``: it is recorded, of a
+value that is there already.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tapegrad._src.tensor.tensor import Tensor
 Argument = Any
 """An argument of an operator in the place of an array: a Tensor, a Python scalar, or None for an absent optional."""
 
-VIEW, PLACE, WRITE, REPLAY = "view", "place", "write", "replay"
+VIEW, GEOMETRY, WRITE, REPLAY = "view", "geometry", "write", "replay"
 
 NUMBER = object()
 """Stands for a number in a signature."""
@@ -66,10 +66,10 @@ def signature_of(specs: tuple, settings: dict) -> tuple[tuple, int, list[Any]]:
             signature.append(spec)
     head = len(signature)
     for name, value in settings.items():
-        kind = type(value)
-        if kind is float or (kind is int and name not in AXES):
+        cls = type(value)
+        if cls is float or (cls is int and name not in AXES):
             numbers.append(value)
-            signature += name, kind
+            signature += name, cls
         else:
             nested = isinstance(value, tuple) and name not in AXES
             signature += name, _without_numbers(value, numbers) if nested else value
@@ -87,14 +87,14 @@ def kernel_signature(specs: tuple, signature: tuple, head: int) -> tuple:
 
 def _without_numbers(value: Any, numbers: list[Any]) -> Any:
     """A nested tuple without its numbers, which are appended to a list."""
-    kind = type(value)
-    if kind is int or kind is float:
+    cls = type(value)
+    if cls is int or cls is float:
         numbers.append(value)
-        return NUMBER, kind
-    if kind is Spec:
+        return NUMBER, cls
+    if cls is Spec:
         numbers.extend(value.shape)
         return Spec, value.ndim, value.dtype, value.device
-    return (kind, *[_without_numbers(item, numbers) for item in value]) if isinstance(value, tuple) else value
+    return (cls, *[_without_numbers(item, numbers) for item in value]) if isinstance(value, tuple) else value
 
 
 class Counts:
@@ -153,12 +153,12 @@ def function_key(function: Any, args: tuple, kwargs: dict[str, Any]) -> tuple:
 
 def part_of(x: Any) -> Any:
     """The part of the key for an argument of a public function, which is a tensor or may have some in it."""
-    kind = type(x)
-    if kind in PLAIN:
-        return (kind, x) if x or kind is not float else OTHER  # -0.0 is equal to 0.0
-    if kind is slice:
+    cls = type(x)
+    if cls in PLAIN:
+        return (cls, x) if x or cls is not float else OTHER  # -0.0 is equal to 0.0
+    if cls is slice:
         ends = x.start, x.stop, x.step
-        return (kind, *ends) if COUNTING.issuperset(map(type, ends)) else OTHER
-    if kind is list or kind is tuple or kind is Size:
-        return (kind, *[one._spec if isinstance(one, Tensor) else part_of(one) for one in x])
+        return (cls, *ends) if COUNTING.issuperset(map(type, ends)) else OTHER
+    if cls is list or cls is tuple or cls is Size:
+        return (cls, *[one._spec if isinstance(one, Tensor) else part_of(one) for one in x])
     return OTHER

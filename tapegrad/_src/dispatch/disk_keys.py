@@ -17,8 +17,8 @@ AXES = frozenset(("axis", "axes", "axis0", "axis1", "axis2"))
 """The names of settings that say which dimensions are meant."""
 
 
-def place_of(what: str, op: OperatorLike, specs: Sequence, settings: dict, *others: Any) -> KeptEntry | None:
-    """The place on disk of what is written for a call; None if that can't be said, or nothing is kept.
+def kept_entry(what: str, op: OperatorLike, specs: Sequence, settings: dict, *others: Any) -> KeptEntry | None:
+    """The entry on disk for what is written for a call; None if that can't be said, or nothing is kept.
 
     Args:
         what: what is meant of the call.
@@ -49,7 +49,7 @@ def shipped_family(op: OperatorLike, specs: Sequence, settings: dict) -> str | N
 
 
 class Rather:
-    """Gives what a function knows, or else what is kept where ``place_of`` says, for these arguments of it."""
+    """Gives what a function knows, or else what is kept where ``kept_entry`` says, for these arguments of it."""
 
     __slots__ = ("first", "call")
 
@@ -59,23 +59,23 @@ class Rather:
     def __call__(self) -> Any:
         """Gives what is known."""
         found = self.first()
-        place = place_of(*self.call) if found is None else None
-        return found if place is None else place()
+        entry = kept_entry(*self.call) if found is None else None
+        return found if entry is None else entry()
 
     def keep(self, made: Any) -> None:
         """Keep what was made, as nothing was known."""
-        place = place_of(*self.call)
-        if place is not None:
-            place.keep(made)
+        entry = kept_entry(*self.call)
+        if entry is not None:
+            entry.keep(made)
 
 
-def kept_from(place: KeptEntry | None, trace: Any) -> HostFunction:
+def kept_from(entry: KeptEntry | None, trace: Any) -> HostFunction:
     """The function of the host for a trace; it is kept.
 
     Raises:
         Unwritable: there is no rule for a primitive.
     """
     found = trace.written()
-    if place is not None:
-        place.keep(found)
+    if entry is not None:
+        entry.keep(found)
     return found

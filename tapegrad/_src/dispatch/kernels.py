@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tapegrad._src.dispatch.call_keys import key_of
-from tapegrad._src.dispatch.disk_keys import Rather, kept_from, place_of
+from tapegrad._src.dispatch.disk_keys import Rather, kept_entry, kept_from
 from tapegrad._src.dispatch.function_levels import lifted_forward
 from tapegrad._src.dispatch.many_operands import host_function, shapes_of_many
 from tapegrad._src.dispatch.operator_like import OperatorLike
@@ -66,7 +66,7 @@ class Kernels:
         self.binding = binding
         call = op, specs, settings
         self.many = False
-        if op.pieces is not None and self._in_pieces(*call, shapes_of_many(*call)):
+        if op.loop is not None and self._by_loop(*call, shapes_of_many(*call)):
             return
         if binding is None and among is None and may_be_symbolic(specs):
             among = sought(*call)
@@ -80,11 +80,11 @@ class Kernels:
         self.binding = None if among is None else among[0].classes.made(*call, among[1])
         here = among is not None or is_run_here(specs)
         anew = here and self.binding is None
-        if anew and op.pieces and op.variadic is None and self._in_pieces(*call, shapes_of_many(*call, 0)):
+        if anew and op.loop and op.variadic is None and self._by_loop(*call, shapes_of_many(*call, 0)):
             return
         arguments = [abstract_argument(spec) for spec in specs if spec is not None]
-        place = place_of("forward", *call) if anew else None
-        found: Any = None if place is None else place()
+        entry = kept_entry("forward", *call) if anew else None
+        found: Any = None if entry is None else entry()
         trace: Any = abstract(function, arguments) if self.binding is None and found is None else None
         if self.binding is None:
             results, self.single = (found or trace).results
@@ -97,34 +97,34 @@ class Kernels:
         elif not here and any([isinstance(spec, Spec) and spec.device is META for spec in specs]):
             self._forward = self._shapes
         else:
-            known = self._known(*call, place, found, trace)
+            known = self._known(*call, entry, found, trace)
             self._forward = Kernel(
                 function, name=op.name, wide=self.wide, arguments=arguments, known=known, settings=settings
             )
 
     def _known(
-        self, op: OperatorLike, specs: tuple, settings: dict, place: Any, found: Any, trace: Any
+        self, op: OperatorLike, specs: tuple, settings: dict, entry: Any, found: Any, trace: Any
     ) -> Callable | None:
         """A function that gives the function of the host: it was kept, or is written as it is traced in the mode of the
         kernel."""
         if self.binding is not None:
             return Rather(self.binding.forward, "fitting forward", op, specs, settings)
         if found is None and (self.wide or trace.is_narrow):
-            return partial(kept_from, place, trace)
-        if found is None and place is not None:
-            place.keep(HostFunction(None, NOTHING, (), trace.results))
+            return partial(kept_from, entry, trace)
+        if found is None and entry is not None:
+            entry.keep(HostFunction(None, NOTHING, (), trace.results))
         if found is None or found.body is None:
-            return None if place is None else place_of("narrow forward", op, specs, settings)
+            return None if entry is None else kept_entry("narrow forward", op, specs, settings)
         return lambda: found
 
-    def _in_pieces(self, op: OperatorLike, specs: tuple, settings: dict, shapes: list | None) -> bool:
-        """Tell whether the call is one of pieces of these shapes: nothing is traced then."""
+    def _by_loop(self, op: OperatorLike, specs: tuple, settings: dict, shapes: list | None) -> bool:
+        """Tell whether the call is made by a loop, with results of these shapes: nothing is traced then."""
         self.many = shapes is not None
         if shapes is not None:
             self.single, self.outputs = op.variadic is not None, [(shape, specs[0].dtype) for shape in shapes]
             self.wide = self._touches_64_bits(op, specs, settings)
             given, dtype = [tuple(spec.shape) for spec in specs], specs[0].dtype.numpy
-            known = partial(host_function, op.pieces.forward, given, shapes, self.single, dtype, settings)
+            known = partial(host_function, op.loop.forward, given, shapes, self.single, dtype, settings)
             self._make = partial(forward_kernel, op, specs, settings, self.wide, known)
         return self.many
 

@@ -3,11 +3,11 @@
 Note [Many operands]
 Straight-line Python for hundreds of tensors takes longer to write and to compile than the call takes, and so does a
 trace with hundreds of arguments; and the next call may have another count. So operators that put arrays together or
-take one apart are declared with what NumPy does for any number of them (``Pieces``), and where the host runs kernels,
-calls of more than ``MANY`` pieces are made by a loop (``many_operands_code.py``), which calls that, and so are those
-that take apart another length than a call before: of these there is no shape class, as it may be in as many pieces. The
-node is an ordinary one. Where something is unusual about the call (watchers, other values than NumPy's arrays, mixed
-dtypes) it is made like all others.
+take one apart are declared with what NumPy does for any number of them (``OperandLoop``), and where the host runs
+kernels, calls of more than ``MANY`` operands or results are made by a loop (``many_operands_code.py``), which calls
+that, and so are those that take apart another length than a call before: of these there is no shape class, as it may be
+in as many pieces. The node is an ordinary one. Where something is unusual about the call (watchers, other values than
+NumPy's arrays, mixed dtypes) it is made like all others.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from tapegrad._src.tape.mechanisms import MANY_OPERANDS
 from tapegrad._src.tensor.spec import Spec
 
 MANY = 64
-"""From how many pieces on there are many."""
+"""From how many operands or results on there are many."""
 
 EACH = 500.0
-"""The nanoseconds that NumPy takes for a piece."""
+"""The nanoseconds that NumPy takes for each."""
 
 Shape = tuple[int, ...]
 
 
-class Pieces(NamedTuple):
-    """NumPy functions for any number of pieces: both take and give lists of arrays.
+class OperandLoop(NamedTuple):
+    """NumPy functions for any number of operands or results: they take and give lists of arrays.
 
     Attributes:
         shapes: ``shapes(shapes, **settings)`` gives the shapes of the results for arrays of some shapes.
@@ -49,10 +49,10 @@ class Pieces(NamedTuple):
 
 def shapes_of_many(op: OperatorLike, specs: tuple, settings: dict, many: int = MANY) -> list[tuple[int, ...]] | None:
     """The shapes of the results of a call with more arguments or results than ``many``; None of any other."""
-    pieces, count = op.pieces, len(specs)
-    if pieces is None or not (count > MANY or count == 1) or not _are_alike(specs) or not hosted() or MANY_OPERANDS.off:
+    loop, count = op.loop, len(specs)
+    if loop is None or not (count > MANY or count == 1) or not _are_alike(specs) or not hosted() or MANY_OPERANDS.off:
         return None
-    shapes = pieces.shapes([tuple(spec.shape) for spec in specs], **op.defaults, **settings)
+    shapes = loop.shapes([tuple(spec.shape) for spec in specs], **op.defaults, **settings)
     return shapes if max(count, len(shapes)) > many else None
 
 

@@ -1,4 +1,5 @@
-"""Calls with very many pieces, and what their nodes do. See Note [Many operands] in ``many_operands.py``."""
+"""Calls with very many operands or results, and what their nodes do. See Note [Many operands] in
+``many_operands.py``."""
 
 from __future__ import annotations
 
@@ -24,12 +25,12 @@ def are_usual(modes: Modes) -> bool:
 
 
 def looping_runner(plan: Plan, plainly: Callable) -> Callable:
-    """A function that makes the calls of a plan with many pieces; ``plainly(plan)`` gives one that makes those of any
-    plan."""
+    """A function that makes the calls of a plan with many operands or results; ``plainly(plan)`` gives one that makes
+    those of any plan."""
     needed, out_specs, node_class = plan.needed, plan.out_specs, plan.node_class
     plain: list[Callable] = []
     call = plan.recorded
-    forward, settings, recorded, single = plan.op.pieces.forward, plan.settings, any(plan.needed), plan.single
+    forward, settings, recorded, single = plan.op.loop.forward, plan.settings, any(plan.needed), plan.single
 
     def run(*tensors: Any) -> Any:
         values = [x._value if x._spec.plain else _value(x) for x in tensors]
@@ -61,7 +62,7 @@ def looping_runner(plan: Plan, plainly: Callable) -> Callable:
 
 
 def looping_applier(node: Any, grads: list, saved: tuple) -> Sequence:
-    """Applies a node with many pieces to gradients."""
+    """Applies a node with many operands or results to gradients."""
     plan = node.plan
     found = None
     if not is_recording() and type(saved) is tuple and any(grad is not None for grad in grads):
@@ -71,7 +72,7 @@ def looping_applier(node: Any, grads: list, saved: tuple) -> Sequence:
             for grad, spec in zip(grads, plan.out_specs, strict=True)
         ]
         if all(grad.shape == spec.shape for grad, spec in zip(given, plan.out_specs, strict=True)):
-            found = _by_numpy(plan.op.pieces.backward, given, plan.settings, shapes)
+            found = _by_numpy(plan.op.loop.backward, given, plan.settings, shapes)
     if found is None:
         return node.apply_some(grads, None)
     return [grad if need else None for grad, need in zip(found, plan.needed, strict=True)]

@@ -55,10 +55,10 @@ class OperatorLike(Protocol):
     loose: bool
     indifferent: bool
     looks: bool
-    moves: bool
+    across_devices: bool
     numbers_are_tensors: bool
     plain_inputs: tuple[str, ...]
-    pieces: Any
+    loop: Any
     profile: str
     records_integers: bool
     rounds_once: bool | tuple[str, ...]

@@ -38,18 +38,18 @@ def pattern_of(
     lengths: dict[tuple[int, int], str] = {}
     free: dict[tuple[Any, Any], str] = {}
     pattern: list[Any] = []
-    for place, pair in enumerate(zip(before, now, strict=True)):
+    for index, pair in enumerate(zip(before, now, strict=True)):
         if repr(pair[0]) == repr(pair[1]):
             pattern.append(pair[0])
         elif type(pair[0]) is float:
             if special and not all(math.isfinite(number) and number not in special for number in pair):
                 return None
-            pattern.append(f"p{place}")
-        elif place < count and min(pair) >= least:
+            pattern.append(f"p{index}")
+        elif index < count and min(pair) >= least:
             pattern.append(lengths.setdefault(pair, f"n{len(lengths)}"))
         else:
-            found = None if place < count else expression_of(pair, lengths) or free.get(pair) or multiple_of(pair, free)
-            if found is None and (pair[1] < 2 or place < count):
+            found = None if index < count else expression_of(pair, lengths) or free.get(pair) or multiple_of(pair, free)
+            if found is None and (pair[1] < 2 or index < count):
                 return None
             pattern.append(found or free.setdefault(pair, f"m{len(free)}"))
     pattern = with_parts(pattern, lengths, free)
@@ -83,10 +83,10 @@ def aligned(pattern: Pattern, shapes: Sequence[Sequence[int]]) -> Pattern | None
         return None
     found: list[Any] = []
     for shape in shapes:
-        for place, length in enumerate(shape, -len(shape)):
+        for axis, length in enumerate(shape, -len(shape)):
             if length == 0:
                 return None
-            found.append(1 if length == 1 else names.setdefault(place, f"n{len(names)}"))
+            found.append(1 if length == 1 else names.setdefault(axis, f"n{len(names)}"))
     return (*found, *pattern[count:])
 
 
@@ -175,7 +175,7 @@ def reader_for(
     What of them counts are facts of the operator; ``also``: what else has to be so, as Python says it.
     """
     uniform, special, loose = op.uniform, op.special, op.loose
-    arguments = [f"x{place}" for place in range(len(pattern))]
+    arguments = [f"x{index}" for index in range(len(pattern))]
     firsts = {name: arguments[pattern.index(name)] for name in names}
     lengths = [name for name in names if name[0] != "p"]
     others = {number for number in pattern if type(number) is int and number > 1}

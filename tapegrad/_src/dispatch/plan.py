@@ -16,7 +16,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tapegrad._src.dispatch.disk_keys import Rather, place_of
+from tapegrad._src.dispatch.disk_keys import Rather, kept_entry
 from tapegrad._src.dispatch.kernels import Kernels, abstract_argument, is_run_here, may_be_symbolic
 from tapegrad._src.dispatch.many_operands import host_function
 from tapegrad._src.dispatch.operator_like import OperatorLike
@@ -159,7 +159,7 @@ class Plan(Draft):
 
     @property
     def sources(self) -> dict[int, list]:
-        """The places where the formulas in use find what they name."""
+        """The sources of what the formulas in use name, by their positions."""
         late = self.late
         if late.sources is None:
             op, specs, count = self.op, self.specs, self.num_outputs
@@ -215,18 +215,18 @@ class Plan(Draft):
                 results.append(None)
                 continue
             arguments = []
-            for place in self.sources[position]:
-                kind, key = place
-                if kind == "grad":
+            for source in self.sources[position]:
+                origin, key = source
+                if origin == "grad":
                     arguments.append(grads[key])
-                elif kind == "inputs":
+                elif origin == "inputs":
                     arguments.append(tuple(index["input", i] for i in key))
-                elif kind == "setting":
+                elif origin == "setting":
                     arguments.append(settings[key])
-                elif kind == "constant":
+                elif origin == "constant":
                     arguments.append(key)
                 else:
-                    arguments.append(index[place])
+                    arguments.append(index[source])
             results.append(op.gradient(position, arguments, self.specs[position]))
         return tuple(results)
 
@@ -325,10 +325,10 @@ class Plan(Draft):
         if binding is not None:
             known = Rather(partial(binding.backward, self, wanted, defined), *call)
         elif is_run_here(self.specs) and not self.kernels.many:
-            known = place_of(*call)
+            known = kept_entry(*call)
         elif self.kernels.many and all(defined) and all(wanted) and len(wanted) == len(self.specs):
             grads, shapes = ([tuple(spec.shape) for spec in specs] for specs in (self.out_specs, self.specs))
-            function = partial(self.op.pieces.backward, shapes=shapes)
+            function = partial(self.op.loop.backward, shapes=shapes)
             known = partial(host_function, function, grads, shapes, False, self.specs[0].dtype.numpy, self.settings)
         return Kernel(
             self.backward_function(wanted, defined),

@@ -58,8 +58,8 @@ class Template:
         self.gradients = plan.needed, plan.needed, (True,) * plan.slots
         self.applier = plan.late.applier
         self.plan = plan.replace(template=self)
-        places = [place for found in plan.sources.values() for place in found]
-        if any([kind == "constant" and isinstance(key, tuple) for kind, key in places]):  # a shape, for one length
+        sources = [source for found in plan.sources.values() for source in found]
+        if any([origin == "constant" and isinstance(key, tuple) for origin, key in sources]):  # a shape, for one length
             self.plan.late.sources = None
 
     def bind(self, specs: tuple, settings: dict, numbers: tuple) -> Plan:
@@ -117,7 +117,7 @@ def dynamic_backward(plan: Plan) -> SymbolicKernel | FloatKernel | None:
 
 def _dynamic(plan: Plan, kernel: SymbolicKernel | None, key: tuple, floats: Callable) -> Any:
     shape_class = plan.binding.shape_class
-    if type(kernel) is not SymbolicKernel and all(shape_class.names[place][0] == "p" for place in shape_class.dynamic):
+    if type(kernel) is not SymbolicKernel and all(shape_class.names[index][0] == "p" for index in shape_class.dynamic):
         return floats(plan)
     return shape_class.kernels.get(key) if plan.size[1] else kernel
 

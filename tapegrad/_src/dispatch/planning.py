@@ -42,7 +42,7 @@ def plan_call(
     refuse_forked()
     if given.get("dtype") is complex32 or any([isinstance(spec, Spec) and spec.dtype is complex32 for spec in specs]):
         raise ComplexHalfError(op.name)
-    if not op.moves:
+    if not op.across_devices:
         check_devices(specs)
     modes = modes or thread.modes
     kernels = Kernels.of(op, specs, given, binding, among)
@@ -83,8 +83,9 @@ def _results(op: OperatorLike, specs: tuple, modes: Modes, outputs: list) -> dic
 
 def _device(op: OperatorLike, tensors: Sequence[Spec]) -> device:
     """The device of a call: that of the first tensor that is no number on the host."""
-    first = next((spec for spec in tensors if op.moves or spec.ndim > 0 or not spec.device.is_host), tensors[0])
-    return first.device.free
+    if op.across_devices:
+        return tensors[0].device.free
+    return next((spec for spec in tensors if spec.ndim > 0 or not spec.device.is_host), tensors[0]).device.free
 
 
 def _needed(
@@ -110,10 +111,10 @@ def _saves(op: OperatorLike, specs: tuple, modes: Modes, results: dict[str, Any]
     out_specs, ends = results["out_specs"], zip(results["positions"], results["needed"], strict=True)
     each = {op.formula(i): i for i, needed in ends if needed}  # once for all elements of a variadic input
     located = [op.locate(name, i, specs, len(out_specs)) for formula, i in each.items() for name in formula.names]
-    inputs = sorted({place[1] for place in located if place[0] == "input"} | {
-        i for place in located if place[0] == "inputs" for i in place[1]
+    inputs = sorted({source[1] for source in located if source[0] == "input"} | {
+        i for source in located if source[0] == "inputs" for i in source[1]
     }, key=lambda i: (op.field(op.input_name(i)), i))  # fmt: skip
-    outputs = sorted({place[1] for place in located if place[0] == "output"})
+    outputs = sorted({source[1] for source in located if source[0] == "output"})
     numbers = [index for index, i in enumerate(inputs) if isinstance(specs[i], type)]
     numbers = [] if op.wraps_numbers else numbers
     plain = [index in numbers or op.input_name(i) in op.plain_inputs for index, i in enumerate(inputs)]

@@ -54,7 +54,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tapegrad._src.dispatch.call_keys import kernel_signature, signature_of
-from tapegrad._src.dispatch.disk_keys import AXES, place_of, shipped_family
+from tapegrad._src.dispatch.disk_keys import AXES, kept_entry, shipped_family
 from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.dispatch.patterns import (
     Pattern,
@@ -173,17 +173,17 @@ def outlined_numbers(numbers: Sequence[Any], uniform: bool) -> tuple:
 
 def _filled(value: Any, numbers: Iterator[Any]) -> Any:
     """A nested tuple with other numbers, in the order of ``signature_of``."""
-    kind = type(value)
-    if kind is int or kind is float:
+    cls = type(value)
+    if cls is int or cls is float:
         return next(numbers)
-    if kind is Spec:
+    if cls is Spec:
         return symbolic_spec(value, [next(numbers) for _ in value.shape])
     if not isinstance(value, tuple):
         return value
     items = [_filled(item, numbers) for item in value]
-    if kind is Size:
+    if cls is Size:
         return Size.of(items)
-    return kind(*items) if hasattr(kind, "_fields") else kind(items)
+    return cls(*items) if hasattr(cls, "_fields") else cls(items)
 
 
 class SymbolicSpec(Spec):
@@ -240,12 +240,12 @@ class ShapeClasses:
         readers = self.asked.get(outline)
         if readers is None:
             assert self.named is not None
-            place = ShippedEntry(self.named, outline)
-            readers = self.asked[outline] = [(place, *one) for one in place("readers") or ()]
-        for place, index, read in readers:
+            entry = ShippedEntry(self.named, outline)
+            readers = self.asked[outline] = [(entry, *one) for one in entry("readers") or ()]
+        for entry, index, read in readers:
             found = read(*numbers)
             if found is not None:
-                shape_class = ShapeClass.shipped(op, specs, settings, read, place, index)
+                shape_class = ShapeClass.shipped(op, specs, settings, read, entry, index)
                 self.classes.append(shape_class)
                 return ClassBinding(shape_class, found)
         return None
@@ -285,7 +285,7 @@ class ShapeClasses:
 
     @property
     def _is_full(self) -> bool:
-        made = sum([one.place is None for one in self.classes])
+        made = sum([one.entry is None for one in self.classes])
         return made >= MOST_CLASSES or len(self.tried) >= MOST_TRIED
 
     def _made(
@@ -343,7 +343,7 @@ class ShapeClass:
         names: what stands for numbers, in order: Note [Names of a pattern] in ``patterns.py``.
         read: ``read(*numbers)`` gives what these are for a call that fits, None for another.
         outputs: ``outputs(*numbers)``, of those, gives the shapes of the results.
-        dynamic: the places of those names that the shapes of arguments and results do not depend on.
+        dynamic: the indices of those names that the shapes of arguments and results do not depend on.
         always: whether arguments had these shapes whenever it was needed so far.
         count: how many elements results had when it was made.
         dtypes: the dtypes of the results; ``single`` tells one from a tuple of one.
@@ -351,10 +351,10 @@ class ShapeClass:
         wide: whether a 64-bit type is involved; None as long as nobody has asked.
         was_traced: whether it was made by a trace, in this process.
         kernels: the symbolic kernels, by what is said of a backward one; () for the forward one.
-        place: where it is kept, if it comes with the package, and its ``index`` there.
+        entry: what is kept of it, if it comes with the package, and its ``index`` there.
     """
 
-    place: ShippedEntry | None = None
+    entry: ShippedEntry | None = None
     index = 0
 
     def __init__(
@@ -378,7 +378,7 @@ class ShapeClass:
         ranks = sum(spec.ndim for spec in specs if isinstance(spec, Spec))
         sizes = [*pattern[:ranks], *(size for shape in self._shapes for size in shape)]
         shown = {name for size in sizes for name in names_in(str(size))}
-        self.dynamic = [place for place, name in enumerate(self.names) if name not in shown]
+        self.dynamic = [index for index, name in enumerate(self.names) if name not in shown]
         self.always = all(isinstance(number, int) for number in pattern[:ranks])
         self.count = max(sum(map(math.prod, self.outputs(*self._first))), 1)
 
@@ -390,13 +390,13 @@ class ShapeClass:
 
     @classmethod
     def shipped(
-        cls, op: OperatorLike, specs: tuple, settings: dict, read: Callable, place: ShippedEntry, index: int
+        cls, op: OperatorLike, specs: tuple, settings: dict, read: Callable, entry: ShippedEntry, index: int
     ) -> ShapeClass:
         """The one that comes with the package, for these calls."""
         made = object.__new__(cls)
         made._begin(op, specs, settings)
-        made.read, made.place, made.index, made.was_traced = read, place, index, False
-        vars(made).update(zip(SHIPPED, place(index), strict=True))
+        made.read, made.entry, made.index, made.was_traced = read, entry, index, False
+        vars(made).update(zip(SHIPPED, entry(index), strict=True))
         made.dtypes = [from_numpy(one) for one in vars(made)["dtypes"]]
         return made
 
@@ -410,8 +410,8 @@ class ShapeClass:
 
     @cached_property
     def pinned(self) -> list[int]:
-        """The places of the names that shapes depend on."""
-        return [place for place in range(len(self.names)) if place not in self.dynamic]
+        """The indices of the names that shapes depend on."""
+        return [index for index in range(len(self.names)) if index not in self.dynamic]
 
     @cached_property
     def _symbols(self) -> dict[str, Any]:
@@ -427,8 +427,8 @@ class ShapeClass:
         """The shapes of the results, with symbols."""
         return [tuple([measured(size, self._symbols) for size in shape]) for shape in self._shapes]
 
-    def _place(self, what: str, *others: Any) -> KeptEntry | None:
-        return place_of(what, self._op, *self._given, self._pattern, self._order, *others)
+    def _entry(self, what: str, *others: Any) -> KeptEntry | None:
+        return kept_entry(what, self._op, *self._given, self._pattern, self._order, *others)
 
     def _outline(self) -> Outline:
         """The outline of the calls, from before or by a trace.
@@ -436,16 +436,16 @@ class ShapeClass:
         Raises:
             Exception: whatever that stumbles over.
         """
-        place = self._place("shape class")
-        found = None if place is None else place()
+        entry = self._entry("shape class")
+        found = None if entry is None else entry()
         self.was_traced = found is None
         if found is None:
-            found = self._made_outline(place)
+            found = self._made_outline(entry)
         if found in (REFUSED, WRONG):
             raise Untraceable(found)
         return found
 
-    def _made_outline(self, place: KeptEntry | None) -> Outline:
+    def _made_outline(self, entry: KeptEntry | None) -> Outline:
         prepare = self._op.prepare
         try:
             arguments = [_example(spec) for spec in self.specs if spec is not None]
@@ -460,11 +460,11 @@ class ShapeClass:
         except (MemoryError, RecursionError):
             raise
         except Exception as error:
-            if place is not None:
-                place.keep(WRONG if isinstance(error, RuntimeError) else REFUSED)
+            if entry is not None:
+                entry.keep(WRONG if isinstance(error, RuntimeError) else REFUSED)
             raise
-        if place is not None and self._is_said(shapes):
-            place.keep(found)
+        if entry is not None and self._is_said(shapes):
+            entry.keep(found)
         return found
 
     def _is_said(self, shapes: Sequence[tuple]) -> bool:
@@ -487,15 +487,15 @@ class ShapeClass:
         """As ``Plan.passes``, for all numbers: which lengths are one now, or equal by chance, does not count."""
         found = self._passing.get(plan.needed)
         if found is None:
-            place = self._place("shape class passes", plan.needed)
-            known = None if place is None else place()
-            found = self._passing[plan.needed] = known[0] if known else self._kept_passes(place, plan)
+            entry = self._entry("shape class passes", plan.needed)
+            known = None if entry is None else entry()
+            found = self._passing[plan.needed] = known[0] if known else self._kept_passes(entry, plan)
         return found
 
-    def _kept_passes(self, place: KeptEntry | None, plan: Any) -> bool:
+    def _kept_passes(self, entry: KeptEntry | None, plan: Any) -> bool:
         found = plan.passes_at(self.specs, self.out_specs(plan))
-        if place is not None:
-            place.keep((found,))
+        if entry is not None:
+            entry.keep((found,))
         return found
 
     def _filled(self, floats: dict[str, Any]) -> tuple[tuple, dict]:
@@ -556,18 +556,18 @@ class ShapeClass:
         """As ``ClassBinding.backward``, for all numbers."""
         key = (plan.needed, wanted, given)
         if key not in self._traces:
-            if self.place is not None:
-                found = self.place((self.index, *key))
+            if self.entry is not None:
+                found = self.entry((self.index, *key))
                 if found is not None:
                     self._traces[key] = found[0]
                     return found[0]
-            place = self._place("shape class backward", *key)
-            known = None if place is None else place()
-            self._traces[key] = known[0] if known is not None else self._kept_backward(place, plan, wanted, given)
+            entry = self._entry("shape class backward", *key)
+            known = None if entry is None else entry()
+            self._traces[key] = known[0] if known is not None else self._kept_backward(entry, plan, wanted, given)
         return self._traces[key]
 
     def _kept_backward(
-        self, place: KeptEntry | None, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]
+        self, entry: KeptEntry | None, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]
     ) -> GeneralTrace | None:
         try:
             found = self._written_backward(plan, wanted, given)
@@ -577,8 +577,8 @@ class ShapeClass:
             found = None
         finally:
             let_frames_go()
-        if place is not None:
-            place.keep((found,))
+        if entry is not None:
+            entry.keep((found,))
         return found
 
     def _written_backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> GeneralTrace | None:

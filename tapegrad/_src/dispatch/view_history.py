@@ -121,22 +121,22 @@ class Reinterpretation(NamedTuple):
 
 
 def part_of(base: Tensor, view: Tensor) -> tuple[ViewRegion, int, int]:
-    """The part of the base that a view shows, and the places where view and base begin."""
-    place, whole = (Geometry(tuple(x._spec.shape), x._spec.layout, x._offset) for x in (view, base))
+    """The part of the base that a view shows, and the offsets at which view and base begin."""
+    own, whole = (Geometry(tuple(x._spec.shape), x._spec.layout, x._offset) for x in (view, base))
     complex_base, complex_view = base._spec.dtype.is_complex, view._spec.dtype.is_complex
     base_split, part_split = complex_base and not complex_view, complex_view and not complex_base
-    whole, place = (whole if not base_split else in_reals(whole)), (place if not part_split else in_reals(place))
-    first = min(place.offset, whole.offset)
-    size = max(extent(place), extent(whole), first) - first
-    offset, x_offset = place.offset - first, whole.offset - first
-    boxes = box_kinds(size, (place.shape, place.strides, offset), (whole.shape, whole.strides, x_offset))
+    whole, own = (whole if not base_split else in_reals(whole)), (own if not part_split else in_reals(own))
+    first = min(own.offset, whole.offset)
+    size = max(extent(own), extent(whole), first) - first
+    offset, x_offset = own.offset - first, whole.offset - first
+    boxes = box_kinds(size, (own.shape, own.strides, offset), (whole.shape, whole.strides, x_offset))
     view_bits = view._view_bits ^ (0 if base_split or part_split else base._view_bits)
-    part = ViewRegion(place.shape, place.strides, whole.strides, size, *boxes, base_split, part_split, view_bits)
+    part = ViewRegion(own.shape, own.strides, whole.strides, size, *boxes, base_split, part_split, view_bits)
     return part, offset, x_offset
 
 
 def in_reals(geometry: Geometry) -> Geometry:
-    """The place of complex numbers, counted in real ones."""
+    """The geometry of complex numbers, counted in real ones."""
     shape, strides, offset = geometry
     return Geometry((*shape, 2), (*(2 * stride for stride in strides), 1), 2 * offset)
 
@@ -314,8 +314,8 @@ def take_history(tensor: Tensor, edge: Edge) -> None:
         unfitted = getattr(type(inner), "unfitted", None)
         if unfitted is not None:  # what it gives for the view goes nowhere but into the base's gradient
             inner.__class__ = unfitted
-        kind = fitting(CopySlices) if unfitted is not None or view.base._spec.mismatched else CopySlices
-        node = kind(view.base, tensor, edge, _own_edge(tensor, inner))
+        made_of = fitting(CopySlices) if unfitted is not None or view.base._spec.mismatched else CopySlices
+        node = made_of(view.base, tensor, edge, _own_edge(tensor, inner))
         refusal = refused_outside(view.base, tensor) if counter_of(tensor).astray else None
         if refusal is not None:
             node.__class__, node.refusal = SlicesOutside, refusal
@@ -325,14 +325,14 @@ def take_history(tensor: Tensor, edge: Edge) -> None:
         require_grad(view.base)
         view.turn = next_sequence_nr(), version_of(tensor)
         if isinstance(edge[0], OperatorNode) and edge[0].plan.saved_outputs:
-            _name_by_place(tensor, edge)
+            _name_by_view(tensor, edge)
 
 
-def _name_by_place(tensor: Tensor, edge: Edge) -> None:
+def _name_by_view(tensor: Tensor, edge: Edge) -> None:
     """Let errors name what a node saved of its output after the view that it was written through."""
     node, output_nr = edge
-    place = weakref.ref(edge_of(tensor)[0])  # type: ignore[index]
-    node.output_storages[output_nr] = node.output_storages[output_nr]._replace(place=place)  # type: ignore[index]
+    node_of_view = weakref.ref(edge_of(tensor)[0])  # type: ignore[index]
+    node.output_storages[output_nr] = node.output_storages[output_nr]._replace(view_node=node_of_view)  # type: ignore[index]
 
 
 def _own_edge(view: Tensor, node: Node) -> int | None:
@@ -354,7 +354,7 @@ def require_grad(base: Tensor) -> None:
         tell_views(base)
 
 
-def place_written_views(base: Tensor) -> None:
+def give_edges_to_written_views(base: Tensor) -> None:
     """Give the views through which a base was written their places; to be called before the base loses its own."""
     for member in views_of(base):
         turn = member._view.turn  # type: ignore[union-attr]
@@ -469,8 +469,8 @@ def refusal(tensor: Tensor, what: str) -> str:
         if how is None:
             return f"{origin} and {what} modified inplace. {advice}"
         return f"{origin} of a view which was created in {how[0]} and {what} modified inplace {how[1]}. {advice}"
-    place, where = how or CREATION["no_grad"][0]  # type: ignore[misc]
-    return f"A view was created in {place} and {what} modified inplace {where}. {advice}"
+    mode, where = how or CREATION["no_grad"][0]  # type: ignore[misc]
+    return f"A view was created in {mode} and {what} modified inplace {where}. {advice}"
 
 
 def creation_of(origin: Tensor, creation: str | None) -> str | None:

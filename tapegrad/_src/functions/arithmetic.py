@@ -26,7 +26,7 @@ from tapegrad._src.bindings.layouts import in_row_major_order
 from tapegrad._src.bindings.writes.cached import one_operand
 from tapegrad._src.bindings.writes.in_place import check_castable
 from tapegrad._src.execution.data.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, complex128, float64, int64
-from tapegrad._src.execution.recording.capturing import moves
+from tapegrad._src.execution.recording.capturing import is_dynamic
 from tapegrad._src.functions.unary import declare, said_of
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops import arithmetic, comparison
@@ -280,7 +280,7 @@ def _to_number(x: Tensor, exponent: Any) -> Tensor:
     if isinstance(exponent, complex) and not (x.dtype.is_complex and exponent.imag == 0):
         return arithmetic.pow_number(x, exponent)
     exponent = float(exponent.real)
-    if moves(exponent) or not (-4 <= exponent <= 4 and (2 * exponent).is_integer()):
+    if is_dynamic(exponent) or not (-4 <= exponent <= 4 and (2 * exponent).is_integer()):
         return arithmetic.pow_number(x, exponent)
     return unary_ops.power(x, exponent=int(exponent) if exponent.is_integer() else exponent)
 

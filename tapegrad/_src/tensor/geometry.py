@@ -258,9 +258,9 @@ def picked_strides(shape: Ints, strides: Ints, places: Sequence[tuple[Ints, Ints
     after = tuple(axis for axis in range(len(shape)) if axis not in (*axes, *before))
     whole = (*(shape[axis] for axis in before), *common, *(shape[axis] for axis in after))
     own = (*(strides[axis] for axis in before), *(0,) * len(common), *(strides[axis] for axis in after))
-    spread = (*(1,) * len(before), *common, *(1,) * len(after))
-    picks = [viewed(Geometry(common, _broadcast_strides(common, *place), 0), spread) for place in places if place]
-    return elementwise_strides(whole, [(whole, own), *((spread, pick.strides) for pick in picks if pick)])
+    padded = (*(1,) * len(before), *common, *(1,) * len(after))
+    picks = [viewed(Geometry(common, _broadcast_strides(common, *place), 0), padded) for place in places if place]
+    return elementwise_strides(whole, [(whole, own), *((padded, pick.strides) for pick in picks if pick)])
 
 
 def preserved_strides(shape: Ints, strides: Ints) -> Ints:

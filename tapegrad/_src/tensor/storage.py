@@ -58,13 +58,13 @@ class OutputMemory(NamedTuple):
     """The memory of one of a node's outputs as the node knows it: where it is now, and its version when the node made
     it.
 
-    ``place``: of what was written through a view, the node of the view's place then, after which errors name it.
+    ``view_node``: of what was written through a view, the node of the view then, after which errors name it.
     """
 
     storage: weakref.ref[Storage]
     counter: Counter
     version: int
-    place: weakref.ref[Any] | None = None
+    view_node: weakref.ref[Any] | None = None
 
     def now(self, value: Any) -> Any:
         """The value that an output of this value has now: uncounted writes, to ``.data``, may have changed it.
@@ -72,7 +72,7 @@ class OutputMemory(NamedTuple):
         Memory that NumPy sees is looked at no more. See Note [Memory that NumPy sees] in ``shared.py``.
         """
         storage = self.storage()
-        if storage is None or not storage.written or self.place is not None or storage.shared:
+        if storage is None or not storage.written or self.view_node is not None or storage.shared:
             return value
         same = storage.value.shape == value.shape and storage.value.dtype == value.dtype
         return storage.value if same else value

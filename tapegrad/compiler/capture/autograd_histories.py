@@ -56,7 +56,7 @@ def _is_shared(node: Node, capture: Capture) -> bool:
     if not isinstance(node, OperatorNode) or node.__dict__.keys() - _OF_NODES:
         return False
     kept = node.saved if type(node.saved) is tuple else ()
-    return not kept or not (node.plan.releases or any(map(capture.moves, kept)))
+    return not kept or not (node.plan.releases or any(map(capture.is_dynamic, kept)))
 
 
 def _is_own(node: Node, capture: Capture) -> bool:

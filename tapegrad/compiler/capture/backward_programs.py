@@ -89,7 +89,7 @@ class Backward:
 
         def may_hold(position: int) -> bool:
             value = inputs[position]
-            return position not in capture.moving and (value.nbytes <= SMALL or id(value) in saved)
+            return position not in capture.dynamic and (value.nbytes <= SMALL or id(value) in saved)
 
         self.kept = residuals(capture.code, inputs, self.stage.slots, may_hold)
         self._programs: dict[Pattern, BackwardProgram | None] = {}

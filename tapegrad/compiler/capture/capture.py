@@ -154,7 +154,7 @@ class Capture(Program):
         checks: what checks will have found, each with the check. See Note [Late errors] in
             ``execution/kernels/deferred_checks.py``.
         found: all of that as one value, or None, and the checks; ``before`` is what earlier calls have found: nothing.
-        numbers: what is computed from numbers that move, and ``moving``: which inputs are registers of it.
+        numbers: what is computed from dynamic numbers, and ``dynamic``: which inputs are registers of it.
         constants: by identity, the arrays of the host that the call has made tensors of.
         withholds: whether memory that NumPy sees may be written to when the program has been run.
         running: held while it is run, which uses up its inputs: other threads wait that want a result.
@@ -164,7 +164,7 @@ class Capture(Program):
 
     __slots__ = (
         "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "before",
-        "stable", "looked_at", "numbers", "moving", "running", "constants", "withholds",
+        "stable", "looked_at", "numbers", "dynamic", "running", "constants", "withholds",
         "started", "leads_out", "reads_grad", "_withheld", "_kept",
     )  # fmt: skip
 
@@ -181,7 +181,7 @@ class Capture(Program):
         self.found: tuple[Any, Sequence[Check]] = None, ()
         self.before: Any = None
         self.numbers: Any = None
-        self.moving: dict[int, int] = {}
+        self.dynamic: dict[int, int] = {}
         self.running = threading.RLock()
         self.constants: dict[int, Any] = {}
         self.stable: frozenset[int] = frozenset()
@@ -229,8 +229,8 @@ class Capture(Program):
             raise
         self._withheld.clear()
 
-    def moves(self, number: Any) -> bool:
-        """Tell whether a number is one that moves."""
+    def is_dynamic(self, number: Any) -> bool:
+        """Tell whether a number is a dynamic one."""
         return type(number) is float and self.numbers is not None and self.numbers.has(number)
 
     def read_late(self, value: Any, kind: type) -> Any:
@@ -239,7 +239,7 @@ class Capture(Program):
         return self.numbers.read_late(value, kind) if own and self.numbers.reads_late and _by_user() else None
 
     def operand(self, value: Any) -> int:
-        """As of any program; that there was a tracer is noted, and numbers that move have slots of their own."""
+        """As of any program; that there was a tracer is noted, and dynamic numbers have slots of their own."""
         if type(value) is float and self.numbers is not None:
             register = self.numbers.input_for(value)
             if register is not None:
@@ -251,9 +251,9 @@ class Capture(Program):
             raise
 
     def _slot_of(self, register: int, number: float) -> int:
-        key = "moving", register
+        key = "dynamic", register
         if key not in self.slots:
-            self.moving[len(self.inputs)] = register
+            self.dynamic[len(self.inputs)] = register
             self.inputs.append(number)
             self.slots[key] = -len(self.inputs)
         return self.slots[key]

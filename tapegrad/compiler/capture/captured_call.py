@@ -20,10 +20,10 @@ from tapegrad.compiler.capture.arguments import classes_in, taken_apart
 from tapegrad.compiler.capture.autograd_histories import without_own
 from tapegrad.compiler.capture.capture import Capture, captured, hooks_of
 from tapegrad.compiler.capture.compiled_function import Histories
+from tapegrad.compiler.capture.dynamic_number import DynamicNumber
 from tapegrad.compiler.capture.kept_numbers import put_numbers
-from tapegrad.compiler.capture.moving import Moving
 from tapegrad.compiler.capture.numbers import Numbers
-from tapegrad.compiler.capture.proxies import can_tell, moved_numbers, proxying
+from tapegrad.compiler.capture.proxies import can_tell, changed_numbers, proxying
 from tapegrad.compiler.capture.rebinding import rebound_by
 from tapegrad.compiler.capture.results import containers_kept, histories_lost, plain_items
 from tapegrad.compiler.capture.side_effects import check_outputs, side_effects_of
@@ -78,7 +78,7 @@ class CapturedCall:
 
     Attributes:
         reached: what the function, its arguments and the hooks on its tensors can reach in Python.
-        given: the leaves as the function gets them: with proxies for numbers that move.
+        given: the leaves as the function gets them: with proxies for dynamic numbers.
         why_not: why the next call can't be replayed, as far as that is known.
     """
 
@@ -104,17 +104,17 @@ class CapturedCall:
         if entry.stable and shared.splits:
             self.capture.stable = frozenset(map(id, self.reached.tensors)) - frozenset(map(id, leaves))
         if entry.guards is not None:
-            entry.moving |= moved_numbers(entry.guards) - entry.pinned
-        moving = shared.widths.seen and (entry.moving or entry.arguments)  # a call with numbers has shown what it runs
+            entry.dynamic |= changed_numbers(entry.guards) - entry.pinned
+        has_dynamic = shared.widths.seen and (entry.dynamic or entry.arguments)  # a call with numbers has shown it
         self.numbers.reads_late = bool(shared.widths.seen and not can_tell(self.reached))
-        stay = not (moving and self.numbers.reads_late)
-        self.moving = set() if stay else entry.moving - entry.pinned
-        moves = () if stay else entry.arguments
+        stay = not (has_dynamic and self.numbers.reads_late)
+        self.dynamic = set() if stay else entry.dynamic - entry.pinned
+        positions = () if stay else entry.arguments
         self.stays = bool(stay and entry.arguments)
-        if self.stays and moving:
+        if self.stays and has_dynamic:
             shared.widths.stay(entry.key, leaves)
-        self.given = [self.numbers.begin(i, leaf) if i in moves else leaf for i, leaf in enumerate(leaves)]
-        self.arguments: tuple[tuple, dict[str, Any]] = unflatten(self.given, tree) if moves else (args, kwargs)
+        self.given = [self.numbers.begin(i, leaf) if i in positions else leaf for i, leaf in enumerate(leaves)]
+        self.arguments: tuple[tuple, dict[str, Any]] = unflatten(self.given, tree) if positions else (args, kwargs)
 
     def _reached(self) -> Guards:
         found = Guards(self._roots)
@@ -165,7 +165,7 @@ class CapturedCall:
         """Put numbers where proxies are left: the next calls have none where they are kept in unknown places."""
         for binding, _ in self.numbers.written:
             now = binding.find()
-            if type(now) is Moving:
+            if type(now) is DynamicNumber:
                 binding.bind(now._value)
             del now
         if self.numbers.made:
@@ -188,7 +188,7 @@ class CapturedCall:
         if any(seen.edge is not None for seen in capture.seen.values()):
             thread.backward_watchers = (*thread.backward_watchers, capture.watch_nodes)
         try:
-            with proxying(self.reached, self.moving, self.numbers):
+            with proxying(self.reached, self.dynamic, self.numbers):
                 args, kwargs = self.arguments
                 self.ran.begin(sys._getframe())
                 with watching(self.ran):
@@ -306,7 +306,7 @@ class CapturedCall:
         elsewhere = {id(one.source.of) for one in effects.data}
         stay = [
             seen for seen in capture.seen.values()
-            if id(seen.tensor) not in elsewhere and not (seen.written_first and sources.of(seen.tensor).moves)
+            if id(seen.tensor) not in elsewhere and not (seen.written_first and sources.of(seen.tensor).varies)
         ]  # fmt: skip
         changes = next((seen.change() for seen in stay if seen.change()), None)
         fixed = [one for one in capture.seen.values() if one.before and sources.of(one.tensor).fixed]
@@ -361,7 +361,7 @@ class CapturedCall:
             entry.worthwhile = False
         entry.reason, entry.unlike = why_not or changed or unlike or "", not self.why_not
         entry.last, entry.guards, entry.tensor_guards, entry.accounted = new, reached, guards, True
-        entry.moving |= {binding.identity for binding, _ in self.numbers.written} - entry.pinned
+        entry.dynamic |= {binding.identity for binding, _ in self.numbers.written} - entry.pinned
         self.shared.widths.seen = self.shared.widths.seen or not reached.unsure
         if entry.reason:
             entry.replay = None

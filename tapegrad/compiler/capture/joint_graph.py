@@ -217,7 +217,7 @@ class Joint:
         if isinstance(item, Tensor):
             return self._saved_tensor(item)
         if type(item) in NUMBERS or type(item) in (str, tuple):
-            if self._capture.moves(item):
+            if self._capture.is_dynamic(item):
                 raise Unaccounted(f"{MAY_BE_ASKED}, and a number in it is another one in each call")
             return Item("number", item, number_key(item))
         return Item("value", self._slot(item))
@@ -236,7 +236,7 @@ class Joint:
 
     def _slot(self, value: Any) -> int:
         slot = self._capture.known(value)
-        if slot is None or (slot < 0 and ~slot in self._capture.moving):
+        if slot is None or (slot < 0 and ~slot in self._capture.dynamic):
             raise Unaccounted(f"{MAY_BE_ASKED}, and reads what is not known to be there in other calls")
         return slot
 

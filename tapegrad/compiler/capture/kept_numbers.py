@@ -1,4 +1,4 @@
-"""Proxies that a call has left somewhere, replaced by their numbers: Note [Numbers that move] in ``moving.py``.
+"""Proxies that a call has left somewhere, replaced by their numbers: Note [Dynamic numbers] in ``dynamic_number.py``.
 
 Nobody may see a proxy when the call is over. Most are gone by then. Those that aren't are looked for by the garbage
 collector, which knows who refers to what; what can't be changed, as tuples and sets can't be, is made anew, and who
@@ -15,13 +15,13 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad.compiler.capture.moving import Moving
+from tapegrad.compiler.capture.dynamic_number import DynamicNumber
 
 DEPTH = 8
 """In so many tuples and the like inside of each other a number is found."""
 
 
-def put_numbers(made: list[Moving], among: list) -> list[int]:
+def put_numbers(made: list[DynamicNumber], among: list) -> list[int]:
     """Put numbers in the place of proxies that are still referred to.
 
     Args:

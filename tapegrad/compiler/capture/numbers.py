@@ -2,8 +2,8 @@
 
 Note [Late reads]
 `return loss.item()`, `meter.sum += loss.item() * n`: a number is read from a tensor, and all that becomes of it is more
-numbers, which are returned or kept. So the program need not be split there: ``item()`` gives a proxy (Note [Numbers
-that move]) of which the number is known *late*, when the program has been run; what Python computes from it, by
+numbers, which are returned or kept. So the program need not be split there: ``item()`` gives a proxy (Note [Dynamic
+numbers]) of which the number is known *late*, when the program has been run; what Python computes from it, by
 functions that can't fail (`LATE`), is computed then. Whoever wants to know it before (a condition, text, a kernel) has
 the program split and run as far as it is, as elements do that are read in another way.
 """
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from tapegrad._src.execution.array_functions.host import whole_array
 from tapegrad._src.execution.data.values import DeferredValue, materialized
 from tapegrad._src.tape.positions import here
-from tapegrad.compiler.capture.moving import AS_INTEGER, NUMBERS, Moving, plain
+from tapegrad.compiler.capture.dynamic_number import AS_INTEGER, NUMBERS, DynamicNumber, plain
 from tapegrad.compiler.guards.locations import Binding, Rebound
 from tapegrad.compiler.guards.written_guard import alike
 
@@ -35,7 +35,7 @@ def number_in(array: Any) -> int | float:
 
 
 class Numbers:
-    """The computations of a call from numbers that move: registers, of which the first are what it finds in their
+    """The computations of a call from dynamic numbers: registers, of which the first are what it finds in their
     places.
 
     Attributes:
@@ -62,7 +62,7 @@ class Numbers:
         self._floats: dict[int, tuple[int, float]] = {}
         self._thread = get_ident()
         self.open = True
-        self.made: list[Moving] = []
+        self.made: list[DynamicNumber] = []
         self.reads_late = False
         self.demand: Callable[[], None] = lambda: None
         self.results: dict[int, int] = {}
@@ -71,14 +71,14 @@ class Numbers:
 
     # -- while the call is captured
 
-    def begin(self, origin: Any, value: Any) -> Moving:
+    def begin(self, origin: Any, value: Any) -> DynamicNumber:
         """The proxy of a number."""
         self.origins.append((origin, type(value)))
         self.values.append(value)
         return self._made(len(self.values) - 1, value)
 
-    def _made(self, register: int, value: Any) -> Moving:
-        self.made.append(Moving(self, register, type(value)))
+    def _made(self, register: int, value: Any) -> DynamicNumber:
+        self.made.append(DynamicNumber(self, register, type(value)))
         return self.made[-1]
 
     def value(self, register: int) -> Any:
@@ -88,7 +88,7 @@ class Numbers:
         return self.values[register]
 
     def compute(self, function: Callable, *operands: Any) -> Any:
-        """The result of a function for numbers of which some move."""
+        """The result of a function for numbers of which some are dynamic."""
         if self._pending and self._computes_late(function, operands):
             return self._compute_late(function, operands)
         value = function(*map(plain, operands))
@@ -113,19 +113,19 @@ class Numbers:
             self.conditions[register] = self.values[register]
             self.read[register] = here()
 
-    def argument(self, moving: Moving) -> float:
+    def argument(self, number: DynamicNumber) -> float:
         """A number as kernels get it: an object by which ``input_for`` knows it."""
-        if moving._kind is int:
-            moving = self.compute(_as_float, moving)
-        register = moving._register
+        if number._kind is int:
+            number = self.compute(_as_float, number)
+        register = number._register
         known = next((number for mine, number in self._floats.values() if mine == register), None)
         if known is None:
-            known = float(repr(moving._value))  # a new object
+            known = float(repr(number._value))  # a new object
             self._floats[id(known)] = register, known
         return known
 
     def input_for(self, number: float) -> int | None:
-        """The register that a kernel's argument is, if it moves."""
+        """The register that a kernel's argument is, if it is dynamic."""
         found = self._floats.get(id(number))
         if found is None:
             return None
@@ -133,7 +133,7 @@ class Numbers:
         return found[0]
 
     def has(self, number: float) -> bool:
-        """Tell whether a float is a number that moves."""
+        """Tell whether a float is a dynamic number."""
         return id(number) in self._floats
 
     def depends_on(self, registers: Sequence[int]) -> set[int]:
@@ -145,12 +145,12 @@ class Numbers:
                 found.add(register)
             elif register not in found:
                 found.add(register)
-                waiting += [one.of for one in self.steps[register - count][1] if one.moves]
+                waiting += [one.of for one in self.steps[register - count][1] if one.is_register]
         return {register for register in found if register < count}
 
     # -- numbers that are known late
 
-    def read_late(self, value: DeferredValue, kind: type) -> Moving:
+    def read_late(self, value: DeferredValue, kind: type) -> DynamicNumber:
         """The proxy of the only element of a result. See Note [Late reads]."""
         self.results[len(self.values)] = value.slot
         return self._put_off(number_in, (NumberOperand(False, value.slot),), kind(1), value)
@@ -159,7 +159,7 @@ class Numbers:
         """Tell whether a number is not known yet."""
         return register in self._pending
 
-    def _put_off(self, function: Callable, operands: tuple, like: Any, value: DeferredValue | None) -> Moving:
+    def _put_off(self, function: Callable, operands: tuple, like: Any, value: DeferredValue | None) -> DynamicNumber:
         self.steps.append((function, operands))
         self.values.append(like)
         register = len(self.values) - 1
@@ -169,15 +169,15 @@ class Numbers:
 
     def _computes_late(self, function: Callable, operands: tuple) -> bool:
         """Tell whether a function can be computed later: it can't fail then, and gives no condition."""
-        late = [type(one) is Moving and self.is_late(one._register) for one in operands]
+        late = [type(one) is DynamicNumber and self.is_late(one._register) for one in operands]
         if not any(late) or not self.open or get_ident() != self._thread or len(self.steps) >= MOST_STEPS:
             return False
         if function is operator.truediv:
-            return not late[1] and bool(operands[1])  # of a number that moves that is a condition
+            return not late[1] and bool(operands[1])  # of a dynamic number that is a condition
         return function in LATE or (function is round and len(operands) == 2)
 
-    def _compute_late(self, function: Callable, operands: tuple) -> Moving:
-        like = function(*[self.values[one._register] if type(one) is Moving else one for one in operands])
+    def _compute_late(self, function: Callable, operands: tuple) -> DynamicNumber:
+        like = function(*[self.values[one._register] if type(one) is DynamicNumber else one for one in operands])
         return self._put_off(function, tuple(map(NumberOperand.of_value, operands)), like, None)
 
     def _hurry(self) -> None:
@@ -199,7 +199,7 @@ class Numbers:
                 values[register] = number_in(array_of(register))
             else:
                 function, operands = self.steps[register - len(self.origins)]
-                values[register] = function(*[values[of] if moves else of for moves, of in operands])
+                values[register] = function(*[values[of] if is_register else of for is_register, of in operands])
 
     def rebound(self) -> list[Rebound]:
         """The places that are accounted for."""
@@ -210,7 +210,7 @@ class Numbers:
     # -- when it is replayed
 
     def same(self, other: Numbers | None) -> bool:
-        """Tell whether two calls compute the same from the same, up to what numbers move."""
+        """Tell whether two calls compute the same from the same, up to what the dynamic numbers are."""
         return (
             other is not None
             and len(self.origins) == len(other.origins)
@@ -243,7 +243,7 @@ class Numbers:
                 if len(values) in late:
                     values.append(None)
                     continue
-                values.append(function(*[values[of] if moves else of for moves, of in operands]))
+                values.append(function(*[values[of] if is_register else of for is_register, of in operands]))
         except (ArithmeticError, ValueError, TypeError):
             return "what it computes from numbers raises an error"
         for register, expected in self.conditions.items():
@@ -254,8 +254,8 @@ class Numbers:
     def write(self, values: list[Any], found: dict[int, Any]) -> None:
         """Put what was computed in its places; ``found``: the results of the program."""
         self._finish(self.late, values, lambda register: found[self.results[register]])
-        for binding, (moves, of) in self.written:
-            binding.bind(values[of] if moves else of)
+        for binding, (is_register, of) in self.written:
+            binding.bind(values[of] if is_register else of)
 
 
 def _as_float(number: int) -> float:
@@ -267,17 +267,19 @@ def _as_float(number: int) -> float:
 class NumberOperand(NamedTuple):
     """A register, or a constant."""
 
-    moves: bool
+    is_register: bool
     of: Any
 
     @classmethod
     def of_value(cls, value: Any) -> NumberOperand:
-        """The operand for a value that may move."""
-        return cls(True, value._register) if type(value) is Moving else cls(False, value)
+        """The operand for a value that may be dynamic."""
+        return cls(True, value._register) if type(value) is DynamicNumber else cls(False, value)
 
     def same(self, other: NumberOperand) -> bool:
         """Tell whether it is the same register, or the same constant."""
-        return self.moves == other.moves and (self.of == other.of if self.moves else alike(self.of, other.of))
+        if self.is_register or other.is_register:
+            return self == other
+        return alike(self.of, other.of)
 
 
 def _name(origin: Any) -> str:

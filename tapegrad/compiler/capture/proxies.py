@@ -1,4 +1,4 @@
-"""Proxies in the places of numbers that move, for the time of a call: Note [Numbers that move] in ``moving.py``."""
+"""Proxies in the places of dynamic numbers, for the time of a call: Note [Dynamic numbers] in ``dynamic_number.py``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from weakref import WeakSet
 
 from tapegrad._src.bindings.declaration.handing import overriding
-from tapegrad.compiler.capture.moving import NUMBERS, Moving, asked
+from tapegrad.compiler.capture.dynamic_number import NUMBERS, DynamicNumber, asked
 from tapegrad.compiler.capture.numbers import NumberOperand, Numbers
 from tapegrad.compiler.guards.guards import Guards
 from tapegrad.compiler.guards.locations import MISSING, Binding, can_be_rebound, identity_of
@@ -22,10 +22,10 @@ def _by_name(function: Callable) -> Callable:
     """A function of ``math`` that writes down what it is given."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        moving = next((arg for arg in args if type(arg) is Moving), None)
-        if moving is None or kwargs:
+        proxy = next((arg for arg in args if type(arg) is DynamicNumber), None)
+        if proxy is None or kwargs:
             return function(*asked(args), **asked(kwargs)) if args else function(**kwargs)
-        return moving._numbers.compute(function, *args)
+        return proxy._numbers.compute(function, *args)
 
     return call
 
@@ -55,18 +55,18 @@ _MATH = _Math("math")
 
 
 class Proxies:
-    """Puts proxies in the places of numbers that move, for the time of a call.
+    """Puts proxies in the places of dynamic numbers, for the time of a call.
 
     Args:
         reached: the places that the call can read.
-        moving: the identities of those whose numbers move.
+        dynamic: the identities of those whose numbers are dynamic.
         numbers: what will write down what is computed from them.
     """
 
-    def __init__(self, reached: Guards, moving: Collection[tuple], numbers: Numbers) -> None:
+    def __init__(self, reached: Guards, dynamic: Collection[tuple], numbers: Numbers) -> None:
         self.numbers = numbers
         self._restored: list[tuple[Binding, Any]] = []
-        self._starts: dict[tuple, Moving] = {}
+        self._starts: dict[tuple, DynamicNumber] = {}
         self._bindings: dict[tuple, Binding] = {}
         for container, key, value, name in list(reached.all_locations()):
             if not can_be_rebound(container) or container is vars(math):
@@ -77,7 +77,7 @@ class Proxies:
                 binding.bind(_MATH if value is math else _OF_MATH[id(value)])
             elif type(value) in NUMBERS and type(binding.find()) in NUMBERS:
                 self._bindings[binding.identity] = binding
-                if binding.identity in moving and binding.identity not in self._starts:
+                if binding.identity in dynamic and binding.identity not in self._starts:
                     started = self._starts[binding.identity] = numbers.begin(binding, binding.find())
                     binding.bind(started)
 
@@ -87,11 +87,11 @@ class Proxies:
         for identity, binding in self._bindings.items():
             now = binding.find()
             started = self._starts.get(identity)
-            if now is not started and (type(now) is Moving or (started is not None and type(now) in NUMBERS)):
+            if now is not started and (type(now) is DynamicNumber or (started is not None and type(now) in NUMBERS)):
                 self.numbers.written.append((binding, NumberOperand.of_value(now)))
-            if started is not None and type(now) not in (*NUMBERS, Moving):
+            if started is not None and type(now) not in (*NUMBERS, DynamicNumber):
                 self.numbers.read[started._register] = f"the end of the call, where {binding} has no number"
-            if type(now) is Moving and not now._late:  # others are put there when they are known
+            if type(now) is DynamicNumber and not now._late:  # others are put there when they are known
                 binding.bind(now._value)
         for binding, value in reversed(self._restored):
             if binding.find() is not MISSING:
@@ -99,9 +99,9 @@ class Proxies:
 
 
 @contextmanager
-def proxying(reached: Guards, moving: Collection[tuple], numbers: Numbers) -> Iterator[None]:
-    """Have proxies in the places of numbers that move, in a block. Arguments may have them already."""
-    if not (moving or numbers.origins or numbers.reads_late):
+def proxying(reached: Guards, dynamic: Collection[tuple], numbers: Numbers) -> Iterator[None]:
+    """Have proxies in the places of dynamic numbers, in a block. Arguments may have them already."""
+    if not (dynamic or numbers.origins or numbers.reads_late):
         yield
         return
     with _beginning:  # of two threads that share places one finds numbers in them
@@ -109,7 +109,7 @@ def proxying(reached: Guards, moving: Collection[tuple], numbers: Numbers) -> It
         _calls.add(numbers)
     overriding.admit(contexts=1)
     try:
-        standing = Proxies(reached, moving if alone else (), numbers)
+        standing = Proxies(reached, dynamic if alone else (), numbers)
         try:
             yield
         finally:
@@ -137,7 +137,7 @@ def _is_of_jax(value: Any) -> bool:
     return isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib")
 
 
-def moved_numbers(reached: Guards) -> set[tuple]:
+def changed_numbers(reached: Guards) -> set[tuple]:
     """The identities of places that have other numbers than they had."""
     found = set()
     for container, key, old, _ in reached.all_locations():

@@ -12,7 +12,7 @@ guards don't compare what such a place holds with what it held (``Guards.release
 A tensor with a history (the loss, after its backward pass) may be kept in such a place, too, but not computed with: it
 must have the history that the call gives to it. Where tensors that were there before trade places, Python is run.
 
-Python numbers that count (`self.step += 1`) are had in another way: Note [Numbers that move] in ``moving.py``.
+Python numbers that count (`self.step += 1`) are had in another way: Note [Dynamic numbers] in ``dynamic_number.py``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.compiler.capture.arguments import is_plain_dataclass, replace_leaves
 from tapegrad.compiler.capture.autograd_histories import begins
-from tapegrad.compiler.capture.moving import plain
+from tapegrad.compiler.capture.dynamic_number import plain
 from tapegrad.compiler.guards.guards import Guards
 from tapegrad.compiler.guards.locations import Rebound
 

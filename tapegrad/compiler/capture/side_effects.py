@@ -23,8 +23,8 @@ from tapegrad._src.tensor.tensor import Tensor, View, counter_of, share, storage
 from tapegrad.compiler.capture.autograd_histories import is_used_up
 from tapegrad.compiler.capture.capture import Capture, Seen
 from tapegrad.compiler.capture.compiled_function import Histories
+from tapegrad.compiler.capture.dynamic_number import DynamicNumber
 from tapegrad.compiler.capture.joint_graph import MAY_BE_ASKED
-from tapegrad.compiler.capture.moving import Moving
 from tapegrad.compiler.capture.sources import TensorSource, TensorSources, Unaccounted
 from tapegrad.compiler.guards.locations import Rebound
 from tapegrad.compiler.guards.trace_rules import PLAIN
@@ -116,7 +116,7 @@ class Returned(NamedTuple):
     ``kind`` is ``"result"`` (``of`` is a ``NewTensor``, ``edge`` its place in a graph that is used up, ``output`` which
     output of which of the nodes that the call gives to its histories, ``Histories``),
     ``"tensor"`` (found by a ``TensorSource``), ``"again"`` (the same as leaf number ``of``),
-    ``"moving"`` (a register of ``Numbers``), or ``"value"``.
+    ``"dynamic"`` (a register of ``Numbers``), or ``"value"``.
     """
 
     kind: str
@@ -400,7 +400,7 @@ def _check_memories(capture: Capture, sources: TensorSources, written: dict[int,
         if storage is None or not storage.written or id(storage) not in written:
             continue
         other = owners.setdefault(id(storage), seen.tensor)
-        if other is not seen.tensor and (sources.of(other).moves or sources.of(seen.tensor).moves):
+        if other is not seen.tensor and (sources.of(other).varies or sources.of(seen.tensor).varies):
             raise Unaccounted(f"{sources.of(seen.tensor)} shares memory that is written to with {sources.of(other)}")
 
 
@@ -408,8 +408,8 @@ def _return(
     capture: Capture, leaf: Any, sources: TensorSources, locations: dict[int, TensorSource],
     outputs: dict[int, tuple[int, int]],
 ) -> Returned:  # fmt: skip
-    if type(leaf) is Moving:
-        return Returned("moving", leaf._register)
+    if type(leaf) is DynamicNumber:
+        return Returned("dynamic", leaf._register)
     if not isinstance(leaf, Tensor):
         if isinstance(leaf, (*PLAIN, Size, dtype, device)):
             return Returned("value", leaf)

@@ -45,14 +45,14 @@ class TensorSource(NamedTuple):
         return self.of == other.of if type(self.of) is int else self.of is other.of
 
     @property
-    def moves(self) -> bool:
+    def varies(self) -> bool:
         """True if it may be another tensor in another call."""
         return self.grad or type(self.of) is int or type(self.of) is Binding
 
     @property
     def fixed(self) -> bool:
         """True if it is the same tensor in each call."""
-        return not self.moves
+        return not self.varies
 
     @property
     def rebound(self) -> bool:
@@ -114,7 +114,7 @@ class Input(NamedTuple):
     """The origin of an input of a program.
 
     ``kind`` is ``"tensor"`` or ``"storage"`` (the value of a tensor, or that of its memory; ``of`` says which),
-    ``"key"`` (``of`` is a stream of random keys, or numbers, and the how many-th is meant), ``"moving"`` (a
+    ``"key"`` (``of`` is a stream of random keys, or numbers, and the how many-th is meant), ``"dynamic"`` (a
     register of ``Numbers``), ``"found"`` (what checks have found before), ``"number"`` or ``"constant"``.
     """
 
@@ -132,7 +132,7 @@ class Input(NamedTuple):
             return False
         if self.kind in ("tensor", "storage"):
             return self.of.same(other.of)
-        if self.kind in ("moving", "found"):
+        if self.kind in ("dynamic", "found"):
             return self.of == other.of
         if self.kind == "constant":
             return _equal(self.of, other.of)
@@ -143,7 +143,7 @@ class Input(NamedTuple):
     def __str__(self) -> str:
         if self.kind == "number":
             return repr(self.of)
-        words = {"key": "a random key", "constant": "an array with certain elements", "moving": "a number that moves"}
+        words = {"key": "a random key", "constant": "an array with certain elements", "dynamic": "a dynamic number"}
         return words.get(self.kind) or str(self.of)
 
 
@@ -165,8 +165,8 @@ def inputs_of(capture: Capture, sources: TensorSources) -> list[Input]:
             for one, value in _offers(seen, sources):
                 owners.setdefault(id(materialized(value)), []).append((one, seen))
     return [
-        Input("moving", capture.moving[position])
-        if position in capture.moving
+        Input("dynamic", capture.dynamic[position])
+        if position in capture.dynamic
         else _input(capture, value, owners.get(id(value), []))
         for position, value in enumerate(capture.inputs)
     ]
@@ -197,6 +197,6 @@ def _input(capture: Capture, value: Any, owners: list[tuple[Input, Seen]]) -> In
         )
     (first, seen), *others = owners
     unclear = constant or any(other.storage is None or other.storage is not seen.storage for _, other in others)
-    if unclear or (others and any(one.of.moves for one, _ in owners)):
+    if unclear or (others and any(one.of.varies for one, _ in owners)):
         raise Unaccounted(f"{first} shares its elements with something else, so that it is not clear which is meant")
     return first

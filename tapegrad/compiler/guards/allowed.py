@@ -127,7 +127,7 @@ _ROOMS = """
     bindings.tangents bindings.fused_update bindings.viewing bindings.windows bindings.asked bindings.dispatching
     bindings.schema_calls bindings.shown_calls
     nested _higher_order_ops utils.checkpoint utils._pytree utils._foreach_utils utils.hooks utils.dlpack utils.weak
-    compiler.step compiler.capture.moving compiler.capture.proxies
+    compiler.step compiler.capture.dynamic_number compiler.capture.proxies
 """.split()  # noqa: SIM905 - the same
 _OURS = tuple(f"{package}.{name}." for name in _ROOMS for package in ("tapegrad", "tapegrad._src"))
 """The rooms of tapegrad whose functions have to do with tensors only: no file, no seed, no setting, no clock."""

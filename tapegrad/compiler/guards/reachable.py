@@ -254,7 +254,7 @@ class Reachable:
         found: by identity, what was found of each object.
         names: the attributes that are named.
         most: why not all was found, or None.
-        telling: whether there is a function that may tell a proxy from a number: Note [Numbers that move];
+        telling: whether there is a function that may tell a proxy from a number: Note [Dynamic numbers];
             ``hides``: whether there may be one that was not found.
     """
 

@@ -45,7 +45,7 @@ class CacheEntry:
         tensor_guards: what the tensors of that call were before it.
         replay: how the next call is made without Python; None if that is not possible.
         reason: why it is not.
-        moving, pinned: places in which it finds another number in each call; and those whose numbers Python must know.
+        dynamic, pinned: places in which it finds another number in each call; and those whose numbers Python must know.
         read: where it reads one of these.
         courses: what is known of calls that went another way by the numbers, as ``last`` to ``replay``.
         runs: how many calls in a row Python was run for.
@@ -70,7 +70,7 @@ class CacheEntry:
         self.met = self.again = self.unlike = False
         self.worthwhile = True
         self.compiled_modules: Sequence[CompiledModule] = ()
-        self.moving: set[tuple] = set()
+        self.dynamic: set[tuple] = set()
         self.pinned: set[tuple] = set()
         self.read = ""
         self.arguments: list[int] = []

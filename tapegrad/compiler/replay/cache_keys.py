@@ -68,15 +68,15 @@ def key_of(leaf: Any) -> Any:
     return id(leaf)  # that entry's guards hold it, so that no other object can have its identity
 
 
-MOVES = {int: (int, "moves"), float: (float, "moves")}
-"""The common part of calls in an argument that is another number in each: its type. See Note [Numbers that move]."""
+DYNAMIC = {int: (int, "dynamic"), float: (float, "dynamic")}
+"""The common part of calls in an argument that is another number in each: its type. See Note [Dynamic numbers]."""
 
 
 class Widths:
     """Which arguments are other numbers in each call.
 
     Calls whose numbers differ have different keys, at first; but as soon as one number has had two values, it
-    moves, unless Python has to know it.
+    is dynamic, unless Python has to know it.
 
     Attributes:
         seen: whether a call has shown that it runs nothing that is not known.
@@ -88,24 +88,24 @@ class Widths:
         self._pinned = Cache("kinds of compiled calls")
 
     def widened(self, key: tuple, leaves: Sequence[Any], tree: TreeSpec) -> tuple:
-        """The key of a call whose own is new: with numbers left out that move."""
-        numbers = [i for i, leaf in enumerate(leaves) if type(leaf) in MOVES]
+        """The key of a call whose own is new: with dynamic numbers left out."""
+        numbers = [i for i, leaf in enumerate(leaves) if type(leaf) in DYNAMIC]
         if not numbers or not is_flat(tree):
             return key
         wide = self._wide(key, numbers, leaves)
         if self._pinned.get(wide):
             return key
-        first, moving = self._known.get(wide) or self._known.keep(wide, (key[0], set()))
-        moving |= {i for i in numbers if key[0][i] != first[i]}
-        return self._wide(key, moving, leaves)
+        first, dynamic = self._known.get(wide) or self._known.keep(wide, (key[0], set()))
+        dynamic |= {i for i in numbers if key[0][i] != first[i]}
+        return self._wide(key, dynamic, leaves)
 
     def stay(self, key: tuple, leaves: Sequence[Any]) -> None:
         """Let the numbers in calls like this be parts of their keys."""
-        self._pinned.keep(self._wide(key, [i for i, leaf in enumerate(leaves) if type(leaf) in MOVES], leaves), True)
+        self._pinned.keep(self._wide(key, [i for i, leaf in enumerate(leaves) if type(leaf) in DYNAMIC], leaves), True)
 
     @staticmethod
     def _wide(key: tuple, positions: Collection[int], leaves: Sequence[Any]) -> tuple:
-        keys = [MOVES[type(leaves[i])] if i in positions else one for i, one in enumerate(key[0])]
+        keys = [DYNAMIC[type(leaves[i])] if i in positions else one for i, one in enumerate(key[0])]
         return tuple(keys), *key[1:]
 
 

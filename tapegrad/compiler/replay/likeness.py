@@ -22,7 +22,7 @@ from tapegrad.compiler.capture.arguments import NEW, is_dataclass_node, taken_ap
 from tapegrad.compiler.capture.capture import hooks_of
 from tapegrad.compiler.guards.reachable import KEPT, inside_of
 from tapegrad.compiler.guards.written_guard import alike
-from tapegrad.compiler.replay.cache_keys import MOVES, ambient
+from tapegrad.compiler.replay.cache_keys import DYNAMIC, ambient
 
 
 class Likeness:
@@ -151,7 +151,7 @@ class _Writer:
             yield f"type({name}) is not Tensor or {name}._spec is not {spec} or {name}._edge {history}"
             yield f"{name}.__dict__ and others({name}, {graded})" if key[3] is None else f"others({name}, {graded})"
             yield f"is_tracer({value})"
-        elif key in MOVES.values():
+        elif key in DYNAMIC.values():
             yield f"type({name}) is not {self._name(key[0])}"
         elif type(key) is tuple and key[1:] == (NEW,):
             of_function = isinstance(key[0], CodeType)

@@ -63,7 +63,7 @@ class Reading:
                 self._others.append((position, _key, of))
             elif kind == "key":
                 self._numbers.append((position, *of))
-            elif kind in ("number", "constant", "moving", "found"):
+            elif kind in ("number", "constant", "dynamic", "found"):
                 continue
             elif donated and of.rebound:
                 self._rebound.append((position, of.of.container, of.of.key, _locations(of, effects)))

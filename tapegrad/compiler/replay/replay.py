@@ -87,8 +87,8 @@ class Replay:
         self._found, self._findings = effects.found, Findings(nothing(len(recorded.checks)), recorded.checks)
         self._before = next((i for i, (kind, _) in enumerate(recorded.inputs) if kind == "found"), -1)
         self._numbers, self._values = recorded.numbers, []  # type: ignore[var-annotated]
-        self._moving_inputs = [(i, of) for i, (kind, of) in enumerate(recorded.inputs) if kind == "moving"]
-        self._moving_results = [(i, of) for i, (kind, of, *_) in enumerate(effects.returned) if kind == "moving"]
+        self._dynamic_inputs = [(i, of) for i, (kind, of) in enumerate(recorded.inputs) if kind == "dynamic"]
+        self._dynamic_results = [(i, of) for i, (kind, of, *_) in enumerate(effects.returned) if kind == "dynamic"]
         self.diverted = False
         self._histories, self._appended, self._guarded = recorded.histories, recorded.appended, guarded
         self._set_values = recorded.values
@@ -96,20 +96,20 @@ class Replay:
         self._returns = recorded.tree.num_leaves
         sources = [of for kind, of in recorded.inputs if kind in ("tensor", "storage")]
         sources += [one.source for one in effects.written]
-        self._moving = list({(id(source.of), source.grad): source for source in sources if source.moves}.values())
+        self._varying = list({(id(source.of), source.grad): source for source in sources if source.varies}.values())
         read = {(id(source.of), source.grad) for source in (*sources, *(one.source for one in effects.counted))}
         dropped = [one.source for one in effects.graded if (id(one.source.of), True) not in read]
-        self._dropped = [source for source in dropped if source.moves]
+        self._dropped = [source for source in dropped if source.varies]
         self._ungraded = [source.of for source in dropped if source.fixed]
-        moving = [one for one in effects.written if one.source.moves]
-        self._stored = [one.source for one in moving if one.stored]
-        self._unshared = [one.source for one in moving if not (one.stored or one.source.grad)]
+        varying = [one for one in effects.written if one.source.varies]
+        self._stored = [one.source for one in varying if one.stored]
+        self._unshared = [one.source for one in varying if not (one.stored or one.source.grad)]
         reset = {id(source.of) for source, _ in self._data}
-        fixed_sources = [source for source in sources if not source.moves and id(source.of) not in reset]
+        fixed_sources = [source for source in sources if not source.varies and id(source.of) not in reset]
         self._fixed = {id(source.find(arguments)._storage) for source in fixed_sources}
-        plain = all(source.find(arguments)._spec.plain for source in self._moving if not source.grad)
-        self._looks = bool(self._unshared or known) or not plain or any(source.grad for source in self._moving)
-        self._looks = self._looks or bool(self._data and self._moving)
+        plain = all(source.find(arguments)._spec.plain for source in self._varying if not source.grad)
+        self._looks = bool(self._unshared or known) or not plain or any(source.grad for source in self._varying)
+        self._looks = self._looks or bool(self._data and self._varying)
 
     @property
     def waits(self) -> bool:
@@ -150,8 +150,8 @@ class Replay:
         if shared_data is not None:
             return shared_data
         known = {id(source.of._storage) for source, _ in self._data}
-        tensors = [source.find(arguments) for source in self._moving]
-        for source, tensor in zip(self._moving, tensors, strict=True):
+        tensors = [source.find(arguments) for source in self._varying]
+        for source, tensor in zip(self._varying, tensors, strict=True):
             identity = id(tensor if tensor._spec.plain else tensor._storage)
             if identity in self._fixed or identity in known or tensor._spec.window:
                 return f"{source} shares memory with something else"
@@ -199,7 +199,7 @@ class Replay:
     def run(self, arguments: Sequence[Any]) -> Any:
         """Make the call, to which there was no obstacle."""
         inputs = self._reading.read(arguments)
-        for position, register in self._moving_inputs:
+        for position, register in self._dynamic_inputs:
             inputs[position] = self._values[register]
         if self._found is not None:
             inputs[self._before] = self._findings.value
@@ -236,7 +236,7 @@ class Replay:
             node.note_versions()
         if self._numbers is not None:
             self._numbers.write(self._values, found)
-            for position, register in self._moving_results:
+            for position, register in self._dynamic_results:
                 given[position] = self._values[register]
         for binding, value in self._set_values:
             binding.bind(value)

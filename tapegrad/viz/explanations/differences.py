@@ -20,7 +20,7 @@ from tapegrad._src.tape.node import Node
 from tapegrad._src.tape.positions import here
 from tapegrad._src.tensor.tensor import Tensor, describe
 from tapegrad.autograd.source_lines import set_record_source_lines
-from tapegrad.compiler.replay.cache_keys import MOVES
+from tapegrad.compiler.replay.cache_keys import DYNAMIC
 from tapegrad.compiler.step import Compiled
 from tapegrad.errors import message
 from tapegrad.nn.modules.optimized import OptimizedModule
@@ -328,7 +328,7 @@ def argument_text(key: Any) -> str:
     """An argument by its key."""
     if isinstance(key, tuple) and len(key) == 6:
         return f"a tensor {short(key[1])}"
-    if key in MOVES.values():
+    if key in DYNAMIC.values():
         return f"any {key[0].__name__}"
     return key[1] if isinstance(key, tuple) else "another object"
 

@@ -127,11 +127,11 @@ def test_what_numpy_does_with_pieces_is_what_the_kernel_does(name, arrays, setti
     tensors = [tapegrad.tensor(one, requires_grad=True) for one in arrays]
     results = op(*tensors, **settings)
     results = results if isinstance(results, tuple) else (results,)
-    found = op.pieces.forward(arrays, **settings)
-    assert [tuple(result.shape) for result in results] == list(map(tuple, op.pieces.shapes(shapes, **settings)))
+    found = op.loop.forward(arrays, **settings)
+    assert [tuple(result.shape) for result in results] == list(map(tuple, op.loop.shapes(shapes, **settings)))
     for one, result in zip(found, results, strict=True):
         np.testing.assert_array_equal(one, result.detach().numpy())
     grads = [array(*result.shape, seed=9 + i) for i, result in enumerate(results)]
     expected = tapegrad.autograd.grad(results, tensors, list(map(tapegrad.tensor, grads)))
-    for one, grad in zip(op.pieces.backward(grads, shapes, **settings), expected, strict=True):
+    for one, grad in zip(op.loop.backward(grads, shapes, **settings), expected, strict=True):
         np.testing.assert_array_equal(one, grad.numpy())

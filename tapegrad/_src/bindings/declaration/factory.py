@@ -15,7 +15,7 @@ from tapegrad._src.execution.data.devices import device, get_default_device
 from tapegrad._src.execution.data.dtypes import COMPLEX, FLOATING, complex32, dtype, get_default_dtype, require_dtype
 from tapegrad._src.execution.data.sizes import SYMBOL
 from tapegrad._src.execution.data.values import known_array
-from tapegrad._src.execution.recording.capturing import moves
+from tapegrad._src.execution.recording.capturing import is_dynamic
 from tapegrad._src.tensor.geometry import is_dense
 from tapegrad._src.tensor.layout import layout, strided
 from tapegrad._src.tensor.lifted import fresh, fresh_examples, mapping, sizes_of
@@ -74,7 +74,7 @@ class Target(NamedTuple):
         """A new leaf whose every element is ``number``; if it is to be ``like`` an example of a ``vmap``, another."""
         levels = mapping(like) if like is not None and like._spec.level else ()
         spec = self.spec(shape)
-        if moves(number) and not (self.requires_grad or levels):
+        if is_dynamic(number) and not (self.requires_grad or levels):
             return assignment.fill_number(self.full(shape, 0), number)
         value = filled((*sizes_of(levels), *shape), number, self.dtype, self.device)
         return fresh_examples(value, spec, levels)

@@ -572,7 +572,7 @@ class Signature:
     def relevant(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
         """The arguments of a function in Python whose classes are asked: those that must be tensors.
 
-        What is no tensor, and overrides functions, is asked wherever it stands: it may be a number that moves.
+        What is no tensor, and overrides functions, is asked wherever it stands: it may be a dynamic number.
         """
         self.check_names(args, kwargs)
         given, function = self.bound(args, kwargs), self.function

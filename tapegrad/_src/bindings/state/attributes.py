@@ -10,7 +10,7 @@ from tapegrad._src.bindings.declaration.registry import NAMESPACES, PROPERTIES, 
 from tapegrad._src.bindings.dispatching import show_detached
 from tapegrad._src.bindings.viewing import data_version_of, sharing
 from tapegrad._src.dispatch.nodes.accumulate_grad import refit
-from tapegrad._src.dispatch.view_history import place_written_views, tell_views
+from tapegrad._src.dispatch.view_history import give_edges_to_written_views, tell_views
 from tapegrad._src.execution.array_functions.host import has_accelerator, may_look
 from tapegrad._src.execution.array_functions.layouts import own_layout
 from tapegrad._src.execution.data import dtypes
@@ -100,7 +100,7 @@ def detach_(input: Tensor) -> Tensor:
             "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
         )
     storage_of(input)  # while its node is known: it must learn of writes to what it saved
-    place_written_views(input)
+    give_edges_to_written_views(input)
     level = level_of(input)
     if level is not None and level.maps:  # where a level differentiates, PyTorch's stays recorded further out
         sever(input)

@@ -43,7 +43,7 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
     filling = not isinstance(value, Tensor) or not value.ndim
     if filling or value._storage is None or value._storage is not base._storage:
         refuse_shown_twice(place)
-    elif (spot := _spread_over(geometry_of(value), place)) != place:
+    elif (spot := _broadcast_over(geometry_of(value), place)) != place:
         refuse_shown_twice(place)
         refuse_overlap(place, self, spot, value)
     storage = base._storage
@@ -95,7 +95,7 @@ def _elements(base: Tensor, place: Geometry, value: Any) -> np.ndarray | None:
     return np.broadcast_to(elements.reshape(elements.shape[extra:]) if extra > 0 else elements, place.shape)
 
 
-def _spread_over(spot: Geometry, place: Geometry) -> Geometry:
+def _broadcast_over(spot: Geometry, place: Geometry) -> Geometry:
     """The geometry by which a value is read that is broadcast to a place; PyTorch drops its leading 1s first."""
     if spot.shape == place.shape:
         return spot
@@ -107,8 +107,8 @@ def _with_part(base: Tensor, place: Geometry, value: Any) -> Tensor:
     """A base with a part of its memory replaced, put where the base lies if nobody could tell."""
     settings = window_settings(base, place, base._spec.numel)
     storage, modes = base._storage, thread.modes
-    moves = isinstance(value, Tensor) and value.device is not base.device
-    seen = modes.intercepted or modes.results_watched or modes.saved_hooks or moves
+    crosses = isinstance(value, Tensor) and value.device is not base.device
+    seen = modes.intercepted or modes.results_watched or modes.saved_hooks or crosses
     source = value_of(value) if isinstance(value, Tensor) else value
     if storage is None or seen or not (is_here(source) or type(source) in NUMBERS) or donatable(storage) is None:
         return strided.copy_slices(before_write(base), value, place.offset, 0, **settings)

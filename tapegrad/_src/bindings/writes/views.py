@@ -11,7 +11,7 @@ from tapegrad._src.bindings.naming import renamed
 from tapegrad._src.bindings.outside import OutsideTensor, count_outside, lift_again, outside_of, stays_where_it_is
 from tapegrad._src.bindings.placement import give_place
 from tapegrad._src.bindings.state.memory import checked_place, strided_arguments, tangent_window
-from tapegrad._src.bindings.viewing import MOVES, geometry_of
+from tapegrad._src.bindings.viewing import VIEW_RULES, geometry_of
 from tapegrad._src.bindings.writes.in_place import before_write, refuse_in_place
 from tapegrad._src.dispatch.nodes.accumulate_grad import refit
 from tapegrad._src.dispatch.operator_like import OperatorLike
@@ -43,7 +43,7 @@ def become_view(self: Tensor, name: str, op: OperatorLike, **settings: Any) -> T
     if known is not None and not self._spec.dual:
         return _become_view_outside(self, known, name, op, settings)
     result = op(before_write(self), **settings)
-    spot = MOVES[op](geometry_of(self), **settings)
+    spot = VIEW_RULES[op](geometry_of(self), **settings)
     assert spot is not None
     turned(self, result, spot, name)
     if known is not None:

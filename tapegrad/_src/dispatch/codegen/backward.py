@@ -163,18 +163,18 @@ def _lines(plan: Plan, call: Call | None, kernel: Symbolic | None) -> list[str]:
     lines = [f"{', '.join(grads)}, = grads", f"if {' or '.join(special)}:", "    return some(node, grads, saved)"]
     if plan.passes:
         return [*lines, f"return ({''.join(['grad0, ' if needed else 'None, ' for needed in plan.needed])})"]
-    places = range(len(plan.saved_specs))
+    indices = range(len(plan.saved_specs))
     if plan.saved_specs:
-        lines.append(f"{', '.join([f'x{i}' for i in places])}, = saved")
+        lines.append(f"{', '.join([f'x{i}' for i in indices])}, = saved")
     if kernel is not None:
         lines.append("plan = node.plan")
         if any(plan.saved_specs):
-            lines.append(f"{', '.join([f'spec{i}' for i in places])}, = plan.saved_specs")
+            lines.append(f"{', '.join([f'spec{i}' for i in indices])}, = plan.saved_specs")
         if kernel.key_names:
             lines.append(f"{', '.join(kernel.key_names)}, = plan.late.keys or keyed(plan)")
     for i, spec in enumerate(plan.saved_specs):
         lines.append(f"value{i} = {_value(i, spec, counted=not plan.modes.surviving)}")
-    operands = [*grads, *[f"value{i}" for i in places]]
+    operands = [*grads, *[f"value{i}" for i in indices]]
     if call is not None:
         return [*lines, *call_lines(call, operands, program_for("device"))]
     return [*lines, *_kernel_lines(plan, kernel, ", ".join(operands))]

@@ -257,8 +257,8 @@ def _version(position: int, spec: Any) -> str:
     """Code that counts the writes to an argument."""
     if not isinstance(spec, Spec) or spec.plain:
         return f"version_of(x{position})" if isinstance(spec, Spec) else "0"
-    place = f"x{position}"
-    return f"version_of({place})" if spec.inference else f"({place}._counter or {place}._storage.counter).version"
+    name = f"x{position}"
+    return f"version_of({name})" if spec.inference else f"({name}._counter or {name}._storage.counter).version"
 
 
 def _tuple(items: Iterable[str]) -> str:

@@ -141,8 +141,8 @@ def warn_of_strides(grad: Tensor, leaf: Tensor) -> None:
     """Warn, once, of a ``.grad`` whose elements don't lie as those of its leaf do; row-major, if that has gaps."""
     shape, strides, own = tuple(grad.shape), grad._spec.layout, leaf._spec.layout
     if is_dense(leaf.shape, own):
-        places = zip(shape, strides, own, strict=True)
-        lies = all(step == other if length != 1 else step for length, step, other in places)
+        dimensions = zip(shape, strides, own, strict=True)
+        lies = all(step == other if length != 1 else step for length, step, other in dimensions)
     else:
         lies = is_contiguous(shape, strides)
     if not lies:

@@ -65,9 +65,9 @@ class OperatorNode(Node):
         if not names:
             return None
         inputs = plan.op.inputs
-        places = [inputs.index(name) if isinstance(name, str) else name for name in names]
-        declared = [plan.positions.index(place) for place in places if place in plan.positions]
-        return [*declared, *(place for place in range(len(plan.positions)) if place not in declared)]
+        order = [inputs.index(name) if isinstance(name, str) else name for name in names]
+        declared = [plan.positions.index(position) for position in order if position in plan.positions]
+        return [*declared, *(edge for edge in range(len(plan.positions)) if edge not in declared)]
 
     def apply_values(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
         saved, plan = self.saved, self.plan
@@ -154,9 +154,9 @@ class OperatorNode(Node):
         plan = self.plan
         if index >= len(plan.saved_inputs) or len(plan.positions) < 2:
             return True
-        place = plan.saved_inputs[index]
+        saved = plan.saved_inputs[index]
         ends = zip(plan.positions, self.next_edges, strict=True)
-        readers = [edge for position, edge in ends if ("input", place) in plan.sources.get(position, ())]
+        readers = [edge for position, edge in ends if ("input", saved) in plan.sources.get(position, ())]
         return len(readers) != 1 or readers[0] is not None
 
     def _version_of(self, index: int) -> int:

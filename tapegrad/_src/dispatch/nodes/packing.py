@@ -38,9 +38,9 @@ class Writing:
         self.outer, thread.writing = thread.writing, self
         return self
 
-    def __exit__(self, kind: Any, *exception: object) -> None:
+    def __exit__(self, error: Any, *exception: object) -> None:
         thread.writing = self.outer
-        if kind is None:
+        if error is None:
             if self.error is not None:
                 raise self.error
             self.pack()

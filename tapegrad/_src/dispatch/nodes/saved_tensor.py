@@ -454,14 +454,14 @@ def modified(
 
 def second_backward(freed: Any) -> str:
     """PyTorch's message for a use of what has been freed, and which backward call did it, if that is known."""
-    place = freed if type(freed) is Position else None
-    return explain(SECOND_BACKWARD, [at("it was freed by the backward call", place)])
+    position = freed if type(freed) is Position else None
+    return explain(SECOND_BACKWARD, [at("it was freed by the backward call", position)])
 
 
 def modified_output(spec: Spec, node: Node, output_nr: int) -> str:
     """The message for an output that a node saved and that was written to, also by later nodes."""
     assert node.output_storages is not None
-    _, counter, expected, place = node.output_storages[output_nr]
-    shown = None if place is None else place()
+    _, counter, expected, where = node.output_storages[output_nr]
+    shown = None if where is None else where()
     edge = (node, output_nr) if shown is None else (shown, 0)
     return modified(spec, edge, counter.version, expected, node, counter.writes)

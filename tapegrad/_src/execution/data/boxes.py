@@ -81,7 +81,7 @@ def divided(offset: Any, length: int) -> tuple[Any, Any]:
     return lax.rem(offset, by), lax.div(offset, by)
 
 
-def moving_axes(shape: Ints, strides: Ints) -> list[int]:
+def changing_axes(shape: Ints, strides: Ints) -> list[int]:
     """The dimensions of a window along which something changes, the outermost in memory first."""
     return sorted((i for i in range(len(shape)) if shape[i] > 1 and strides[i]), key=lambda i: (-strides[i], i))
 
@@ -98,7 +98,7 @@ def folding(size: int, shape: Ints, strides: Ints) -> Folding | None:
     if is_symbolic((size, *shape, *strides)):
         return None
     lengths, steps, unit = [], [], size
-    axes = moving_axes(shape, strides)
+    axes = changing_axes(shape, strides)
     for axis in axes:
         outer, unit = unit, math.gcd(unit, strides[axis])
         if unit == outer:
@@ -120,7 +120,7 @@ def own_folding(lengths: Ints, shape: Ints, strides: Ints) -> Folding | None:
     """
     counts, steps = [1] * len(lengths), [1] * len(lengths)
     units = [math.prod(lengths[place + 1 :]) for place in range(len(lengths))]
-    axes, first = moving_axes(shape, strides), 0
+    axes, first = changing_axes(shape, strides), 0
     for axis in axes:
         fitting = (j for j in range(first, len(lengths)) if lengths[j] > 1 and strides[axis] % units[j] == 0)
         place = next(fitting, None)
@@ -213,8 +213,8 @@ def read_box(value: Any, value_strides: Ints, shape: Ints, strides: Ints, offset
     block, axes = box.block(offset), box.fold.axes
     block = lax.slice(block, (0,) * block.ndim, block.shape, box.own(box.fold.steps)).transpose(box.axes)
     seen = tuple(n if stride else 1 for n, stride in zip(shape, strides, strict=True))
-    moving = block.reshape(tuple(shape[axis] for axis in axes)).transpose(inverse(axes))
-    return jnp.broadcast_to(moving.reshape(seen), shape)
+    ordered = block.reshape(tuple(shape[axis] for axis in axes)).transpose(inverse(axes))
+    return jnp.broadcast_to(ordered.reshape(seen), shape)
 
 
 def write_box(value: Any, value_strides: Ints, window: Any, strides: Ints, offset: Any, kind: str) -> Any:
@@ -241,7 +241,7 @@ def _items(window: Any, strides: Ints, fold: Folding) -> Any:
 
 def _between(block: Any, items: Any, steps: Ints) -> Any:
     """A block with every so manieth of its places replaced."""
-    spread = lax.pad(items, jnp.zeros((), items.dtype), [(0, 0, step - 1) for step in steps])
+    dilated = lax.pad(items, jnp.zeros((), items.dtype), [(0, 0, step - 1) for step in steps])
     hit = np.zeros(block.shape, bool)
     hit[tuple(slice(None, None, step) for step in steps)] = True
-    return jnp.where(hit, spread, block)
+    return jnp.where(hit, dilated, block)

@@ -62,15 +62,15 @@ def seen_in(params: Mapping[str, Any], left: Sequence, right: Sequence, out: Seq
     if not all(isinstance(size, int) for size in (*left, *right, *out)) or 0 in (*left, *right, *out):
         return None
     steps, padding = tuple(params["window_strides"]), tuple(map(tuple, params["padding"]))
-    spread, apart = tuple(params["lhs_dilation"]), tuple(params["rhs_dilation"])
-    is_spread = any(step != 1 for step in spread)
-    if numbers == (order,) * 3 and not is_spread:
+    dilation, apart = tuple(params["lhs_dilation"]), tuple(params["rhs_dilation"])
+    is_dilated = any(step != 1 for step in dilation)
+    if numbers == (order,) * 3 and not is_dilated:
         return ConvolutionForm(FORWARD, tuple(left), out[1], tuple(right[2:]), tuple(out[2:]), padding, steps, apart)
     if numbers == (order,) * 3 and all(step == 1 for step in steps):
         before = [d * (k - 1) - low for d, k, (low, _) in zip(apart, right[2:], padding, strict=True)]
         sides = tuple((low, 0) for low in before)
-        return ConvolutionForm(IMAGES, tuple(out), left[1], tuple(right[2:]), tuple(left[2:]), sides, spread, apart)
-    if numbers == ((1, 0, *order[2:]),) * 3 and not is_spread:
+        return ConvolutionForm(IMAGES, tuple(out), left[1], tuple(right[2:]), tuple(left[2:]), sides, dilation, apart)
+    if numbers == ((1, 0, *order[2:]),) * 3 and not is_dilated:
         return ConvolutionForm(KERNEL, tuple(left), right[1], tuple(out[2:]), tuple(right[2:]), padding, apart, steps)
     return None
 

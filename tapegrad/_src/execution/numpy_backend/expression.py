@@ -29,6 +29,7 @@ class Node:
 
     __slots__ = ("parts", "size", "_hash")
     size: int
+    _hash: int | None
     defaults: tuple = ()
     """Parts at the end that need not be said."""
 
@@ -90,7 +91,7 @@ class Name(Expression):
     def __init__(self, text: str = "") -> None:
         self.text, self.parts, self.size = text, (), 1
 
-    __hash__, __eq__ = object.__hash__, object.__eq__  # type: ignore[assignment]
+    __hash__, __eq__ = object.__hash__, object.__eq__
 
     def __repr__(self) -> str:
         return f"Name({self.text!r})"

@@ -242,7 +242,7 @@ def key(windows: Windows, columns: dict[int, Operand]) -> tuple[list[Any], list[
     for axis, place in windows.batched.items():
         ones = [1] * (len(windows.batch) - place - 1 + len(ranges))
         arrays[axis] = counting(windows.shape[axis], [windows.shape[axis], *ones])
-    spread_over(arrays, whole)
+    broadcast_all(arrays, whole)
     parts: list[Any] = []
     sliced = []
     for axis, (size, width) in enumerate(zip(windows.shape, windows.sizes, strict=True)):
@@ -266,7 +266,7 @@ def counting(size: Any, shape: Sequence[Any]) -> Operand:
     return reshaped(Operand(call(np.arange, size), (size,)), shape)
 
 
-def spread_over(arrays: dict[int, Operand], shape: tuple[Any, ...]) -> None:
+def broadcast_all(arrays: dict[int, Operand], shape: tuple[Any, ...]) -> None:
     """See to it that arrays broadcast to no less than a shape."""
     if not arrays or broadcast_shape([array.shape for array in arrays.values()]) == shape:
         return

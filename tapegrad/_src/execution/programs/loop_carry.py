@@ -34,14 +34,14 @@ CHEAP = frozenset((
 """The operations that XLA rather does several times than write what they give to memory, as jaxprs call them."""
 
 KEPT_BYTES = 4 << 20
-"""So many bytes may always be given out only for XLA's sake; more, if a piece is given twice as many."""
+"""So many bytes may always be given out only for XLA's sake; more, if a subprogram is given twice as many."""
 
 SHORTEST_LOOP = 32
 """The least instructions of a loop, with all its periods, for us to look at what goes through it."""
 
 
 def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[Any]) -> list[int]:
-    """The results to give out besides those that are wanted, in a program or piece with these arguments.
+    """The results to give out besides those that are wanted, in a program or subprogram with these arguments.
 
     See Note [What XLA computes twice]. There are none if they are large, for they take memory until all is done.
 

@@ -1,12 +1,13 @@
-"""Pieces of programs: stretches of instructions that are run as one, and how a program is cut into them.
+"""Subprograms: stretches of instructions that are run as one, and how a program is cut into them.
 
 Note [Repetition]
 Python unrolls loops: a recurrent network of 50 steps is recorded as 50 times the same instructions. XLA would compile
-each anew, in a time that grows faster than their number. So long programs are searched for stretches whose kernels
-come again right after (``repetition``); of these, some periods at a time make a piece. In a piece results and arguments
-are counted from its own beginning: so the pieces of a loop are equal, and share an executable. The first period and the
-last often are a little different, and are made equal: two arguments that are the same array there, as the state that a
-recurrent cell begins with, stay two; and a result that nobody wants there is computed nevertheless, if it is small.
+each anew, in a time that grows faster than their number. So long programs are searched for stretches whose kernels come
+again right after (``repetition``); of these, some periods at a time make a subprogram. In a subprogram results and
+arguments are counted from its own beginning: so the subprograms of a loop are equal, and share an executable. The first
+period and the last often are a little different, and are made equal: two arguments that are the same array there, as
+the state that a recurrent cell begins with, stay two; and a result that nobody wants there is computed nevertheless, if
+it is small.
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ from typing import Any, NamedTuple
 from tapegrad._src.execution.recording.recorded_call import Call
 
 SHORT = 192
-"""Programs of so many instructions are one piece, and pieces have about so many at most."""
+"""Programs of so many instructions are one subprogram, and subprograms have about so many at most."""
 
 LONGEST_PERIOD = 512
 """The most instructions of a loop's body that is found."""
 
 BROAD = 16
-"""An instruction with so many results is a piece of its own in a long program: XLA compiles a kernel for each of them,
-which nobody should have to do anew for what happens to stand beside it."""
+"""An instruction with so many results is a subprogram of its own in a long program: XLA compiles a kernel for each of
+them, which nobody should have to do anew for what happens to stand beside it."""
 
 SPARE = 16
-"""Pieces are made equal by results that are not needed, of this fraction of the bytes of those that are, at most."""
+"""Subprograms are made equal by results that are not needed, of this fraction of the bytes of those that are, at
+most."""
 
 Local = tuple[tuple[tuple, ...], tuple[int, ...]]
 """Instructions with slots counted from their own beginning, and which slots of the program their arguments are."""
@@ -37,7 +39,7 @@ Local = tuple[tuple[tuple, ...], tuple[int, ...]]
 class Subprogram:
     """Instructions whose arguments are the results of others among them (slots from 0 on) or come from outside.
 
-    Two pieces are equal if they do the same.
+    Two subprograms are equal if they do the same.
 
     Attributes:
         code: the instructions.
@@ -70,11 +72,11 @@ class Subprogram:
         """The function of its arguments that gives the wanted results, and some more behind them, for a trace."""
         slots = [*(slot for slot, want in enumerate(self.wanted) if want), *kept]
 
-        def piece(*arguments: Any) -> list[Any]:
+        def subprogram(*arguments: Any) -> list[Any]:
             results = run_through(self.code, arguments, Call.inline)
             return [results[slot] for slot in slots]
 
-        return piece
+        return subprogram
 
     def _pick(self, results: list[Any]) -> list[Any]:
         return [result for result, want in zip(results, self.wanted, strict=True) if want]
@@ -89,17 +91,17 @@ def run_through(code: Sequence[tuple], arguments: Sequence[Any] | dict[int, Any]
 
 
 class Placed(NamedTuple):
-    """A piece in its place in a program.
+    """A subprogram in its place in a program.
 
     Attributes:
-        piece: the piece.
+        subprogram: the subprogram.
         arguments: which slots of the program its arguments are.
         results: which slots of the program its wanted results are.
-        done: the slots, also of inputs, that no later piece reads and nobody else wants.
+        done: the slots, also of inputs, that no later subprogram reads and nobody else wants.
         instructions: which instructions of the program it does the same as.
     """
 
-    piece: Subprogram
+    subprogram: Subprogram
     arguments: tuple[int, ...]
     results: tuple[int, ...]
     done: tuple[int, ...]
@@ -107,7 +109,7 @@ class Placed(NamedTuple):
 
 
 def cut(code: Sequence[tuple], wanted: bytes) -> Iterator[Placed]:
-    """Cut a program into pieces, in the order in which they run."""
+    """Cut a program into subprograms, in the order in which they run."""
     broad = {id(call) for call in {instruction[0] for instruction in code} if call.count >= BROAD}
     kinds = [id(instruction[0]) for instruction in code]
     stretches = list(stretches_of(kinds, broad))
@@ -149,7 +151,7 @@ def grouped(keys: Sequence[Hashable]) -> Iterable[list[int]]:
 
 
 def made_equal(alike: list[int], parts: list[Local], needs: list[tuple[bool, ...]]) -> None:
-    """Make those of some pieces equal that can be: ``parts``, and which results they give, by number.
+    """Make those of some subprograms equal that can be: ``parts``, and which results they give, by number.
 
     See Note [Repetition]. They have the same calls.
     """
@@ -211,7 +213,7 @@ def stretches_of(kinds: Sequence[int], broad: Collection[int] = ()) -> Iterator[
                 yield alone, alone + 1
             start = alone + 1
         start = first + period * times
-        yield from parts_of(first, start, period * periods_in_a_piece(period, times))
+        yield from parts_of(first, start, period * periods_in_a_subprogram(period, times))
 
 
 def parts_of(start: int, stop: int, step: int) -> Iterator[tuple[int, int]]:
@@ -236,10 +238,11 @@ def loops(kinds: Sequence[int], least: int) -> Iterator[tuple[int, int, int]]:
         position += period * times
 
 
-def periods_in_a_piece(period: int, times: int) -> int:
-    """The number of periods that make a piece: as many as are not too long, preferably so that nothing is left over.
+def periods_in_a_subprogram(period: int, times: int) -> int:
+    """The number of periods that make a subprogram: as many as are not too long, preferably so that nothing is left
+    over.
 
-    >>> periods_in_a_piece(13, 50), periods_in_a_piece(1, 4096), periods_in_a_piece(300, 7)
+    >>> periods_in_a_subprogram(13, 50), periods_in_a_subprogram(1, 4096), periods_in_a_subprogram(300, 7)
     (10, 128, 1)
     """
     most = max(1, min(times, SHORT // period))

@@ -1,19 +1,19 @@
-"""Runs of recorded programs: in which pieces, which of them are compiled, and what is remembered.
+"""Runs of recorded programs: in which subprograms, which of them are compiled, and what is remembered.
 
 Note [Running a program]
 What a program does is known by its instructions and by which results are wanted: by these it is remembered
-(``CachedProgram``). One that was not seen before is cut into *pieces* (``partition.py``): one, if it is short; in a
-long one a stretch that repeats itself becomes several equal pieces, which share one executable, so that a loop costs
-XLA no more than its body.
+(``CachedProgram``). One that was not seen before is cut into *subprograms* (``partition.py``): one, if it is short; in
+a long one a stretch that repeats itself becomes several equal subprograms, which share one executable, so that a loop
+costs XLA no more than its body.
 
-A piece is compiled when there is evidence that this will pay: it has come before, it comes several times in this
+A subprogram is compiled when there is evidence that this will pay: it has come before, it comes several times in this
 program, or it has so many kernels that were never compiled that one compilation for all of them is the cheaper way.
 Otherwise its kernels run one by one, as if nothing had been deferred: most programs whose course depends on numbers
 never come back. Where kernels need not be compiled (Note [Tiers] in ``tiers/tiered_kernel.py``), all this is decided by
-what things are likely to cost: when a piece has come so often that its kernels cost what XLA takes for the piece, it is
-compiled in the background, and when they have cost ``PATIENCE`` times as much again it is put in their place. So it is
-at the same calls in each run, and nothing is measured. Programs are remembered as all else is (Note [One memory] in
-``caches.py``), executables as long as a program is that has such a piece.
+what things are likely to cost: when a subprogram has come so often that its kernels cost what XLA takes for the
+subprogram, it is compiled in the background, and when they have cost ``PATIENCE`` times as much again it is put in
+their place. So it is at the same calls in each run, and nothing is measured. Programs are remembered as all else is
+(Note [One memory] in ``caches.py``), executables as long as a program is that has such a subprogram.
 
 A long program that computes nothing but tiny things is not cut: when it comes back, it is batched (``batching.py``).
 """
@@ -59,11 +59,11 @@ INSTRUCTION, COMPILED_INSTRUCTION = 256, 48 << 10
 """About how many bytes an instruction takes that is remembered, and what XLA has compiled of one: measured."""
 
 SECONDS_PER_KERNEL = 0.035
-SECONDS_PER_PIECE, SECONDS_PER_INSTRUCTION, SECONDS_PER_TINY_INSTRUCTION = 0.05, 0.001, 0.00002
-"""About what XLA takes to compile a kernel by itself, a piece, and what is batched: measured on small kernels."""
+SECONDS_PER_SUBPROGRAM, SECONDS_PER_INSTRUCTION, SECONDS_PER_TINY_INSTRUCTION = 0.05, 0.001, 0.00002
+"""About what XLA takes to compile a kernel by itself, a subprogram, and what is batched: measured on small kernels."""
 
 SEEN_ENOUGH = 2
-"""The number of times that a piece comes, in any programs, to be compiled; at once, if it comes so often in the
+"""The number of times that a subprogram comes, in any programs, to be compiled; at once, if it comes so often in the
 first."""
 
 KERNEL_CALL = 500.0
@@ -83,7 +83,7 @@ ROUNDED = {"xla_allow_excess_precision": False}
 
 
 class Meanwhile:
-    """The cost of the kernels of a piece or program while they run one by one, for it is not compiled.
+    """The cost of the kernels of a subprogram or program while they run one by one, for it is not compiled.
 
     Attributes:
         deficit: how many seconds, by what is likely.
@@ -109,21 +109,21 @@ def kernels_cost(code: Iterable[tuple], cost: Callable[[Call], float]) -> float:
 
 
 class SubprogramExecutable(Due):
-    """A piece that can be run: kernel by kernel, until there is evidence that compiling it pays."""
+    """A subprogram that can be run: kernel by kernel, until there is evidence that compiling it pays."""
 
-    __slots__ = ("piece", "count", "seen", "_ready", "_program", "_traced", "_meanwhile", "__weakref__")
+    __slots__ = ("subprogram", "count", "seen", "_ready", "_program", "_traced", "_meanwhile", "__weakref__")
 
-    def __init__(self, piece: Subprogram) -> None:
+    def __init__(self, subprogram: Subprogram) -> None:
         super().__init__()
-        self.piece = piece
-        self.count = sum(piece.wanted)
+        self.subprogram = subprogram
+        self.count = sum(subprogram.wanted)
         self.seen = 0
         self._ready: Callable | None = None
         self._program: Callable | None = None
         self._traced: Any = None
         self._meanwhile = Meanwhile()
 
-    def run(self, place: PieceRun, often: bool, asked: bool = False) -> list[Any] | None:
+    def run(self, place: SubprogramRun, often: bool, asked: bool = False) -> list[Any] | None:
         """The results that are wanted in a place; None if they are there.
 
         ``often``: it comes several times in one program. ``asked``: it is to be compiled now, as the user has said.
@@ -133,47 +133,47 @@ class SubprogramExecutable(Due):
         self.seen += 1
         if in_background() and not asked:
             return self._run_meanwhile(place)
-        if self.piece.lone or self._is_rare(often) or self._is_small(place.step.arguments):
+        if self.subprogram.lone or self._is_rare(often) or self._is_small(place.step.arguments):
             return place.by_kernels()
         arguments = place.arguments()
         self._ready = self._jitted(arguments)[1]
-        what = f"a program of {len(self.piece.code)} operations"
+        what = f"a program of {len(self.subprogram.code)} operations"
         return first_call(self._ready, map(readable, arguments), what)[: self.count]
 
-    def _run_meanwhile(self, place: PieceRun) -> list[Any] | None:
+    def _run_meanwhile(self, place: SubprogramRun) -> list[Any] | None:
         """Run its kernels, and see to it that it is compiled in the background when that pays."""
-        piece, deficit = self.piece, self._meanwhile.deficit
-        cost = SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(piece.code)
+        subprogram, deficit = self.subprogram, self._meanwhile.deficit
+        cost = SECONDS_PER_SUBPROGRAM + SECONDS_PER_INSTRUCTION * len(subprogram.code)
         if self._program is None:
-            if not piece.lone and deficit > cost and not self._is_small(place.step.arguments):
+            if not subprogram.lone and deficit > cost and not self._is_small(place.step.arguments):
                 examples = list(map(described, place.arguments()))
                 program, self._program = self._jitted(examples)
-                with jax.enable_x64(True) if piece.wide else nullcontext():
+                with jax.enable_x64(True) if subprogram.wide else nullcontext():
                     self._traced = program.trace(*examples)
                 compiler.add(self)
         elif deficit >= (1 + PATIENCE) * cost:
-            if self.finish(f"a program that begins with {piece.calls[0].kernel.name}"):
+            if self.finish(f"a program that begins with {subprogram.calls[0].kernel.name}"):
                 self._ready = self._program
                 return self._ready(*map(readable, place.arguments()))[: self.count]
             self._meanwhile.deficit = -inf
         results = place.by_kernels()
-        self._meanwhile.add(piece.code)
+        self._meanwhile.add(subprogram.code)
         return results
 
     def _jitted(self, arguments: list) -> tuple[Any, Callable]:
         """The program that XLA compiles for it, and what is called with arguments."""
-        piece = self.piece
+        subprogram = self.subprogram
         program = jitted(
-            piece.inlined(extra_outputs(piece.code, piece.wanted, arguments)), compiler_options=ROUNDED
+            subprogram.inlined(extra_outputs(subprogram.code, subprogram.wanted, arguments)), compiler_options=ROUNDED
         )
-        weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(piece.code))
-        for call in piece.calls:
+        weigh(self, EXECUTABLE + COMPILED_INSTRUCTION * len(subprogram.code))
+        for call in subprogram.calls:
             call.compiled_with_others += 1
-        return program, scoped(program) if piece.wide else program
+        return program, scoped(program) if subprogram.wide else program
 
     def _compile(self) -> None:
         start, traced = perf_counter(), self._traced
-        with jax.enable_x64(True) if self.piece.wide else nullcontext():
+        with jax.enable_x64(True) if self.subprogram.wide else nullcontext():
             traced.lower().compile()
         self._traced = None
         counters.compile_seconds += perf_counter() - start
@@ -187,18 +187,18 @@ class SubprogramExecutable(Due):
         """Tell whether NumPy takes less time for its kernels, one by one, than XLA for one call."""
         if not hosted() or settings.deterministic:
             return False
-        costs = [call.kernel.cost_on_host() for call in self.piece.calls]
+        costs = [call.kernel.cost_on_host() for call in self.subprogram.calls]
         if None in costs:
             return False
-        each = dict(zip(self.piece.calls, costs, strict=True))
-        total = sum(each[instruction[0]] + KERNEL_CALL for instruction in self.piece.code)
+        each = dict(zip(self.subprogram.calls, costs, strict=True))
+        total = sum(each[instruction[0]] + KERNEL_CALL for instruction in self.subprogram.code)
         return total < PROGRAM_ON_XLA + XLA_ARGUMENT * (len(arguments) + self.count)
 
     def _is_cheaper_compiled(self) -> bool:
         """Tell whether its kernels, one by one, would take longer to compile, of which others may make use, too."""
-        calls = self.piece.calls
+        calls = self.subprogram.calls
         each = sum(SECONDS_PER_KERNEL / (1 + call.compiled_with_others) for call in calls if not call.kernel.ran)
-        return each > SECONDS_PER_PIECE + SECONDS_PER_INSTRUCTION * len(self.piece.code)
+        return each > SECONDS_PER_SUBPROGRAM + SECONDS_PER_INSTRUCTION * len(self.subprogram.code)
 
 
 def first_call(run: Callable, arguments: Iterable[Any], what: str = "a program") -> Any:
@@ -212,9 +212,9 @@ def first_call(run: Callable, arguments: Iterable[Any], what: str = "a program")
 
 
 class SubprogramStep(NamedTuple):
-    """The step for one piece of a program: where its arguments are, what runs, where the results belong.
+    """The step for one subprogram of a program: where its arguments are, what runs, where the results belong.
 
-    ``done`` are the slots that no later piece reads, ``instructions`` those of the program that it does the same as.
+    ``done`` are the slots that no later subprogram reads, ``instructions`` those of the program that it stands for.
     """
 
     arguments: tuple[int, ...]
@@ -225,12 +225,12 @@ class SubprogramStep(NamedTuple):
     instructions: slice
 
 
-class PieceRun:
-    """A piece in its place in a program that is run.
+class SubprogramRun:
+    """A subprogram in its place in a program that is run.
 
     Args:
         run: the run of the program.
-        step: the piece.
+        step: the subprogram.
         steps: the instructions of the program, if it lets go of what nobody reads any more.
     """
 
@@ -240,13 +240,13 @@ class PieceRun:
         self.step, self._run, self._steps = step, run, steps
 
     def arguments(self) -> list[Any]:
-        """The values that the piece takes."""
+        """The values that the subprogram takes."""
         return self._run.values(self.step.arguments)
 
     def by_kernels(self) -> list[Any] | None:
         """Run its kernels one by one; the results, if they are not in their places."""
         if self._steps is None:
-            return self.step.executable.piece.run_by_kernels(self.arguments())
+            return self.step.executable.subprogram.run_by_kernels(self.arguments())
         self._run.by_kernels(self._steps[self.step.instructions])
         return None
 
@@ -282,13 +282,13 @@ class CachedProgram:
         if not (self._fine and on_cpu(inputs)):
             if len(self.code) <= SHORT and self._waits() and self._is_rare():
                 return self._run_by_kernels(run)
-            return self._run_pieces(run)
+            return self._run_subprograms(run)
         if self._batched is None and (self._is_rare() or (self._waits() and not self._is_ripe(inputs))):
             return self._run_by_kernels(run)
         found = self.batch(inputs) if self._fine and self._batched is None else None
         if self._batched is not None:
             return self._batched.run(inputs) if found is None else found
-        return self._run_pieces(run)
+        return self._run_subprograms(run)
 
     def _is_ripe(self, inputs: list[Any]) -> bool:
         """See to it that it is batched in the background, and say whether it is time for what that has given."""
@@ -331,7 +331,7 @@ class CachedProgram:
 
     def _compiling_cost(self) -> float:
         """About how many seconds it takes to compile it."""
-        return SECONDS_PER_PIECE + (SECONDS_PER_TINY_INSTRUCTION if self._fine else SECONDS_PER_INSTRUCTION) * len(
+        return SECONDS_PER_SUBPROGRAM + (SECONDS_PER_TINY_INSTRUCTION if self._fine else SECONDS_PER_INSTRUCTION) * len(
             self.code
         )
 
@@ -357,22 +357,22 @@ class CachedProgram:
         self._batched, self._fine = due.batched, due.batched is not None
         return due.results
 
-    def _run_pieces(self, run: ProgramRun) -> list[Any]:
+    def _run_subprograms(self, run: ProgramRun) -> list[Any]:
         steps = self._instruction_steps()
-        for step in self._pieces():
-            results = step.executable.run(PieceRun(run, step, steps), step.often, self._asked)
+        for step in self._subprograms():
+            results = step.executable.run(SubprogramRun(run, step, steps), step.often, self._asked)
             if results is not None:
                 run.put(step.results, results)
             run.let_go(step.done)
         return run.found
 
-    def _pieces(self) -> list[SubprogramStep]:
+    def _subprograms(self) -> list[SubprogramStep]:
         if self._steps is None:
             placed = list(cut(self.code, self.wanted))
-            counts, often = Counter(place.piece for place in placed), self._asked
+            counts, often = Counter(place.subprogram for place in placed), self._asked
             self._steps = [
-                SubprogramStep(arguments, executable_of(piece), often or counts[piece] >= SEEN_ENOUGH, *where)
-                for piece, arguments, *where in placed
+                SubprogramStep(arguments, executable_of(subprogram), often or counts[subprogram] >= SEEN_ENOUGH, *where)
+                for subprogram, arguments, *where in placed
             ]
         return self._steps
 
@@ -397,7 +397,7 @@ class DueBatch(Due):
         (code, slots, inputs), self._of = self._of, None
         new = batched(code, slots, inputs)
         self.results = None if new is None else first_call(new.run, [inputs])
-        self.batched = new  # not if jax can't map a kernel, as a callback that says nothing of it: pieces need not
+        self.batched = new  # not if jax can't map a kernel, as a callback that says nothing of it: subprograms need not
 
 
 def on_cpu(inputs: Iterable[Any]) -> bool:
@@ -423,9 +423,9 @@ _reasons: deque[str] = deque(maxlen=16)
 _remembering = threading.RLock()
 
 
-def executable_of(piece: Subprogram) -> SubprogramExecutable:
-    """The executable that all pieces equal to this one share."""
-    return _executables.get(piece) or _executables.only(piece, SubprogramExecutable(piece))
+def executable_of(subprogram: Subprogram) -> SubprogramExecutable:
+    """The executable that all subprograms equal to this one share."""
+    return _executables.get(subprogram) or _executables.only(subprogram, SubprogramExecutable(subprogram))
 
 
 def cached_program(program: Program, wanted: bytes) -> CachedProgram:
@@ -486,8 +486,8 @@ class Stats(NamedTuple):
         programs: how many kinds of programs are remembered.
         hits: how many programs were known.
         misses: how many were not.
-        compiled: how many pieces of programs were compiled.
-        compile_seconds: what the first calls of compiled pieces took: tracing, compiling, running.
+        compiled: how many subprograms were compiled.
+        compile_seconds: what the first calls of compiled subprograms took: tracing, compiling, running.
         reasons: of the last misses, what was new: the first instruction that differs from those of a program before.
         entries: how much is remembered of all calls, deferred or not: plans, kernels and so on; ``kinds`` says
             how many there are of each kind.

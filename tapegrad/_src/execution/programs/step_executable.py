@@ -57,7 +57,7 @@ from tapegrad._src.progress import waiting
 
 AT_ONCE, AT_ONCE_IN_LOOPS = 4096, 1024
 """Programs of so many instructions are compiled in one piece, longer ones in several, and equal ones once. Where values
-go through loops, what XLA takes to compile grows faster than the length, and pieces are equal."""
+go through loops, what XLA takes to compile grows faster than the length, and subprograms are equal."""
 
 SECONDS_PER_STEP, SECONDS_PER_INSTRUCTION, SECONDS_PER_CONVOLUTION = 0.5, 0.0025, 0.15
 """About what XLA takes to compile a step, for each of its instructions, and for each convolution, forward or back:

@@ -49,7 +49,7 @@ class Capturer(Protocol):
         """Tell whether NumPy sees what is written to a memory only when the program has been run."""
         ...
 
-    def moves(self, number: Any) -> bool:
+    def is_dynamic(self, number: Any) -> bool:
         """Tell whether a number is another one in each call of what is captured."""
         ...
 
@@ -89,7 +89,7 @@ def unwatched() -> Iterator[None]:
         sys.settrace(tracer)
 
 
-def moves(number: Any) -> bool:
-    """Tell whether a number is to be an argument of kernels whatever it is. See Note [Numbers that move]."""
+def is_dynamic(number: Any) -> bool:
+    """Tell whether a number is to be an argument of kernels whatever it is. See Note [Dynamic numbers]."""
     capture = capturing.by
-    return capture is not None and capture.moves(number)
+    return capture is not None and capture.is_dynamic(number)

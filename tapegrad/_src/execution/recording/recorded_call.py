@@ -34,7 +34,7 @@ class Call:
         single: whether the kernel gives one array, not a tuple.
         count: how many results there are, without those left out.
         nbytes: how many bytes the results take.
-        compiled_with_others: how many pieces were compiled that it is a part of.
+        compiled_with_others: how many subprograms were compiled that it is a part of.
     """
 
     __slots__ = ("kernel", "avals", "single", "count", "arity", "nbytes", "compiled_with_others", "__weakref__")

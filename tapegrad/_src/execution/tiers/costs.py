@@ -102,7 +102,7 @@ KINDS: dict[str, Figures] = {
 PARTIAL_SUM = Figures(0.05, 0.11)
 """For each element of a sum along some dimensions: on the host a product with ones."""
 
-SPREAD = Figures(1.0, 0.03)
+DILATED = Figures(1.0, 0.03)
 """For each element of what is padded between elements."""
 
 ROW = 8.0
@@ -117,7 +117,7 @@ PLACES = {"gather": Figures(0.15, 0.7), "scatter": Figures(0.0, 3.3)}
 HALVES = Figures(1.4, 0.3)
 """More for each element of a half precision that is computed with: NumPy converts one after the other."""
 
-MOVING = frozenset(
+REARRANGING = frozenset(
     ("concatenate", "convert_element_type", "dynamic_slice", "dynamic_update_slice",
      "gather", "iota", "pad", "select_n")
 )
@@ -141,7 +141,7 @@ BY_MATRIX = {
 }
 """More for each matrix that is factorized, or solved with, and has a call of LAPACK's of its own."""
 
-MOVED, JOINED = frozenset(("reshape", "transpose", "slice", "squeeze", "convert_element_type")), -1.0
+LAID_OUT_ANEW, JOINED = frozenset(("reshape", "transpose", "slice", "squeeze", "convert_element_type")), -1.0
 """Primitives that leave elements as they are; and what stands for the number of elements of what has been joined."""
 
 ELEMENTWISE = frozenset((
@@ -314,13 +314,13 @@ def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -
     if name == "reduce_sum" and written > 1:
         figures = PARTIAL_SUM
     elif name == "pad" and any(between for *_, between in params["padding_config"]):
-        figures = SPREAD
+        figures = DILATED
     on_host, rows = _on_host(equation, sizes, written, lengths, known)
     if name == "gather":
         count = on_host = written
     elif name.startswith("scatter"):
         count = on_host = sizes[2]
-    if figures != FREE and name not in MOVING and any(map(_is_half, _avals(equation.invars))):
+    if figures != FREE and name not in REARRANGING and any(map(_is_half, _avals(equation.invars))):
         figures, count, on_host = Figures(*np.add(figures, HALVES)), 2 * count, 2 * on_host
     host = (figures.host + (UNCACHED if on_host > CACHED and figures != FREE else 0.0)) * on_host
     found = Figures(host + ROW * rows, figures.xla * count)
@@ -366,7 +366,7 @@ def _on_host(
         rows = written / max(_count(equation.invars[0].aval.shape[-1:], lengths), 1)
     elif name in ("dynamic_slice", "pad") and written <= sizes[0]:  # a view, if it is no small part
         count = 0.0 if 2 * written > sizes[0] else written
-    if name == "concatenate" or (name in MOVED and known.get(id(equation.invars[0])) == JOINED):
+    if name == "concatenate" or (name in LAID_OUT_ANEW and known.get(id(equation.invars[0])) == JOINED):
         makes = JOINED
     for one in equation.outvars:
         known[id(one)] = makes

@@ -49,7 +49,7 @@ class Stripped:
         cost: what a call is likely to cost.
     """
 
-    __slots__ = ("cost", "_whole", "_pieces", "_sources", "_outputs", "_layout", "_constants", "_contiguous", "_around",
+    __slots__ = ("cost", "_whole", "_calls", "_sources", "_outputs", "_layout", "_constants", "_contiguous", "_around",
                  "_last", "_partial", "_single", "_helpless")  # fmt: skip
 
     def __init__(self, found: HostFunction, cuts: Cut, constants: Sequence[Any], converted: Collection[int]) -> None:
@@ -60,12 +60,12 @@ class Stripped:
         self._sources = [source.number for source in first.sources]
         self._constants = [np.asarray(one) for one in constants]
         self._contiguous = sorted({one.number for one in first.sources if one.number != PLACE and any(one.cuts)})
-        self._pieces = _pieces(cuts, first, functions)
+        self._calls = strip_calls(cuts, first, functions)
         self._partial = first.partial
         given = [one for one in results if one is not None]
         partial = [(one.aval.shape, np.dtype(one.aval.dtype)) for one in _partial_results(first)]
         whole = [one for one, axes in zip(given, first.results, strict=True) if axes is not None]
-        self._outputs = [*whole, *[((len(self._pieces), *shape), dtype) for shape, dtype in partial]]
+        self._outputs = [*whole, *[((len(self._calls), *shape), dtype) for shape, dtype in partial]]
         self._last: Callable | None = None
         last = []
         if first.last is not None:
@@ -76,7 +76,7 @@ class Stripped:
             self._last, last = code.body, [jaxpr]
             self._sources += taken
         self._layout = _layout(results, first.results)
-        strips = [cuts.strips[rows].jaxpr for rows in cuts.rows] * (len(self._pieces) // len(cuts.rows))
+        strips = [cuts.strips[rows].jaxpr for rows in cuts.rows] * (len(self._calls) // len(cuts.rows))
         self.cost = by_strips(found.cost, strips, last, whole)
         self._helpless = self.cost.host >= found.cost.host and not partial and self._around is nullcontext
 
@@ -87,17 +87,17 @@ class Stripped:
             return self._whole(*arrays)
         if self._helpless and not helpers.can_help():  # one thread gains nothing, and the bits are the same
             return self._whole(*arrays)
-        pieces, read = self._pieces, [given[index] for index in self._sources]
+        calls, read = self._calls, [given[index] for index in self._sources]
         made = [np.empty(shape, dtype) for shape, dtype in self._outputs]
 
         def work(number: int) -> None:
-            function, sources, places = pieces[number]
+            function, sources, places = calls[number]
             given = zip(read, sources, strict=False)
             inputs = [x if at is None else x[at] if type(at) is tuple else at for x, at in given]
             function(*inputs, *[y[place] for y, place in zip(made, places, strict=True)])
 
         with self._around():
-            helpers.run(work, len(pieces))
+            helpers.run(work, len(calls))
         return self._given(made, read)
 
     def _given(self, made: list[Any], read: list[Any]) -> Any:
@@ -108,7 +108,7 @@ class Stripped:
                 np.asarray(ufunc.reduce(one, 0, one.dtype) if ufunc is np.add else ufunc.reduce(one, 0))
                 for ufunc, one in zip(self._partial, made[split:], strict=True)
             ]
-            made = [*made[:split], *self._last(*sums, *read[len(self._pieces[0].read) :])]
+            made = [*made[:split], *self._last(*sums, *read[len(self._calls[0].read) :])]
         results = [None if place is None else made[place] for place in self._layout]
         return results[0] if self._single else tuple(results)
 
@@ -125,18 +125,18 @@ def _partial_results(strip: Strip) -> list[Any]:
     return list(outvars[len(outvars) - len(strip.partial) :])
 
 
-def _pieces(cuts: Cut, strip: Strip, functions: dict[int, Callable]) -> list[StripCall]:
-    """All strips, in order."""
+def strip_calls(cuts: Cut, strip: Strip, functions: dict[int, Callable]) -> list[StripCall]:
+    """The calls of all strips, in order."""
     starts = [sum(cuts.rows[:number]) for number in range(len(cuts.rows))]
     ranges = [slice(start, start + rows) for start, rows in zip(starts, cuts.rows, strict=True)]
     outer = [[slice(number, number + 1) for number in range(length)] for length in cuts.lengths[:-1]]
-    pieces = []
+    calls = []
     for number, places in enumerate(product(*outer, ranges)):
         function = functions[places[-1].stop - places[-1].start]
         read = [_place(source, places) for source in strip.sources]
         put = [_index(where, places) for where in strip.results if where is not None]
-        pieces.append(StripCall(function, read, [*put, *[(number, ...)] * len(strip.partial)]))
-    return pieces
+        calls.append(StripCall(function, read, [*put, *[(number, ...)] * len(strip.partial)]))
+    return calls
 
 
 def _place(source: StripArgument, places: Sequence[slice]) -> Any:

@@ -1,6 +1,6 @@
 """Python numbers that are others in each call: what is computed from them is written down, and computed again.
 
-Note [Numbers that move]
+Note [Dynamic numbers]
 `self.t += 1`, `lr = schedule(step)`, `1 - beta ** t`: Python computes with numbers that each call finds in other places
 than the tensors, and that differ from call to call. Once that has been seen, the next captured call finds *proxies*
 there (``proxies.py``), for the time of the call. They compute like the numbers, and write down what is computed
@@ -69,8 +69,8 @@ HOLDS = {d.name: _holds(d) for d in (float16, bfloat16, float32, float64)}
 """By the name of a dtype: whether it can hold a number."""
 
 
-class Moving:
-    """The proxy of a number that moves. See Note [Numbers that move]."""
+class DynamicNumber:
+    """The proxy of a dynamic number. See Note [Dynamic numbers]."""
 
     __slots__ = ("_numbers", "_register", "_kind")
 
@@ -98,22 +98,22 @@ class Moving:
         if function.__name__ not in BY_NUMBERS or not _all_fit(function.__name__, (args, kwargs)):
             return function(*asked(args), **asked(kwargs))
         leaves, tree = flatten((args, kwargs))
-        moving = [leaf for leaf in leaves if type(leaf) is Moving]
-        if any(not one._numbers.open or get_ident() != one._numbers._thread for one in moving):
+        proxies = [leaf for leaf in leaves if type(leaf) is DynamicNumber]
+        if any(not one._numbers.open or get_ident() != one._numbers._thread for one in proxies):
             return function(*asked(args), **asked(kwargs))
-        numbers = moving[0]._numbers
+        numbers = proxies[0]._numbers
         if function.__name__ in CHECKED:
             for holds in _holding(leaves):
-                for one in moving:
+                for one in proxies:
                     numbers.compute(holds, one)
-        handed = [numbers.argument(leaf) if type(leaf) is Moving else leaf for leaf in leaves]
+        handed = [numbers.argument(leaf) if type(leaf) is DynamicNumber else leaf for leaf in leaves]
         outer, numbers.used = numbers.used, set()
         args, kwargs = unflatten(handed, tree)
         try:
             return function(*args, **kwargs)
         finally:
             for number, leaf in zip(handed, leaves, strict=True):
-                if type(leaf) is Moving and numbers._floats[id(number)][0] not in numbers.used:
+                if type(leaf) is DynamicNumber and numbers._floats[id(number)][0] not in numbers.used:
                     leaf._ask()  # it was used, but not as a kernel's argument
             numbers.used |= outer
 
@@ -163,7 +163,7 @@ class Moving:
 
 def plain(value: Any, ask: bool = False) -> Any:
     """A number as it is; ``ask``: the call depends on it."""
-    if type(value) is not Moving:
+    if type(value) is not DynamicNumber:
         return value
     return value._ask() if ask else value._value
 
@@ -175,11 +175,12 @@ def asked(tree: Any) -> Any:
 
 
 def _all_fit(function: str, tree: Any) -> bool:
-    """Tell whether tensors are floating, or masks, and what moves is known, and can be given to kernels as floats."""
+    """Tell whether tensors are floating, or masks, and dynamic numbers are known, and can be given to kernels as
+    floats."""
     leaves = flatten(tree)[0]
     masked = function in ("where", "masked_fill", "masked_fill_")
     tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor) and not (masked and leaf.dtype.category == BOOL)]
-    if any(type(leaf) is Moving and leaf._late for leaf in leaves):
+    if any(type(leaf) is DynamicNumber and leaf._late for leaf in leaves):
         return False
     if function == "full":
         return not any(map(_is_int, leaves))  # of which the dtype would be another one
@@ -195,7 +196,7 @@ def _holding(leaves: Sequence[Any]) -> set[Callable[[float], bool]]:
 
 
 def _is_int(leaf: Any) -> bool:
-    return type(leaf) is Moving and leaf._kind is int
+    return type(leaf) is DynamicNumber and leaf._kind is int
 
 
 AS_INTEGER = -(2**63), 2**64
@@ -203,8 +204,8 @@ AS_INTEGER = -(2**63), 2**64
 
 
 def _binary(function: Callable, swapped: bool) -> Callable:
-    def method(self: Moving, other: Any) -> Any:
-        if type(other) not in (int, float, bool, Moving):
+    def method(self: DynamicNumber, other: Any) -> Any:
+        if type(other) not in (int, float, bool, DynamicNumber):
             if isinstance(other, Tensor):
                 return NotImplemented
             return function(other, self._ask()) if swapped else function(self._ask(), other)
@@ -223,16 +224,16 @@ def _told(function: Callable) -> Callable:
 
 _POWER, _POWERED = _binary(operator.pow, False), _binary(operator.pow, True)
 for _name_of in ("add", "sub", "mul", "truediv", "floordiv", "mod"):
-    setattr(Moving, f"__{_name_of}__", _binary(getattr(operator, _name_of), False))
-    setattr(Moving, f"__r{_name_of}__", _binary(getattr(operator, _name_of), True))
+    setattr(DynamicNumber, f"__{_name_of}__", _binary(getattr(operator, _name_of), False))
+    setattr(DynamicNumber, f"__r{_name_of}__", _binary(getattr(operator, _name_of), True))
 for _name_of in ("and_", "or_", "xor", "lshift", "rshift"):
-    setattr(Moving, f"__{_name_of.rstrip('_')}__", _binary(getattr(operator, _name_of), False))
-    setattr(Moving, f"__r{_name_of.rstrip('_')}__", _binary(getattr(operator, _name_of), True))
+    setattr(DynamicNumber, f"__{_name_of.rstrip('_')}__", _binary(getattr(operator, _name_of), False))
+    setattr(DynamicNumber, f"__r{_name_of.rstrip('_')}__", _binary(getattr(operator, _name_of), True))
 for _name_of in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Moving, f"__{_name_of}__", _binary(getattr(operator, _name_of), False))
+    setattr(DynamicNumber, f"__{_name_of}__", _binary(getattr(operator, _name_of), False))
 for _name_of in ("neg", "pos", "abs", "invert"):
-    setattr(Moving, f"__{_name_of}__", _unary(getattr(operator, _name_of)))
+    setattr(DynamicNumber, f"__{_name_of}__", _unary(getattr(operator, _name_of)))
 for _function in (math.floor, math.ceil, math.trunc):
-    setattr(Moving, f"__{_function.__name__}__", _unary(_function))
+    setattr(DynamicNumber, f"__{_function.__name__}__", _unary(_function))
 for _asking in (hash, repr, str, format, float, int, complex):
-    setattr(Moving, f"__{_asking.__name__}__", _told(_asking))
+    setattr(DynamicNumber, f"__{_asking.__name__}__", _told(_asking))
