@@ -1,7 +1,7 @@
 """Runs of programs in which nothing is kept that nobody reads any more.
 
 Note [The last reader]
-What a program computes on the way is let go of right after the instruction, or the compiled subprogram, that reads it last,
+What a program computes on the way is let go of right after the instruction, or the subprogram, that reads it last,
 as at once: so are its inputs, as the parameters that an update replaces. To know the last readers takes as long as to
 call a small kernel, and so only programs whose results have ``WORTH`` bytes do it (``CachedProgram``). Inputs are let
 go of only while no other thread could be evaluating what the same program computes.
