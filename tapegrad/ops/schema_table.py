@@ -8,6 +8,15 @@ and its arguments for them, where these are not ``out`` and ``out``.
 from __future__ import annotations
 
 SCHEMAS = """
+isposinf isneginf: (Tensor self) -> Tensor
+allclose: (Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool
+bucketize.Tensor: (Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
+bucketize.Scalar: (Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
+searchsorted.Tensor: (Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
+    side=None, Tensor? sorter=None) -> Tensor
+searchsorted.Scalar: (Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
+    side=None, Tensor? sorter=None) -> Tensor
+as_strided_scatter: (Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor
 nonzero argwhere: (Tensor self) -> Tensor
 equal: (Tensor self, Tensor other) -> bool
 _adaptive_avg_pool2d: (Tensor self, int[2] output_size) -> Tensor
