@@ -19,12 +19,15 @@ from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.overloads import identity
 from tapegrad.ops.schemas import out_of
 
-OTHERS = frozenset("""detach bernoulli multinomial poisson nonzero equal histc isposinf isneginf count_nonzero bucketize
-    searchsorted allclose histogram""".split())  # noqa: SIM905 - shorter
+OTHERS = frozenset("detach bernoulli multinomial poisson nonzero equal histc".split())  # noqa: SIM905 - as above
 """Functions that are no operators here, and are in PyTorch."""
 
+WITHOUT_GRADIENTS = frozenset("""isposinf isneginf count_nonzero bucketize searchsorted allclose
+    histogram""".split())  # noqa: SIM905 - shorter
+"""Functions that are operators in PyTorch, and others here, and have no gradients."""
+
 UNRECORDED = frozenset("""as_strided_scatter index_reduce native_layer_norm native_batch_norm lu_unpack linalg_lu
-    _native_batch_norm_legit _batch_norm_with_update linalg_lstsq scatter""".split())  # noqa: SIM905 - shorter
+    scatter""".split())  # noqa: SIM905 - shorter
 """The same of functions with gradients, which are recorded as what they call here: so they are shown if nothing is."""
 
 READ = frozenset(("item", "__float__", "__int__", "__bool__", "__index__", "__complex__"))
@@ -89,6 +92,8 @@ def shown_function(called: str, whole: Callable, raw: Callable, args: tuple, kwa
     if name in LIFTED:
         return lifted(raw, args, kwargs)
     if name in UNRECORDED and not _is_recorded((*args, *kwargs.values())):
+        return _shown(name, whole, args, dict(kwargs))
+    if name in WITHOUT_GRADIENTS:
         return _shown(name, whole, args, dict(kwargs))
     if not (writes or name in OTHERS or name.endswith("_copy") or "out" in kwargs or makes(name)):
         return NotImplemented
