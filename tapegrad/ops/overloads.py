@@ -311,7 +311,7 @@ OWN: set[str] = set()
 NAMED = {
     "_scaled_dot_product_efficient_attention", "_scaled_dot_product_flash_attention",
     "_scaled_dot_product_cudnn_attention", "_convolution", "cudnn_convolution",
-    "_pin_memory", "_sparse_addmm", "_sparse_mm_reduce_impl", "_to_copy",
+    "_pin_memory", "_sparse_addmm", "_sparse_mm_reduce_impl", "_to_copy", "_linalg_check_errors",
 }  # fmt: skip
 """Names of ``aten`` that programs say though nothing here computes them, and those that operators declare."""
 

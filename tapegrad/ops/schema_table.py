@@ -8,6 +8,7 @@ and its arguments for them, where these are not ``out`` and ``out``.
 from __future__ import annotations
 
 SCHEMAS = """
+as_strided_scatter: (Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor
 allclose: (Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool
 bitwise_and.Scalar bitwise_or.Scalar bitwise_xor.Scalar eq.Scalar ge.Scalar gt.Scalar le.Scalar lt.Scalar ne.Scalar:
     (Tensor self, Scalar other) -> Tensor

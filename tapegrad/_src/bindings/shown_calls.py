@@ -14,12 +14,21 @@ from tapegrad._src.bindings.declaration.dunders import AUGMENTED
 from tapegrad._src.bindings.declaration.registry import function_shower
 from tapegrad._src.bindings.dispatching import is_shown, say, sees_functions, show
 from tapegrad._src.bindings.schema_calls import makes, overload_for
+from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.overloads import identity
 from tapegrad.ops.schemas import out_of
 
 OTHERS = frozenset("detach bernoulli multinomial poisson nonzero equal histc".split())  # noqa: SIM905 - as above
 """Functions that are no operators here, and are in PyTorch."""
+
+WITHOUT_GRADIENTS = frozenset("""isposinf isneginf count_nonzero bucketize searchsorted allclose
+    histogram""".split())  # noqa: SIM905 - shorter
+"""Functions that are operators in PyTorch, and others here, and have no gradients."""
+
+UNRECORDED = frozenset("""as_strided_scatter index_reduce native_layer_norm native_batch_norm lu_unpack linalg_lu
+    scatter""".split())  # noqa: SIM905 - shorter
+"""The same of functions with gradients, which are recorded as what they call here: so they are shown if nothing is."""
 
 READ = frozenset(("item", "__float__", "__int__", "__bool__", "__index__", "__complex__"))
 """Functions that read the only element."""
@@ -83,6 +92,10 @@ def shown_function(called: str, whole: Callable, raw: Callable, args: tuple, kwa
         return raw(args[0].detach(), *args[1:], **kwargs)
     if name in LIFTED:
         return lifted(raw, args, kwargs)
+    if name in UNRECORDED and not _is_recorded((*args, *kwargs.values())):
+        return _shown(name, whole, args, dict(kwargs))
+    if name in WITHOUT_GRADIENTS:
+        return _shown(name, whole, args, dict(kwargs))
     if not (writes or name in OTHERS or name.endswith("_copy") or "out" in kwargs or makes(name)):
         return NotImplemented
     return _shown(name, whole, args, dict(kwargs))
@@ -91,6 +104,12 @@ def shown_function(called: str, whole: Callable, raw: Callable, args: tuple, kwa
 def is_turned(name: str, whole: Callable, args: tuple) -> bool:
     """Tell whether a method has its first two arguments the other way round than the operator of its name."""
     return name == "where" and len(args) > 1 and (getattr(whole, "place", None) or "").startswith("torch.Tensor.")
+
+
+def _is_recorded(given: tuple) -> bool:
+    """Tell whether a call with these arguments has a place in the graph."""
+    parts = [one for part in given for one in (part if isinstance(part, (list, tuple)) else (part,))]
+    return thread.modes.grad and any(isinstance(one, Tensor) and one.requires_grad for one in parts)
 
 
 def lifted(raw: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:

@@ -13,8 +13,10 @@ import numpy as np
 from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad._src.bindings.dispatching import hidden, show
 from tapegrad._src.bindings.shown_calls import composed
-from tapegrad._src.execution.data.dtypes import uint8
+from tapegrad._src.execution.data.dtypes import bool as bool_
+from tapegrad._src.execution.data.dtypes import int64, uint8
 from tapegrad._src.functions.indexing import Selection, selection
+from tapegrad._src.tape.modes import switched
 from tapegrad._src.tensor.layout import strided
 from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.ops.overloads import identity
@@ -193,6 +195,130 @@ def dropout(
     noise = show(identity("aten", "empty_like", "default"), (input,), {}, FUNCTIONS["empty_like"]).bernoulli_(1 - p)
     show(identity("aten", "div_", "Scalar"), (noise, 1 - p), {}, lambda one, by: one.div_(by))
     return input.mul_(noise) if inplace else input * noise
+
+
+def by_scalar(x: Tensor, name: str, by: Any) -> Tensor:
+    """A tensor that is written to by a number, as PyTorch's C++ calls that."""
+    if x.requires_grad:
+        return getattr(x, name)(by)
+    show(identity("aten", name, "Scalar"), (x, by), {}, lambda one, by: getattr(one, name)(by))
+    return x
+
+
+@composed("alpha_dropout")
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False, *, train: bool | None = None
+) -> Any:
+    """Elements that become ``-1.7580993408473766`` at random, and then all scaled and shifted."""
+    training = training if train is None else train
+    if not training or not 0 < p < 1 or inplace or not input.numel():
+        return NotImplemented
+    noise = FUNCTIONS["empty_like"](input).bernoulli_(1 - p)
+    slope = 1.7580993408473766
+    scale = 1 / math.sqrt((slope * slope * p + 1) * (1 - p))
+    shift = show(identity("aten", "add", "Scalar"), (noise, -1), {}, lambda one, by: one.add(by))
+    by_scalar(by_scalar(shift, "mul_", slope * scale), "add_", slope * scale * p)
+    return (input * by_scalar(noise, "mul_", scale)).add_(shift)
+
+
+@composed("rms_norm")
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Any:
+    """The input over the root mean square of its last dimensions."""
+    dims = len(normalized_shape)
+    fits = dims and list(normalized_shape) == list(input.shape[-dims:])
+    if input.dtype.name not in ("float32", "float64") or not fits:
+        return NotImplemented
+    squares = input.pow(2).mean(list(range(input.ndim - dims, input.ndim)), keepdim=True)
+    root = by_scalar(squares, "add_", float(np.finfo(input.dtype.numpy).eps) if eps is None else eps).rsqrt()
+    return input * root if weight is None else input * root * weight
+
+
+@composed("isclose")
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Which elements are equal, or differ by less than what is allowed."""
+    if not input.is_floating_point() or other.dtype is not input.dtype or equal_nan or min(rtol, atol) < 0:
+        return NotImplemented
+    with switched(grad=False):
+        close = input == other
+        if rtol == 0 and atol == 0:
+            return close
+        relative = show(identity("aten", "mul", "Scalar"), (other, rtol), {}, lambda one, by: one * by).abs()
+        allowed = show(identity("aten", "add", "Scalar"), (relative, atol), {}, lambda one, by: one + by)
+        error = (input - other).abs()
+        return close.bitwise_or_(isfinite(error).bitwise_and_(error <= allowed))
+
+
+@composed("isreal")
+def isreal(input: Tensor) -> Any:
+    """Which elements have no imaginary part: of real numbers all."""
+    return NotImplemented if input.is_complex() else FUNCTIONS["ones_like"](input, dtype=bool_)
+
+
+@composed("one_hot")
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Any:
+    """Rows with a 1 at the place that an integer names."""
+    if not tensor.numel() or tensor.device.type == "meta":
+        return NotImplemented
+    with hidden():
+        least, most = int(tensor.min()), int(tensor.max())
+    if least < 0 or -1 != num_classes <= most or tensor.dtype is not int64:
+        return NotImplemented
+    for extreme in FUNCTIONS["aminmax"](tensor):
+        extreme.item()
+    count = most + 1 if num_classes == -1 else num_classes
+    return FUNCTIONS["zeros"](*tensor.shape, count, dtype=int64).scatter_(-1, tensor.unsqueeze(-1), 1)
+
+
+# -- matrices ----------------------------------------------------------------------------------------------------------
+
+
+LINALG = NAMESPACES["linalg"]
+
+
+def checked(name: str, A: Tensor, *args: Any, **options: Any) -> Any:
+    """The result of a function of matrices, by the one that says how it went, and PyTorch's look whether it went well.
+
+    Args:
+        name: that of the function.
+        A: the matrix.
+        args, options: what else it takes.
+    """
+    if not may_fail(A):
+        return NotImplemented
+    found = LINALG[f"{name}_ex"](A, *args, **options)
+
+    def look(*_: Any, **__: Any) -> None:
+        with hidden():
+            if bool((found[-1] != 0).any()):
+                LINALG[name](A, *args, **options)  # which says what is wrong
+
+    by_name = {"is_matrix": A.ndim == 2}
+    show(identity("aten", "_linalg_check_errors", "default"), (found[-1], f"linalg.{name}"), by_name, look)
+    return found[0]
+
+
+@composed("linalg_inv", "inverse")
+def inverse(A: Tensor) -> Any:
+    """The inverse of a matrix."""
+    return checked("inv", A)
+
+
+@composed("linalg_cholesky")
+def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Any:
+    """The Cholesky factor of a matrix."""
+    return checked("cholesky", A, upper=upper)
+
+
+@composed("linalg_solve")
+def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Any:
+    """The solution of linear equations."""
+    return checked("solve", A, B, left=left)
+
+
+def may_fail(A: Any) -> bool:
+    """Tell whether something is a batch of square matrices of inexact numbers."""
+    square = isinstance(A, Tensor) and A.ndim > 1 and A.shape[-1] == A.shape[-2]
+    return square and (A.is_floating_point() or A.is_complex()) and A.device.type != "meta"
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------

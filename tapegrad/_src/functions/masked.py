@@ -13,6 +13,7 @@ from typing import Any
 from tapegrad._src.bindings import bounds
 from tapegrad._src.bindings.arguments import wrap_dim
 from tapegrad._src.bindings.declaration.registry import NAMESPACES, public
+from tapegrad._src.bindings.dispatching import is_shown
 from tapegrad._src.bindings.writes.in_place import before_write
 from tapegrad._src.execution.data import dtypes
 from tapegrad._src.execution.data.dtypes import BOOL, FLOATING, dtype
@@ -21,7 +22,7 @@ from tapegrad._src.functions import reductions as reduction
 from tapegrad._src.functions import softmax as softmaxes
 from tapegrad._src.functions.arithmetic import div, mul, sub
 from tapegrad._src.functions.conversion import to
-from tapegrad._src.functions.creation import new_full, new_ones
+from tapegrad._src.functions.creation import new_full, ones
 from tapegrad._src.functions.retyping import conj
 from tapegrad._src.functions.shape import expand
 from tapegrad._src.tensor.tensor import Tensor
@@ -75,7 +76,12 @@ def refuse_nested(name: str, input: Any) -> None:
 def _combined(name: str, input: Tensor, mask: Tensor | None, fill: Callable[[str, dtype], Any]) -> Tensor:
     """``input`` with the identity of an operation where the mask is not set."""
     refuse_nested(name, input)
-    return input if mask is None else selection.where(_selecting(input, mask), input, fill(name, input.dtype))
+    if mask is None:
+        return input
+    number = fill(name, input.dtype)
+    if is_shown((input,)):
+        number = NAMESPACES["torch"]["tensor"](number, dtype=input.dtype, device=input.device)
+    return selection.where(_selecting(input, mask), input, number)
 
 
 def _zero(name: str, of: dtype) -> Any:
@@ -211,7 +217,7 @@ def _numbers(input: Tensor, dim: Any, keepdim: bool, mask: Tensor | None) -> Ten
     """The number of elements that a mask selects, over ``dim`` or all."""
     dims = () if dim is None else dim
     if mask is None:
-        return reduction.sum(new_ones(input, tuple(input.shape), dtype=dtypes.int64), dims, keepdim)
+        return reduction.sum(ones(tuple(input.shape), dtype=dtypes.int64, device=input.device), dims, keepdim)
     return reduction.sum(_selecting(input, mask), dims, keepdim)
 
 

@@ -207,7 +207,7 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Unpack[Wi
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     if M < 2:
-        return ones(M, **made)
+        return (ones if M else empty)(M, **made)
     end = min(beta, -beta + (M - 1) * 2 * beta / _periods(M, sym))
     k = linspace(-beta, end, M, **made)
     largest = tensor(beta, dtype=made["dtype"], device=made.get("device"))
@@ -220,7 +220,7 @@ def bartlett(M: int, *, sym: bool = True, **options: Unpack[WindowOptions]) -> T
     """``1 - |x|``, where ``x`` goes from -1 to 1."""
     made = _options("bartlett", M, options)
     if M < 2:
-        return ones(M, **made)
+        return (ones if M else empty)(M, **made)
     return 1 - unary.abs(_line(M, -1, 2 / _periods(M, sym), made))
 
 
@@ -237,7 +237,7 @@ def general_cosine(M: int, *, a: Iterable, sym: bool = True, **options: Unpack[W
     """
     made = _options("general_cosine", M, options)
     if M < 2:
-        return ones(M, **made)
+        return (ones if M else empty)(M, **made)
     if not isinstance(a, Iterable):
         raise TypeError("Coefficients must be a list/tuple")
     if not a:

@@ -214,3 +214,48 @@ def test_names_of_the_database():
             found = [calls_of(case.module, lambda lib, case=case: attempt(case.call), False) for case in (ours, theirs)]
             same, total = same + (found[0] == found[1]), total + 1
     assert same / total > 0.75, (same, total)
+
+
+def compositions(lib):
+    x = lib.tensor([[2.0, 1.0], [1.0, 3.0]])
+    g, mask = x.clone().requires_grad_(), lib.tensor([[True, False], [True, True]])
+    norm, one_hot = lib.nn.functional.rms_norm, lib.nn.functional.one_hot
+    found = [
+        lib.isclose(x, x + 1e-9), lib.isclose(x, x + 1, rtol=0.0, atol=0.0), lib.isclose(x, x / 0), lib.isreal(x),
+        lib.allclose(x, x), norm(g, (2,)), norm(g, (2, 2), x, 0.5), one_hot(lib.tensor([0, 2])),
+        one_hot(lib.tensor([[0, 2]]), 4), lib.linalg.inv(g), lib.inverse(x), lib.linalg.cholesky(g, upper=True),
+        lib.linalg.solve(g, x), lib.linalg.solve(x, g[0]), lib.linalg.solve(x, g, left=False), lib.isposinf(x),
+        lib.bucketize(x, lib.tensor([1.5, 2.5])), lib.searchsorted(lib.tensor([1.5, 2.5]), x, right=True),
+        lib.count_nonzero(x), lib.signal.windows.hann(0), lib.signal.windows.hann(1), lib.masked.sum(x, mask=mask),
+        lib.masked.mean(x, 1, mask=mask), lib.masked.amax(x, 0, mask=mask), lib.masked.prod(g, mask=mask),
+        lib.as_strided_scatter(x, lib.zeros(2), (2,), (2,)), lib.native_layer_norm(x, (2,), None, None, 0.1)[0],
+        attempt(lambda: lib.linalg.inv(x * 0)), attempt(lambda: lib.linalg.cholesky(-x)),
+        attempt(lambda: lib.linalg.solve(x * 0, x)), attempt(lambda: norm(x, (3,))), attempt(lambda: one_hot(x)),
+    ]  # fmt: skip
+    with dispatch_of(lib)._disable_current_modes():
+        total = sum(one.square().sum() for one in found if isinstance(one, lib.Tensor) and one.requires_grad)
+        return [one.detach() if isinstance(one, lib.Tensor) else one for one in found], lib.autograd.grad(total, g)
+
+
+def test_what_is_composed():
+    """It is seen as PyTorch composes it, and comes to the same."""
+
+    def shown(lib):
+        with logging_mode(lib, arguments=False) as mode:
+            found = compositions(lib)
+        return found, [name.partition(".S")[0].partition(".T")[0] for name in mode.seen if "detach" not in name]
+
+    agree(shown)
+
+
+def test_alpha_dropout_is_composed():
+    names, values = [], []
+    for lib in (torch, tapegrad):
+        with logging_mode(lib, arguments=False) as mode:
+            found = lib.nn.functional.alpha_dropout(lib.ones(1000, requires_grad=True), 0.4, True)
+        names.append(mode.seen)
+        values.append(sorted({round(one, 4) for one in found.tolist()}))
+    assert [name.replace("_.Tensor", "_.Scalar") for name in names[1]] == [
+        name.replace("_.Tensor", "_.Scalar") for name in names[0]
+    ]
+    assert values[1] == values[0]
