@@ -9,7 +9,7 @@ p_bias: PARAMETER target='bias'
 input: USER_INPUT
 <BLANKLINE>
 # outputs
-output: USER_OUTPUT
+linear: USER_OUTPUT
 <BLANKLINE>
 """
 

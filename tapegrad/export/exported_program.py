@@ -161,7 +161,7 @@ class ExportedProgram:
 
     @property
     def graph_signature(self) -> ExportGraphSignature:
-        """What goes in and what comes out: outputs have the names of the graph's nodes."""
+        """The inputs and outputs; these have the names of the graph's nodes."""
         if self._watched is not None and self._graphed is None:
             with suppress(Exception):
                 self._graph_module  # noqa: B018 - it names the outputs

@@ -103,7 +103,7 @@ def require_flatbuffers() -> None:
 
 def page_of(ep: ExportedProgram, files: dict[str, Any]) -> dict[str, Any]:
     """All that is known of a program, as JSON; elements of tensors go to ``files``."""
-    signature, first = ep._graph_signature, ep.module_call_graph[0].signature
+    signature, first = ep.graph_signature, ep.module_call_graph[0].signature
     assert first is not None
     seen: dict[int, str] = {}
     inputs = []

@@ -434,7 +434,7 @@ class WholeCalls(TorchFunctionMode):
 
 
 def inside(func: Any) -> Callable | None:
-    """What a function of PyTorch's in Python does; None if it is none."""
+    """The body of a function that PyTorch has in Python; None for others."""
     return getattr(func, "__wrapped__", None) if is_in_python(func) else None
 
 

@@ -14,15 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import jax
-
 from tapegrad._src.bindings.dispatching import hidden
 from tapegrad._src.bindings.placement import empty_strided
 from tapegrad._src.execution.data.sizes import SYMBOL
 from tapegrad._src.tape.modes import switched
-from tapegrad._src.tensor.tensor import Tensor, value_of
+from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.errors import message
 from tapegrad.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from tapegrad.export.tracing import is_plain
 from tapegrad.fx._composites import Composites
 from tapegrad.fx._places import stack_in_modules
 from tapegrad.fx.experimental.proxy_tensor import ProxyTorchDispatchMode, PythonKeyTracer
@@ -68,7 +67,7 @@ class ProgramGraphTracer(PythonKeyTracer):
         """
         if type(a) is SYMBOL:
             return self.length(ast.parse(str(a), mode="eval").body).node
-        if isinstance(a, Tensor) and isinstance(value_of(a), jax.core.Tracer):
+        if isinstance(a, Tensor) and not is_plain(a.detach()):
             raise NotImplementedError(message(
                 "the graph of an exported program: a tensor was computed by what is no function of torch",
                 hint="ep.exported.mlir_module() has the program",

@@ -80,8 +80,8 @@ def get_signature_for_torch_op(op: Callable, return_schemas: bool = False) -> An
         op: the function.
         return_schemas: whether the schemas are wanted, too: then a pair is given.
 
-    >>> [str(one) for one in get_signature_for_torch_op(torch.relu)]
-    ['(input: tapegrad.Tensor) -> tapegrad.Tensor']
+    >>> [list(one.parameters) for one in get_signature_for_torch_op(torch.relu)]
+    [['input']]
     """
     schemas = _schemas(op)
     if not schemas:

@@ -37,6 +37,7 @@ TABLES = {
     "functions.identities.LOSSES": "arguments of PyTorch's operators, which are called otherwise than its functions",
     "fx._composites.ALSO": "PyTorch's own: functions whose graphs above autograd have them whole",
     "fx._composites.DTYPES": "methods that PyTorch's graphs have under one name",
+    "fx.experimental.normalize.SPELLED": "operators of Python that PyTorch's pass writes for functions",
     "fx._operators.magic_methods": "operators of Python, as code is written, whose functions have the same names",
     "ops.random.OVERWRITE": "itself a declaration, of the operators behind in-place sampling",
 }
@@ -95,8 +96,8 @@ def tables(package, known):
                     yield f"{module.partition('.')[2]}.{target}"
 
 
-def test_tables_are_fifteen_at_most():
-    assert len(TABLES) <= 15
+def test_tables_are_sixteen_at_most():
+    assert len(TABLES) <= 16
 
 
 def test_no_other_table_lists_functions():

@@ -19,7 +19,7 @@ PACKAGE = TESTS.parent / "tapegrad"
 
 HOW_OPERATORS_ARE_DECLARED = {
     "checks", "conventions", "facts", "fallbacks", "foreign", "formulas", "levels", "memory_formats", "operator",
-    "overloads", "page", "saved_fields", "schema_table", "schemas", "signatures", "wording",
+    "composite_schemas", "overloads", "page", "saved_fields", "schema_table", "schemas", "signatures", "wording",
 }  # fmt: skip
 """Files of ``ops/`` in which no operators of a family are."""
 

@@ -51,8 +51,8 @@ FLOORS = [
 """From the ground up. A module may import from floors below its own, and from its own room."""
 
 OPS = [
-    "facts", "memory_formats", "schema_table", "schemas", "overloads", "signatures", "saved_fields", "wording",
-    "fallbacks", "operator", "kinds", "foreign",
+    "facts", "memory_formats", "schema_table", "composite_schemas", "schemas", "overloads", "signatures",
+    "saved_fields", "wording", "fallbacks", "operator", "kinds", "foreign",
     "conventions", "assignment", "checks", "comparison", "conversion", "random", "dropout", "formulas", "selection",
     "unary", "arithmetic", "special", "retyping", "shape", "slicing", "arrangement", "strided", "reductions", "norms",
     "softmax", "indexing", "gathering", "joining", "sorting", "scans", "matmul", "einsum", "activations", "losses",

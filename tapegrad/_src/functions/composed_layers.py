@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import jax.numpy as jnp
-
 from tapegrad._src.bindings.declaration.registry import NAMESPACES
 from tapegrad._src.bindings.dispatching import show
 from tapegrad._src.bindings.schema_calls import bound_by
 from tapegrad._src.bindings.shown_calls import composed
-from tapegrad._src.execution.data.dtypes import FLOATING
+from tapegrad._src.execution.data.dtypes import FLOATING, finfo
 from tapegrad._src.functions.composed import unsafe_view
 from tapegrad._src.functions.identities import PRIVATE
 from tapegrad._src.tensor.layout import memory_format
@@ -162,7 +160,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
     """Rows divided by the root of the mean of their squares."""
     if input.dtype.category != FLOATING or tuple(input.shape[-len(normalized_shape) :]) != tuple(normalized_shape):
         return NotImplemented
-    eps = float(jnp.finfo(input.dtype.numpy).eps) if eps is None else eps
+    eps = finfo(input.dtype).eps if eps is None else eps
     axes = list(range(input.ndim - len(normalized_shape), input.ndim))
     squares = input.pow(2).mean(axes, keepdim=True)
     squares = show(identity("aten", "add_", "Scalar"), (squares, eps), {}, lambda one, by: one.add_(by))
