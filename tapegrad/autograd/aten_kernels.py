@@ -71,7 +71,7 @@ class _Kernels:
         result = replay(op, args, settings, values)
         return adopted(found[0], result)
 
-    intercept.lasts = True  # type: ignore[attr-defined] - see ``watching``
+    intercept.lasts = True  # type: ignore[attr-defined]
 
     def __torch_dispatch__(self, func: OpOverload, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
         """Run a call below what records."""

@@ -106,7 +106,7 @@ class DispatchKeySet:
 
     def highestPriorityTypeId(self) -> DispatchKey:
         """The key whose kernel would be called first."""
-        return max(self._keys, key=_priority, default=DispatchKey.Undefined)
+        return max(self._keys, key=_priority, default=DispatchKey["Undefined"])
 
     def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
         return self.of(*self._keys, *other._keys)
@@ -178,4 +178,4 @@ def _dispatch_isTensorSubclassLike(tensor: Tensor) -> bool:
 def _dispatch_is_included_in_alias(key: Any, alias: Any) -> bool:
     """Tell whether kernels for ``alias`` are kernels for a key."""
     key, alias = key_of(key), key_of(alias)
-    return key is alias or (alias is DispatchKey.Autograd and key.name.startswith("Autograd"))
+    return key is alias or (alias is DispatchKey["Autograd"] and key.name.startswith("Autograd"))

@@ -22,7 +22,7 @@ from tapegrad._src.tensor.tensor import Tensor
 from tapegrad.autograd.differentiate import grad as gradients
 from tapegrad.autograd.source_lines import unused
 from tapegrad.ops import sparse as ops
-from tapegrad.sparse.tensor import SparseValue, become, is_coo, is_sparse, state_of
+from tapegrad.sparse.tensor import SparseTensor, SparseValue, become, is_coo, is_sparse, state_of
 
 
 def fills_of(state: SparseValue) -> tuple[tuple[SparseValue, Any], ...]:
@@ -73,7 +73,7 @@ def whole_gradient(state: SparseValue, grad: Tensor | None, fill: Tensor | None)
     return where(there != 0, found / there.clamp(min=1), elsewhere)  # of values at one place each has the gradient
 
 
-def with_rows(state: SparseValue, values: Tensor) -> Tensor:
+def with_rows(state: SparseValue, values: Tensor) -> SparseTensor:
     """A tensor with these values at the places of another."""
     return SparseValue(state.indices, values, state.shape, coalesced=state.coalesced, layout=state.layout).as_tensor()
 
