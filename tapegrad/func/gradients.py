@@ -266,7 +266,7 @@ def vjp_on_tape(func: Callable, primals: tuple, argnums: Any, has_aux: bool) -> 
     return (value, vjp_fn, aux) if has_aux else (value, vjp_fn)
 
 
-def check_pulled(outputs: Sequence[Any], api: str) -> None:
+def check_pulled(outputs: list[Any], api: str) -> None:
     """Refuse outputs that have no cotangents. Raises RuntimeError: one is no tensor of real or complex numbers."""
     check_outputs(outputs, api)
     for out in outputs:

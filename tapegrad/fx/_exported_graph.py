@@ -85,8 +85,8 @@ class ProgramGraphTracer(PythonKeyTracer):
                 return self._computed(ARITHMETIC[type(text.op)], text.left, text.right)
             case ast.UnaryOp():
                 return self._computed(operator.neg, text.operand)
-            case ast.Call(func=ast.Name()):
-                return self._computed(FUNCTIONS[text.func.id], *text.args)
+            case ast.Call(func=ast.Name(id=called)):
+                return self._computed(FUNCTIONS[called], *text.args)
         raise NotImplementedError(f"the graph of an exported program: the length {ast.unparse(text)}")
 
     def _computed(self, function: Callable, *parts: ast.AST) -> Any:

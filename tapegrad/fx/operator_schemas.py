@@ -35,10 +35,9 @@ class ArgsKwargsPair(NamedTuple):
 
 def _kind(spelled: str) -> Any:
     """The type of Python that stands for one of a schema."""
-    if spelled.endswith("?"):
-        return Optional[_kind(spelled[:-1])]  # noqa: UP045
-    if spelled.endswith("]"):
-        return List[_kind(spelled[: spelled.rindex("[")])]  # noqa: UP006
+    generic: Any = Optional if spelled.endswith("?") else List  # noqa: UP006
+    if spelled.endswith(("?", "]")):
+        return generic[_kind(spelled[: spelled.rindex("[")] if spelled[-1] == "]" else spelled[:-1])]
     named: dict[str, Any] = {
         "Tensor": Tensor, "Scalar": numbers.Number, "int": int, "float": float, "bool": bool, "str": str,
         "ScalarType": int, "Layout": int, "MemoryFormat": int, "Device": facade().device,
@@ -113,10 +112,11 @@ def create_type_hint(x: Any) -> Any:
     """
     if not isinstance(x, (list, tuple)) or not x:
         return List[Any] if isinstance(x, list) else tuple[Any, ...] if isinstance(x, tuple) else x  # noqa: UP006
-    first = x[0]
+    first: Any = x[0]
     alike = all(isinstance(one, type) and issubclass(one, first) for one in x) if isinstance(first, type) else False
     found = first if alike else Any
-    return List[found] if isinstance(x, list) else tuple[found, ...]  # type: ignore[valid-type]  # noqa: UP006
+    generic: Any = List if isinstance(x, list) else tuple  # noqa: UP006
+    return generic[found] if generic is not tuple else generic[found, ...]
 
 
 def type_matches(signature_type: Any, argument_type: Any) -> bool:
@@ -127,11 +127,11 @@ def type_matches(signature_type: Any, argument_type: Any) -> bool:
     """
     if signature_type in (Any, argument_type):
         return True
-    inner = getattr(signature_type, "__args__", ())
+    inner: tuple[Any, ...] = getattr(signature_type, "__args__", ())
     if type(None) in inner:
         return argument_type is type(None) or any(type_matches(one, argument_type) for one in inner)
     if inner:
-        given = getattr(argument_type, "__args__", ())
+        given: tuple[Any, ...] = getattr(argument_type, "__args__", ())
         return (argument_type is int and inner[0] is int) or (bool(given) and type_matches(inner[0], given[0]))
     if signature_type is numbers.Number:
         return argument_type in (int, float)
