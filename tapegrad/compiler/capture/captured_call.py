@@ -397,7 +397,7 @@ def worthwhile(function: Callable, executable: StepExecutable) -> bool:
 
 
 def _nothing_is_left() -> None:
-    """What is captured was run."""
+    """Do nothing: what is captured was run."""
 
 
 def finish(capture: Capture) -> None:

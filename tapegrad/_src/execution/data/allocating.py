@@ -110,7 +110,7 @@ giving_back = GivingBack()
 
 
 def _resident() -> int:
-    """How many bytes the process has in memory; 0 where the system does not say."""
+    """The bytes that the process has in memory; 0 where the system does not say."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * mmap.PAGESIZE

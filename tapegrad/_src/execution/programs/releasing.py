@@ -68,7 +68,7 @@ class ProgramRun:
         self.inputs, self.uses_up = inputs, uses_up
 
     def values(self, slots: Iterable[int]) -> list[Any]:
-        """What is in some slots."""
+        """The values in some slots."""
         found, inputs = self.found, self.inputs
         return [found[slot] if slot >= 0 else inputs[~slot] for slot in slots]
 
