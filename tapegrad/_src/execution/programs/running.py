@@ -371,8 +371,11 @@ class CachedProgram:
             placed = list(cut(self.code, self.wanted))
             counts, often = Counter(place.piece for place in placed), self._asked
             self._steps = [
-                SubprogramStep(arguments, executable_of(piece), often or counts[piece] >= SEEN_ENOUGH, *where)
-                for piece, arguments, *where in placed
+                SubprogramStep(
+                    one.arguments, executable_of(one.piece), often or counts[one.piece] >= SEEN_ENOUGH, one.results,
+                    one.done, one.instructions,
+                )
+                for one in placed
             ]
         return self._steps
 
