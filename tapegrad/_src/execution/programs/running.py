@@ -371,8 +371,11 @@ class CachedProgram:
             placed = list(cut(self.code, self.wanted))
             counts, often = Counter(place.subprogram for place in placed), self._asked
             self._steps = [
-                SubprogramStep(arguments, executable_of(subprogram), often or counts[subprogram] >= SEEN_ENOUGH, *where)
-                for subprogram, arguments, *where in placed
+                SubprogramStep(
+                    one.arguments, executable_of(one.subprogram), often or counts[one.subprogram] >= SEEN_ENOUGH, one.results,
+                    one.done, one.instructions,
+                )
+                for one in placed
             ]
         return self._steps
 
