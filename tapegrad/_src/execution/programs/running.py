@@ -372,8 +372,8 @@ class CachedProgram:
             counts, often = Counter(place.subprogram for place in placed), self._asked
             self._steps = [
                 SubprogramStep(
-                    one.arguments, executable_of(one.subprogram), often or counts[one.subprogram] >= SEEN_ENOUGH, one.results,
-                    one.done, one.instructions,
+                    one.arguments, executable_of(one.subprogram), often or counts[one.subprogram] >= SEEN_ENOUGH,
+                    one.results, one.done, one.instructions,
                 )
                 for one in placed
             ]
