@@ -106,7 +106,7 @@ DEAR = files_of("""
     parity/autograd: gradcheck_orders threads
     parity/compiled: compile_backends compile_programs control_flow export
     parity/custom: view_functions
-    parity/databases: inplace_database modules_database opinfo opinfo_errors opinfo_sparse
+    parity/databases: inplace_database meta_database modules_database opinfo opinfo_errors opinfo_sparse saved_database
     parity/functions: arithmetic arrangement bessel beyond_database comparison dtypes_of_two extremes fft gathering
             indexing out polynomials powers promotion reductions retyping sampled scans segments selection shape slicing
             special unary
@@ -118,10 +118,11 @@ DEAR = files_of("""
     parity/optim: amp ao optimizers quantization
     parity/random: distributions random samplers
     parity/tensor: complex32 dispatch_modes masked masked_tensors nested shortcuts sparse
-    parity/transforms: forward_ad forward_ad_programs func_transforms func_writes vmap_writes
-    parity/views: inplace moved_views setitem strides view_aliasing
+    parity/transforms: forward_ad forward_ad_programs func_memory func_transforms func_writes vmap_writes
+    parity/views: inplace memory_formats moved_views setitem shared_memory strides view_aliasing view_refusals
+            view_versions
     programs: programs
-    tools: benchmarks viz
+    tools: benchmarks viz whole_models
 """)
 """The files with many cases that take a twentieth of a second and more, alike in kind."""
 

@@ -1,5 +1,6 @@
 """``utils.data``: the same loaders on both libraries, and workers that fail, die and hand memory over."""
 
+import contextlib
 import gc
 import os
 import pickle
@@ -387,13 +388,25 @@ def test_workers_end_with_a_program_that_is_stopped(tmp_path, stop):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     program = subprocess.Popen(command, start_new_session=True, **pipes)
     assert program.stdout.readline() == "running\n"
-    if stop is signal.SIGINT:
-        os.killpg(program.pid, stop)  # as a terminal does: workers get it, too
-    else:
-        program.kill()
-    _, said = program.communicate(timeout=60)  # ends when the workers have, who hold the pipes too
+    said = said_when_stopped(program, stop)
     assert program.returncode == -stop and ("KeyboardInterrupt" in said) == (stop is signal.SIGINT)
-    assert said.count("Traceback") == (stop is signal.SIGINT)
+    lost = said.count("Exception ignored in: <function _xla_gc_callback")
+    assert said.count("Traceback") == (stop is signal.SIGINT) + lost
+
+
+def said_when_stopped(program, stop):
+    """What a program has said when it and its workers, who hold the pipes too, have ended.
+
+    Interrupted again, as people do, if that was for nothing: what meets a callback of the garbage collector is lost.
+    """
+    for timeout in (20, 40):
+        if stop is signal.SIGINT:
+            os.killpg(program.pid, stop)  # as a terminal does: workers get it, too
+        else:
+            program.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return program.communicate(timeout=timeout)[1]
+    pytest.fail("it goes on")
 
 
 @pytest.mark.ring("full")

@@ -203,7 +203,7 @@ class Program:
 
 def _evaluated(slot: int, firsts: dict[int, tuple], inputs: Sequence, done: dict[int, Any]) -> Any:
     """The array in a slot, where ``done`` are those that are known."""
-    stack = [slot]
+    stack = [] if slot in done else [slot]
     while stack:
         instruction, first = firsts[stack[-1]]
         waiting = [operand for operand in instruction[1:] if operand >= 0 and operand not in done]
