@@ -20,7 +20,7 @@ import jax.numpy as jnp
 
 from tapegrad._src.execution.array_functions.host import innermost, is_readable, may_look
 from tapegrad._src.execution.data import dtypes
-from tapegrad._src.execution.kernels.deferred_checks import check_later, found_in
+from tapegrad._src.execution.kernels.deferred_checks import check_later, first_bad
 from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad.errors import LinAlgError
 from tapegrad.ops import conventions
@@ -173,7 +173,7 @@ def refuse_zero(sign):
     if not may_look():
         check_later(innermost(value_of(sign)), is_zero, (), singular)
         return
-    found = found_in(numbers_of(sign), is_zero, ())
+    found = first_bad(numbers_of(sign), is_zero, ())
     if found is not None:
         raise singular(found)
 

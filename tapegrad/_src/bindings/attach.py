@@ -18,7 +18,7 @@ from tapegrad._src.tensor.tensor import Tensor
 def attach() -> None:
     """Set every function declared for ``"Tensor"`` and every property; called once, at the end of import."""
     in_place.declare_variants()
-    give_places()
+    name_methods()
     for name, method in NAMESPACES["Tensor"].items():
         setattr(Tensor, name, staticmethod(method) if name == "__new__" else method)
     for name, prop in PROPERTIES.items():
@@ -30,18 +30,18 @@ def attach() -> None:
     NOT_WRAPPED.update(PROPERTIES[name].__get__ for name in ("grad", "_base"))
 
 
-def give_places() -> None:
+def name_methods() -> None:
     """Let each function that its own module has under no name be found where the vocabulary has it, as pickle does."""
     for home, functions in NAMESPACES.items():
         module = "tapegrad" if home in ("torch", "Tensor") else f"tapegrad.{home}"
         for name, function in functions.items():
-            if isinstance(function, FunctionType) and not is_found(function):
+            if isinstance(function, FunctionType) and not is_importable(function):
                 own = unprefixed(function.__name__)
-                found = own if functions.get(own) is function else name
-                function.__module__, function.__qualname__ = module, f"Tensor.{found}" if home == "Tensor" else found
+                shown = own if functions.get(own) is function else name
+                function.__module__, function.__qualname__ = module, f"Tensor.{shown}" if home == "Tensor" else shown
 
 
-def is_found(function: FunctionType) -> bool:
+def is_importable(function: FunctionType) -> bool:
     """Tell whether a function has the name in its module that it says."""
     return getattr(sys.modules.get(function.__module__), function.__qualname__, None) is function
 

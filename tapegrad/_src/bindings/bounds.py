@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad._src.execution.array_functions.host import innermost, is_readable, is_traced, may_look, to_host
 from tapegrad._src.execution.data.devices import META
-from tapegrad._src.execution.kernels.deferred_checks import Complaint, check_later, found_in
+from tapegrad._src.execution.kernels.deferred_checks import Complaint, check_later, first_bad
 from tapegrad._src.execution.numpy_backend.indexing import UNSIGNED
 from tapegrad._src.tensor.lifted import all_elements
 from tapegrad._src.tensor.tensor import Tensor, value_of
@@ -35,7 +35,7 @@ def refuse_elements(
 
     Args:
         tensor: the tensor.
-        bad, settings: which elements are wrong, as ``found_in`` takes it. Functions of a module, and hashable settings:
+        bad, settings: which elements are wrong, as ``first_bad`` takes it. Functions of a module, and hashable settings:
             a compiled program has a kernel for each.
         complaint: makes the error. It must not hold tensors.
         anywhere: whether it is worth while to wait for the numbers on another device than the CPU.
@@ -49,9 +49,9 @@ def refuse_elements(
         return
     value = value_of(tensor)
     if type(value) is np.ndarray and may_look():
-        found = found_in(value, bad, settings)
-        if found is not None:
-            raise complaint(found)
+        finding = first_bad(value, bad, settings)
+        if finding is not None:
+            raise complaint(finding)
         return
     value = innermost(value)
     if tensor.device is META or not (anywhere or tensor.device.is_host):
@@ -64,9 +64,9 @@ def refuse_elements(
         return
     if not is_readable(value):  # other processes have some of it
         return
-    found = found_in(to_host(value), bad, settings)
-    if found is not None:
-        raise complaint(found)
+    finding = first_bad(to_host(value), bad, settings)
+    if finding is not None:
+        raise complaint(finding)
 
 
 def refuse_unless(valid: Tensor, told: str, more: Callable[[], str]) -> None:
@@ -81,7 +81,7 @@ def refuse_unless(valid: Tensor, told: str, more: Callable[[], str]) -> None:
         ValueError: one is false.
     """
     if not may_look():
-        refuse_elements(valid, zero, complaint=lambda found: ValueError(told), anywhere=True)
+        refuse_elements(valid, zero, complaint=lambda finding: ValueError(told), anywhere=True)
     elif not valid.all():
         raise ValueError(more())
 

@@ -91,13 +91,13 @@ def sees_functions(modes: Modes | None = None) -> bool:
 
 def dispatching_classes(args: Sequence) -> list[type]:
     """The classes of tensors among arguments that have a ``__torch_dispatch__``, subclasses before their bases."""
-    found: list[type] = []
+    classes: list[type] = []
     for arg in flat(tuple(args)):
         cls = type(arg)
-        if isinstance(arg, Tensor) and arg._spec.overrides == DISPATCH and cls not in found:
-            index = next((i for i, other in enumerate(found) if issubclass(cls, other)), len(found))
-            found.insert(index, cls)
-    return found
+        if isinstance(arg, Tensor) and arg._spec.overrides == DISPATCH and cls not in classes:
+            index = next((i for i, other in enumerate(classes) if issubclass(cls, other)), len(classes))
+            classes.insert(index, cls)
+    return classes
 
 
 def is_shown(args: Sequence) -> bool:
@@ -228,28 +228,28 @@ def in_words(op: OperatorLike, func: OpOverload, args: tuple, settings: dict[str
         bound = None if schema is None else bound_by(schema, said[0], said[1], named)
         if schema is not None and bound is not None:
             words = schema.shown(bound)
-            found = Worded(words[0], words[1], args)
-            if found.is_whole:
-                return found
+            call = Worded(words[0], words[1], args)
+            if call.is_whole:
+                return call
     if said is not None and said[0] in ("getitem", "setitem"):
         _said.call = said  # several views may follow from it
         return of_item(worded(op, func, args, settings), func, args)
     return worded(op, func, args, settings)
 
 
-def of_item(found: Worded, func: OpOverload, args: tuple) -> Worded:
+def of_item(worded: Worded, func: OpOverload, args: tuple) -> Worded:
     """A view that an index asks for, with the numbers that stand in the index."""
     schema, kind = func._schema, {"select": int, "slice": slice}.get(func._opname)
-    if kind is None or schema is None or not found.is_in_schema:
-        return found
-    bound = dict(zip([one.name for one in schema.arguments], found.args, strict=False))
+    if kind is None or schema is None or not worded.is_in_schema:
+        return worded
+    bound = dict(zip([one.name for one in schema.arguments], worded.args, strict=False))
     for place, item in enumerate(_said.items):
         given = said_by(item, bound, args[0].shape[bound.get("dim", 0)]) if type(item) is kind else None
         if given is not None:
             _said.items = _said.items[place + 1 :]
             words = schema.shown({**bound, **given})
             return Worded(words[0], words[1], args)
-    return found
+    return worded
 
 
 def said_by(item: Any, bound: dict[str, Any], length: int) -> dict[str, Any] | None:
@@ -298,7 +298,7 @@ def dispatched_operator(op: OperatorLike, args: tuple, settings: dict[str, Any])
     """Run an operator on tensors of which the class of one has a ``__torch_dispatch__``."""
     if op.name in RECOMPOSED:
         return RECOMPOSED[op.name](*args, **settings)
-    func, found = identity_of(op, args), []
+    func, results = identity_of(op, args), []
     call = in_words(op, func, args, settings)
     classes = dispatching_classes(args)
 
@@ -306,11 +306,11 @@ def dispatched_operator(op: OperatorLike, args: tuple, settings: dict[str, Any])
         def meant(args: tuple, kwargs: dict[str, Any]) -> Any:
             return run_operator(op, func, call, args, kwargs, settings)
 
-        found.append(asked_classes(func, classes, call.args, call.kwargs, meant))
-        return values_of(found[0])
+        results.append(asked_classes(func, classes, call.args, call.kwargs, meant))
+        return values_of(results[0])
 
     result = replay(op, args, settings, values)
-    result = adopted(found[0], result)
+    result = adopted(results[0], result)
     show_saved(result)
     return result
 

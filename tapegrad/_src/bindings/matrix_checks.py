@@ -49,6 +49,6 @@ def is_differentiated(input: Tensor) -> bool:
     return isinstance(value, Lifted) and is_differentiated(value.tensor)
 
 
-def failure(name: str, found: Finding, what: str) -> LinAlgError:
+def failure(name: str, finding: Finding, what: str) -> LinAlgError:
     """PyTorch's words for the first matrix of a batch that a routine could not do."""
-    return LinAlgError(f"{name}: {batch_element(found.place, found.ndim)}{what}")
+    return LinAlgError(f"{name}: {batch_element(finding.place, finding.ndim)}{what}")

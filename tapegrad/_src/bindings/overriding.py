@@ -76,14 +76,14 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
     True
     """
     getters = [prop.__get__ for prop in PROPERTIES.values() if type(prop) is property]
-    found: dict[Any, list[Callable]] = {Tensor: getters}
+    listing: dict[Any, list[Callable]] = {Tensor: getters}
     for home, functions in NAMESPACES.items():
         module = sys.modules.get("tapegrad" if home == "torch" else f"tapegrad.{home}")
         owner = Tensor if home == "Tensor" else module
         if owner is not None:
             listed = [function for function in functions.values() if function in BY_CLASSES]
-            found[owner] = [*found.get(owner, []), *listed]
-    return {owner: functions for owner, functions in found.items() if functions}
+            listing[owner] = [*listing.get(owner, []), *listed]
+    return {owner: functions for owner, functions in listing.items() if functions}
 
 
 @_function

@@ -116,7 +116,7 @@ class OfSome:
 @public("Tensor", name="__dir__")
 def attribute_names(self: Tensor) -> list[str]:
     """The names of attributes, without those that only warn, and those that only other tensors have."""
-    lacking = {name for name, found in vars(Tensor).items() if isinstance(found, OfSome) and not found.had_by(self)}
+    lacking = {name for name, value in vars(Tensor).items() if isinstance(value, OfSome) and not value.had_by(self)}
     return sorted((set(dir(type(self))) | set(self.__dict__)) - lacking - {"volatile"})
 
 

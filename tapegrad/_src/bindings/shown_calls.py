@@ -79,13 +79,13 @@ def shown_function(called: str, whole: Callable, raw: Callable, args: tuple, kwa
     say(name, told, kwargs)
     if replacements:
         replacement = replacements.get("matmul" if name == "__matmul__" else name)
-        found = NotImplemented if replacement is None else replacement(*told, **kwargs)
-        if found is not NotImplemented:
-            return found
+        result = NotImplemented if replacement is None else replacement(*told, **kwargs)
+        if result is not NotImplemented:
+            return result
     if name in COMPOSED:
-        found = COMPOSED[name](*told, **kwargs)
-        if found is not NotImplemented:
-            return found
+        result = COMPOSED[name](*told, **kwargs)
+        if result is not NotImplemented:
+            return result
     if name in READ:
         return show(identity("aten", "_local_scalar_dense", "default"), args, kwargs, raw)
     if name in DETACHED_FIRST and sees_functions():
@@ -124,10 +124,10 @@ def lifted(raw: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 def _shown(name: str, whole: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     into, wants = kwargs.pop("out", None), kwargs.pop("requires_grad", False)
-    found = overload_for(name, args, kwargs, made=makes(name) == "options" and into is None)
-    if found is None:
+    matched = overload_for(name, args, kwargs, made=makes(name) == "options" and into is None)
+    if matched is None:
         return NotImplemented
-    schema, bound = found
+    schema, bound = matched
     if into is not None:
         bound.pop("pin_memory", None)
     given, named = schema.shown(bound)

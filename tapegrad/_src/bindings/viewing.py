@@ -77,14 +77,14 @@ UNREAD = -1
 def move_of(op: OperatorLike, spec: Spec, numbers: tuple, settings: dict) -> tuple[tuple[int, ...] | None, int, int]:
     """The strides of a view (None: contiguous), how much further it begins, and how much for a step of its number."""
     key = key_of((GEOMETRY, spec), settings)
-    found = op.plans.get(key) or op.calls.exact.get(key)
-    if found is None:
+    move = op.plans.get(key) or op.calls.exact.get(key)
+    if move is None:
         place = Geometry(tuple(spec.shape), spec.layout, 0)
         first = VIEW_RULES[op](place, *(0 for _ in numbers), **settings)
         assert first is not None
         step = VIEW_RULES[op](place, *(1 for _ in numbers), **settings).offset - first.offset if numbers else 0  # type: ignore[union-attr]
-        found = op.calls.exact.keep(key, (named_strides(first.shape, first.strides), first.offset, step))
-    return found
+        move = op.calls.exact.keep(key, (named_strides(first.shape, first.strides), first.offset, step))
+    return move
 
 
 def data_version_of(tensor: Tensor) -> float:

@@ -194,8 +194,8 @@ def _check_sizes(function: str, shape: tuple[int, ...], dims: int, kernel: tuple
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {sizes[0]}")
     before = [shape[-dims - 1], *([1] if dims == 1 else [])]
     given = "x".join(map(str, [*before, *shape[-dims:]]))
-    found = "x".join(map(str, [*before, *sizes]))
-    raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({found}). Output size is too small")
+    actual = "x".join(map(str, [*before, *sizes]))
+    raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({actual}). Output size is too small")
 
 
 @tabulated(4096)

@@ -92,11 +92,11 @@ def new_call(op: OperatorLike, args: tuple, settings: dict, specs: tuple, key: t
     taken = signature, _, numbers = signature_of(specs, settings)
     known = calls.templates.recent.get(signature) or calls.templates.get(signature)
     for template in () if known is None or SYMBOL in map(type, numbers) else known.templates:
-        found = template.read(*numbers)
-        if found is not None:
+        symbols = template.read(*numbers)
+        if symbols is not None:
             if template.shape_class.dynamic or modes.forward_level >= 0:
-                return bound_run(op, specs, settings, key, template, found)(*args)
-            return calls.exact.keep(key, runner(template.bind(specs, settings, found)))(*args)
+                return bound_run(op, specs, settings, key, template, symbols)(*args)
+            return calls.exact.keep(key, runner(template.bind(specs, settings, symbols)))(*args)
     if modes.function_modes:  # no plan is kept: see Note [Function modes] in ``tape/modes.py``
         with switched(function_modes=False):
             return call(op, args, settings)
@@ -154,15 +154,15 @@ def begun_dynamic(template: Template, pinned: tuple, plan: Plan) -> Any:
     ``NEVER`` if such calls get plans as others have: unless a call on the same specs came just before.
     """
     calls, specs = plan.op.calls.exact, plan.specs
-    found = calls.get(pinned)
-    if found is None:
+    run = calls.get(pinned)
+    if run is None:
         same, template.last = template.last == specs, specs
         if not same or DYNAMIC_SETTINGS.off or thread.modes.deferred or has_tangents(specs):
             return NEVER
         kernel = dynamic_forward(plan)
         made = NEVER if kernel is None else DynamicRun(plan, runner_of_all(plan, kernel), kernel)
-        found = calls.keep(pinned, made)
-    return found
+        run = calls.keep(pinned, made)
+    return run
 
 
 def with_tangents(op: OperatorLike, specs: tuple, settings: dict, run: Callable) -> Callable:
@@ -179,9 +179,9 @@ def plan_for(op: OperatorLike, specs: tuple, settings: dict) -> Plan:
     taken = signature, _, numbers = signature_of(specs, settings)
     known = op.calls.templates.get(signature)
     for template in () if known is None or SYMBOL in map(type, numbers) else known.templates:
-        found = template.read(*numbers)
-        if found is not None:
-            return template.bind(specs, settings, found)
+        symbols = template.read(*numbers)
+        if symbols is not None:
+            return template.bind(specs, settings, symbols)
     return new_plan(op, specs, settings, taken)
 
 

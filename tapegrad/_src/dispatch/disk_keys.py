@@ -58,9 +58,9 @@ class Rather:
 
     def __call__(self) -> Any:
         """Gives what is known."""
-        found = self.first()
-        entry = kept_entry(*self.call) if found is None else None
-        return found if entry is None else entry()
+        written = self.first()
+        entry = kept_entry(*self.call) if written is None else None
+        return written if entry is None else entry()
 
     def keep(self, made: Any) -> None:
         """Keep what was made, as nothing was known."""
@@ -75,7 +75,7 @@ def kept_from(entry: KeptEntry | None, trace: Any) -> HostFunction:
     Raises:
         Unwritable: there is no rule for a primitive.
     """
-    found = trace.written()
+    written = trace.written()
     if entry is not None:
-        entry.keep(found)
-    return found
+        entry.keep(written)
+    return written

@@ -84,10 +84,10 @@ class Kernels:
             return
         arguments = [abstract_argument(spec) for spec in specs if spec is not None]
         entry = kept_entry("forward", *call) if anew else None
-        found: Any = None if entry is None else entry()
-        trace: Any = abstract(function, arguments) if self.binding is None and found is None else None
+        kept: Any = None if entry is None else entry()
+        trace: Any = abstract(function, arguments) if self.binding is None and kept is None else None
         if self.binding is None:
-            results, self.single = (found or trace).results
+            results, self.single = (kept or trace).results
             self.outputs = [(one[0], from_numpy(one[1])) for one in results if one is not None]
         else:
             self.single, self.outputs = self.binding.shape_class.single, self.binding.outputs
@@ -97,25 +97,25 @@ class Kernels:
         elif not here and any([isinstance(spec, Spec) and spec.device is META for spec in specs]):
             self._forward = self._shapes
         else:
-            known = self._known(*call, entry, found, trace)
+            known = self._known(*call, entry, kept, trace)
             self._forward = Kernel(
                 function, name=op.name, wide=self.wide, arguments=arguments, known=known, settings=settings
             )
 
     def _known(
-        self, op: OperatorLike, specs: tuple, settings: dict, entry: Any, found: Any, trace: Any
+        self, op: OperatorLike, specs: tuple, settings: dict, entry: Any, kept: Any, trace: Any
     ) -> Callable | None:
         """A function that gives the function of the host: it was kept, or is written as it is traced in the mode of the
         kernel."""
         if self.binding is not None:
             return Rather(self.binding.forward, "fitting forward", op, specs, settings)
-        if found is None and (self.wide or trace.is_narrow):
+        if kept is None and (self.wide or trace.is_narrow):
             return partial(kept_from, entry, trace)
-        if found is None and entry is not None:
+        if kept is None and entry is not None:
             entry.keep(HostFunction(None, NOTHING, (), trace.results))
-        if found is None or found.body is None:
+        if kept is None or kept.body is None:
             return None if entry is None else kept_entry("narrow forward", op, specs, settings)
-        return lambda: found
+        return lambda: kept
 
     def _by_loop(self, op: OperatorLike, specs: tuple, settings: dict, shapes: list | None) -> bool:
         """Tell whether the call is made by a loop, with results of these shapes: nothing is traced then."""

@@ -63,8 +63,8 @@ def host_function(
     many."""
 
     def body(*arrays: Any) -> Any:
-        found = function(arrays, **settings)
-        return found[0] if single else tuple(found)
+        results = function(arrays, **settings)
+        return results[0] if single else tuple(results)
 
     cost = EACH * max(len(given), len(results))
     shapes: list[Any] = [(shape, dtype) for shape in results]

@@ -34,11 +34,11 @@ def looping_runner(plan: Plan, plainly: Callable) -> Callable:
 
     def run(*tensors: Any) -> Any:
         values = [x._value if x._spec.plain else _value(x) for x in tensors]
-        found = _by_numpy(forward, values, settings) if call is None or computes_now() else None
-        if found is None and call is not None:
-            found = call.record(*values)
-            found = [found] if single else found
-        if found is None:
+        computed = _by_numpy(forward, values, settings) if call is None or computes_now() else None
+        if computed is None and call is not None:
+            computed = call.record(*values)
+            computed = [computed] if single else computed
+        if computed is None:
             if not plain:
                 plain.append(plainly(plan))
             return plain[0](*tensors)
@@ -50,7 +50,7 @@ def looping_runner(plan: Plan, plainly: Callable) -> Callable:
             node.sequence_nr = next_sequence_nr()
             node.saved = ()
         results = []
-        for i, (value, spec) in enumerate(zip(found, out_specs, strict=True)):
+        for i, (value, spec) in enumerate(zip(computed, out_specs, strict=True)):
             out = new_tensor(Tensor)
             out._value = value
             out._spec = spec
@@ -64,7 +64,7 @@ def looping_runner(plan: Plan, plainly: Callable) -> Callable:
 def looping_applier(node: Any, grads: list, saved: tuple) -> Sequence:
     """Applies a node with many operands or results to gradients."""
     plan = node.plan
-    found = None
+    computed = None
     if not is_recording() and type(saved) is tuple and any(grad is not None for grad in grads):
         shapes = [spec.shape for spec in plan.specs]
         given = [
@@ -72,10 +72,10 @@ def looping_applier(node: Any, grads: list, saved: tuple) -> Sequence:
             for grad, spec in zip(grads, plan.out_specs, strict=True)
         ]
         if all(grad.shape == spec.shape for grad, spec in zip(given, plan.out_specs, strict=True)):
-            found = _by_numpy(plan.op.loop.backward, given, plan.settings, shapes)
-    if found is None:
+            computed = _by_numpy(plan.op.loop.backward, given, plan.settings, shapes)
+    if computed is None:
         return node.apply_some(grads, None)
-    return [grad if need else None for grad, need in zip(found, plan.needed, strict=True)]
+    return [grad if need else None for grad, need in zip(computed, plan.needed, strict=True)]
 
 
 def _by_numpy(function: Callable, values: Sequence[Any], settings: dict, *more: Any) -> Any:

@@ -48,10 +48,10 @@ def pattern_of(
         elif index < count and min(pair) >= least:
             pattern.append(lengths.setdefault(pair, f"n{len(lengths)}"))
         else:
-            found = None if index < count else expression_of(pair, lengths) or free.get(pair) or multiple_of(pair, free)
-            if found is None and (pair[1] < 2 or index < count):
+            size = None if index < count else expression_of(pair, lengths) or free.get(pair) or multiple_of(pair, free)
+            if size is None and (pair[1] < 2 or index < count):
                 return None
-            pattern.append(found or free.setdefault(pair, f"m{len(free)}"))
+            pattern.append(size or free.setdefault(pair, f"m{len(free)}"))
     pattern = with_parts(pattern, lengths, free)
     return tuple(pattern) if any(isinstance(number, str) for number in pattern) else None
 
@@ -81,13 +81,13 @@ def aligned(pattern: Pattern, shapes: Sequence[Sequence[int]]) -> Pattern | None
     depends = any(isinstance(number, str) and number[0] != "p" for number in pattern[count:])
     if depends or not any(isinstance(number, str) for number in lengths):
         return None
-    found: list[Any] = []
+    leading: list[Any] = []
     for shape in shapes:
         for axis, length in enumerate(shape, -len(shape)):
             if length == 0:
                 return None
-            found.append(1 if length == 1 else names.setdefault(axis, f"n{len(names)}"))
-    return (*found, *pattern[count:])
+            leading.append(1 if length == 1 else names.setdefault(axis, f"n{len(names)}"))
+    return (*leading, *pattern[count:])
 
 
 def loosened(numbers: Sequence[Any], count: int) -> Pattern | None:
@@ -145,14 +145,14 @@ def order_of(pattern: Pattern, before: Sequence[Any], now: Sequence[Any]) -> lis
     """
     numbers = zip(pattern, before, now, strict=True)
     examples = {number: (old, new) for number, old, new in numbers if _is_length(number)}
-    found = []
+    comparisons = []
     for left, right in combinations(examples, 2):
         if isinstance(left, int) and isinstance(right, int):
             continue
         signs = {a >= b for a, b in zip(examples[left], examples[right], strict=True)}
         if len(signs) == 1:
-            found.append(f"{left} >= {right}" if signs == {True} else f"{right} >= {left}")
-    return found
+            comparisons.append(f"{left} >= {right}" if signs == {True} else f"{right} >= {left}")
+    return comparisons
 
 
 def _is_length(number: Any) -> bool:

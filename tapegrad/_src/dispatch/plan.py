@@ -237,13 +237,13 @@ class Plan(Draft):
         None: all in row-major order, as those of mismatches, which are made to fit.
         """
         joint = self.op.joint
-        found = tuple(
+        by_operand = tuple(
             self.op.gradient_strides(self, position, strides)
             if wanted and not joint and not self.specs[position].mismatched
             else None
             for position, wanted in zip(self.positions, self.needed, strict=True)
         )
-        layouts = self.late.layouts[strides] = found if any(found) else None
+        layouts = self.late.layouts[strides] = by_operand if any(by_operand) else None
         return layouts
 
     # -- kernels for all lengths: Note [Symbolic kernels] in ``execution/kernels/symbolic_kernel.py``
@@ -284,8 +284,8 @@ class Plan(Draft):
         """Have gradients computed by a kernel for all lengths, or by one of its own, if that does not take them."""
         shapes = [spec.shape for spec, has in zip(self.out_specs, defined, strict=False) if has]
         keys = symbolic.keys(self.binding.numbers, shapes, self.size)
-        found = None if thread.modes.deferred else symbolic.run(*keys, *values)
-        return self.own_backward(wanted, defined)(*values) if found is None else found
+        gradients = None if thread.modes.deferred else symbolic.run(*keys, *values)
+        return self.own_backward(wanted, defined)(*values) if gradients is None else gradients
 
     def own_backward(self, wanted: tuple[bool, ...], defined: tuple[bool, ...]) -> Callable:
         """The same, by a kernel of the plan's own."""

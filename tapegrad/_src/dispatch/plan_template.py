@@ -58,7 +58,7 @@ class Template:
         self.gradients = plan.needed, plan.needed, (True,) * plan.slots
         self.applier = plan.late.applier
         self.plan = plan.replace(template=self)
-        sources = [source for found in plan.sources.values() for source in found]
+        sources = [source for named in plan.sources.values() for source in named]
         if any([origin == "constant" and isinstance(key, tuple) for origin, key in sources]):  # a shape, for one length
             self.plan.late.sources = None
 

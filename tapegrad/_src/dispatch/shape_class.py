@@ -229,9 +229,9 @@ class ShapeClasses:
     def bound(self, op: OperatorLike, specs: tuple, settings: dict, numbers: Sequence[Any]) -> ClassBinding | None:
         """The shape class that some numbers fit, if there is one already, or comes with the package."""
         for one in self.classes:
-            found = one.read(*numbers)
-            if found is not None:
-                return ClassBinding(one, found)
+            symbols = one.read(*numbers)
+            if symbols is not None:
+                return ClassBinding(one, symbols)
         return None if self.named is None else self.shipped(op, specs, settings, numbers)
 
     def shipped(self, op: OperatorLike, specs: tuple, settings: dict, numbers: Sequence[Any]) -> ClassBinding | None:
@@ -243,11 +243,11 @@ class ShapeClasses:
             entry = ShippedEntry(self.named, outline)
             readers = self.asked[outline] = [(entry, *one) for one in entry("readers") or ()]
         for entry, index, read in readers:
-            found = read(*numbers)
-            if found is not None:
+            symbols = read(*numbers)
+            if symbols is not None:
                 shape_class = ShapeClass.shipped(op, specs, settings, read, entry, index)
                 self.classes.append(shape_class)
-                return ClassBinding(shape_class, found)
+                return ClassBinding(shape_class, symbols)
         return None
 
     def made(self, op: OperatorLike, specs: tuple, settings: dict, numbers: Sequence[Any]) -> ClassBinding | None:
@@ -260,14 +260,14 @@ class ShapeClasses:
                 continue
             wider = aligned(pattern, shapes) if op.uniform and op.broadcasts else None
             wider = loosened(numbers, count) if op.loose else wider
-            found = None if wider is None else self._found(op, specs, settings, wider, [], numbers)
-            found = found or self._found(op, specs, settings, pattern, order_of(pattern, example, numbers), numbers)
-            if found is not None:
-                return found
+            new = None if wider is None else self._bound_new(op, specs, settings, wider, [], numbers)
+            new = new or self._bound_new(op, specs, settings, pattern, order_of(pattern, example, numbers), numbers)
+            if new is not None:
+                return new
         self.examples = [tuple(numbers), *self.examples][:MOST_EXAMPLES]
         return None
 
-    def _found(
+    def _bound_new(
         self, op: OperatorLike, specs: tuple, settings: dict, pattern: Pattern, order: list[str], numbers: Sequence[Any]
     ) -> ClassBinding | None:
         """The shape class of a pattern that some numbers fit, made now unless that was tried before."""
@@ -280,8 +280,8 @@ class ShapeClasses:
         if made is None:
             return None
         self.classes.append(made)
-        found = made.read(*numbers)
-        return None if found is None else ClassBinding(made, found)
+        symbols = made.read(*numbers)
+        return None if symbols is None else ClassBinding(made, symbols)
 
     @property
     def _is_full(self) -> bool:
@@ -437,13 +437,13 @@ class ShapeClass:
             Exception: whatever that stumbles over.
         """
         entry = self._entry("shape class")
-        found = None if entry is None else entry()
-        self.was_traced = found is None
-        if found is None:
-            found = self._made_outline(entry)
-        if found in (REFUSED, WRONG):
-            raise Untraceable(found)
-        return found
+        outline = None if entry is None else entry()
+        self.was_traced = outline is None
+        if outline is None:
+            outline = self._made_outline(entry)
+        if outline in (REFUSED, WRONG):
+            raise Untraceable(outline)
+        return outline
 
     def _made_outline(self, entry: KeptEntry | None) -> Outline:
         prepare = self._op.prepare
@@ -456,7 +456,7 @@ class ShapeClass:
             shapes: Any = [tuple([size if isinstance(size, int) else said_in_python(size) for size in shape])
                            for shape in self.shapes]  # fmt: skip
             dtypes = tuple([np.dtype(result.dtype) for result in results])
-            found = Outline(single, dtypes, shapes, self._written(closed, tree))
+            outline = Outline(single, dtypes, shapes, self._written(closed, tree))
         except (MemoryError, RecursionError):
             raise
         except Exception as error:
@@ -464,8 +464,8 @@ class ShapeClass:
                 entry.keep(WRONG if isinstance(error, RuntimeError) else REFUSED)
             raise
         if entry is not None and self._is_said(shapes):
-            entry.keep(found)
-        return found
+            entry.keep(outline)
+        return outline
 
     def _is_said(self, shapes: Sequence[tuple]) -> bool:
         """Tell whether shapes are what is said of them."""
@@ -485,18 +485,18 @@ class ShapeClass:
 
     def passes(self, plan: Any) -> bool:
         """As ``Plan.passes``, for all numbers: which lengths are one now, or equal by chance, does not count."""
-        found = self._passing.get(plan.needed)
-        if found is None:
+        passing = self._passing.get(plan.needed)
+        if passing is None:
             entry = self._entry("shape class passes", plan.needed)
             known = None if entry is None else entry()
-            found = self._passing[plan.needed] = known[0] if known else self._kept_passes(entry, plan)
-        return found
+            passing = self._passing[plan.needed] = known[0] if known else self._kept_passes(entry, plan)
+        return passing
 
     def _kept_passes(self, entry: KeptEntry | None, plan: Any) -> bool:
-        found = plan.passes_at(self.specs, self.out_specs(plan))
+        passing = plan.passes_at(self.specs, self.out_specs(plan))
         if entry is not None:
-            entry.keep((found,))
-        return found
+            entry.keep((passing,))
+        return passing
 
     def _filled(self, floats: dict[str, Any]) -> tuple[tuple, dict]:
         """Specs and settings with symbols for lengths, and with these floats."""
@@ -557,10 +557,10 @@ class ShapeClass:
         key = (plan.needed, wanted, given)
         if key not in self._traces:
             if self.entry is not None:
-                found = self.entry((self.index, *key))
-                if found is not None:
-                    self._traces[key] = found[0]
-                    return found[0]
+                kept = self.entry((self.index, *key))
+                if kept is not None:
+                    self._traces[key] = kept[0]
+                    return kept[0]
             entry = self._entry("shape class backward", *key)
             known = None if entry is None else entry()
             self._traces[key] = known[0] if known is not None else self._kept_backward(entry, plan, wanted, given)
@@ -570,16 +570,16 @@ class ShapeClass:
         self, entry: KeptEntry | None, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]
     ) -> GeneralTrace | None:
         try:
-            found = self._written_backward(plan, wanted, given)
+            trace = self._written_backward(plan, wanted, given)
         except (MemoryError, RecursionError):
             return None
         except Exception:  # as in ShapeClasses._made
-            found = None
+            trace = None
         finally:
             let_frames_go()
         if entry is not None:
-            entry.keep((found,))
-        return found
+            entry.keep((trace,))
+        return trace
 
     def _written_backward(self, plan: Any, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> GeneralTrace | None:
         """A backward kernel, traced with symbols: that of the same plan for such tensors and settings."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad._src.bindings.arguments import wrap_dim
-from tapegrad._src.bindings.declaration.declarations import FOUND, Out
+from tapegrad._src.bindings.declaration.declarations import OTHER_DTYPE, Out
 from tapegrad._src.bindings.declaration.registry import NAMESPACES, public
 from tapegrad._src.bindings.declaration.scalars import computed_with, converted
 from tapegrad._src.bindings.layouts import in_row_major_order
@@ -236,14 +236,14 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return _apply(input, inplace, activations.threshold, threshold=threshold, value=value, node="ThresholdBackward1")
 
 
-@public("torch", "Tensor", "nn.functional", native=True, out=Out(FOUND))
+@public("torch", "Tensor", "nn.functional", native=True, out=Out(OTHER_DTYPE))
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 within ``[-lambd, lambd]``, ``input`` outside."""
     _floating_only(input, "hardshrink_cpu")
     return activations.hardshrink(input, lambd=converted(lambd, input.dtype))
 
 
-@public("nn.functional", native=True, out=Out(FOUND))
+@public("nn.functional", native=True, out=Out(OTHER_DTYPE))
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """``input`` moved towards 0 by ``lambd``, not beyond.
 
@@ -355,7 +355,7 @@ def _celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _elu(input, True, alpha, 1.0, 1 / alpha, "CeluBackward1")
 
 
-@public("nn.functional", native=True, is_settled=True, out=Out(FOUND))
+@public("nn.functional", native=True, is_settled=True, out=Out(OTHER_DTYPE))
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """``input`` times the standard normal distribution function of it; ``approximate="tanh"`` for a cheaper one.
 
@@ -391,7 +391,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return _apply(input, inplace, activations.mish)
 
 
-@public("nn.functional", native=True, is_settled=True, out=Out(FOUND))
+@public("nn.functional", native=True, is_settled=True, out=Out(OTHER_DTYPE))
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``; ``input`` itself where ``beta * input`` is above the threshold.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapegrad._src.bindings.declaration.declarations import ARITHMETIC, FOUND, InPlace, Out
+from tapegrad._src.bindings.declaration.declarations import ARITHMETIC, OTHER_DTYPE, InPlace, Out
 from tapegrad._src.bindings.declaration.dunders import AUGMENTED, dunder, hot_dunder, refused, reverse
 from tapegrad._src.bindings.declaration.registry import IN_PLACE, NAMESPACES, public
 from tapegrad._src.bindings.declaration.scalars import is_number, no_overload, operand, operands, refuse
@@ -234,7 +234,7 @@ _operator("xor", _bitwise(comparison.bitwise_xor, "bitwise_xor_cpu", FLOATING, C
 _operator("lshift", _bitwise(comparison.bitwise_left_shift, "lshift_cpu", BOOL, FLOATING, COMPLEX))
 _operator("rshift", _bitwise(comparison.bitwise_right_shift, "rshift_cpu", BOOL, FLOATING, COMPLEX))
 _NOT = unary(comparison.bitwise_not, dict.fromkeys((FLOATING, COMPLEX), "bitwise_not_cpu"))
-declare(_NOT, out=Out(FOUND, history="none"))
+declare(_NOT, out=Out(OTHER_DTYPE, history="none"))
 
 
 def _divisors(op: Operator, kernel: str) -> None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from tapegrad._src.bindings.arguments import wrap_dim
-from tapegrad._src.bindings.declaration.declarations import FOUND, Out
+from tapegrad._src.bindings.declaration.declarations import OTHER_DTYPE, Out
 from tapegrad._src.bindings.declaration.factory import TensorOptions, checked_size, is_integer, target, type_name
 from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.bindings.declaration.scalars import is_number, unsupported
@@ -113,7 +113,7 @@ def into(name: str, real: bool = False, exact: Callable[[Tensor], bool] = lambda
     def said(arguments: tuple, target: dtype) -> str | None:
         if target.category != category:
             return f"{name} expects a {kind} output tensor, but got {{O}}"
-        return FOUND if exact(arguments[0]) else None
+        return OTHER_DTYPE if exact(arguments[0]) else None
 
     called = "_fft_c2r" if real else "_fft_r2c" if name.startswith("rfft") else "_fft_c2c"
     return Out(said, called=called, resizes=True, rows=True)

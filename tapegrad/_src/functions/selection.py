@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad._src.bindings.declaration.declarations import ARITHMETIC, FOUND, InPlace, Out, refuse_wider
+from tapegrad._src.bindings.declaration.declarations import ARITHMETIC, OTHER_DTYPE, InPlace, Out, refuse_wider
 from tapegrad._src.bindings.declaration.registry import NAMESPACES, public
 from tapegrad._src.bindings.declaration.scalars import (
     common_dtype,
@@ -49,7 +49,7 @@ _NOT_CAST = "result type {R} can't be cast to the desired output type {o}"
 
 def _found(arguments: tuple, target: dtype) -> str | None:
     """The message about a target of another dtype, if the bounds are numbers."""
-    return FOUND if sum(isinstance(argument, Tensor) for argument in arguments) == 1 else None
+    return OTHER_DTYPE if sum(isinstance(argument, Tensor) for argument in arguments) == 1 else None
 
 
 _CLAMP = (
@@ -266,7 +266,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def _of_lerp(arguments: tuple, target: dtype) -> str | None:
     """The message about a target of another dtype, if the weight is a tensor."""
-    return FOUND if any(isinstance(weight, Tensor) for weight in arguments[2:]) else None
+    return OTHER_DTYPE if any(isinstance(weight, Tensor) for weight in arguments[2:]) else None
 
 
 @public("torch", "Tensor", in_place=InPlace(fast=(two_operands, selection.lerp)), out=Out(_of_lerp))

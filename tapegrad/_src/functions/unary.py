@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from tapegrad._src.bindings.declaration.declarations import FOUND, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out
+from tapegrad._src.bindings.declaration.declarations import OTHER_DTYPE, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out
 from tapegrad._src.bindings.declaration.registry import UNSET, public
 from tapegrad._src.bindings.declaration.scalars import unsupported
 from tapegrad._src.bindings.writes.in_place import refuse_in_place
@@ -128,27 +128,27 @@ def _not_of_abs(arguments: tuple, target: dtype) -> str | None:
     """The message about a target: absolute values of complex numbers are cast, or written as such numbers."""
     own = arguments[0].dtype
     if not own.is_complex:
-        return FOUND
-    return None if target is own or not target.is_complex else FOUND.replace("{R}", own.scalar_name)
+        return OTHER_DTYPE
+    return None if target is own or not target.is_complex else OTHER_DTYPE.replace("{R}", own.scalar_name)
 
 
-declare(unary(ops.floor, _whole("floor")), out=Out(FOUND))
-declare(unary(ops.ceil, _whole("ceil")), out=Out(FOUND))
-declare(unary(ops.trunc, _whole("trunc")), "fix", out=Out(FOUND))
-declare(unary(ops.frac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "frac_cpu")), out=Out(FOUND))
+declare(unary(ops.floor, _whole("floor")), out=Out(OTHER_DTYPE))
+declare(unary(ops.ceil, _whole("ceil")), out=Out(OTHER_DTYPE))
+declare(unary(ops.trunc, _whole("trunc")), "fix", out=Out(OTHER_DTYPE))
+declare(unary(ops.frac, dict.fromkeys((BOOL, INTEGRAL, COMPLEX), "frac_cpu")), out=Out(OTHER_DTYPE))
 declare(
     unary(ops.abs, {BOOL: "abs_cpu"}), "absolute", in_place=InPlace(check=_refuse_complex),
     out=Out(_not_of_abs, rows="complex"),
 )  # fmt: skip
-declare(unary(ops.neg, {BOOL: (RuntimeError, NEGATED_BOOL)}), "negative", out=Out(FOUND))
-declare(unary(ops.sgn, {}), out=Out(FOUND))
-declare(unary(ops.sign, {COMPLEX: (NotImplementedError, COMPLEX_SIGN)}), out=Out(FOUND))
+declare(unary(ops.neg, {BOOL: (RuntimeError, NEGATED_BOOL)}), "negative", out=Out(OTHER_DTYPE))
+declare(unary(ops.sgn, {}), out=Out(OTHER_DTYPE))
+declare(unary(ops.sign, {COMPLEX: (NotImplementedError, COMPLEX_SIGN)}), out=Out(OTHER_DTYPE))
 declare(unary(ops.deg2rad, {COMPLEX: (RuntimeError, "deg2rad is not supported for complex tensors.")}))
 declare(unary(ops.rad2deg, {COMPLEX: (RuntimeError, "rad2deg is not supported for complex tensors.")}))
 
 
 @public(
-    "torch", "Tensor", out=Out(FOUND), in_place=InPlace(overloads=lambda **given: "decimals" if given else "")
+    "torch", "Tensor", out=Out(OTHER_DTYPE), in_place=InPlace(overloads=lambda **given: "decimals" if given else "")
 )  # fmt: skip
 def round(input: Tensor, *, decimals: int = UNSET) -> Tensor:
     """The nearest whole number, the even one of two; with ``decimals``, rounded to so many digits after the point.
@@ -167,7 +167,7 @@ def round(input: Tensor, *, decimals: int = UNSET) -> Tensor:
     return ops.round_decimals(input, decimals=decimals)
 
 
-@public("special", name="round", out=Out(FOUND, called="round"))
+@public("special", name="round", out=Out(OTHER_DTYPE, called="round"))
 def special_round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest number with so many digits after the point, of two the one whose last digit is even.
 
@@ -261,7 +261,7 @@ def _largest_finite(name: str) -> float:
 # -- complex numbers ---------------------------------------------------------------------------------------------------
 
 
-@public("torch", "Tensor", out=Out(FOUND, history="unknown"))
+@public("torch", "Tensor", out=Out(OTHER_DTYPE, history="unknown"))
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; of a real tensor, the tensor itself."""
     return ops.conj_physical(input) if input.dtype.is_complex else input

@@ -61,9 +61,9 @@ def is_dataclass_node(tree: TreeSpec) -> bool:
 def replace_leaves(tree: Any, new: Callable[[Any], Any]) -> Any:
     """A tree with other leaves, where there are such; the dataclasses in it are changed, and stay."""
     leaves, spec = flatten(tree)
-    found = [_replaced(leaf, new) for leaf in leaves]
-    same = all(one is other for one, other in zip(found, leaves, strict=True))
-    return tree if same else unflatten(found, spec)
+    replaced = [_replaced(leaf, new) for leaf in leaves]
+    same = all(one is other for one, other in zip(replaced, leaves, strict=True))
+    return tree if same else unflatten(replaced, spec)
 
 
 def _replaced(leaf: Any, new: Callable[[Any], Any]) -> Any:
@@ -71,9 +71,9 @@ def _replaced(leaf: Any, new: Callable[[Any], Any]) -> Any:
         return new(leaf)
     for field in dataclasses.fields(leaf):
         value = object.__getattribute__(leaf, field.name)
-        found = replace_leaves(value, new)
-        if found is not value:
-            object.__setattr__(leaf, field.name, found)
+        replaced = replace_leaves(value, new)
+        if replaced is not value:
+            object.__setattr__(leaf, field.name, replaced)
     return leaf
 
 

@@ -64,9 +64,9 @@ class BackwardProgram:
                 executable.compile_later()
             self._comes_back = True
         executable.run(inputs, results)
-        found = executable.by_slot(results)
+        values = executable.by_slot(results)
         return [
-            one if slot is None or slot < 0 else found[slot] for one, slot in zip(fixed, self._results, strict=True)
+            one if slot is None or slot < 0 else values[slot] for one, slot in zip(fixed, self._results, strict=True)
         ]
 
 
@@ -100,10 +100,10 @@ class Backward:
 
     def values(self, kept: Sequence[Any]) -> dict[int, Any]:
         """All that the nodes have saved, by slot."""
-        found = dict(zip(self.locations(), kept, strict=True)) | self.kept.numbers
+        elements = dict(zip(self.locations(), kept, strict=True)) | self.kept.numbers
         for first, (call, *slots) in self.kept.remade:
-            found.update(enumerate(call.run(*[materialized(found[slot]) for slot in slots]), first))
-        return found
+            elements.update(enumerate(call.run(*[materialized(elements[slot]) for slot in slots]), first))
+        return elements
 
     @property
     def programs(self) -> list[StepExecutable]:
@@ -146,17 +146,17 @@ class Backward:
         outputs, ends = rebuilt(self.joint, self.number, values.__getitem__, inputs, (None,) * len(wanted))
         roots = [edge for edge, there in zip(outputs, defined, strict=True) if there]
         targets = [edge for edge, want in zip(ends, wanted, strict=True) if want]
-        found = iter(engine.execute(roots, given[:count], True, False, False, targets, RecordedValues, _always))  # type: ignore[arg-type]
-        return [next(found) if want else None for want in wanted]
+        gradients = iter(engine.execute(roots, given[:count], True, False, False, targets, RecordedValues, _always))  # type: ignore[arg-type]
+        return [next(gradients) if want else None for want in wanted]
 
     def _remade(self, kept: Sequence[Any], capture: Capture | None) -> dict[int, Any]:
         if capture is None:
             return self.values(kept)
-        found = dict(zip(self.locations(), kept, strict=True)) | self.kept.numbers
+        values = dict(zip(self.locations(), kept, strict=True)) | self.kept.numbers
         for first, (call, *slots) in self.kept.remade:
-            made = [one for one in capture.append(call, [found[slot] for slot in slots]) if one is not None]
-            found.update(enumerate(made, first))
-        return found
+            made = [one for one in capture.append(call, [values[slot] for slot in slots]) if one is not None]
+            values.update(enumerate(made, first))
+        return values
 
 
 SMALL = 64

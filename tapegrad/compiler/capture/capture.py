@@ -153,7 +153,7 @@ class Capture(Program):
         traced: whether something belongs to a trace of jax's.
         checks: what checks will have found, each with the check. See Note [Late errors] in
             ``execution/kernels/deferred_checks.py``.
-        found: all of that as one value, or None, and the checks; ``before`` is what earlier calls have found: nothing.
+        late_checks: all of that as one value, or None, and the checks; ``before`` is what earlier calls have found: nothing.
         numbers: what is computed from dynamic numbers, and ``dynamic``: which inputs are registers of it.
         constants: by identity, the arrays of the host that the call has made tensors of.
         withholds: whether memory that NumPy sees may be written to when the program has been run.
@@ -178,7 +178,7 @@ class Capture(Program):
         self.refused: DataDependentError | None = None
         self.traced = False
         self.checks: list[tuple[Any, Check]] = []
-        self.found: tuple[Any, Sequence[Check]] = None, ()
+        self.late_checks: tuple[Any, Sequence[Check]] = None, ()
         self.before: Any = None
         self.numbers: Any = None
         self.dynamic: dict[int, int] = {}
@@ -329,7 +329,7 @@ class Capture(Program):
         if self.checks:
             values, checks = zip(*self.checks, strict=True)
             self.before = nothing(len(checks))
-            self.found = joined(self.before, values), checks
+            self.late_checks = joined(self.before, values), checks
             self.checks.clear()
 
     def expect_checks(self) -> None:

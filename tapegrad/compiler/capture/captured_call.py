@@ -117,10 +117,10 @@ class CapturedCall:
         self.arguments: tuple[tuple, dict[str, Any]] = unflatten(self.given, tree) if positions else (args, kwargs)
 
     def _reached(self) -> Guards:
-        found = Guards(self._roots)
-        hooked = [*found.tensors, *(leaf for leaf in self.leaves if isinstance(leaf, Tensor))]
+        guards = Guards(self._roots)
+        hooked = [*guards.tensors, *(leaf for leaf in self.leaves if isinstance(leaf, Tensor))]
         hooks = [(hook, "a hook") for tensor in hooked for hook in hooks_of(tensor)]
-        return Guards(self._roots + hooks) if hooks else found
+        return Guards(self._roots + hooks) if hooks else guards
 
     @property
     def _roots(self) -> list[tuple[Any, str]]:
@@ -172,10 +172,10 @@ class CapturedCall:
             for one in self.reached.appended:
                 one.replace(plain_items)
             self.given, self.arguments = self.leaves, ((), {})
-            found = [plain_items(self.result)]
+            items = [plain_items(self.result)]
             self.result = None
-            kept = put_numbers(self.numbers.made, found)
-            self.result = found.pop()
+            kept = put_numbers(self.numbers.made, items)
+            self.result = items.pop()
             self.numbers.read.update((one, "a place where the number is kept") for one in kept)
             if kept:
                 self._let_numbers_stay()
@@ -236,7 +236,7 @@ class CapturedCall:
         split, self.entry.accounted, self.entry.unlike = self.capture.split, False, False
         self.entry.reason = f"it is split where elements are read at {split}" if split else "jax traces it"
         finish(self.capture)
-        self._expect_found()
+        self._expect_checks()
         self._narrow()
         if split and not (self.shared.widths.seen or self.reached.unsure):
             self.shared.widths.seen = self.entry.unlike = True  # the next call may read late
@@ -268,7 +268,7 @@ class CapturedCall:
         histories = self.histories
         nodes = [] if histories is None else histories.take_over(capture, given)
         capture.forget_handles()
-        found, checks = capture.found
+        finding, checks = capture.late_checks
         rebound, why = rebound_by(capture, reached, leaves)
         kept += [why] if why else histories_lost(leaves_left, rebound)
         try:
@@ -276,7 +276,7 @@ class CapturedCall:
             if self.obstacle is not None:
                 raise self.obstacle
             inputs = inputs_of(capture, sources)
-            effects = side_effects_of(capture, sources, leaves_left, rebound, found, histories)
+            effects = side_effects_of(capture, sources, leaves_left, rebound, finding, histories)
             if capture.leads_out:
                 raise Unaccounted("its backward pass goes on through a history that was there before")
             if ambient() != self.modes:
@@ -290,7 +290,7 @@ class CapturedCall:
             if histories is not None:
                 histories.give_back(capture, nodes, given)
             finish(capture)
-            self._expect_found()
+            self._expect_checks()
             return
         held = () if histories is None else histories.held
         executable = self.shared.programs.of(capture, inputs, effects, sources, leaves, held)
@@ -325,11 +325,11 @@ class CapturedCall:
         leaves_left.clear()
         self._put_numbers()
         if not self.entry.keeps:
-            self._expect_found()
+            self._expect_checks()
             return
         with self.shared.lock:
             self._remember(new, guards, self.why_not or "".join(kept[:1]))
-        self._expect_found()
+        self._expect_checks()
 
     def _run_program(self, new: RecordedCall, sources: TensorSources) -> None:
         """Run the program; what the call left behind gets its arrays."""
@@ -382,11 +382,11 @@ class CapturedCall:
         entry.read = f"; a number is read at {next(iter(numbers.read.values()))}"
         return f"a number that is another one in each call is read at {next(iter(numbers.read.values()))}"
 
-    def _expect_found(self) -> None:
+    def _expect_checks(self) -> None:
         """Have what the checks of the call have found looked at later."""
-        found, checks = self.capture.found
-        if found is not None:
-            Findings(None, checks).expect(found)
+        finding, checks = self.capture.late_checks
+        if finding is not None:
+            Findings(None, checks).expect(finding)
 
 
 def worthwhile(function: Callable, executable: StepExecutable) -> bool:

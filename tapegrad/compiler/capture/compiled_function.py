@@ -99,8 +99,8 @@ class CompiledFunctionBackward(Node):
         roots = [GradientEdge(*edge) for edge, is_there in zip(outputs, there, strict=True) if is_there]
         seeds = [grad for grad in grads if grad is not None]
         targets = [GradientEdge(*edge) for edge, want in zip(ends, wanted, strict=True) if want]
-        found = iter(run_backward(roots, seeds, True, thread.modes.grad, targets, accumulate_grad=False))
-        return [next(found) if want else None for want in wanted]
+        gradients = iter(run_backward(roots, seeds, True, thread.modes.grad, targets, accumulate_grad=False))
+        return [next(gradients) if want else None for want in wanted]
 
     def graph(self, values: Callable[[int], Any], direct: bool = False) -> tuple[list[Edge], list[Edge]]:
         """The graph of operators that it stands for: the edges of its outputs, and those where gradients leave it."""

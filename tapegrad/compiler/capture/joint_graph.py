@@ -121,12 +121,12 @@ class Joint:
         made = sorted(self._nodes(leaves), key=lambda node: node.sequence_nr)
         self._own = self._own_leaves(made)
         self._locations: dict[int, int] = {id(node): number for number, node in enumerate(made)}
-        self._found_ends: dict[tuple[int, int], int] = {}
+        self._numbers_of_ends: dict[tuple[int, int], int] = {}
         self.nodes = [self._taken_down(node) for node in made]
         self._put_in_stages(leaves)
         self.sources: list[TensorSource] = []
         self.specs = [tensor._spec for tensor in self.inputs]
-        del self._capture, self._numbers, self._edges, self._locations, self._found_ends, self._own, self._outputs
+        del self._capture, self._numbers, self._edges, self._locations, self._numbers_of_ends, self._own, self._outputs
 
     def settle(self, sources: Callable[[Tensor], TensorSource]) -> None:
         """Note how the inputs are found in other calls, and forget those of this one."""
@@ -203,13 +203,13 @@ class Joint:
     def _end(self, edge: Edge) -> int:
         """Which of the ends an edge is that leads out of the call."""
         key = id(edge[0]), edge[1]
-        number = self._found_ends.get(key)
+        number = self._numbers_of_ends.get(key)
         if number is None:
             leaf = edge[0].variable if isinstance(edge[0], AccumulateGrad) else None
             tensor = self._edges.get(key) if leaf is None else leaf
             if tensor is None or not self._was_there(tensor):
                 raise Unaccounted(f"{MAY_BE_ASKED}, and leads to what is not known to have been there before")
-            number = self._found_ends[key] = len(self.ends)
+            number = self._numbers_of_ends[key] = len(self.ends)
             self.ends.append(self._input(tensor))
         return number
 

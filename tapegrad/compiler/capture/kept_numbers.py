@@ -75,8 +75,8 @@ class _Replacement:
         return id(thing) in self._replaced
 
     def of(self, thing: Any) -> Any:
-        found = self._replaced.get(id(thing))
-        return thing if found is None else found[1]
+        pair = self._replaced.get(id(thing))
+        return thing if pair is None else pair[1]
 
     def all(self, things: Any) -> list:
         return [self.of(one) for one in things]

@@ -126,11 +126,11 @@ class Numbers:
 
     def input_for(self, number: float) -> int | None:
         """The register that a kernel's argument is, if it is dynamic."""
-        found = self._floats.get(id(number))
-        if found is None:
+        known = self._floats.get(id(number))
+        if known is None:
             return None
-        self.used.add(found[0])
-        return found[0]
+        self.used.add(known[0])
+        return known[0]
 
     def has(self, number: float) -> bool:
         """Tell whether a float is a dynamic number."""
@@ -138,15 +138,15 @@ class Numbers:
 
     def depends_on(self, registers: Sequence[int]) -> set[int]:
         """The first registers from which some are computed."""
-        found, waiting, count = set(), list(registers), len(self.origins)
+        reached, waiting, count = set(), list(registers), len(self.origins)
         while waiting:
             register = waiting.pop()
             if register < count:
-                found.add(register)
-            elif register not in found:
-                found.add(register)
+                reached.add(register)
+            elif register not in reached:
+                reached.add(register)
                 waiting += [one.of for one in self.steps[register - count][1] if one.is_register]
-        return {register for register in found if register < count}
+        return {register for register in reached if register < count}
 
     # -- numbers that are known late
 
@@ -251,9 +251,9 @@ class Numbers:
                 return "a number by which Python chooses its way has changed"
         return values
 
-    def write(self, values: list[Any], found: dict[int, Any]) -> None:
-        """Put what was computed in its places; ``found``: the results of the program."""
-        self._finish(self.late, values, lambda register: found[self.results[register]])
+    def write(self, values: list[Any], results: dict[int, Any]) -> None:
+        """Put what was computed in its places; ``results``: the results of the program."""
+        self._finish(self.late, values, lambda register: results[self.results[register]])
         for binding, (is_register, of) in self.written:
             binding.bind(values[of] if is_register else of)
 

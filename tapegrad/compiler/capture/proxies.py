@@ -139,7 +139,7 @@ def _is_of_jax(value: Any) -> bool:
 
 def changed_numbers(reached: Guards) -> set[tuple]:
     """The identities of places that have other numbers than they had."""
-    found = set()
+    changed = set()
     for container, key, old, _ in reached.all_locations():
         if type(old) in NUMBERS and can_be_rebound(container):
             try:
@@ -147,5 +147,5 @@ def changed_numbers(reached: Guards) -> set[tuple]:
             except (KeyError, IndexError):
                 continue
             if type(now) in NUMBERS and not alike(now, old):
-                found.add(identity_of(container, key))
-    return found
+                changed.add(identity_of(container, key))
+    return changed

@@ -35,20 +35,20 @@ from tapegrad.compiler.guards.reachable import KEPT
 
 def rebound_by(capture: Capture, reached: Guards, arguments: Sequence[Any]) -> tuple[list[Rebound], str]:
     """The places that a call has rebound; none, and why, if it can't be done again without Python."""
-    found, others = reached.rebound()
-    olds = {id(one.old) for one in found}
-    for one in found:
+    rebound, others = reached.rebound()
+    olds = {id(one.old) for one in rebound}
+    for one in rebound:
         why = _obstacle(capture, one, olds)
         if why:
             return [], f"it rebinds {one.binding} to {why}"
-    pairs = {(id(one.old), id(one.new)) for one in found}
-    if not len(pairs) == len(olds) == len({id(one.new) for one in found}):
+    pairs = {(id(one.old), id(one.new)) for one in rebound}
+    if not len(pairs) == len(olds) == len({id(one.new) for one in rebound}):
         return [], "it rebinds places that shared a tensor and don't now, or the other way round"
     others |= set(map(id, arguments))
-    shared = next((one for one in found if id(one.old) in others), None)
+    shared = next((one for one in rebound if id(one.old) in others), None)
     if shared is not None:
         return [], f"it rebinds {shared.binding}, and reaches what it holds otherwise, too"
-    return found, ""
+    return rebound, ""
 
 
 def _obstacle(capture: Capture, one: Rebound, olds: Collection[int]) -> str:

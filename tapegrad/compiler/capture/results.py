@@ -21,10 +21,10 @@ def plain_items(tree: Any) -> Any:
 
 def containers_kept(result: Any, reached: Guards) -> list[str]:
     """Why a call can't be replayed that returns certain containers."""
-    found = containers_of(result)
-    if reached.holds(found):
+    containers = containers_of(result)
+    if reached.holds(containers):
         return ["it returns a container that was there before"]
-    changeable = [id(one) for one in found if type(one) is not tuple]
+    changeable = [id(one) for one in containers if type(one) is not tuple]
     return ["it returns one container twice"] if len(changeable) != len(set(changeable)) else []
 
 

@@ -63,12 +63,12 @@ class NewTensor(NamedTuple):
     view_bits: int = 0
     creation: str | None = None
 
-    def tensor(self, found: dict[int, Any], edge: Edge | None = None) -> Tensor:
+    def tensor(self, values: dict[int, Any], edge: Edge | None = None) -> Tensor:
         """Such a tensor again."""
         slot, spec, writes, base, offset, view_bits, creation = self
-        tensor = wrap(found[slot], spec, edge)
+        tensor = wrap(values[slot], spec, edge)
         if base is not None:
-            shown = base.tensor(found)
+            shown = base.tensor(values)
             tensor._view = View(shown, creation, 0)
             share(tensor, shown, offset, view_bits)
         elif writes:
@@ -152,7 +152,7 @@ class SideEffects(NamedTuple):
     drawn: tuple[Drawn, ...]
     returned: tuple[Returned, ...]
     flagged: tuple[Flagged, ...] = ()
-    found: int | None = None
+    finding: int | None = None
     """The result that is what checks have found."""
     kept: tuple[int, ...] = ()
     """The results that are kept for a backward pass."""
@@ -172,7 +172,7 @@ class SideEffects(NamedTuple):
         its = (*other.written, *other.data, *other.counted, *other.graded, *other.flagged)
         return (
             len(mine) == len(its)
-            and self.found == other.found
+            and self.finding == other.finding
             and self.kept == other.kept
             and len(self.returned) == len(other.returned)
             and all(a[0].same(b[0]) and a[1:] == b[1:] for a, b in zip(mine, its, strict=True))
@@ -188,8 +188,8 @@ class SideEffects(NamedTuple):
         named = [*(one.slot for one in self.written), *(one.slot for one in self.data)]
         new = [one.new for one in self.graded if one.new is not None]
         new += [one.of for one in (*(one.now for one in self.rebound), *self.returned) if one.kind == "result"]
-        found = [] if self.found is None else [self.found]
-        more = *found, *self.kept, *self.read
+        finding = [] if self.finding is None else [self.finding]
+        more = *finding, *self.kept, *self.read
         return list(dict.fromkeys([*named, *(slot for one in new for slot in one.slots), *more]))
 
 
@@ -215,9 +215,9 @@ def _return_the_same(left: Returned, right: Returned) -> bool:
 
 def side_effects_of(
     capture: Capture, sources: TensorSources, results: Sequence[Any], rebound: Sequence[Rebound] = (),
-    found: Any = None, histories: Histories | None = None,
+    finding: Any = None, histories: Histories | None = None,
 ) -> SideEffects:  # fmt: skip
-    """The side effects of a captured call; ``found`` is what its checks will have found.
+    """The side effects of a captured call; ``finding`` is what its checks will have found.
 
     Raises:
         Unaccounted: there is something that can't be left behind again without Python.
@@ -242,7 +242,7 @@ def side_effects_of(
     effects = SideEffects(
         tuple(written.values()), tuple(counted.values()), tuple(graded), _rebindings(capture, rebound), drawn, returned,
         _flagged(capture, sources),
-        None if found is None else found.slot, () if histories is None else histories.slots, tuple(data),
+        None if finding is None else finding.slot, () if histories is None else histories.slots, tuple(data),
         () if capture.numbers is None else tuple(capture.numbers.results.values()),
     )  # fmt: skip
     _check_memories(capture, sources, written)
@@ -278,7 +278,7 @@ def _slot(capture: Capture, value: Any) -> int | None:
 
 def new_data(capture: Capture, sources: TensorSources) -> dict[int, tuple[Seen, int]]:
     """The tensors whose ``.data`` was set, with the results that they have now; by identity."""
-    found = {}
+    replaced = {}
     for key, seen in capture.seen.items():
         tensor, storage = seen.tensor, seen.tensor._storage
         if storage is None or storage is seen.storage or tensor._spec is not seen.spec:
@@ -290,8 +290,8 @@ def new_data(capture: Capture, sources: TensorSources) -> dict[int, tuple[Seen, 
         plain = (tensor._offset, tensor._view_bits) == seen.offset == (0, 0) and storage.strides is None
         counter = tensor._counter or storage.counter
         if slot is not None and alone and plain and counter.version == seen.version and not tensor._spec.window:
-            found[key] = seen, slot
-    return found
+            replaced[key] = seen, slot
+    return replaced
 
 
 def _analyse_writes(

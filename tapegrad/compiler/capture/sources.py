@@ -81,27 +81,27 @@ class TensorSources:
     def __init__(
         self, capture: Capture, arguments: Sequence[Any], reached: Sequence[Tensor], rebound: Sequence[Rebound]
     ) -> None:
-        self._found: dict[int, TensorSource] = {id(one.old): TensorSource(one.binding) for one in reversed(rebound)}
+        self._sources: dict[int, TensorSource] = {id(one.old): TensorSource(one.binding) for one in reversed(rebound)}
         self._olds = {one.binding.identity: one.old for one in rebound}
         self._grads: dict[tuple[int, bool], Tensor] = {}
         known = {id(tensor) for tensor in (*arguments, *reached)}
         for number, leaf in enumerate(arguments):
             if isinstance(leaf, Tensor):
-                self._found.setdefault(id(leaf), TensorSource(number))
+                self._sources.setdefault(id(leaf), TensorSource(number))
         grads: list[tuple[Tensor, TensorSource]] = []
         for seen in capture.seen.values():
-            source = self._found.get(id(seen.tensor), TensorSource(seen.tensor))
+            source = self._sources.get(id(seen.tensor), TensorSource(seen.tensor))
             if seen.grad is not None and seen.before:
                 grads.append((seen.grad, TensorSource(source.of, True)))
         for grad, source in grads:
             if id(grad) in known:
                 raise Unaccounted(f"{source} is reached otherwise, too")
-            self._found.setdefault(id(grad), source)
+            self._sources.setdefault(id(grad), source)
             self._grads[id(source.of), type(source.of) is int] = grad
 
     def of(self, tensor: Tensor) -> TensorSource:
         """The source of a tensor."""
-        return self._found.get(id(tensor)) or TensorSource(tensor)
+        return self._sources.get(id(tensor)) or TensorSource(tensor)
 
     def meant(self, source: TensorSource, arguments: Sequence[Any]) -> Tensor:
         """The tensor that was meant when the call began; a ``.grad``, or a place, may have another by now."""

@@ -108,12 +108,12 @@ def appended_to(
     for location in locations:
         if id(location.value) in where or (type(location.value) is dict and id(location.value) not in where):
             where.setdefault(id(location.value), []).append(location)
-    found: list[AppendedTo] = []
+    appended: list[AppendedTo] = []
     for things, before in lists:
         mine = where[id(things)]
         if len(mine) == 1 and _is_named(mine[0], where, uses):
-            found.append(AppendedTo(Binding(*mine[0][:2], mine[0].name), things, before))
-    return found
+            appended.append(AppendedTo(Binding(*mine[0][:2], mine[0].name), things, before))
+    return appended
 
 
 def _is_named(location: Location, where: dict[int, list[Location]], uses: dict[str, set[str]]) -> bool:

@@ -115,11 +115,11 @@ def _uses(code: CodeType) -> Iterator[Use]:
 @tabulated(4096)
 def offsets_of(code: CodeType) -> dict[int, tuple[int, ...]]:
     """The offsets of instructions by lines; those of no line belong to each."""
-    found: dict[Any, list[int]] = {}
+    offsets_by_line: dict[Any, list[int]] = {}
     for start, end, line in code.co_lines():
-        found.setdefault(line, []).extend(range(start, end, 2))
-    everywhere = found.pop(None, [])
-    return {line: (*offsets, *everywhere) for line, offsets in found.items()}
+        offsets_by_line.setdefault(line, []).extend(range(start, end, 2))
+    everywhere = offsets_by_line.pop(None, [])
+    return {line: (*offsets, *everywhere) for line, offsets in offsets_by_line.items()}
 
 
 @tabulated(4096)
@@ -188,8 +188,8 @@ def resolved(chain: tuple[str, ...], names: dict) -> Resolved:
 
 def builtins_of(names: dict) -> dict:
     """The builtins of a function with these globals."""
-    found = names.get("__builtins__", builtins)
-    return found if isinstance(found, dict) else vars(found)
+    names_built_in = names.get("__builtins__", builtins)
+    return names_built_in if isinstance(names_built_in, dict) else vars(names_built_in)
 
 
 def absolute(name: str, names: dict) -> str:

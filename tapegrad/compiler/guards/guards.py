@@ -121,7 +121,7 @@ class Guards:
 
         Such are also places that can't just be given another tensor.
         """
-        found: dict[tuple, Rebound] = {}
+        by_location: dict[tuple, Rebound] = {}
         stay = set(self._pinned)
         for container, key, old, name in self.all_locations():
             if issubclass(type(old), Tensor):
@@ -129,26 +129,26 @@ class Guards:
                 new = binding.find()
                 alone = all(self._tuples[one.was] == 1 for one in _tuples_around(container))
                 if new is not old and issubclass(type(new), Tensor) and can_be_made_anew(container) and alone:
-                    found[binding.identity] = Rebound(binding, old, new)
+                    by_location[binding.identity] = Rebound(binding, old, new)
                 else:
                     stay.add(id(old))
-        return list(found.values()), stay
+        return list(by_location.values()), stay
 
     def set_values(self) -> list[tuple[Binding, Any]]:
         """The places that have another flag, or another text, than they had, and what they have now."""
-        found = []
+        changed = []
         for container, key, old, name in self._locations:
             if type(old) in FLAGS and can_be_rebound(container):
                 binding = Binding(container, key, name)
                 now = binding.find()
                 if type(now) in FLAGS and now is not old and not alike(now, old):
-                    found.append((binding, now))
-        return found
+                    changed.append((binding, now))
+        return changed
 
     def flags_changed(self) -> set[tuple] | None:
         """The identities of these places; None, if more has changed."""
-        found = {binding.identity for binding, _ in self.set_values()}
-        return found if self.changed(found) is None else None
+        identities = {binding.identity for binding, _ in self.set_values()}
+        return identities if self.changed(identities) is None else None
 
     def release(self, rebound: list[Rebound]) -> None:
         """No longer compare these places, nor hold what was there."""

@@ -159,10 +159,10 @@ class TupleSlot:
         self.container, self.key, self.was, self._size = container, key, id(things), len(things)
 
     def _items(self) -> tuple:
-        found = self.container[self.key]
-        if type(found) is not tuple or len(found) != self._size:
+        items = self.container[self.key]
+        if type(items) is not tuple or len(items) != self._size:
             raise KeyError(self.key)
-        return found
+        return items
 
     def __getitem__(self, index: int) -> Any:
         return self._items()[index]

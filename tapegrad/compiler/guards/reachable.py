@@ -179,7 +179,7 @@ _TOLD = frozenset({"__getstate__", "__setstate__", "__repr__"})
 """Methods that are called for what is told of an object, which no step does with machinery."""
 
 
-class Found(NamedTuple):
+class Visit(NamedTuple):
     """The findings about one object.
 
     Attributes:
@@ -226,17 +226,17 @@ class Reached:
         self.appended: list[AppendedTo] = []
         self.tuples: collections.Counter[int] = collections.Counter()
 
-    def add(self, found: Found, locations: Iterable[Location]) -> list[Location]:
+    def add(self, visit: Visit, locations: Iterable[Location]) -> list[Location]:
         """Add an object, with some of its places; these are given back."""
-        thing, locations = found.thing, list(locations)
+        thing, locations = visit.thing, list(locations)
         self.kept[id(thing)] = thing
-        self.unsure = self.unsure or found.unsure
+        self.unsure = self.unsure or visit.unsure
         if is_a(thing, Tensor):
             self.tensors.append(thing)
         elif type(thing) is np.ndarray:
-            self.arrays += [(thing, found.name, contents) for _, _, contents in found.containers]
+            self.arrays += [(thing, visit.name, contents) for _, _, contents in visit.containers]
             return []
-        self.containers += found.containers
+        self.containers += visit.containers
         for location in locations:
             if type(location.value) is tuple:
                 self.tuples[id(location.value)] += 1
@@ -251,7 +251,7 @@ class Reachable:
     """All that can be reached from some objects. See Note [What is reachable].
 
     Attributes:
-        found: by identity, what was found of each object.
+        visited: by identity, what was found of each object.
         names: the attributes that are named.
         most: why not all was found, or None.
         telling: whether there is a function that may tell a proxy from a number: Note [Dynamic numbers];
@@ -264,7 +264,7 @@ class Reachable:
         self.names: set[str] = set()
         self._asking: set[str] = set()
         self._of_classes: dict[type, Instances] = {}
-        self._before: dict[int, tuple[Location, Found, tuple | None]] = {}
+        self._before: dict[int, tuple[Location, Visit, tuple | None]] = {}
         self._by_names = self.telling = self.hides = False
         self._inside: dict[type, Any] = {}  # what classes have: ``__dict__`` of one is another object each time
         while True:
@@ -280,7 +280,7 @@ class Reachable:
         return len(self.names), len(self._asking)
 
     def _begin(self) -> None:
-        self.found: dict[int, Found] = {}
+        self.visited: dict[int, Visit] = {}
         self.most: str | None = None
         self._containers: list[tuple[Any, str, tuple]] = []
 
@@ -288,18 +288,18 @@ class Reachable:
         while waiting:
             location = waiting.pop()
             thing = location.value
-            if not location.follow or is_plain(thing) or id(thing) in self.found:
+            if not location.follow or is_plain(thing) or id(thing) in self.visited:
                 continue
-            if len(self.found) >= MOST:
+            if len(self.visited) >= MOST:
                 self.most, self.hides = f"it reaches more than {MOST} objects", True
                 return
-            at, found, known = self._before.get(id(thing), _NOT_BEFORE)
-            if found is None or not (known is None or known == self._known) or not _same_place(at, location):
-                found = self._find(thing, location)
-            self.found[id(thing)] = found
-            waiting += found.locations
+            at, visit, known = self._before.get(id(thing), _NOT_BEFORE)
+            if visit is None or not (known is None or known == self._known) or not _same_place(at, location):
+                visit = self._find(thing, location)
+            self.visited[id(thing)] = visit
+            waiting += visit.locations
 
-    def _find(self, thing: Any, location: Location) -> Found:
+    def _find(self, thing: Any, location: Location) -> Visit:
         locations: list[Location] = []
         self._at, name, known, self._by_names = location, location.name, self._known, False
         unsure, code = None, None
@@ -314,17 +314,17 @@ class Reachable:
         except Unsure as error:
             unsure = str(error)
             self.hides = self.hides or not is_open(thing)
-        found = Found(thing, name, locations, self._containers, unsure, code)
-        self._before[id(thing)] = location, found, known if self._by_names else None
-        return found
+        visit = Visit(thing, name, locations, self._containers, unsure, code)
+        self._before[id(thing)] = location, visit, known if self._by_names else None
+        return visit
 
     # -- what is given
 
     def all(self) -> Reached:
         """All of it."""
         whole = Reached()
-        for found in self.found.values():
-            whole.add(found, found.locations)
+        for visit in self.visited.values():
+            whole.add(visit, visit.locations)
         whole.unsure, whole.names = self.most or whole.unsure, self.names
         return whole
 
@@ -342,11 +342,11 @@ class Reachable:
     def _without_appended(self, part: Reached, executed: Executed, ran: WhatRan) -> Reached:
         """Leave out the lists to which the call has only appended."""
         lists = [one for one in part.kept.values() if type(one) in LISTS and getattr(one, "maxlen", None) is None]
-        before = [(one, self.found[id(one)].containers[0][2]) for one in lists]
+        before = [(one, self.visited[id(one)].containers[0][2]) for one in lists]
         changed = [(one, items) for one, items in before if len(items) != len(one)]
         if not changed:
             return part
-        needed = [location for one in part.kept for location in self.found[one].locations if executed.needs(location)]
+        needed = [location for one in part.kept for location in self.visited[one].locations if executed.needs(location)]
         appended = appended_to(changed, needed, executed.uses())
         part = self._part(executed, ran, {id(one.things) for one in appended})
         part.appended = appended
@@ -359,12 +359,12 @@ class Reachable:
         codes: set[CodeType | None] = set()
         while waiting and not part.unsure:
             location = waiting.pop()
-            found = self.found.get(id(location.value))
-            if found is None or not location.follow or id(found.thing) in part.kept:
+            visit = self.visited.get(id(location.value))
+            if visit is None or not location.follow or id(visit.thing) in part.kept:
                 continue
-            codes.add(found.code)
-            needed = filter(executed.needs, found.locations)
-            waiting += part.add(found, [one for one in needed if id(one.value) not in without] if without else needed)
+            codes.add(visit.code)
+            needed = filter(executed.needs, visit.locations)
+            waiting += part.add(visit, [one for one in needed if id(one.value) not in without] if without else needed)
         part.unsure = part.unsure or executed.unknown(codes)
         return part
 
@@ -474,8 +474,8 @@ class Reachable:
             yield Location(AttributeSlot(function), descriptor, there, f"a default of {name}", run)
         yield from self._of_chains(function, said, known=is_searched(module))
         for one in said.modules:
-            for found in imported(one, function.__globals__):
-                yield Location(sys.modules, found, sys.modules[found], found, Need("module", code, one))
+            for submodule in imported(one, function.__globals__):
+                yield Location(sys.modules, submodule, sys.modules[submodule], submodule, Need("module", code, one))
 
     def _mention(self, said: Mentions, names: dict, ours: bool) -> None:
         """Note what attributes code names, and whether it may ask for others."""

@@ -243,17 +243,17 @@ class WhatRan:
 
     def said(self, code: CodeType) -> Mentions | None:
         """The names that some code has mentioned: of the user's, what was executed; None if it has not run."""
-        found = self._mentions.get(code)
-        if found is None:
+        known = self._mentions.get(code)
+        if known is None:
             offsets = self.instructions.get(code)
             if offsets is not None:
-                found = executed(code, offsets)
+                known = executed(code, offsets)
             elif code in self.ours:
-                found = mentions(code)
+                known = mentions(code)
             else:
                 return None
-            self._mentions[code] = found
-        return found
+            self._mentions[code] = known
+        return known
 
     def said_with_inner(self, code: CodeType) -> Mentions:
         """The names that some code has mentioned, and the code inside of it that has run."""

@@ -33,14 +33,14 @@ class WrittenGuard:
         """The name of an object in the expression."""
         return self._names.setdefault(id(thing), (f"o{len(self._names)}", thing))[0]
 
-    def expect(self, found: str, expected: Any) -> None:
+    def expect(self, actual: str, expected: Any) -> None:
         """Expect that what is found is an object, or alike."""
         if expected is None:
-            self.terms.append(f"{found} is None")
+            self.terms.append(f"{actual} is None")
         elif type(expected) in PLAIN:
-            self.terms.append(f"((found := {found}) is {self.name(expected)} or alike(found, {self.name(expected)}))")
+            self.terms.append(f"((found := {actual}) is {self.name(expected)} or alike(found, {self.name(expected)}))")
         else:
-            self.terms.append(f"{found} is {self.name(expected)}")
+            self.terms.append(f"{actual} is {self.name(expected)}")
 
     def expect_size(self, container: Any, size: int) -> None:
         """A container must be so long."""

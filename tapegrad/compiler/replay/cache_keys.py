@@ -40,8 +40,8 @@ def state_of(function: Any) -> Any:
     if is_update(function):
         groups = function.__self__.param_groups
         return tuple(getattr(p, "_grad", None) is None for group in groups for p in group["params"])
-    found = getattr(function, "training", MISSING)
-    return getattr(getattr(function, "__self__", None), "training", None) if found is MISSING else found
+    training = getattr(function, "training", MISSING)
+    return getattr(getattr(function, "__self__", None), "training", None) if training is MISSING else training
 
 
 def cache_key(function: Any, leaves: Sequence[Any], tree: TreeSpec) -> tuple:

@@ -88,7 +88,7 @@ class CompiledModules:
 
     def of(self, methods: Sequence[MethodType]) -> Sequence[CompiledModule]:
         """Those of a call that runs some of their methods; none, if they are others in each call."""
-        found: dict[int, CompiledModule] = {}
+        modules: dict[int, CompiledModule] = {}
         for method in methods:
             owner, (locations, key) = method.__self__, location_of(method)
             known = self._known.get(id(owner))
@@ -97,8 +97,8 @@ class CompiledModules:
             if known is None and locations.get(key) is None and len(self._known) < MOST:
                 known = self._known[id(owner)] = CompiledModule(owner, self._compile(method))
             if known is not None:
-                found[id(owner)] = known
-        self.latest = tuple(found.values())
+                modules[id(owner)] = known
+        self.latest = tuple(modules.values())
         return self.latest
 
 

@@ -107,7 +107,7 @@ class _Writer:
     def _tuple(start: int, end: int) -> str:
         return "(" + "".join(f"x{i}, " for i in range(start, end)) + ")"
 
-    def _unpack(self, node: TreeSpec, found: str, start: int) -> int:
+    def _unpack(self, node: TreeSpec, text: str, start: int) -> int:
         """Give the children of a node names, and take them apart; the number of the next leaf."""
         if not node.below:
             return start
@@ -116,7 +116,7 @@ class _Writer:
             names.append(f"x{at}" if child.kind is None else f"t{next(self._numbers)}")
             inner += [] if child.kind is None else [(child, names[-1], at)]
             at += child.num_leaves
-        self._lines.append(f"{', '.join(names)}, = {found}")
+        self._lines.append(f"{', '.join(names)}, = {text}")
         for child, name, first in inner:
             self._take_apart(child, name, first)
         return at

@@ -84,7 +84,7 @@ class Replay:
         self._reading = Reading(recorded.inputs, executable, effects)
         self._write_outputs = OutputWriter(effects, arguments)
         self._streams = [one.stream for one in effects.drawn]
-        self._found, self._findings = effects.found, Findings(nothing(len(recorded.checks)), recorded.checks)
+        self._finding, self._findings = effects.finding, Findings(nothing(len(recorded.checks)), recorded.checks)
         self._before = next((i for i, (kind, _) in enumerate(recorded.inputs) if kind == "found"), -1)
         self._numbers, self._values = recorded.numbers, []  # type: ignore[var-annotated]
         self._dynamic_inputs = [(i, of) for i, (kind, of) in enumerate(recorded.inputs) if kind == "dynamic"]
@@ -201,7 +201,7 @@ class Replay:
         inputs = self._reading.read(arguments)
         for position, register in self._dynamic_inputs:
             inputs[position] = self._values[register]
-        if self._found is not None:
+        if self._finding is not None:
             inputs[self._before] = self._findings.value
         for leaf in self._ungraded:  # the memory of these gradients may be used from here on
             leaf._grad = None
@@ -211,14 +211,14 @@ class Replay:
         results: list[Any] = []
         try:
             self.executable.run(inputs, results)
-            found = self.executable.by_slot(results)
-            given = self._leave(found, arguments, kept)
+            values = self.executable.by_slot(results)
+            given = self._leave(values, arguments, kept)
         except BaseException:
             if results:  # an interrupt came with them; what is left behind twice is counted twice
                 self._leave(self.executable.by_slot(results), arguments, kept)
             raise
-        if self._found is not None:
-            self._findings.expect(found[self._found])
+        if self._finding is not None:
+            self._findings.expect(values[self._finding])
         return given[0] if self._tree.kind is None else put_together(given, self._tree)
 
     def _keep(self, inputs: Sequence[Any], arguments: Sequence[Any]) -> tuple[dict[int, Any], list[Tensor]]:
@@ -227,15 +227,15 @@ class Replay:
         tensors = [source.find(arguments) for source in self._histories.joint.sources]
         return {position: inputs[position] for position in self._histories.held}, tensors
 
-    def _leave(self, found: dict[int, Any], arguments: Sequence[Any], kept: Any) -> list[Any]:
+    def _leave(self, values: dict[int, Any], arguments: Sequence[Any], kept: Any) -> list[Any]:
         nodes: Sequence[CompiledFunctionBackward] = ()
         if kept is not None:
-            nodes = self._histories.nodes(found.__getitem__, *kept)  # type: ignore[union-attr]
-        given = self._write_outputs.leave(found, arguments, nodes)
+            nodes = self._histories.nodes(values.__getitem__, *kept)  # type: ignore[union-attr]
+        given = self._write_outputs.leave(values, arguments, nodes)
         for node in nodes:
             node.note_versions()
         if self._numbers is not None:
-            self._numbers.write(self._values, found)
+            self._numbers.write(self._values, values)
             for position, register in self._dynamic_results:
                 given[position] = self._values[register]
         for binding, value in self._set_values:

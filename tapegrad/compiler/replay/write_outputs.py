@@ -59,7 +59,7 @@ class OutputWriter:
         ]
         self._rebound = () if easy else effects.rebound
 
-    def leave(self, found: dict[int, Any], arguments: Sequence[Any], nodes: Sequence[Node] = ()) -> list[Any]:
+    def leave(self, values: dict[int, Any], arguments: Sequence[Any], nodes: Sequence[Node] = ()) -> list[Any]:
         """Leave it behind, with these results, and give the leaves of what the call returns.
 
         Their histories are ``nodes``, one for each stage.
@@ -68,49 +68,49 @@ class OutputWriter:
             stream.offset += keys
         for storage, slot, counter, writes in self._memories:
             if len(storage.members) == 1 and storage.watcher is None:  # only the tensor that we know: no need to tell
-                storage.value = found[slot]
+                storage.value = values[slot]
                 storage.writes += 1
             else:
-                Storage.replace(storage, found[slot])
+                Storage.replace(storage, values[slot])
             counter.version += writes
         for counter, writes in self._counters:
             counter.version += writes
         for source, requires_grad in self._flagged:
             set_flag(source.find(arguments), requires_grad)
         if self._written or self._counted:
-            self._leave_elsewhere(found, arguments)
+            self._leave_elsewhere(values, arguments)
         for source, slot in self._data:
             tensor = source.find(arguments)
-            tensor.data = wrap(found[slot], tensor._spec.replace(requires_grad=False, plain=True, overrides=False))
+            tensor.data = wrap(values[slot], tensor._spec.replace(requires_grad=False, plain=True, overrides=False))
         for leaf, slot, spec in self._gradients:
-            leaf._grad = wrap(found[slot], spec)
+            leaf._grad = wrap(values[slot], spec)
         for source, new in self._graded:
-            source.find(arguments)._grad = None if new is None else new.tensor(found)
+            source.find(arguments)._grad = None if new is None else new.tensor(values)
         for container, key, slot, spec in self._locations:
-            container[key] = wrap(found[slot], spec)
+            container[key] = wrap(values[slot], spec)
         if self._rebound:
-            self._bind(found, arguments)
+            self._bind(values, arguments)
         given: list[Any] = []
         for one in self._returned:
-            given.append(_given(one, found, arguments, given, nodes))
+            given.append(_given(one, values, arguments, given, nodes))
         return given
 
-    def _bind(self, found: dict[int, Any], arguments: Sequence[Any]) -> None:
+    def _bind(self, values: dict[int, Any], arguments: Sequence[Any]) -> None:
         """Give places that are rebound their new tensors."""
         given: list[Any] = []
         for source, now in self._rebound:
-            given.append(_given(now, found, arguments, given))
+            given.append(_given(now, values, arguments, given))
             source.of.bind(given[-1])
 
-    def _leave_elsewhere(self, found: dict[int, Any], arguments: Sequence[Any]) -> None:
+    def _leave_elsewhere(self, values: dict[int, Any], arguments: Sequence[Any]) -> None:
         """Write to what is another tensor in each call, or has no storage."""
         for source, slot, stored in self._written:
             tensor = source.find(arguments)
             memory = storage_to_write(tensor) if stored else memory_of(tensor)
             if isinstance(memory, Tensor):
-                memory._value = found[slot]
+                memory._value = values[slot]
             else:
-                Storage.replace(memory, found[slot])  # in inference mode, if it was written to in that
+                Storage.replace(memory, values[slot])  # in inference mode, if it was written to in that
         for source, writes in self._counted:
             counter_of(source.find(arguments)).version += writes
 
@@ -158,12 +158,12 @@ def _is_simple(source: TensorSource, new: NewTensor | None) -> bool:
 
 
 def _given(
-    one: Returned, found: dict[int, Any], arguments: Sequence[Any], given: list[Any], nodes: Sequence[Node] = ()
+    one: Returned, values: dict[int, Any], arguments: Sequence[Any], given: list[Any], nodes: Sequence[Node] = ()
 ) -> Any:
     if one.kind == "result":
         if one.output is not None:
-            return one.of.tensor(found, (nodes[one.output[0]], one.output[1]))
-        return one.of.tensor(found, None if one.edge is None else (renewed(one.edge[0]), one.edge[1]))
+            return one.of.tensor(values, (nodes[one.output[0]], one.output[1]))
+        return one.of.tensor(values, None if one.edge is None else (renewed(one.edge[0]), one.edge[1]))
     if one.kind == "tensor":
         return one.of.find(arguments)
     return given[one.of] if one.kind == "again" else one.of

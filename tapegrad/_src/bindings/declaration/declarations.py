@@ -24,7 +24,7 @@ Words = str | Callable[[tuple, dtype], str | None] | None
 """A message, or what says of the arguments of a call, and of the target's dtype, which it is."""
 
 EXPECTED = "Expected out tensor to have dtype {r}, but got {o} instead"
-FOUND = "Found dtype {O} but expected {R}"
+OTHER_DTYPE = "Found dtype {O} but expected {R}"
 
 RESIZED = (
     "An output with one or more elements was resized since it had shape {old}, which does not match the required "

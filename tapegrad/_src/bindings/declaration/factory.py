@@ -133,12 +133,12 @@ def named_dtype(function: str, given: Any) -> dtype:
     Raises TypeError: PyTorch's message, for anything else. ComplexHalfError: it is complex32.
     """
     try:
-        found = require_dtype(given, function, "dtype", 1)
+        named = require_dtype(given, function, "dtype", 1)
     except TypeError:
         raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}") from None
-    if found is complex32:
+    if named is complex32:
         raise ComplexHalfError(function)
-    return found
+    return named
 
 
 def named_device(function: str, given: Any) -> device:

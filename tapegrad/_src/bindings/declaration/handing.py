@@ -87,25 +87,25 @@ def overriders(args: tuple, kwargs: dict, plain: bool = False) -> list[Any]:
     Args:
         plain: whether Tensor itself counts, which answers NotImplemented beside others.
     """
-    found: list[Any] = []
+    ordered: list[Any] = []
     for arg in flat((*args, *kwargs.values())):
         cls = type(arg)
-        if not (overrides(cls) or (plain and cls is Tensor)) or any(type(other) is cls for other in found):
+        if not (overrides(cls) or (plain and cls is Tensor)) or any(type(other) is cls for other in ordered):
             continue
-        index = next((i for i, other in enumerate(found) if issubclass(cls, type(other))), len(found))
-        found.insert(index, arg)
-    return found
+        index = next((i for i, other in enumerate(ordered) if issubclass(cls, type(other))), len(ordered))
+        ordered.insert(index, arg)
+    return ordered
 
 
 def flat(args: tuple) -> list[Any]:
     """Arguments, and in the place of sequences their elements."""
-    found: list[Any] = []
+    items: list[Any] = []
     for arg in args:
         if isinstance(arg, (tuple, list)):
-            found.extend(arg)
+            items.extend(arg)
         else:
-            found.append(arg)
-    return found
+            items.append(arg)
+    return items
 
 
 def asked(args: tuple, kwargs: dict) -> bool:

@@ -125,9 +125,9 @@ def parsed(function: str, text: str) -> Overload:
         if part == "*":
             by_name = True
             continue
-        found = _PARAMETER.fullmatch(part)
-        assert found is not None, (function, part)
-        kind, size, nullable, name, default = found.groups()
+        match = _PARAMETER.fullmatch(part)
+        assert match is not None, (function, part)
+        kind, size, nullable, name, default = match.groups()
         parameters.append(
             SignatureParameter(
                 kind, int(size or 0), name, default is not None, bool(nullable) or default == "None", by_name,
@@ -155,8 +155,8 @@ def inner_overloads(function: str) -> tuple[Overload, ...]:
 
 
 def _overloads(function: str, texts: str | None) -> tuple[Overload, ...]:
-    found = () if texts is None else [parsed(function, text) for text in texts.split(" | ")]
-    return tuple(sorted(found, key=lambda overload: overload.hidden))
+    overloads = () if texts is None else [parsed(function, text) for text in texts.split(" | ")]
+    return tuple(sorted(overloads, key=lambda overload: overload.hidden))
 
 
 def _without_tensor(text: str) -> str:
@@ -352,11 +352,11 @@ def _missing(overload: Overload, first: SignatureParameter) -> Refused:
 
 def _wrong(overload: Overload, parameter: SignatureParameter, value: Any, position: int | None) -> Refused:
     place = "" if position is None else f" (position {position + 1})"
-    found = f"not {type_name(value)}"
+    actual = f"not {type_name(value)}"
     sequence = isinstance(value, (tuple, list))
     if parameter.type in SEQUENCES and sequence and value and position is not None:
-        found = f"but found element of type {type_name(value[0])} at pos 0"
-    return Refused(f"{overload.function}(): argument '{parameter.name}'{place} must be {parameter.shown}, {found}")
+        actual = f"but found element of type {type_name(value[0])} at pos 0"
+    return Refused(f"{overload.function}(): argument '{parameter.name}'{place} must be {parameter.shown}, {actual}")
 
 
 def _unknown(overload: Overload, unused: dict[str, Any], count: int) -> Refused:
@@ -418,15 +418,15 @@ def overriding_arguments(function: str, method: bool, args: Sequence, kwargs: di
         given = chosen(overloads, args, kwargs)[1]
     except Refused as error:
         raise TypeError(*error.args) from None
-    found: list[Any] = []
+    arguments: list[Any] = []
     lasting = True
     for parameter, value in given.items():
         if parameter.type not in _TENSORS and parameter.type != "Tensors":
             lasting = lasting and not any(isinstance(one, Tensor) for one in flat((value,)))
             if isinstance(value, Tensor):
                 continue
-        found.append(value)
-    return tuple(found), lasting
+        arguments.append(value)
+    return tuple(arguments), lasting
 
 
 def check_inner(function: str, given: dict[str, Any], method: bool = False) -> bool:

@@ -327,9 +327,9 @@ def wrapped(
                     with switched(autocast=()):
                         return wrapper(*cast[0], **cast[1])
             if overriding.shows:
-                found = function_shower.content(called, shown, function, args, kwargs)
-                if found is not NotImplemented:
-                    return found
+                result = function_shower.content(called, shown, function, args, kwargs)
+                if result is not NotImplemented:
+                    return result
         try:
             if not kwargs:
                 return function(*args)
@@ -562,12 +562,12 @@ class Signature:
         key = (*map(stands_for, args), *kwargs, *map(stands_for, kwargs.values()))
         if key in self.asking or not overriders(args, kwargs):
             return given
-        found, lasting = overriding_arguments(self.called, self.method, args[self.method :], kwargs)
-        found = (*args[: self.method], *found)
-        in_order = [*map(id, filter(is_overrider, flat(found)))] == [*map(id, filter(is_overrider, flat(given)))]
+        converted, lasting = overriding_arguments(self.called, self.method, args[self.method :], kwargs)
+        converted = (*args[: self.method], *converted)
+        in_order = [*map(id, filter(is_overrider, flat(converted)))] == [*map(id, filter(is_overrider, flat(given)))]
         if lasting and in_order and object not in key:
             self.asking.add(key)
-        return found if thread.modes.function_modes or overriders(found, {}) else None
+        return converted if thread.modes.function_modes or overriders(converted, {}) else None
 
     def relevant(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
         """The arguments of a function in Python whose classes are asked: those that must be tensors.
@@ -675,11 +675,11 @@ class Signature:
     def otherwise_named(self, names: tuple[str, ...]) -> dict[str, str]:
         """PyTorch's names of parameters that have others here, as those that are called differently in overloads."""
         own = parameters_of(self.function).positional[self.method :]
-        found: dict[str, str] = {}
+        renamed: dict[str, str] = {}
         for overload in overloads_of(self.called, self.method) if self.native else ():
             theirs = [parameter.name for parameter in overload.parameters if not parameter.by_name]
-            found |= {name: mine for name, mine in zip(theirs, own, strict=False) if name not in names}
-        return found
+            renamed |= {name: mine for name, mine in zip(theirs, own, strict=False) if name not in names}
+        return renamed
 
     def known_by_name(self) -> tuple[dict[str, str], frozenset[str]]:
         """NumPy's names of parameters and PyTorch's, and the names of those that must be tensors."""

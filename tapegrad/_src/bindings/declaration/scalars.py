@@ -144,8 +144,8 @@ def converted(value: Any, to: dtype) -> Any:
 
 def refuse_unfitting(value: Tensor, to: dtype) -> None:
     """Refuse a 0-dim tensor whose number can't be converted to a dtype: see ``converted``."""
-    found = numbers(value) if value.dtype is not to else None
-    for number in () if found is None else found.ravel():
+    elements = numbers(value) if value.dtype is not to else None
+    for number in () if elements is None else elements.ravel():
         converted(number.item(), to)
 
 

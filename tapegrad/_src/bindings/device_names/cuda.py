@@ -89,7 +89,7 @@ def gpu(where: Any = None) -> Device:
     """A GPU that is asked for by index, by name, or as none in particular: the first.
     Raises ValueError: another device.
     """
-    found = Device("cuda", 0 if where is None else where) if where is None or isinstance(where, int) else Device(where)
-    if found.type != "cuda":
-        raise ValueError(f"Expected a cuda device, but got: {found}")
-    return found
+    device = Device("cuda", 0 if where is None else where) if where is None or isinstance(where, int) else Device(where)
+    if device.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {device}")
+    return device

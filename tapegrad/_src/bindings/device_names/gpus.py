@@ -68,9 +68,9 @@ class DeviceProperties(NamedTuple):
 def get_device_properties(device: Any = None) -> DeviceProperties:
     """The name, compute capability, memory (bytes) and number of multiprocessors of a GPU."""
     init()
-    found = properties_of(gpu(device))
+    had = properties_of(gpu(device))
     return DeviceProperties(
-        found["name"], found["major"], found["minor"], memory_stats(device).get("bytes_limit", 0), found["cores"]
+        had["name"], had["major"], had["minor"], memory_stats(device).get("bytes_limit", 0), had["cores"]
     )
 
 
@@ -83,8 +83,8 @@ def get_device_name(device: Any = None) -> str:
 @sharing(DEVICE, NO_GPU)
 def get_device_capability(device: Any = None) -> tuple[int, int]:
     """The compute capability of a GPU, as (9, 0)."""
-    found = get_device_properties(device)
-    return found.major, found.minor
+    properties = get_device_properties(device)
+    return properties.major, properties.minor
 
 
 def get_arch_list() -> list[str]:
@@ -182,10 +182,10 @@ def set_device(device: Any) -> None:
     """
     if isinstance(device, int) and device < 0:
         return
-    found = gpu(device)
+    chosen = gpu(device)
     init()
-    if found.index:
-        set_default_device(found)
+    if chosen.index:
+        set_default_device(chosen)
 
 
 class DefaultGpu:

@@ -86,9 +86,9 @@ def refuse_in_place(tensor: Tensor, *, overlapping: bool = False, recorded: bool
 
 def _refuse_outside(tensor: Tensor, overlapping: bool, recorded: bool) -> None:
     """Raise if what a tensor of a level shares its memory with may not be written to."""
-    found, value = origin_of(tensor), value_of(tensor)
-    if found is not None:
-        origin, level = found
+    lifted, value = origin_of(tensor), value_of(tensor)
+    if lifted is not None:
+        origin, level = lifted
         part = value.tensor if value.is_part_of(storage_of(tensor).value) else origin
         with level.outside():
             is_leaf = thread.modes.grad and passes_for_leaf(origin) and origin._spec.requires_grad

@@ -160,13 +160,13 @@ def _targets(name: str, target: Any) -> Sequence[Tensor]:
 
 
 def _tensors(values: Sequence[Any]) -> list[Tensor]:
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
-            found.append(value)
+            tensors.append(value)
         elif isinstance(value, (tuple, list)):
-            found.extend(_tensors(value))
-    return found
+            tensors.extend(_tensors(value))
+    return tensors
 
 
 def _placed(results: Sequence[Tensor], targets: Sequence[Tensor], operands: Sequence[Tensor]) -> Sequence[Tensor]:

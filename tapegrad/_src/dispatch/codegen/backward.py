@@ -183,9 +183,9 @@ def _lines(plan: Plan, call: Call | None, kernel: Symbolic | None) -> list[str]:
 def _kernel_lines(plan: Plan, kernel: Symbolic | None, values: str) -> Sequence[str]:
     """Run the kernel."""
     if kernel is not None:
-        found = f"symbolic({', '.join([*kernel.key_names, values])})"
+        gradients = f"symbolic({', '.join([*kernel.key_names, values])})"
         return (
-            f"found = None if thread.modes.deferred and is_recording() else {found}",
+            f"found = None if thread.modes.deferred and is_recording() else {gradients}",
             "if found is None:",
             f"    return plan.own_backward(plan.needed, {(True,) * plan.slots})({values})",
             "return found",

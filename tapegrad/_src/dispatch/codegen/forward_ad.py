@@ -25,8 +25,8 @@ def forwarding(op: OperatorLike, settings: dict, record: Callable) -> Callable:
         out = record(*args)
         tangents = [tangent_of(arg) if isinstance(arg, Tensor) else None for arg in args]
         if op.formulas and any(tangent is not None for tangent in tangents):
-            found = op.jvp([primal_of(arg) for arg in args], tangents, out, **settings)
-            give_tangents(out, found, tangents)
+            computed = op.jvp([primal_of(arg) for arg in args], tangents, out, **settings)
+            give_tangents(out, computed, tangents)
             save_tangents(out, args)
         return out
 

@@ -43,10 +43,10 @@ class ConstantGradient(Node):
         ]
 
     def apply(self, grads: list, needed: tuple[bool, ...] | None) -> Sequence:
-        found = self.apply_values(grads, needed)
+        gradients = self.apply_values(grads, needed)
         return [
             None if value is None or spec is None else wrap(value, spec.bare.replace(requires_grad=False, strides=None))
-            for value, spec in zip(found, self.specs, strict=True)
+            for value, spec in zip(gradients, self.specs, strict=True)
         ]
 
     def name(self) -> str:

@@ -287,10 +287,10 @@ class OperatorNode(Node):
         if all(grad is None for grad in grads):
             return (None,) * len(plan.needed)
         if plan.level or thread.modes.level:
-            found = gradients_below(plan, grads, saved, plan.wanted(needed))
-            return with_history_below(self, found) if plan.level and plan.op.again and thread.modes.grad else found
-        found = plan.gradients(grads, saved, plan.wanted(needed))
-        return with_history(self, found) if plan.op.again and thread.modes.grad else found
+            given = gradients_below(plan, grads, saved, plan.wanted(needed))
+            return with_history_below(self, given) if plan.level and plan.op.again and thread.modes.grad else given
+        given = plan.gradients(grads, saved, plan.wanted(needed))
+        return with_history(self, given) if plan.op.again and thread.modes.grad else given
 
     def release_variables(self) -> None:
         plan = self.plan

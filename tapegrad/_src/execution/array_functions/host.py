@@ -141,9 +141,9 @@ def whole_array(value: Any) -> np.ndarray:
             hint="read x.full_tensor() (on all processes: it communicates), or what is here, x.to_local()",
         ))  # fmt: skip
     if processes.wait_for is not None and spans(value):
-        found = processes.wait_for(lambda: read_only(value), ranks_of(value))
+        array = processes.wait_for(lambda: read_only(value), ranks_of(value))
         processes.mark(ranks_of(value))  # type: ignore[misc]
-        return found
+        return array
     return read_only(value)
 
 

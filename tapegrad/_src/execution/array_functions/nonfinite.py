@@ -84,7 +84,7 @@ def summarize(value: Any) -> Summary:
     'min -2, max 0.5, 1 nan, 0 inf'
     """
     array = np.asarray(value)
-    nan, inf, zero = (int(np.count_nonzero(found)) for found in (np.isnan(array), np.isinf(array), array == 0))
+    nan, inf, zero = (int(np.count_nonzero(mask)) for mask in (np.isnan(array), np.isinf(array), array == 0))
     finite = np.abs(array[np.isfinite(array)]) if np.iscomplexobj(array) else array[np.isfinite(array)]
     if not finite.size:
         return Summary(None, None, nan, inf, zero)

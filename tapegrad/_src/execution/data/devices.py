@@ -104,15 +104,15 @@ def _intern(kind: str, index: int | None) -> device:
         raise RuntimeError(f"Expected one of {', '.join(_TYPES)} device type at start of device string: {kind}")
     if index is not None and index < 0:
         raise RuntimeError("Device index must not be negative")
-    found = _interned.get((kind, index))
-    if found is None:
+    known = _interned.get((kind, index))
+    if known is None:
         new = object.__new__(device)
         object.__setattr__(new, "type", kind)
         object.__setattr__(new, "index", index)
         object.__setattr__(new, "free", new)
         object.__setattr__(new, "is_host", kind == "cpu")
-        found = _interned.setdefault((kind, index), new)  # the first one wins if two threads come here
-    return found
+        known = _interned.setdefault((kind, index), new)  # the first one wins if two threads come here
+    return known
 
 
 def _from_one(x: object) -> device:
@@ -143,8 +143,8 @@ def _parse(string: str) -> device:
     if match is None:
         raise RuntimeError(f"Invalid device string: '{string}'")
     kind, index = match.groups()
-    found = _parsed[string] = _intern(kind, None if index is None else int(index))
-    return found
+    parsed = _parsed[string] = _intern(kind, None if index is None else int(index))
+    return parsed
 
 
 def _from_parts(args: tuple[Any, ...], keywords: dict[str, Any]) -> device:
@@ -205,8 +205,8 @@ class MeshDevice(device):
     sharded = True
 
     def __new__(cls, mesh: Mesh, axes: PartitionSpec | None = None) -> MeshDevice:
-        found = _meshes.get((mesh, axes))
-        if found is None:
+        known = _meshes.get((mesh, axes))
+        if known is None:
             new = object.__new__(cls)
             named = mesh.devices.flat[0].platform
             fields: dict[str, Any] = {"type": _ACCELERATORS.get(named, named), "index": None, "is_host": False}
@@ -215,8 +215,8 @@ class MeshDevice(device):
             fields["free"] = new if axes is None else cls(mesh)
             for name, value in fields.items():
                 object.__setattr__(new, name, value)
-            found = _meshes.setdefault((mesh, axes), new)
-        return found
+            known = _meshes.setdefault((mesh, axes), new)
+        return known
 
     def fits(self, shape: tuple[int, ...]) -> bool:
         """Tell whether tensors of this shape can have its layout."""
@@ -258,15 +258,15 @@ def jax_device(d: device) -> jax.Device:
         hint = f"use one of {', '.join(_PLATFORMS)}"
         raise RuntimeError(message(f"tensors cannot lie on device '{d}': JAX has no such platform", hint=hint))
     try:
-        found = jax.local_devices(backend=platform)
+        devices = jax.local_devices(backend=platform)
     except RuntimeError:
         if d.type == "cuda":
             raise AssertionError("Torch not compiled with CUDA enabled") from None
         raise RuntimeError(f"No {_HARDWARE[d.type]} are available") from None
-    if (d.index or 0) >= len(found):
-        hint = f"JAX has {len(found)} of platform {platform} here"
+    if (d.index or 0) >= len(devices):
+        hint = f"JAX has {len(devices)} of platform {platform} here"
         raise RuntimeError(message(f"{d.type.upper()} error: invalid device ordinal {d.index}", hint=hint))
-    return found[d.index or 0]
+    return devices[d.index or 0]
 
 
 def device_count(kind: str) -> int:
@@ -317,8 +317,8 @@ def jitted(function: Callable, *, marks: bool = False, **options: Any) -> Any:
     they are to call it together.
     """
     alone = only_device() is not None
-    found = jax.jit(function, keep_unused=not alone, **options)
-    return found if alone or jax.process_count() == 1 else Together(found, marks)
+    compiled = jax.jit(function, keep_unused=not alone, **options)
+    return compiled if alone or jax.process_count() == 1 else Together(compiled, marks)
 
 
 def device_of(value: Any) -> device:

@@ -158,8 +158,8 @@ def from_numpy(np_dtype: np.dtype) -> dtype:
     >>> from_numpy(np.arange(3).dtype)
     torch.int64
     """
-    found = _FROM_NUMPY.get(np_dtype)
-    return found if found is not None else _refuse_numpy(np_dtype)
+    known = _FROM_NUMPY.get(np_dtype)
+    return known if known is not None else _refuse_numpy(np_dtype)
 
 
 def _refuse_numpy(np_dtype: np.dtype) -> NoReturn:

@@ -153,11 +153,11 @@ _tracers: dict[type, bool] = {}
 def is_tracer(value: Any) -> bool:
     """Tell whether a value stands for what a traced function will be given, or for nothing; quicker than
     ``isinstance``."""
-    kind = type(value)
-    found = _tracers.get(kind)
-    if found is None:
-        found = _tracers[kind] = issubclass(kind, (jax.core.Tracer, Opaque))
-    return found
+    cls = type(value)
+    known = _tracers.get(cls)
+    if known is None:
+        known = _tracers[cls] = issubclass(cls, (jax.core.Tracer, Opaque))
+    return known
 
 
 class Traced(Exception):

@@ -52,7 +52,7 @@ Complaint = Callable[[Finding], Exception]
 """A function that makes the error of what was found. It must not hold tensors: it lives as long as the program."""
 
 
-def found_in(array: np.ndarray, bad: Callable, settings: tuple) -> Finding | None:
+def first_bad(array: np.ndarray, bad: Callable, settings: tuple) -> Finding | None:
     """The first element of an array that is wrong; None if there is none.
 
     Args:
@@ -61,7 +61,7 @@ def found_in(array: np.ndarray, bad: Callable, settings: tuple) -> Finding | Non
             It may give a pair: that, and the numbers to be named, if those are not the array's own.
         settings: its further arguments.
 
-    >>> found_in(np.array([0, 3, 5]), lambda x, high: x >= high, (4,))
+    >>> first_bad(np.array([0, 3, 5]), lambda x, high: x >= high, (4,))
     Finding(number=5, place=2, ndim=1)
     """
     given = bad(array, *settings)
@@ -131,8 +131,8 @@ class Check(NamedTuple):
 
 @remembered("kernels")
 def _joining(count: int) -> Kernel:
-    def join(before: Any, *found: Any) -> Any:
-        return jnp.where((before != 0).any(), before, jnp.concatenate(found))
+    def join(before: Any, *findings: Any) -> Any:
+        return jnp.where((before != 0).any(), before, jnp.concatenate(findings))
 
     return Kernel(join, name="checks", wide=True)
 
@@ -190,8 +190,8 @@ class Findings:
         self.calls, self.old = 0, None
         self._judge(self.value)
 
-    def _judge(self, found: Any) -> None:
-        several = found if isinstance(found, tuple) else (found,)
+    def _judge(self, finding: Any) -> None:
+        several = finding if isinstance(finding, tuple) else (finding,)
         array = np.concatenate([np.asarray(materialized(one)) for one in several])
         if not array.any():
             return

@@ -62,7 +62,7 @@ def scoped(function: Callable) -> Callable:
     return call
 
 
-def call_into(found: list[Any], function: Callable, wide: bool, values: Sequence[Any]) -> None:
+def call_into(results: list[Any], function: Callable, wide: bool, values: Sequence[Any]) -> None:
     """Call a jitted function, and put what it gives into a list. See Note [Interrupts and donation].
 
     >>> found = []
@@ -72,9 +72,9 @@ def call_into(found: list[Any], function: Callable, wide: bool, values: Sequence
     """
     if wide:
         with jax.enable_x64(True):
-            found += starmap(function, (values,))
+            results += starmap(function, (values,))
     else:
-        found += starmap(function, (values,))
+        results += starmap(function, (values,))
 
 
 def dispatched(dispatcher: Callable, *values: Any) -> Any:
@@ -371,13 +371,13 @@ def abstract(function: Callable, arguments: Sequence[Any]) -> Trace:
     """
     structs = [_example(arg) if isinstance(arg, type) else jax.ShapeDtypeStruct(*arg) for arg in arguments]
     with unwatched() if is_own(function) else nullcontext(), jax.core.eval_context(), jax.enable_x64(True):
-        found = jax.jit(lambda *values: function(*values)).trace(*structs)  # jax keeps a jaxpr as long as the function
-    return Trace(found.jaxpr, found.out_info)
+        traced = jax.jit(lambda *values: function(*values)).trace(*structs)  # jax keeps a jaxpr as long as the function
+    return Trace(traced.jaxpr, traced.out_info)
 
 
-def _example(kind: type) -> Any:
+def _example(cls: type) -> Any:
     """A number of a type; a length that is not known is an integer."""
-    return 1 if kind is SYMBOL else kind(1)
+    return 1 if cls is SYMBOL else cls(1)
 
 
 def is_here(value: Any) -> bool:

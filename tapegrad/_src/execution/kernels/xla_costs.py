@@ -55,9 +55,9 @@ def xla_cost(kernel: Kernel, arguments: Sequence[Any]) -> XlaCost:
 
 def cost_of_trace(traced: Any) -> XlaCost:
     """The cost that XLA counts, and the turns of loops after the first ones."""
-    found = traced.lower().cost_analysis() or {}
-    flops = float(found.get("flops", 0.0) + found.get("transcendentals", 0.0))
-    nbytes = float(found.get("bytes accessed", 0.0))
+    analysis = traced.lower().cost_analysis() or {}
+    flops = float(analysis.get("flops", 0.0) + analysis.get("transcendentals", 0.0))
+    nbytes = float(analysis.get("bytes accessed", 0.0))
     for turns, body in loops_in(traced.jaxpr.jaxpr):
         once = cost_of_trace(jax.jit(jaxpr_as_fun(body)).trace(*map(described, body.in_avals)))
         flops, nbytes = flops + (turns - 1) * once.flops, nbytes + (turns - 1) * once.nbytes

@@ -77,5 +77,5 @@ def narrowed(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     >>> narrowed(np.array([1 / 3, 1e-7]), np.dtype("float16"))
     array([0.33325195, 0.        ])
     """
-    found = x.astype(dtype).astype(x.dtype)
-    return np.where(np.absolute(found) < float(jnp.finfo(dtype).tiny), np.copysign(0, x).astype(x.dtype), found)
+    rounded = x.astype(dtype).astype(x.dtype)
+    return np.where(np.absolute(rounded) < float(jnp.finfo(dtype).tiny), np.copysign(0, x).astype(x.dtype), rounded)

@@ -150,7 +150,7 @@ def images_by_rows(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np.nd
     outputs = results.shape[1]
     kernel = flipped[(slice(None), slice(None), *[slice(None, None, -1)] * len(how.width))]
     matrix = np.moveaxis(kernel, (1, 0), (0, -1)).reshape(outputs, how.depth)
-    found = np.zeros((how.batch, how.channels, *how.sizes), results.dtype)
+    images = np.zeros((how.batch, how.channels, *how.sizes), results.dtype)
     given = np.empty((how.at_once, *how.places, outputs), results.dtype)
     memory = np.empty((how.at_once, *how.lengths, how.channels), results.dtype)
     windows = windows_of(memory, how)
@@ -162,5 +162,5 @@ def images_by_rows(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np.nd
         for place in np.ndindex(*how.width):
             at = (slice(number), *[slice(None)] * len(place), *place)
             windows[at] += rows[at]
-        outermost(memory[(slice(number), *how.inside)], found[(some, slice(None), *how.taken)])
-    return found
+        outermost(memory[(slice(number), *how.inside)], images[(some, slice(None), *how.taken)])
+    return images

@@ -223,14 +223,14 @@ def _rows(length: int, most: int) -> list[int]:
 def _lengths(jaxpr: Jaxpr) -> list[int]:
     """The lengths along which it may be cut: those of the largest result, and of the largest argument."""
     atoms: tuple[Sequence[Any], ...] = jaxpr.outvars, (*jaxpr.invars, *jaxpr.constvars)
-    found = []
+    lengths = []
     for some in atoms:
         avals: list[Any] = [one.aval for one in some]
         aval: Any = max(avals, key=_bytes, default=None)
         axis = None if aval is None else _leading(aval)
         if axis is not None and _bytes(aval) > TARGET:
-            found.append(aval.shape[axis])
-    return list(dict.fromkeys(found))
+            lengths.append(aval.shape[axis])
+    return list(dict.fromkeys(lengths))
 
 
 def _leading(aval: Any) -> int | None:
@@ -269,19 +269,19 @@ def one_strip(closed: ClosedJaxpr, length: int, rows: int) -> Strip:
     outputs: list[Any] = list(closed.jaxpr.outvars)
     for atom in outputs:
         axis = _leading(atom.aval)
-        found = None
+        version = None
         if axis is not None and atom.aval.shape[axis] == length and atom not in cutter.inputs:
             try:
-                found = cutter.version(atom, axis)
+                version = cutter.version(atom, axis)
             except Uncut:
                 axis = None
-        results.append(found)
-        cuts.append(None if found is None else ((axis, 1),))
-    last = [atom for atom, found in zip(outputs, results, strict=True) if found is None]
+        results.append(version)
+        cuts.append(None if version is None else ((axis, 1),))
+    last = [atom for atom, version in zip(outputs, results, strict=True) if version is None]
     for atom in last:
         cutter.late(atom)
     partial = list(cutter.partial.values())
-    made = [*[found for found in results if found is not None], *[one for one, _ in partial]]
+    made = [*[version for version in results if version is not None], *[one for one, _ in partial]]
     strip = _jaxpr_like(closed.jaxpr, cutter.variables, made, cutter.equations)
     rest = None
     if last:
@@ -349,8 +349,8 @@ class Cutter:
         """
         if isinstance(atom, Literal):
             return atom
-        found = self._versions.get((atom, axis))
-        if found is None:
+        known = self._versions.get((atom, axis))
+        if known is None:
             if axis is not None and not self.is_as_long(atom.aval.shape[axis]):
                 raise Uncut
             if atom in self.inputs:
@@ -359,8 +359,8 @@ class Cutter:
                 raise Uncut
             else:
                 self._equation(self._made[atom], axis)
-            found = self._versions[atom, axis]
-        return found
+            known = self._versions[atom, axis]
+        return known
 
     def _input(self, atom: Any, axis: int | None) -> None:
         if axis is not None and axis != _leading(atom.aval):

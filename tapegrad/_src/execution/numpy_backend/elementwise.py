@@ -195,15 +195,15 @@ def _odd_quotient(x: np.ndarray, y: np.ndarray, quotient: np.ndarray) -> np.ndar
     p, q, r, s = (np.copysign(np.isinf(part), part) for part in (a, b, c, d))
     zero = (y == 0) & ~(np.isnan(a) & np.isnan(b))
     unbounded = np.copysign(np.inf, c)
-    found = np.empty_like(quotient)
+    result = np.empty_like(quotient)
     conditions = [zero, grows, vanishes]
-    found.real = np.select(
+    result.real = np.select(
         conditions, [unbounded * a, np.inf * (p * c + q * d), 0 * (a * r + b * s)], quotient.real
     )
-    found.imag = np.select(
+    result.imag = np.select(
         conditions, [unbounded * b, np.inf * (q * c - p * d), 0 * (b * r - a * s)], quotient.imag
     )
-    return found
+    return result
 
 
 def direction(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -380,8 +380,8 @@ def population_count(writer: Any, equation: Any) -> Operand:
     """``numpy.bitwise_count`` of unsigned integers."""
     dtype = equation.aval.dtype
     operand = viewed(equation.operands[0], dtype, unsigned(dtype))
-    found = by_ufunc(np.bitwise_count, equation, [operand])
-    return found if dtype == np.uint8 else found.method("astype", dtype)
+    counts = by_ufunc(np.bitwise_count, equation, [operand])
+    return counts if dtype == np.uint8 else counts.method("astype", dtype)
 
 
 @rule("clz")

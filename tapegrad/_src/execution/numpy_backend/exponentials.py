@@ -57,11 +57,11 @@ def exponentials(matrices: np.ndarray) -> np.ndarray:
     array([[1.    , 0.    ],
            [0.    , 2.7183]])
     """
-    found = np.empty(matrices.shape, matrices.dtype)
+    results = np.empty(matrices.shape, matrices.dtype)
     size = matrices.shape[-1]
-    for result, matrix in zip(found.reshape(-1, size, size), matrices.reshape(-1, size, size), strict=True):
+    for result, matrix in zip(results.reshape(-1, size, size), matrices.reshape(-1, size, size), strict=True):
         result[...] = _exponential(matrix)
-    return found
+    return results
 
 
 def _exponential(x: np.ndarray) -> np.ndarray:
@@ -73,7 +73,7 @@ def _exponential(x: np.ndarray) -> np.ndarray:
     x = x / x.dtype.type(2**halvings)
     terms = PADE[sum(norm >= limit for limit in limits)]
     odd, even = approximant(terms, x, np.matmul, np.eye(len(x), dtype=x.dtype))
-    (found,) = or_nan(np.linalg.solve, even - odd, odd + even)
+    (power,) = or_nan(np.linalg.solve, even - odd, odd + even)
     for _ in range(int(halvings)):
-        found = found @ found
-    return found
+        power = power @ power
+    return power

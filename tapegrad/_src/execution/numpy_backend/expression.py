@@ -284,16 +284,16 @@ def walk(*parts: Any) -> Iterator[Node]:
 
 def names_in(*parts: Any) -> set[Name]:
     """The arguments and variables among some parts, and inside."""
-    found, left = set(), list(parts)
+    names, left = set(), list(parts)
     while left:
         one = left.pop()
         if type(one) is Name:
-            found.add(one)
+            names.add(one)
         elif type(one) is tuple:
             left += one
         elif isinstance(one, Node):
             left += one.parts
-    return found
+    return names
 
 
 def is_name(one: Any) -> bool:

@@ -41,8 +41,8 @@ def by_columns(images: np.ndarray, kernel: np.ndarray, how: Rows) -> np.ndarray:
     """The convolution of images by ``(outputs, channels, ...)``. See Note [Columns of all images]."""
     if max(kernel.strides[2:]) < 0:  # it is that of a gradient: reversed, it lies as it is read
         return _transposed(images, kernel, how)
-    found = kernel.reshape(len(kernel), how.depth).dot(_columns(images, how))
-    return np.ascontiguousarray(np.moveaxis(found.reshape(len(kernel), *how.places, how.batch), -1, 0))
+    result = kernel.reshape(len(kernel), how.depth).dot(_columns(images, how))
+    return np.ascontiguousarray(np.moveaxis(result.reshape(len(kernel), *how.places, how.batch), -1, 0))
 
 
 def _transposed(images: np.ndarray, flipped: np.ndarray, how: Rows) -> np.ndarray:
@@ -58,8 +58,8 @@ def _transposed(images: np.ndarray, flipped: np.ndarray, how: Rows) -> np.ndarra
 
 def kernel_by_columns(images: np.ndarray, results: np.ndarray, how: Rows) -> np.ndarray:
     """The gradient of the kernel, where ``results`` is that of ``by_columns(images, kernel)``."""
-    found = _given(results).dot(_columns(images, how).T)
-    return found.reshape(-1, how.channels, *how.width)
+    result = _given(results).dot(_columns(images, how).T)
+    return result.reshape(-1, how.channels, *how.width)
 
 
 def images_by_columns(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np.ndarray:
@@ -73,6 +73,6 @@ def images_by_columns(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np
     memory, windows = _memory(how, results.dtype)
     for place in np.ndindex(*how.width):
         windows[:, *place] += columns[:, *place]
-    found = np.zeros((how.batch, how.channels, *how.sizes), results.dtype)
-    found[(slice(None), slice(None), *how.taken)] = np.moveaxis(memory[(slice(None), *how.inside)], -1, 0)
-    return found
+    images = np.zeros((how.batch, how.channels, *how.sizes), results.dtype)
+    images[(slice(None), slice(None), *how.taken)] = np.moveaxis(memory[(slice(None), *how.inside)], -1, 0)
+    return images

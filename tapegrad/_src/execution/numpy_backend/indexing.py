@@ -134,8 +134,8 @@ def without_last(operand: Operand, batch: Sequence[Any]) -> Operand:
 def as_given(equation: Any, windows: Windows) -> dict[int, Operand] | None:
     """Starts that NumPy takes as they are; ``None`` if it would read or write other places than XLA."""
     given = {axis: column_as_given(equation, windows, axis) for axis in windows.columns}
-    found = {axis: column for axis, column in given.items() if column is not None}
-    return found if len(found) == len(given) and (all_known(found) or not windows.ranges()) else None
+    columns = {axis: column for axis, column in given.items() if column is not None}
+    return columns if len(columns) == len(given) and (all_known(columns) or not windows.ranges()) else None
 
 
 def all_known(columns: dict[int, Operand]) -> bool:
@@ -148,9 +148,9 @@ def column_as_given(equation: Any, windows: Windows, axis: int) -> Operand | Non
     column, size = windows.columns[axis], windows.shape[axis]
     if column.known is not None:
         return column if within(column, limits(windows, axis)) else None
-    found = counted(unconverted(column))
-    if found is not None and found[1] == size:
-        return unconverted(found[0])
+    pair = counted(unconverted(column))
+    if pair is not None and pair[1] == size:
+        return unconverted(pair[0])
     promised = equation.params["mode"].name == "PROMISE_IN_BOUNDS" and index_dtype(equation) != np.dtype("uint64")
     return column if promised else None
 
@@ -350,8 +350,8 @@ def read_exactly(writer: Any, equation: Any, operand: Operand, windows: Windows)
     test = inside(equation, windows) if filling else None
     if test is None:
         return read_there
-    found = call(np.where, in_result(windows, test), read_there, constant(filling_value(equation)))
-    return as_array(found, windows.result)
+    elements = call(np.where, in_result(windows, test), read_there, constant(filling_value(equation)))
+    return as_array(elements, windows.result)
 
 
 def filling_value(equation: Any) -> np.ndarray:
@@ -436,10 +436,10 @@ def flat_places(shape: Sequence[Any], index: Any) -> np.ndarray | None:
     if not are_known(*shape) or not FEW < math.prod(shape) <= LARGEST:
         return None
     try:
-        found = np.arange(math.prod(shape)).reshape(shape)[value_of(index)]
+        numbers = np.arange(math.prod(shape)).reshape(shape)[value_of(index)]
     except NameError:  # it depends on arguments
         return None
-    return found.reshape(-1) if found.size <= LARGEST else None
+    return numbers.reshape(-1) if numbers.size <= LARGEST else None
 
 
 INT64 = np.dtype("int64")

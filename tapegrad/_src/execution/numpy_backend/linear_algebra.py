@@ -31,8 +31,8 @@ def lapack(name: str, dtype: np.dtype, of: str = "lapack") -> Callable:
     (array([1, 1], dtype=int32), 0)
     """
     routine = PREFIXES[dtype.name] + name
-    found = getattr(compiled(f"scipy.linalg.{of}"), routine, None)
-    return found or getattr(import_module(f"scipy.linalg.{of}"), routine)
+    function = getattr(compiled(f"scipy.linalg.{of}"), routine, None)
+    return function or getattr(import_module(f"scipy.linalg.{of}"), routine)
 
 
 def by_columns(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -154,14 +154,14 @@ def eigensystems(matrices: np.ndarray, lower: bool, vectors: bool) -> tuple[np.n
     >>> eigensystems(np.array([[2., 0], [9, 1]]), False, True)[1]
     array([1., 2.])
     """
-    found, each = by_columns(matrices)
+    systems, each = by_columns(matrices)
     values = np.zeros(matrices.shape[:-1], matrices.real.dtype)
     routine = lapack("syevd" if values.dtype == matrices.dtype else "heevd", matrices.dtype)
-    for row, matrix in zip(values.reshape(each.shape[:-1]), each, strict=True) if found.size else ():
+    for row, matrix in zip(values.reshape(each.shape[:-1]), each, strict=True) if systems.size else ():
         row[...], _, failed = routine(matrix, vectors, lower, overwrite_a=True)
         if failed:
             row[...] = matrix[...] = np.nan
-    return found, values
+    return systems, values
 
 
 @rule("eig")

@@ -129,16 +129,16 @@ def random_bits_of(keys: np.ndarray, shape: tuple[int, ...], width: int) -> np.n
     Small ones are kept for a while: a backward pass draws the mask of a dropout again.
     """
     key = keys.tobytes(), keys.shape, shape, width
-    found = _drawn.get(key)
-    if found is None:
-        found = _bits(keys, shape, width)
-        if found.size <= LARGEST_DRAWN:
-            found.flags.writeable = False
-            _drawn[key] = found
+    bits = _drawn.get(key)
+    if bits is None:
+        bits = _bits(keys, shape, width)
+        if bits.size <= LARGEST_DRAWN:
+            bits.flags.writeable = False
+            _drawn[key] = bits
             if len(_drawn) > MOST_DRAWN:
                 oldest, *_ = list(_drawn)  # in one go, for another thread may draw meanwhile
                 _drawn.pop(oldest, None)
-    return found
+    return bits
 
 
 memory.others.append(_drawn)

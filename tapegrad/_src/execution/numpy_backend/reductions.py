@@ -62,11 +62,11 @@ def _reduced(writer: Any, equation: Any, ufunc: np.ufunc, axes: Any) -> Any:
     converted = made is not None and made.primitive == "convert_element_type" and made.operands[0].shape == aval.shape
     if ufunc is np.add and of_all and converted and made.avals[0].dtype == bool:
         return call(np.array, call(np.count_nonzero, made.operands[0]), aval.dtype)
-    found = _of_all(writer, equation, ufunc) if is_wide and of_all else None
-    if found is None and ufunc is np.add and is_wide:
-        found = _by_product(writer, equation, axes)
-    if found is not None:
-        return found
+    quicker = _of_all(writer, equation, ufunc) if is_wide and of_all else None
+    if quicker is None and ufunc is np.add and is_wide:
+        quicker = _by_product(writer, equation, axes)
+    if quicker is not None:
+        return quicker
     words = {}
     if ufunc in (np.maximum, np.minimum) and not all(_is_positive(aval.shape[axis]) for axis in axes):
         words["initial"] = number(least(ufunc, aval.dtype), aval.dtype)
@@ -148,21 +148,21 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> Operand | 
     block = block_of(behind)
     if not ahead * behind > 0 or ahead > LONGEST or not block:
         return None
-    found, factors = equation.full(0), _factors(writer, equation) if last and behind >= LONG else []
+    sums, factors = equation.full(0), _factors(writer, equation) if last and behind >= LONG else []
 
     def matrix(operand: Operand, *sizes: int) -> Any:
         return operand if len(shape) == 2 and block == behind else operand.method("reshape", *sizes)
 
     if factors:
-        found = Operand(call(np.vecdot, *[matrix(one, -1, block) for one in factors]))
+        sums = Operand(call(np.vecdot, *[matrix(one, -1, block) for one in factors]))
     elif last:
-        found = matrix(found, -1, block).method("dot", constant(np.ones(block, dtype)))
+        sums = matrix(sums, -1, block).method("dot", constant(np.ones(block, dtype)))
     if last and block < behind:
-        found = found.method("reshape", -1, behind // block).method("dot", constant(np.ones(behind // block, dtype)))
+        sums = sums.method("reshape", -1, behind // block).method("dot", constant(np.ones(behind // block, dtype)))
     if first and (ahead > 1 or not last):
-        found = constant(np.ones(ahead, dtype)).method("dot", matrix(found, ahead, -1))
+        sums = constant(np.ones(ahead, dtype)).method("dot", matrix(sums, ahead, -1))
     return (
-        Operand(found.expression, result) if len(result) == 1 else found.method("reshape", tuple(result), shape=result)
+        Operand(sums.expression, result) if len(result) == 1 else sums.method("reshape", tuple(result), shape=result)
     )
 
 
@@ -174,8 +174,8 @@ def block_of(length: int) -> int:
     """
     if length <= LONGEST:
         return length
-    found = next((part for part in range(LONGEST, LONGEST // 4, -1) if length % part == 0), 0)
-    return found if length <= LONGEST * found else 0
+    divisor = next((part for part in range(LONGEST, LONGEST // 4, -1) if length % part == 0), 0)
+    return divisor if length <= LONGEST * divisor else 0
 
 
 def _factors(writer: Any, equation: Any) -> list[Operand]:
@@ -312,10 +312,10 @@ def argument(writer: Any, equation: Any) -> Operand:
         raise Unwritable(f"{equation.primitive}: of complex numbers")
     if dtype == jnp.bfloat16:
         x = x.method("astype", np.dtype(np.float32))
-    found = method(x, equation.primitive, axis)
+    index = method(x, equation.primitive, axis)
     if index_dtype != np.intp:
-        found = method(found, "astype", index_dtype)
-    return as_array(found, equation.aval.shape)
+        index = method(index, "astype", index_dtype)
+    return as_array(index, equation.aval.shape)
 
 
 @rule("reduce")
@@ -327,5 +327,5 @@ def reduce_generic(writer: Any, equation: Any) -> Operand:
     ufunc: Any = UFUNCS.get(names[0]) if len(names) == 1 else None
     if ufunc not in REDUCERS.values() or len(equation.avals) != 2 or set(inner.eqns[0].invars) != set(inner.invars):
         raise Unwritable(f"reduce: by {', '.join(names)}")
-    found = _reduced(writer, equation, ufunc, equation.params["dimensions"])
-    return by_ufunc(ufunc, equation, [Operand(bare(found), tuple(equation.aval.shape)), equation.operands[1]])
+    reduced = _reduced(writer, equation, ufunc, equation.params["dimensions"])
+    return by_ufunc(ufunc, equation, [Operand(bare(reduced), tuple(equation.aval.shape)), equation.operands[1]])

@@ -33,9 +33,9 @@ def accumulate(writer: Any, equation: Any) -> Any:
     axis, x = int(equation.params["axis"]), equation.full(0).expression
     wide = [np.dtype(dtype)] if is_integer(dtype) else accumulated(ufunc, dtype)
     backwards = (*[ALL] * axis, BACKWARDS) if equation.params["reverse"] else ()
-    found: Any = call(ufunc.accumulate, Index(x, backwards) if backwards else x, axis, *wide)
-    found = Index(found, backwards) if backwards else found
-    return method(found, "astype", dtype) if is_summed_wide(ufunc, dtype) else found
+    sums: Any = call(ufunc.accumulate, Index(x, backwards) if backwards else x, axis, *wide)
+    sums = Index(sums, backwards) if backwards else sums
+    return method(sums, "astype", dtype) if is_summed_wide(ufunc, dtype) else sums
 
 
 STEADY = 1e-25, 1e25
@@ -56,13 +56,13 @@ def recurred(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
     np.multiply.accumulate(products, 0, out=products)
     size = np.absolute(products)
     if size.size and STEADY[0] < size.item(size.argmin()) and size.item(size.argmax()) < STEADY[1]:
-        found = np.divide(b, products)
-        found = np.multiply(np.add.accumulate(found, 0, out=found), products, found)
+        result = np.divide(b, products)
+        result = np.multiply(np.add.accumulate(result, 0, out=result), products, result)
     else:
-        found = b.copy()
+        result = b.copy()
         for step in range(1, len(a)):
-            found[step] += a[step] * found[step - 1]
-    return found.swapaxes(0, axis)
+            result[step] += a[step] * result[step - 1]
+    return result.swapaxes(0, axis)
 
 
 # -- sorting -----------------------------------------------------------------------------------------------------------
@@ -103,11 +103,11 @@ def sorted_values(x: np.ndarray, axis: int) -> np.ndarray:
     >>> sorted_values(np.array([np.nan, 0.0, 1.0, -0.0]), 0)
     array([ 0., -0.,  1., nan])
     """
-    found = np.sort(x, axis)
-    if x.dtype.kind == "f" and not found.all():
-        old, new = np.moveaxis(x, axis, -1), np.moveaxis(found, axis, -1)
+    result = np.sort(x, axis)
+    if x.dtype.kind == "f" and not result.all():
+        old, new = np.moveaxis(x, axis, -1), np.moveaxis(result, axis, -1)
         new[new == 0] = old[old == 0]
-    return found
+    return result
 
 
 def order_of(keys: tuple[np.ndarray, ...], axis: int) -> np.ndarray:
@@ -269,9 +269,9 @@ def largest(x: np.ndarray, count: int, axis: int) -> np.ndarray:
     array([2, 1, 3])
     """
     if 0 < count <= VERY_FEW and x.dtype.kind == "f" and x.size >= MANY:
-        found = _one_by_one(x, count, axis)
-        if found is not None:
-            return found
+        indices = _one_by_one(x, count, axis)
+        if indices is not None:
+            return indices
     many = are_many(x.size, x.shape[axis])
     keys = np.moveaxis(~(ranks(x) if is_float(x.dtype) else x), axis, -1)
     numbered = numbered_keys(keys) if 0 < count * FEW <= keys.shape[-1] and many else None
@@ -295,8 +295,8 @@ def _one_by_one(x: np.ndarray, count: int, axis: int) -> np.ndarray | None:
     rows, places = np.arange(len(left)), np.empty((len(left), count), np.intp)
     for number in range(count):
         place = left.argmax(1)
-        found = left[rows, place]
-        if -np.inf in found or 0 in found:
+        greatest = left[rows, place]
+        if -np.inf in greatest or 0 in greatest:
             return None
         left[rows, place] = -np.inf
         places[:, number] = place
@@ -327,8 +327,8 @@ def places_among(ordered: np.ndarray, values: np.ndarray, right: bool) -> np.nda
     side: Any = "right" if right else "left"
     if ordered.ndim == 1:
         return np.asarray(ordered.searchsorted(values, side), np.int32)
-    found = [row.searchsorted(one, side) for row, one in zip(rows, values.reshape(len(rows), -1), strict=True)]
-    return np.array(found, np.int32).reshape(values.shape)
+    indices = [row.searchsorted(one, side) for row, one in zip(rows, values.reshape(len(rows), -1), strict=True)]
+    return np.array(indices, np.int32).reshape(values.shape)
 
 
 SHORT = 8

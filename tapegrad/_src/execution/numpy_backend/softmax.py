@@ -43,8 +43,8 @@ def _origin(operand: Operand, primitive: str) -> Equation | None:
 def _is_greatest(operand: Operand) -> bool:
     """Tell whether an operand has the greatest element of each row, or zeros in place of infinities."""
     chosen = _origin(operand, "select_n")
-    found = [operand] if chosen is None else chosen.operands[1:]
-    return any(_origin(one, "reduce_max") is not None for one in found)
+    candidates = [operand] if chosen is None else chosen.operands[1:]
+    return any(_origin(one, "reduce_max") is not None for one in candidates)
 
 
 def _shifted(sums: Operand) -> tuple[Equation, Equation] | None:
@@ -70,11 +70,11 @@ Match = tuple[Callable, Sequence[Operand]]
 
 
 def _softmax(writer: Any, equation: Equation) -> Match | None:
-    found = _shifted(equation.operands[1])
-    if found is None or equation.operands[0].origin is not found[0]:
+    shifted = _shifted(equation.operands[1])
+    if shifted is None or equation.operands[0].origin is not shifted[0]:
         return None
-    masked = _masked(found[1])
-    return (softmax_of_rows, [writer.named(found[1].full(0))]) if masked is None else (softmax_of_masked_rows, masked)
+    masked = _masked(shifted[1])
+    return (softmax_of_rows, [writer.named(shifted[1].full(0))]) if masked is None else (softmax_of_masked_rows, masked)
 
 
 def _masked(shifted: Equation) -> list[Operand] | None:
@@ -90,10 +90,10 @@ def _masked(shifted: Equation) -> list[Operand] | None:
 
 def _log_softmax(writer: Any, equation: Equation) -> Match | None:
     log = _origin(equation.operands[1], "log")
-    found = None if log is None else _shifted(log.operands[0])
-    if found is None or equation.operands[0].origin is not found[1]:
+    shifted = None if log is None else _shifted(log.operands[0])
+    if shifted is None or equation.operands[0].origin is not shifted[1]:
         return None
-    return log_softmax_of_rows, [writer.named(found[1].full(0))]
+    return log_softmax_of_rows, [writer.named(shifted[1].full(0))]
 
 
 def _trying(rule: Callable, match: Callable) -> Callable:
@@ -101,10 +101,10 @@ def _trying(rule: Callable, match: Callable) -> Callable:
 
     @wraps(rule)
     def written(writer: Any, equation: Equation) -> Any:
-        found = None if STEADY_ROWS.off else match(writer, equation)
-        if found is None:
+        matched = None if STEADY_ROWS.off else match(writer, equation)
+        if matched is None:
             return rule(writer, equation)
-        function, given = found
+        function, given = matched
         return writer.tried(ArithmeticError, Name(), lambda: call(function, *given), lambda: rule(writer, equation))
 
     return written
@@ -125,8 +125,8 @@ def _by_matrix(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]
         if len(shape) == 2:
             return function(x) if out is None else function(x, out)
         put = () if out is None else (out.reshape(-1, shape[-1]),)
-        found = function(x.reshape(-1, shape[-1]), *put)
-        return found.reshape(*shape[:-1], found.shape[-1])
+        result = function(x.reshape(-1, shape[-1]), *put)
+        return result.reshape(*shape[:-1], result.shape[-1])
 
     return of_rows
 
@@ -172,10 +172,10 @@ def _logarithms(x: np.ndarray) -> np.ndarray:
     Raises:
         ArithmeticError: one is no less than ``SMALL``, or no greater than the negative of it, or nan.
     """
-    found = np.log(np.exp(x).dot(ONES[x.dtype][: x.shape[1]]))
-    size = np.absolute(found)
+    logarithms = np.log(np.exp(x).dot(ONES[x.dtype][: x.shape[1]]))
+    size = np.absolute(logarithms)
     if size.item(size.argmax()) < SMALL:
-        return found
+        return logarithms
     raise ArithmeticError
 
 
@@ -193,10 +193,10 @@ def log_softmax_of_rows(x: np.ndarray, out: np.ndarray | None = None) -> np.ndar
     >>> log_softmax_of_rows(np.array([[0.0, 0.0, -np.inf, 0.0, 0.0]]))
     array([[-1.38629436, -1.38629436,        -inf, -1.38629436, -1.38629436]])
     """
-    found = np.subtract(x, _logarithms(x)[:, None], out)
-    if found.item(found.argmax()) > NEAR:
+    result = np.subtract(x, _logarithms(x)[:, None], out)
+    if result.item(result.argmax()) > NEAR:
         raise ArithmeticError
-    return found
+    return result
 
 
 log_softmax_of_rows.takes_out = True  # type: ignore[attr-defined]
@@ -224,8 +224,8 @@ def losses_of_classes(x: np.ndarray, target: np.ndarray, reduction: str, ignore_
         losses, total = np.where(counts, losses, 0), int(np.count_nonzero(counts))
     if reduction == "none":
         return losses
-    found = losses.dot(ONES[x.dtype][:count]) if count <= LONGEST else np.add.reduce(losses)
-    return np.asarray(found / x.dtype.type(total) if reduction == "mean" else found)
+    loss = losses.dot(ONES[x.dtype][:count]) if count <= LONGEST else np.add.reduce(losses)
+    return np.asarray(loss / x.dtype.type(total) if reduction == "mean" else loss)
 
 
 def _of_classes(x: np.ndarray, target: np.ndarray) -> np.ndarray:

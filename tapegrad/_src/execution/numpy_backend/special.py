@@ -125,8 +125,8 @@ def erf(x: np.ndarray) -> np.ndarray:
     """
     if x.dtype != np.float64:
         x = x.astype(np.float32, copy=False)
-        found = polynomial(x * x, ERF_NARROW)
-        return np.tanh(np.multiply(found, x, found), found)
+        quotient = polynomial(x * x, ERF_NARROW)
+        return np.tanh(np.multiply(quotient, x, quotient), quotient)
     return np.where(np.absolute(x) < 1, x * ratio(x * x, ERF), np.copysign(1 - _erfc_tail(np.absolute(x)), x))
 
 
@@ -202,17 +202,17 @@ def erf_inv(x: np.ndarray) -> np.ndarray:
     w = -np.log1p(-x * x)
     root = np.sqrt(w)
     far = np.where(w < 16, polynomial(root - 3.25, ERF_INV_FAR), polynomial(root - 5, ERF_INV_FARTHER))
-    found = np.where(w < 6.25, polynomial(w - 3.125, ERF_INV), far) * x
-    return np.where(np.absolute(x) == 1, np.copysign(np.inf, x), found)
+    result = np.where(w < 6.25, polynomial(w - 3.125, ERF_INV), far) * x
+    return np.where(np.absolute(x) == 1, np.copysign(np.inf, x), result)
 
 
 def _narrow_erf_inv(x: np.ndarray) -> np.ndarray:
     w = -np.log((ONE - x) * (ONE + x))
-    found = polynomial(w - np.float32(2.5), ERF_INV_NARROW)
+    ratio = polynomial(w - np.float32(2.5), ERF_INV_NARROW)
     if w.size and not w.item(w.argmax()) < 5:  # or one is nan
-        found = np.where(w < 5, found, polynomial(np.sqrt(w) - np.float32(3), ERF_INV_NARROW_FAR))
-        found[np.isinf(w)] = np.inf
-    return found * x
+        ratio = np.where(w < 5, ratio, polynomial(np.sqrt(w) - np.float32(3), ERF_INV_NARROW_FAR))
+        ratio[np.isinf(w)] = np.inf
+    return ratio * x
 
 
 # -- the gamma function ------------------------------------------------------------------------------------------------
@@ -241,9 +241,9 @@ def _fractions(z: np.ndarray, with_slope: bool = False) -> list[np.ndarray]:
         sums: list[Any] = [sum((c / part for c, part in parts), LANCZOS_BASE)]
         return [*sums, sum(-c / (part * part) for c, part in parts)] if with_slope else sums
     shares = np.reciprocal(np.add.outer(_PLACES, z.reshape(-1)))
-    found: list[Any] = [_NUMERATORS.dot(shares) + LANCZOS_BASE]
-    found += [-_NUMERATORS.dot(shares * shares)] if with_slope else []
-    return [one.reshape(z.shape) for one in found]
+    series: list[Any] = [_NUMERATORS.dot(shares) + LANCZOS_BASE]
+    series += [-_NUMERATORS.dot(shares * shares)] if with_slope else []
+    return [one.reshape(z.shape) for one in series]
 
 
 LGAMMA_NARROW = Narrow(
@@ -374,8 +374,8 @@ def polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
         return TRIGAMMA_NARROW.ratio(x.astype(np.float32, copy=False)).reshape(np.broadcast(n, x).shape)
     n, x = n.astype(np.float64), x.astype(np.float64)
     sign = np.where(np.fmod(n, 2) == 0, -1, 1)
-    found = np.where(n == 0, digamma(x), sign * np.exp(lgamma(n + 1)) * zeta(n + 1, x))
-    return np.where((n < 0) | (n != np.floor(n)), np.nan, found)
+    result = np.where(n == 0, digamma(x), sign * np.exp(lgamma(n + 1)) * zeta(n + 1, x))
+    return np.where((n < 0) | (n != np.floor(n)), np.nan, result)
 
 
 # -- the incomplete gamma function -------------------------------------------------------------------------------------
@@ -511,8 +511,8 @@ def bessel_i1e(x: np.ndarray) -> np.ndarray:
     array([-0.        , -0.20791042,  0.        ])
     """
     signed, x = x, np.absolute(x.astype(np.float64))
-    found = np.where(x <= 8, chebyshev(x / 2 - 2, I1E) * x, chebyshev(32 / x - 2, I1E_FAR) / np.sqrt(x))
-    return np.copysign(found, signed.astype(np.float64))
+    result = np.where(x <= 8, chebyshev(x / 2 - 2, I1E) * x, chebyshev(32 / x - 2, I1E_FAR) / np.sqrt(x))
+    return np.copysign(result, signed.astype(np.float64))
 
 
 # -- their rules -------------------------------------------------------------------------------------------------------

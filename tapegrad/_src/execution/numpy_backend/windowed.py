@@ -110,10 +110,10 @@ def conv_general_dilated(writer: Any, equation: Any) -> Operand:
     """A product of the kernel and what all windows show."""
     operands, numbers = computed_operands(equation), tuple(map(tuple, equation.params["dimension_numbers"]))
     dtype = computing_dtype(equation)
-    found = (
+    result = (
         _by_its_way(equation, operands, dtype) or _swept(equation, operands) or _windowed(equation, operands, *numbers)
     )
-    return cast(found, dtype, equation.aval.dtype)
+    return cast(result, dtype, equation.aval.dtype)
 
 
 WAYS: dict[tuple[str, str], Callable] = {

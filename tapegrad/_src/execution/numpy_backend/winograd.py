@@ -55,10 +55,10 @@ def _with_root(polynomial: list[Fraction], root: Fraction) -> list[Fraction]:
 
 
 def _product_of_roots(roots: list[Fraction]) -> list[Fraction]:
-    found = [Fraction(1)]
+    coefficients = [Fraction(1)]
     for root in roots:
-        found = _with_root(found, root)
-    return found
+        coefficients = _with_root(coefficients, root)
+    return coefficients
 
 
 def _matrices() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -138,9 +138,9 @@ def _tiled(images: np.ndarray, how: Rows, strip: int) -> Iterator[tuple[slice, s
 
 def _at_points(matrix: np.ndarray, given: np.ndarray) -> np.ndarray:
     """The elements along the middle dimension, transformed: ``(points, ..., channels)``."""
-    found = np.empty((len(matrix), len(given), given.shape[2]), given.dtype)
-    np.matmul(matrix, given, found.swapaxes(0, 1))
-    return found
+    result = np.empty((len(matrix), len(given), given.shape[2]), given.dtype)
+    np.matmul(matrix, given, result.swapaxes(0, 1))
+    return result
 
 
 def _of_kernel(kernel: np.ndarray) -> np.ndarray:
@@ -159,9 +159,9 @@ def winograd(images: np.ndarray, kernel: np.ndarray, how: Tiles, otherwise: Call
     points, made = _of_kernel(kernel), how.made
     result = np.empty((made.batch, how.outputs, *how.sizes), images.dtype)
     for some, these, part in _tiled(images, how.read, how.strip):
-        found = np.matmul(TO_RESULTS, np.matmul(_at_points(OF_TILE, part), points).swapaxes(0, 1))
+        tiles = np.matmul(TO_RESULTS, np.matmul(_at_points(OF_TILE, part), points).swapaxes(0, 1))
         number, columns = some.stop - some.start, made.places[1]
-        block = found.reshape(number, -1, columns, MADE, MADE, how.outputs).swapaxes(2, 3)
+        block = tiles.reshape(number, -1, columns, MADE, MADE, how.outputs).swapaxes(2, 3)
         block = block.reshape(number, -1, columns * MADE, how.outputs)
         lines = slice(these.start * MADE, min(these.stop * MADE, how.sizes[0]))
         outermost(block[:, : lines.stop - lines.start, : how.sizes[1]], result[some, :, lines])
@@ -177,6 +177,6 @@ def winograd_between(images: np.ndarray, results: np.ndarray, how: Tiles, otherw
         left, right = _at_points(OF_RESULTS, given), _at_points(OF_TILE, part)
         product = np.matmul(left.swapaxes(1, 2), right)
         total = product if total is None else np.add(total, product, total)
-    found = total.reshape(len(OF_KERNEL), -1).T.dot(OF_KERNEL)
-    finite = math.isfinite(np.add.reduce(found, None))
-    return found.reshape(outputs, channels, READ, READ) if finite else otherwise(images, results)
+    result = total.reshape(len(OF_KERNEL), -1).T.dot(OF_KERNEL)
+    finite = math.isfinite(np.add.reduce(result, None))
+    return result.reshape(outputs, channels, READ, READ) if finite else otherwise(images, results)

@@ -115,8 +115,8 @@ class Writer:
         The first one may give nothing, where the variable is written to.
         """
         with self.block() as body:
-            found = first()
-            body += [] if found is None else [Assign(name, bare(found))]
+            operand = first()
+            body += [] if operand is None else [Assign(name, bare(operand))]
         with self.block() as handler:
             exactly = otherwise()
             handler.append(Assign(name, exactly.expression))
@@ -145,8 +145,8 @@ class Writer:
             self._operands[variable] = constant(np.asarray(value))
         equations, same = live_equations(jaxpr, results), self._same
         if len(equations) > 1:
-            equations, found = distinct(equations)
-            same.update(found)
+            equations, repeated = distinct(equations)
+            same.update(repeated)
         uses: dict[Var, int] = defaultdict(int)
         for atoms in (*[equation.invars for equation in equations], results):
             for atom in atoms:
@@ -352,7 +352,7 @@ def numbers_in(jaxpr: Jaxpr) -> dict[Var, np.dtype]:
     [dtype('float16')]
     """
     avals: list[Any] = [variable.aval for variable in jaxpr.invars]
-    found = {}
+    numbers = {}
     for variable, aval in zip(jaxpr.invars, avals, strict=True):
         if not (aval.weak_type and aval.dtype.kind == "f"):
             continue
@@ -361,8 +361,8 @@ def numbers_in(jaxpr: Jaxpr) -> dict[Var, np.dtype]:
         if len(dtypes) == 1 and variable not in jaxpr.outvars:
             (dtype,) = dtypes
             if dtype is not None and np.dtype(dtype).kind == "f":
-                found[variable] = np.dtype(dtype)
-    return found
+                numbers[variable] = np.dtype(dtype)
+    return numbers
 
 
 def written(function: Callable, arguments: Sequence[Any]) -> HostCode:
@@ -420,15 +420,15 @@ def written_jaxpr(
 
 def result_of(operands: Sequence[Operand], shapes: Sequence[tuple], arguments: Sequence[Operand], tree: Any) -> Any:
     """The results of a function, of these shapes, as it gives them: an expression, or several, by jax's tree."""
-    found = [
+    results = [
         operand if operand.shape == shape else broadcast(operand, shape)
         for operand, shape in zip(operands, shapes, strict=True)
     ]
     single = not isinstance(tree, (tuple, list))
-    if len(found) == 1 and found[0] is operands[0] and (single or len(tree) == 1):
-        found = [Operand(put_last(found[0].expression), shapes[0])]
+    if len(results) == 1 and results[0] is operands[0] and (single or len(tree) == 1):
+        results = [Operand(put_last(results[0].expression), shapes[0])]
     by_name = {argument.expression: argument for argument in arguments}
-    wanted = iter([copy_of(one) if one.expression in by_name else one.expression for one in found])
+    wanted = iter([copy_of(one) if one.expression in by_name else one.expression for one in results])
     if single:
         return None if tree is None else next(wanted)
     return tuple([None if leaf is None else next(wanted) for leaf in tree])

@@ -68,13 +68,13 @@ def is_fine(code: Sequence[tuple]) -> bool:
 
 def depths(code: Sequence[tuple]) -> list[int]:
     """For each instruction how many others have to be run before it, one after the other."""
-    found: list[int] = []
+    depths_of_calls: list[int] = []
     of_slot: list[int] = []
     for call, *slots in code:
         depth = max([of_slot[slot] for slot in slots if slot >= 0], default=-1) + 1
-        found.append(depth)
+        depths_of_calls.append(depth)
         of_slot += [depth] * call.count
-    return found
+    return depths_of_calls
 
 
 class Branch(NamedTuple):
@@ -103,10 +103,10 @@ class Branch(NamedTuple):
             here = lax.dynamic_slice_in_dim(rows, place, self.width)
             arguments.append(tables[source].at[here].get(mode="promise_in_bounds"))
             place = place + self.width
-        found: list[list] = [[] for _ in tables]
+        results: list[list] = [[] for _ in tables]
         for target, result in zip(self.targets, self._mapped(arguments), strict=True):
-            found[target].append(result)
-        return found
+            results[target].append(result)
+        return results
 
     def _mapped(self, arguments: list) -> Sequence[Any]:
         axes = [None if source < 0 else 0 for source in self.sources]
@@ -233,17 +233,17 @@ class _TableLayout:
 
     def operands(self, call: Call, slots: Sequence[int]) -> tuple[Aval | None, ...]:
         """For each argument of a call what the rows of its table are; None for what is in none."""
-        found = self._operands.get(call)
-        if found is None:
+        avals = self._operands.get(call)
+        if avals is None:
             known = [self._aval_of(slot) for slot in slots]
-            found = self._operands[call] = tuple(self._with_numbers(call, slots, known))
-            for one in (*found, *call.avals):
+            avals = self._operands[call] = tuple(self._with_numbers(call, slots, known))
+            for one in (*avals, *call.avals):
                 if one is not None:
                     self.tables.setdefault(one, _Table(one))
-        for slot, known_as in zip(slots, found, strict=True):
+        for slot, known_as in zip(slots, avals, strict=True):
             if slot < 0:
                 self._place_input(~slot, known_as)
-        return found
+        return avals
 
     def _place_input(self, position: int, known: Aval | None) -> None:
         if known is None:
@@ -278,12 +278,12 @@ def _numbers_as(dtypes: set[np.dtype], wide: bool) -> dict[type, Aval]:
     """
     floating = {dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.floating) and dtype.itemsize > 2}
     integer = np.dtype("int64" if wide else "int32")
-    found: dict[type, Aval] = {}
+    avals: dict[type, Aval] = {}
     if dtypes <= floating | {integer}:
-        found[int] = aval((), integer)
+        avals[int] = aval((), integer)
     if len(dtypes) == 1 and floating:
-        found[float] = aval((), *floating)
-    return found
+        avals[float] = aval((), *floating)
+    return avals
 
 
 def batched(code: Sequence[tuple], wanted: Sequence[int], inputs: Sequence[Any]) -> Batched | None:
@@ -327,11 +327,11 @@ class Batched:
             numbers = [np.array([inputs[i] for i in positions], dtype) for positions, dtype in self._numbers]
         others = tuple(inputs[i] for i in self._others)
         wanted = self._machine(arrays, numbers, others, *self._schedule, self._which)
-        found: dict[int, Any] = {}
+        results: dict[int, Any] = {}
         for slots, rows in zip(self._wanted, wanted, strict=True):
             for first in range(0, len(slots), CHUNK):
-                found.update(zip(slots[first : first + CHUNK], self._unpack(rows, first), strict=False))
-        return found
+                results.update(zip(slots[first : first + CHUNK], self._unpack(rows, first), strict=False))
+        return results
 
 
 def _groups(code: Sequence[tuple], layout: _TableLayout) -> list[list[tuple]]:

@@ -35,7 +35,7 @@ def properties_of(where: device) -> dict[str, Any]:
     >>> sorted(properties_of(device("cpu")))
     ['cores', 'major', 'minor', 'name']
     """
-    found = jax_device(where)
-    major, _, minor = str(getattr(found, "compute_capability", "0.0")).partition(".")
-    cores = getattr(found, "core_count", 0)
-    return {"name": found.device_kind, "major": int(major), "minor": int(minor or 0), "cores": int(cores or 0)}
+    chip = jax_device(where)
+    major, _, minor = str(getattr(chip, "compute_capability", "0.0")).partition(".")
+    cores = getattr(chip, "core_count", 0)
+    return {"name": chip.device_kind, "major": int(major), "minor": int(minor or 0), "cores": int(cores or 0)}

@@ -59,11 +59,11 @@ def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[A
         values = [known[slot] if slot >= 0 else arguments[~slot] for slot in slots]
         return computed_twice(call, tuple(map(kind_of, values)))
 
-    found = [slot for slot in loop_carry(code) if not wanted[slot]]
-    if found:
-        found = [slot for slot in loop_carry(code, is_cheap) if not wanted[slot]]
-    total = sum(known[slot].nbytes for slot in found)
-    return found if total <= max(KEPT_BYTES, sum(map(_nbytes, arguments)) // 2) else []
+    extra = [slot for slot in loop_carry(code) if not wanted[slot]]
+    if extra:
+        extra = [slot for slot in loop_carry(code, is_cheap) if not wanted[slot]]
+    total = sum(known[slot].nbytes for slot in extra)
+    return extra if total <= max(KEPT_BYTES, sum(map(_nbytes, arguments)) // 2) else []
 
 
 def _nbytes(value: Any) -> int:
@@ -101,7 +101,7 @@ def loop_carry(code: Sequence[tuple], is_cheap: Callable[[tuple], bool] | None =
     """
     firsts = list(accumulate((call.count for call, *_ in code), initial=0))
     readers = Counter(slot for instruction in code for slot in set(instruction[1:]))
-    found: list[int] = []
+    carried: list[int] = []
     for start, period, times in loops([id(instruction[0]) for instruction in code], SHORTEST_LOOP):
         places = range(start, start + period * times)
         turns = {i: (i - start) // period for i in places}
@@ -115,8 +115,8 @@ def loop_carry(code: Sequence[tuple], is_cheap: Callable[[tuple], bool] | None =
             now, slots = turns[i], code[i][1:]
             needed = not early.isdisjoint(range(firsts[i], firsts[i + 1]))
             early.update(slot for slot in slots if needed or period_of.get(slot, now) < now)
-        found += sorted(slot for slot in late & early if readers[slot] > 1)
-    return found
+        carried += sorted(slot for slot in late & early if readers[slot] > 1)
+    return carried
 
 
 def _carried(

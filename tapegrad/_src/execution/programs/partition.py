@@ -147,7 +147,7 @@ def grouped(keys: Sequence[Hashable]) -> Iterable[list[int]]:
     places: dict[Hashable, list[int]] = {}
     for place, key in enumerate(keys):
         places.setdefault(key, []).append(place)
-    return (found for found in places.values() if len(found) > 1)
+    return (group for group in places.values() if len(group) > 1)
 
 
 def made_equal(alike: list[int], parts: list[Local], needs: list[tuple[bool, ...]]) -> None:

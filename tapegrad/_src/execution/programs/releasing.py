@@ -58,36 +58,36 @@ class ProgramRun:
         size: how many results it has.
 
     Attributes:
-        found: the results by slot, as far as they were computed and are needed.
+        computed: the results by slot, as far as they were computed and are needed.
     """
 
     __slots__ = ("found", "inputs", "uses_up")
 
     def __init__(self, inputs: list[Any], size: int, uses_up: bool) -> None:
-        self.found: list[Any] = [None] * size
+        self.computed: list[Any] = [None] * size
         self.inputs, self.uses_up = inputs, uses_up
 
     def values(self, slots: Iterable[int]) -> list[Any]:
         """The values in some slots."""
-        found, inputs = self.found, self.inputs
-        return [found[slot] if slot >= 0 else inputs[~slot] for slot in slots]
+        computed, inputs = self.computed, self.inputs
+        return [computed[slot] if slot >= 0 else inputs[~slot] for slot in slots]
 
     def put(self, slots: Iterable[int], results: Iterable[Any]) -> None:
         """Put results into slots."""
         for slot, result in zip(slots, results, strict=True):
-            self.found[slot] = result
+            self.computed[slot] = result
 
     def let_go(self, slots: Iterable[int]) -> None:
         """Nobody reads these slots any more."""
         for slot in slots:
             if slot >= 0:
-                self.found[slot] = None
+                self.computed[slot] = None
             elif self.uses_up:
                 self.inputs[~slot] = None
 
     def by_kernels(self, steps: Iterable[InstructionStep]) -> None:
         """Run some instructions, one kernel after the other."""
-        found, inputs = self.found, self.inputs
+        computed, inputs = self.computed, self.inputs
         for call, operands, places, done in steps:
-            found[places] = call.run(*[found[slot] if slot >= 0 else inputs[~slot] for slot in operands])
+            computed[places] = call.run(*[computed[slot] if slot >= 0 else inputs[~slot] for slot in operands])
             self.let_go(done)

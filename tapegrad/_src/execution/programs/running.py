@@ -285,9 +285,9 @@ class CachedProgram:
             return self._run_subprograms(run)
         if self._batched is None and (self._is_rare() or (self._waits() and not self._is_ripe(inputs))):
             return self._run_by_kernels(run)
-        found = self.batch(inputs) if self._fine and self._batched is None else None
+        batched = self.batch(inputs) if self._fine and self._batched is None else None
         if self._batched is not None:
-            return self._batched.run(inputs) if found is None else found
+            return self._batched.run(inputs) if batched is None else batched
         return self._run_subprograms(run)
 
     def _is_ripe(self, inputs: list[Any]) -> bool:
@@ -338,11 +338,11 @@ class CachedProgram:
     def _run_by_kernels(self, run: ProgramRun) -> list[Any]:
         steps = self._instruction_steps()
         if steps is None:
-            run.found = run_through(self.code, run.inputs, Call.run)
+            run.computed = run_through(self.code, run.inputs, Call.run)
         else:
             run.by_kernels(steps)
         self._meanwhile.add(self.code)
-        return run.found
+        return run.computed
 
     def _instruction_steps(self) -> list[InstructionStep] | None:
         """Its instructions one by one, if it lets go of what nobody reads any more: Note [The last reader]."""
@@ -364,7 +364,7 @@ class CachedProgram:
             if results is not None:
                 run.put(step.results, results)
             run.let_go(step.done)
-        return run.found
+        return run.computed
 
     def _subprograms(self) -> list[SubprogramStep]:
         if self._steps is None:
@@ -460,11 +460,11 @@ def run_program(program: Program, wanted: bytes) -> int:
         processes.agree("a program", program.inputs, lines)
     run = ProgramRun(program.inputs, len(wanted), uses_up=alone() and type(program) is Program)
     if run.uses_up:
-        program.begin(run.found)
-    found = cached.run(run)
+        program.begin(run.computed)
+    by_slot = cached.run(run)
     for slot in cached.slots:
         value = values[slot]
-        value.array = found[slot]
+        value.array = by_slot[slot]
         value.program = None
     values.clear()  # they know the program: without this there would be a cycle
     return cached.seen * cached.worthwhile(len(program.inputs))

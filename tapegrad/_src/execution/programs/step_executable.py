@@ -262,8 +262,8 @@ class StepExecutable(Due):
         with jax.core.eval_context():  # where jax traces: what is run is no part of that
             if self._cached is not None:
                 run = ProgramRun(self._with_constants(inputs), len(self._wanted), uses_up=True)
-                found = self._cached.run(run)
-                results.append([found[slot] for slot in self.results])
+                computed = self._cached.run(run)
+                results.append([computed[slot] for slot in self.results])
                 return
             if self._jitted is None and not in_background():
                 self.prepare(inputs)

@@ -197,8 +197,8 @@ class Program:
                 firsts[first + index] = (instruction, first)
             first += count
         with jax.core.eval_context(), quiet_numbers():
-            found = {slot: array for slot, array in enumerate(self.computed) if array is not None}
-            return _evaluated(value.slot, firsts, self.inputs, found)
+            computed = {slot: array for slot, array in enumerate(self.computed) if array is not None}
+            return _evaluated(value.slot, firsts, self.inputs, computed)
 
 
 def _evaluated(slot: int, firsts: dict[int, tuple], inputs: Sequence, done: dict[int, Any]) -> Any:

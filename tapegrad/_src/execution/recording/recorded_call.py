@@ -137,8 +137,8 @@ def _recording_lines(
 def appending_lines(operands: Sequence[str], results: Sequence[str], absent: Sequence[bool]) -> Iterator[str]:
     """The Python that appends the instruction of a call to ``program``."""
     for i, v in enumerate(operands):
-        found = f"program.slots.get(id({v})) or program.operand({v})"
-        yield f"s{i} = {v}.slot if type({v}) is DeferredValue and {v}.program is program else {found}"
+        slot = f"program.slots.get(id({v})) or program.operand({v})"
+        yield f"s{i} = {v}.slot if type({v}) is DeferredValue and {v}.program is program else {slot}"
     slots = "".join(f", s{i}" for i in range(len(operands)))
     made = []
     for i, (missing, result) in enumerate(zip(absent, results, strict=True)):

@@ -99,8 +99,8 @@ class Processes:
 
     def history(self, ranks: Ranks) -> History:
         """The calls that this process has made together with others, which it names, too."""
-        found = self._histories.get(ranks)
-        return self._histories.setdefault(ranks, History()) if found is None else found
+        known = self._histories.get(ranks)
+        return self._histories.setdefault(ranks, History()) if known is None else known
 
     def agree(self, what: str, values: Iterable[Any], lines: Callable[[], list[str]]) -> None:
         """Compare what is about to be done, if that spans several processes.
@@ -201,18 +201,18 @@ def constants_in(traced: ClosedJaxpr) -> list[str]:
     >>> constants_in(jax.jit(lambda x: x + np.arange(3, dtype="float32")).trace(1.0).jaxpr)
     ['an array written into the program: float32[3], whose checksum is 30c8bc70']
     """
-    found: list[str] = []
+    constants: list[str] = []
     pending: list[ClosedJaxpr | Jaxpr] = [traced]
     while pending:
         program = pending.pop()
         for array in map(np.asarray, filter(_can_be_read, getattr(program, "consts", ()))):
             number = zlib.crc32(array.tobytes())
-            found.append(f"an array written into the program: {array.dtype}{[*array.shape]}, whose checksum is "
+            constants.append(f"an array written into the program: {array.dtype}{[*array.shape]}, whose checksum is "
                          f"{number:08x}")  # fmt: skip
         for equation in program.eqns:
             given = (one if isinstance(one, (list, tuple)) else (one,) for one in equation.params.values())
             pending += [one for one in chain.from_iterable(given) if isinstance(one, (ClosedJaxpr, Jaxpr))]
-    return found
+    return constants
 
 
 def _can_be_read(array: Any) -> bool:

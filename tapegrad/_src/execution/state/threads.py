@@ -195,18 +195,18 @@ def _paths(package: str) -> list[str]:
     return [path for folder in folders for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*openblas*")))]
 
 
-_found: dict[str, Blas] = {}
+_loaded: dict[str, Blas] = {}
 
 
 def blas_of(package: str) -> Blas | None:
     """The OpenBLAS that a package brings; None if it is not loaded, or another library is."""
-    if package not in _found and hasattr(os, "RTLD_NOLOAD"):
+    if package not in _loaded and hasattr(os, "RTLD_NOLOAD"):
         for path in _paths(package):
             try:
-                _found[package] = Blas(ctypes.CDLL(path, mode=os.RTLD_NOLOAD))
+                _loaded[package] = Blas(ctypes.CDLL(path, mode=os.RTLD_NOLOAD))
             except (OSError, StopIteration):
                 continue
-    return _found.get(package)
+    return _loaded.get(package)
 
 
 def blas() -> list[Blas]:

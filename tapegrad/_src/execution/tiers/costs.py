@@ -305,8 +305,8 @@ def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -
             shape = equation.invars[0].aval.shape
             summed = _count([shape[axis] for axis in params["dimension_numbers"][0][0]], lengths)
             return Figures(PRODUCT.host * written * summed, PRODUCT.xla * written * summed + laid_out)
-        found = _convolution(equation, written, lengths)
-        return found._replace(xla=found.xla + laid_out)
+        total = _convolution(equation, written, lengths)
+        return total._replace(xla=total.xla + laid_out)
     if name in ("composite", unseen.name) and params["name"] in FORMS:
         form, most = FORMS[params["name"]], max([*sizes, written])
         return Figures(form.nanoseconds * most, form.by_xla * most if name == unseen.name else 0.0)
@@ -323,13 +323,13 @@ def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -
     if figures != FREE and name not in REARRANGING and any(map(_is_half, _avals(equation.invars))):
         figures, count, on_host = Figures(*np.add(figures, HALVES)), 2 * count, 2 * on_host
     host = (figures.host + (UNCACHED if on_host > CACHED and figures != FREE else 0.0)) * on_host
-    found = Figures(host + ROW * rows, figures.xla * count)
+    total = Figures(host + ROW * rows, figures.xla * count)
     if name == "gather" or name.startswith("scatter"):
         places = _count(equation.invars[1].aval.shape[:-1], lengths)
-        return Figures(*np.add(found, _times(PLACES["gather" if name == "gather" else "scatter"], places)))
+        return Figures(*np.add(total, _times(PLACES["gather" if name == "gather" else "scatter"], places)))
     if name in BY_MATRIX:
-        return Figures(*np.add(found, _times(BY_MATRIX[name], _count(equation.invars[0].aval.shape[:-2], lengths))))
-    return found
+        return Figures(*np.add(total, _times(BY_MATRIX[name], _count(equation.invars[0].aval.shape[:-2], lengths))))
+    return total
 
 
 def _convolution(equation: Any, written: float, lengths: dict[Any, int]) -> Figures:
@@ -405,14 +405,14 @@ def _count(shape: Any, lengths: dict[Any, int]) -> float:
 
 
 def _evaluated(size: Any, lengths: dict[Any, int]) -> int:
-    found = lengths.get(id(size))
-    if found is None:
+    number = lengths.get(id(size))
+    if number is None:
         try:
-            found = evaluated(size, lengths)
+            number = evaluated(size, lengths)
         except ZeroDivisionError:  # a part of no length
-            found = 0
-        lengths[id(size)] = found
-    return found
+            number = 0
+        lengths[id(size)] = number
+    return number
 
 
 def _avals(atoms: Any) -> list[Any]:

@@ -69,11 +69,11 @@ _concrete: dict[type, bool] = dict.fromkeys(NUMPY, True)
 
 def is_concrete(value: Any) -> bool:
     """Tell whether a value is an array of NumPy's or jax's that has elements, or a Python number; quick."""
-    kind = type(value)
-    found = _concrete.get(kind)
-    if found is None:
-        found = _concrete[kind] = isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
-    return found
+    cls = type(value)
+    known = _concrete.get(cls)
+    if known is None:
+        known = _concrete[cls] = isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
+    return known
 
 
 def entry_lines(examples: Sequence[object], checked: int = 0) -> list[str]:

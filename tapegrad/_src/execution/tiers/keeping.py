@@ -38,8 +38,8 @@ class Pickler(pickle.Pickler):
         kind = type(obj)
         if kind is FunctionType:
             if obj.__code__.co_filename == WRITTEN:
-                found = sorted(names_in(obj.__code__).intersection(obj.__globals__))
-                names = {name: obj.__globals__[name] for name in found}
+                globals_read = sorted(names_in(obj.__code__).intersection(obj.__globals__))
+                names = {name: obj.__globals__[name] for name in globals_read}
                 return function_of, (marshal.dumps(obj.__code__), names)
             if hasattr(obj, "ufunc"):
                 return along_rows, (obj.ufunc,)
@@ -186,8 +186,8 @@ class ShippedEntry:
 
     def __init__(self, family: str, outline: tuple) -> None:
         self.key = kept.digest(f"{family}\n{outline}".encode())
-        found = kept.shipped.find(self.key)
-        self.parts: dict[Any, bytes] = {} if found is None else marshal.loads(found)
+        entry = kept.shipped.find(self.key)
+        self.parts: dict[Any, bytes] = {} if entry is None else marshal.loads(entry)
 
     def __call__(self, part: Any) -> Any:
         """The kept part; None if nothing is."""
@@ -209,17 +209,17 @@ class KeptEntry:
 
     def __call__(self) -> Any:
         """The thing that is kept there; None if nothing is."""
-        found = kept.store.find(self.key)
-        if found is None:
+        entry = kept.store.find(self.key)
+        if entry is None:
             return None
         try:
-            return of_bytes(found)
+            return of_bytes(entry)
         except Exception:  # whatever it is that a name leads to nothing by now: it is made again
             return None
 
     def keep(self, made: Any) -> None:
         """Keep something there, if it can be."""
         if kept.store.room > 0:
-            found = as_bytes(made)
-            if found is not None:
-                kept.store.keep(self.key, found)
+            entry = as_bytes(made)
+            if entry is not None:
+                kept.store.keep(self.key, entry)

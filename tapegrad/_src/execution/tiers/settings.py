@@ -171,8 +171,8 @@ class TierStats(NamedTuple):
 def tier_stats() -> TierStats:
     """The ways in which kernels are run at present."""
     with changing:
-        found = Counter(tiered.tier for tiered in list(awaiting_decisions))
+        counts = Counter(tiered.tier for tiered in list(awaiting_decisions))
     return TierStats(
-        found[Tier.HOST], found[Tier.COLD], found[Tier.COMPILING], found[Tier.XLA], counters["compiled"],
+        counts[Tier.HOST], counts[Tier.COLD], counts[Tier.COMPILING], counts[Tier.XLA], counters["compiled"],
         counters["failures"], counters["stripped"], dict(unwritten),
     )  # fmt: skip

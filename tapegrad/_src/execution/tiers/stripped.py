@@ -41,7 +41,7 @@ class Stripped:
     """A function of the host, by strips: takes and gives what the whole one does.
 
     Args:
-        found: what is known of the whole one.
+        function: what is known of the whole one.
         cuts: how it is cut; ``constants``: what the jaxpr takes besides arguments.
         converted: the numbers of the arguments that are given as what the jaxpr converts them to.
 
@@ -52,8 +52,8 @@ class Stripped:
     __slots__ = ("cost", "_whole", "_calls", "_sources", "_outputs", "_layout", "_constants", "_contiguous", "_around",
                  "_last", "_partial", "_single", "_helpless")  # fmt: skip
 
-    def __init__(self, found: HostFunction, cuts: Cut, constants: Sequence[Any], converted: Collection[int]) -> None:
-        self._whole, (results, self._single) = found.body, found.results
+    def __init__(self, function: HostFunction, cuts: Cut, constants: Sequence[Any], converted: Collection[int]) -> None:
+        self._whole, (results, self._single) = function.body, function.results
         first = next(iter(cuts.strips.values()))
         functions = {rows: _written(strip, converted) for rows, strip in cuts.strips.items()}
         self._around: Callable = blas_alone if any(map(multiplies, functions.values())) else nullcontext
@@ -77,8 +77,8 @@ class Stripped:
             self._sources += taken
         self._layout = _layout(results, first.results)
         strips = [cuts.strips[rows].jaxpr for rows in cuts.rows] * (len(self._calls) // len(cuts.rows))
-        self.cost = by_strips(found.cost, strips, last, whole)
-        self._helpless = self.cost.host >= found.cost.host and not partial and self._around is nullcontext
+        self.cost = by_strips(function.cost, strips, last, whole)
+        self._helpless = self.cost.host >= function.cost.host and not partial and self._around is nullcontext
 
     def __call__(self, *arrays: Any) -> Any:
         """The results of the kernel."""
@@ -149,13 +149,13 @@ def _place(source: StripArgument, places: Sequence[slice]) -> Any:
 
 def _index(where: Cuts, places: Sequence[slice]) -> tuple[slice, ...] | None:
     """The index of a strip in an array that is cut along dimensions; None if it is not."""
-    found: dict[int, slice] = {}
+    slices: dict[int, slice] = {}
     for cut_at, place in zip(where, places, strict=True):
         if cut_at is not None:
             axis, each = cut_at
-            before = found[axis].start if axis in found else 0
-            found[axis] = slice(before + place.start * each, before + place.stop * each)
-    return tuple([found.get(axis, slice(None)) for axis in range(max(found) + 1)]) if found else None
+            before = slices[axis].start if axis in slices else 0
+            slices[axis] = slice(before + place.start * each, before + place.stop * each)
+    return tuple([slices.get(axis, slice(None)) for axis in range(max(slices) + 1)]) if slices else None
 
 
 def _layout(results: Sequence[Any], cuts: Sequence[Any]) -> list[int | None]:
@@ -166,33 +166,33 @@ def _layout(results: Sequence[Any], cuts: Sequence[Any]) -> list[int | None]:
     return [None if result is None else next(order[next(kinds) is not None]) for result in results]
 
 
-def stripped(found: HostFunction, closed: Any) -> Stripped | None:
+def stripped(function: HostFunction, closed: Any) -> Stripped | None:
     """A function of the host by strips; None if its jaxpr has none."""
     closed = inlined(closed)
     cuts = cut(closed)
     if cuts is None:
         return None
     numbers, converted = numbers_in(closed.jaxpr), []
-    for index, (variable, dtype) in enumerate(zip(closed.jaxpr.invars, found.dtypes, strict=True)):
+    for index, (variable, dtype) in enumerate(zip(closed.jaxpr.invars, function.dtypes, strict=True)):
         if variable in numbers and dtype == numbers[variable]:
             converted.append(index)
         elif dtype != variable.aval.dtype and not (variable.aval.weak_type and dtype.kind == variable.aval.dtype.kind):
             return None
-    return Stripped(found, cuts, closed.consts, converted)
+    return Stripped(function, cuts, closed.consts, converted)
 
 
 class Stripping:
     """A function of the host that is cut at its second call.
 
     Args:
-        found: what is known of it.
+        function: what is known of it.
         trace: gives its jaxpr; ``changed`` is called when it has been cut, and costs something else.
     """
 
     __slots__ = ("found", "trace", "changed", "run")
 
-    def __init__(self, found: HostFunction, trace: Callable[[], Any], changed: Callable[[Cost], None]) -> None:
-        self.found, self.trace, self.changed = found, trace, changed
+    def __init__(self, function: HostFunction, trace: Callable[[], Any], changed: Callable[[Cost], None]) -> None:
+        self.function, self.trace, self.changed = function, trace, changed
         self.run: Callable = self._first
 
     def __call__(self, *arrays: Any) -> Any:
@@ -201,7 +201,7 @@ class Stripping:
 
     def _first(self, *arrays: Any) -> Any:
         self.run = self._second
-        return self.found.body(*arrays)
+        return self.function.body(*arrays)
 
     def _second(self, *arrays: Any) -> Any:
         self.cut()
@@ -212,11 +212,11 @@ class Stripping:
         if self.run not in (self._first, self._second):
             return
         try:
-            made = stripped(self.found, self.trace())
+            made = stripped(self.function, self.trace())
         except Exception as error:  # the whole one is there
             unwritten[f"by strips: {error!r}"] += 1
             made = None
-        self.run = self.found.body if made is None else made
+        self.run = self.function.body if made is None else made
         if made is not None:
             counters["stripped"] += 1
             self.changed(made.cost)

@@ -74,8 +74,8 @@ def traced(function: Callable, arguments: Sequence[Any]) -> tuple[Any, Any]:
     """The jaxpr of a function, and shapes and dtypes of what it gives, for arguments as ``Kernel`` describes them."""
     examples = [one(1) if isinstance(one, type) else jax.ShapeDtypeStruct(*one) for one in arguments]
     with jax.enable_x64(True):  # jax remembers a jaxpr as long as there is the function
-        found = jax.jit(lambda *values: function(*values)).trace(*examples)
-    return found.jaxpr, found.out_info
+        trace = jax.jit(lambda *values: function(*values)).trace(*examples)
+    return trace.jaxpr, trace.out_info
 
 
 @unwatched()
@@ -86,9 +86,9 @@ def general(closed: Any, tree: Any, names: Sequence[str], lengths: dict[str, int
     are an example of what the symbols are.
     """
     floats = len(names) - len(lengths)
-    found, single = results_in(tree)
-    shapes = shapes_for([result[0] for result in found if result is not None], names)
-    results = [None if result is None else result[1] for result in found], single
+    described, single = results_in(tree)
+    shapes = shapes_for([result[0] for result in described if result is not None], names)
+    results = [None if result is None else result[1] for result in described], single
     variables = closed.jaxpr.invars[floats:]
     numbers = {variable: dtype for variable, dtype in numbers_in(closed.jaxpr).items() if variable in variables}
     try:

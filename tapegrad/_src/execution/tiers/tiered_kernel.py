@@ -266,19 +266,19 @@ class Tiered(Due):
         """Have the kernel written for the host, if that is not known; False if it can't be."""
         known, self._known = self._known, None
         try:
-            found = (None if known is None else known()) or self._traced_and_written(known)
+            written = (None if known is None else known()) or self._traced_and_written(known)
         except Exception as error:  # XLA raises it again, if it is the kernel's own
             unwritten[str(error) if isinstance(error, Unwritable) else f"{self.kernel.name}: {error!r}"] += 1
             self._left, self._traced = True, None
             return False
-        self.cost, self._results = found.cost, found.results
-        self.quietly = quietly_with(largest_of([*self.examples, *found.results[0]]))
-        body = found.body
-        if is_worth_strips(found.cost.host) and found.dtypes:
-            body = self._stripping = Stripping(found, self._jaxpr, self._cut)
+        self.cost, self._results = written.cost, written.results
+        self.quietly = quietly_with(largest_of([*self.examples, *written.results[0]]))
+        body = written.body
+        if is_worth_strips(written.cost.host) and written.dtypes:
+            body = self._stripping = Stripping(written, self._jaxpr, self._cut)
             if settings.deterministic:
                 self._stripping.cut()
-        self.body = separating(taking_numbers(body, found.dtypes, self.examples), self.examples)
+        self.body = separating(taking_numbers(body, written.dtypes, self.examples), self.examples)
         return True
 
     def _jaxpr(self) -> Any:
@@ -305,12 +305,12 @@ class Tiered(Due):
             self._traced = self.kernel.function.trace(*map(_stand_in, self.examples))
         return self._traced
 
-    def _traced_and_written(self, place: Any) -> HostFunction:
+    def _traced_and_written(self, entry: Any) -> HostFunction:
         traced = self._trace()
-        found = Trace(traced.jaxpr, traced.out_info).written()
-        if hasattr(place, "keep"):  # Note [Kept functions] in ``tape/kept.py``
-            place.keep(found)
-        return found
+        written = Trace(traced.jaxpr, traced.out_info).written()
+        if hasattr(entry, "keep"):  # Note [Kept functions] in ``tape/kept.py``
+            entry.keep(written)
+        return written
 
 
 # -- one class for each tier -------------------------------------------------------------------------------------------

@@ -120,11 +120,11 @@ def _put(array: np.ndarray) -> jax.Array:
 
 def _kept(kept: dict[int, tuple[Any, Any]], array: np.ndarray, make: Callable[[np.ndarray], Any]) -> Any:
     """The thing that is made of an array, kept as long as that lives."""
-    found = kept.get(id(array))
-    if found is None or found[0]() is not array:
+    entry = kept.get(id(array))
+    if entry is None or entry[0]() is not array:
         made, key = make(array), id(array)
-        found = kept[key] = weakref.ref(array, partial(_forget, kept, key)), made
-    return found[1]
+        entry = kept[key] = weakref.ref(array, partial(_forget, kept, key)), made
+    return entry[1]
 
 
 def forget_xla_copy(array: np.ndarray) -> None:
@@ -143,8 +143,8 @@ def forget_xla_copies(arrays: Iterable[np.ndarray]) -> None:
 
 
 def _forget(kept: dict[int, tuple[Any, Any]], key: int, reference: Any) -> None:
-    found = kept.get(key)
-    if found is not None and found[0] is reference:
+    entry = kept.get(key)
+    if entry is not None and entry[0] is reference:
         del kept[key]
 
 
