@@ -103,7 +103,7 @@ __getattr__, __dir__ = on_demand(__name__, {
 on_demand("tapegrad.nn.parallel.distributed", {"tapegrad.distributed.data_parallel": "DistributedDataParallel"})
 on_demand("tapegrad.nn", {"tapegrad.ao.nn": "qat"})
 on_demand("tapegrad.nn.functional", {"tapegrad.nn": "grad"})
-on_demand("tapegrad._src.bindings.kinds", {"tapegrad.sparse.conversion": "from_dense mask_of"})
+on_demand("tapegrad._src.bindings.layout_methods", {"tapegrad.sparse.conversion": "from_dense mask_of"})
 on_demand("tapegrad._src.bindings.declaration.registry", {"tapegrad._src.complex32": "asked_for"})
 on_demand("tapegrad._src.bindings.state.storages", {"tapegrad._src.complex32": "shown_on"})
 on_demand("tapegrad.nn.modules.attention", {"tapegrad.nested.multihead": "attention"})

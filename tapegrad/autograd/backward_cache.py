@@ -40,7 +40,7 @@ from tapegrad._src.dispatch.nodes.accumulate_grad import AccumulateGrad
 from tapegrad._src.dispatch.nodes.operator import OperatorNode
 from tapegrad._src.engine.gradient_ops import GradientOps
 from tapegrad._src.engine.graph_task import next_task_id
-from tapegrad._src.execution.programs.segment import ProgramLocation, RecordedSegment, Unrepeatable, present_place
+from tapegrad._src.execution.programs.segment import ProgramLocation, RecordedSegment, Unrepeatable, present_location
 from tapegrad._src.tape.mechanisms import CACHED_BACKWARD
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tape.node import Edge, Node
@@ -294,7 +294,7 @@ def run(edge: Edge, seed: Any, keep_graph: bool, targets: Sequence[Edge], single
         The gradients at ``targets``; an empty list if there are none, and the leaves have accumulated. None if the pass
         was not run: the engine is to do it.
     """
-    place, (root, output_nr) = present_place(), edge
+    place, (root, output_nr) = present_location(), edge
     if place is None or not isinstance(root, OperatorNode):
         return None
     kind = kind_of((thread.modes, place.size, root.plan, output_nr))
@@ -330,7 +330,7 @@ def observe(
     single_thread: Callable[[], bool],
 ) -> list[Any]:
     """Have the engine run the pass, and remember it if that is possible."""
-    since, seen = cast(ProgramLocation, present_place()), Observed()
+    since, seen = cast(ProgramLocation, present_location()), Observed()
     since.hold(True)
     try:
         engine.execute([edge], [seed], True, False, True, [], cast(GradientOps, seen), single_thread)

@@ -179,7 +179,7 @@ def grad(
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else tuple(results)
 
 
-backward.place, grad.place = "torch.autograd.backward", "torch.autograd.grad"  # type: ignore[attr-defined]
+backward.torch_name, grad.torch_name = "torch.autograd.backward", "torch.autograd.grad"  # type: ignore[attr-defined]
 
 
 def unused(target: Root, create_graph: bool) -> Tensor:

@@ -36,7 +36,7 @@ def _set_grad_enabled(mode: bool) -> None:
         thread.modes = thread.modes.with_grad(mode)
 
 
-_set_grad_enabled.place = "torch._C._set_grad_enabled"  # type: ignore[attr-defined]
+_set_grad_enabled.torch_name = "torch._C._set_grad_enabled"  # type: ignore[attr-defined]
 
 
 def is_multithreading_enabled() -> bool:

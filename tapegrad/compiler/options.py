@@ -206,7 +206,7 @@ def types_of_options() -> dict[str, str]:
     >>> types_of_options()["max_autotune"]
     'bool'
     """
-    return {name: kind for kind, names in BY_TYPE.items() for name in names.split()}
+    return {name: type_shown for type_shown, names in BY_TYPE.items() for name in names.split()}
 
 
 def check_options(options: dict[str, object]) -> None:
@@ -220,8 +220,8 @@ def check_options(options: dict[str, object]) -> None:
     RuntimeError: Unexpected type of attr max-autotune, got int should be bool
     """
     for key, value in options.items():
-        kind = types_of_options().get(key.replace("-", "_"))
-        if kind is None:
+        type_shown = types_of_options().get(key.replace("-", "_"))
+        if type_shown is None:
             raise RuntimeError(f"Unexpected optimization option {key}, known options are {list(types_of_options())}")
-        if kind != "any" and kind not in [base.__name__ for base in type(value).__mro__]:
-            raise RuntimeError(f"Unexpected type of attr {key}, got {type(value).__name__} should be {kind}")
+        if type_shown != "any" and type_shown not in [base.__name__ for base in type(value).__mro__]:
+            raise RuntimeError(f"Unexpected type of attr {key}, got {type(value).__name__} should be {type_shown}")

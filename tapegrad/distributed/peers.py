@@ -232,7 +232,7 @@ def told(ranks: Ranks, pending: str | None = None) -> dict[str, Any]:
     history = processes.history(ranks)
     lines = [*history.recent, *([] if pending is None else [Line(pending, 0, here())])]
     return {"calls": history.calls + (pending is not None), "sum": history.sum,
-            "recent": [[line.text, str(line.place), line.program] for line in lines]}  # fmt: skip
+            "recent": [[line.text, str(line.position), line.program] for line in lines]}  # fmt: skip
 
 
 def _named(ranks: Ranks) -> str:

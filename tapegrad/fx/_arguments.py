@@ -42,7 +42,7 @@ def _assert_is_none(value: Any, msg: str) -> None:
         raise AssertionError(msg)
 
 
-_assert_is_none.place = "torch.fx._symbolic_trace._assert_is_none"  # type: ignore[attr-defined]
+_assert_is_none.torch_name = "torch.fx._symbolic_trace._assert_is_none"  # type: ignore[attr-defined]
 
 
 def arguments_for(tracer: Any, root_fn: Callable, is_module: bool, concrete: Any) -> tuple[Callable, list[Any]]:

@@ -98,7 +98,7 @@ class CallRecorder(TorchFunctionMode):
             return func(*args, **kwargs)
         if name in ("__set__", "__delete__"):
             return self._by_itself(f"a call of {name}", lambda: func(*args, **kwargs), harmless=True)
-        if name in _ENDING or getattr(func, "place", None) in DIFFERENTIATING:
+        if name in _ENDING or getattr(func, "torch_name", None) in DIFFERENTIATING:
             return self._by_itself(f"a call of {name}", lambda: func(*args, **kwargs))
         operation = as_operator(func, args, _frame()) if not kwargs else None
         if operation is not None:

@@ -341,13 +341,13 @@ def overloads_of(name: str, func: Any) -> dict[str, Schema]:
 
 def is_in_python(func: Any) -> bool:
     """Tell whether PyTorch has a function in Python."""
-    place = getattr(func, "place", None) or ""
+    place = getattr(func, "torch_name", None) or ""
     return place.startswith(("torch.functional.", "torch.nn.functional.", "torch._tensor."))
 
 
 def words_of(func: Any, args: tuple, kwargs: dict[str, Any]) -> Words | None:
     """The function of ``aten`` that a public function is, and the arguments for it; None if it is none."""
-    name, place = func.__name__, getattr(func, "place", None) or ""
+    name, place = func.__name__, getattr(func, "torch_name", None) or ""
     if name == "__get__":
         found = PROPERTIES.get(property_name(func.__self__))
         return None if found is None else (found, args, {})

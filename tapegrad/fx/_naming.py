@@ -90,7 +90,7 @@ def _get_qualified_name(func: Callable) -> str:
         return f"torch.Tensor.{name}"
     if name == "<lambda>":
         raise RuntimeError("Unable to represent lambda")
-    place = getattr(func, "place", None)
+    place = getattr(func, "torch_name", None)
     if place is not None:
         return named_by_place(place)
     module = func.__module__ or _find_module_of_method(func)
@@ -105,7 +105,7 @@ def own_name(function: Callable) -> str:
     >>> own_name(torch.nn.functional.logsigmoid), own_name(len)
     ('log_sigmoid', 'len')
     """
-    place = getattr(function, "place", None)
+    place = getattr(function, "torch_name", None)
     return function.__name__ if place is None else named_by_place(place).rpartition(".")[2]
 
 

@@ -277,7 +277,7 @@ class Tracer(TracerBase):
 
 def _is_native(fn: Any) -> bool:
     """Tell whether PyTorch has a function of this package in C++."""
-    place = getattr(fn, "place", None)
+    place = getattr(fn, "torch_name", None)
     return place is not None and not place.startswith(("torch.functional.", "torch.nn.functional."))
 
 

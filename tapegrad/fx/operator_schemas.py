@@ -65,7 +65,7 @@ def _schemas(op: Any) -> list[Schema]:
     """The schemas of a function of PyTorch's C++, those that write into tensors left out; none of what is in Python."""
     if isinstance(op, OpOverload):
         return [] if op._schema is None else [op._schema]
-    place = getattr(op, "place", None) or ""
+    place = getattr(op, "torch_name", None) or ""
     if not place or place.startswith(("torch.functional.", "torch.nn.functional.", "torch._tensor.")):
         return []
     name = op.__name__

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad._src.bindings.declaration.handing import place_of
+from tapegrad._src.bindings.declaration.handing import torch_name_of
 from tapegrad._src.execution.data.opaque import Opaque
 from tapegrad._src.functions.creation import zeros
 from tapegrad._src.functions.masked import refuse_nested
@@ -324,7 +324,7 @@ BOTH = (ANSWERS, STRIDED)
 
 def name_of(function: Any) -> str:
     """The name under which an answer is looked for."""
-    name = place_of(function)
+    name = torch_name_of(function)
     is_getter = isinstance(getattr(function, "__self__", None), property)
     if is_getter:
         return ".".join(name.split(".")[-2:])
@@ -334,7 +334,7 @@ def name_of(function: Any) -> str:
 def answered(func: Any, args: tuple, kwargs: dict) -> Any:
     """The result of a function that was called with nested tensors. Raises NotImplementedError: there is none."""
     name = name_of(func)
-    if place_of(func).startswith("torch.masked."):
+    if torch_name_of(func).startswith("torch.masked."):
         refuse_nested(MASKED.get(name, name), args[0] if args else kwargs["input"])
     if name in FROM_SPEC:
         with switched(torch_function=False):

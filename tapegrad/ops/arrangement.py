@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad._src.execution.data.sizes import places_along
+from tapegrad._src.execution.data.sizes import counting_along
 from tapegrad._src.execution.numpy_backend.forms import on_host
 from tapegrad._src.tensor.geometry import Geometry, preserved_strides, transposed
 from tapegrad._src.tensor.spec import Spec
@@ -133,7 +133,7 @@ def _pad_places(shape: Shape, widths: Widths, mode: str) -> list[tuple[int, np.n
     places = []
     for axis, (low, high) in enumerate(widths, first):
         length = shape[axis]
-        steps = places_along(length + low + high) - low
+        steps = counting_along(length + low + high) - low
         if mode == "replicate":
             steps = steps.clip(0, length - 1)
         elif mode == "circular":

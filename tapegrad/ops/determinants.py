@@ -185,7 +185,7 @@ def is_zero(x):
 
 def singular(found):
     """PyTorch's error for a singular matrix of a batch."""
-    where = f"(Batch element {found.place}): " if found.ndim else ""
+    where = f"(Batch element {found.element}): " if found.ndim else ""
     return LinAlgError(f"torch.linalg.solve: {where}The solver failed because the input matrix is singular.")
 
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tapegrad._src.execution.data.sizes import places_along
+from tapegrad._src.execution.data.sizes import counting_along
 from tapegrad._src.tensor.geometry import selected, sliced
 from tapegrad.ops.kinds import linear, retyped, sum_to, zeros_of
 from tapegrad.ops.memory_formats import as_input, gradient_kept
@@ -145,7 +145,7 @@ def diag_embed(x, *, offset, axis1, axis2):
 
 
 def _set_diagonal(x: Any, source: Any, offset: int, axis1: int, axis2: int) -> Any:
-    steps = places_along(source.shape[-1])
+    steps = counting_along(source.shape[-1])
     matrices = jnp.moveaxis(x, (axis1, axis2), (-2, -1))
     matrices = matrices.at[..., steps + max(-offset, 0), steps + max(offset, 0)].set(source)
     return jnp.moveaxis(matrices, (-2, -1), (axis1, axis2))
@@ -181,7 +181,7 @@ def _length(shape: Shape, axis: int) -> int | None:
 
 
 def _windows(length: int, size: int, step: int) -> np.ndarray:
-    return places_along((length - size) // step + 1)[:, None] * step + places_along(size)
+    return counting_along((length - size) // step + 1)[:, None] * step + counting_along(size)
 
 
 @linear(x=lambda g, diagonal: tril(g, diagonal=diagonal))

@@ -12,7 +12,7 @@ from jax import lax
 
 from tapegrad._src.execution.data.dtypes import as_dtype
 from tapegrad._src.execution.numpy_backend.forms import on_host
-from tapegrad._src.execution.numpy_backend.scans import places_among, rank_of, ranked_place
+from tapegrad._src.execution.numpy_backend.scans import indices_among, rank_of, ranked_index
 from tapegrad._src.execution.tiers.flat import fori_loop
 from tapegrad.ops.formulas import underivable
 from tapegrad.ops.gathering import gather, scatter_add
@@ -153,14 +153,14 @@ def _place(x, *, axis, rank, k):
     return _at(indices, jnp.broadcast_to(rank_of(jnp, numbers, x.shape[axis], rank, k), numbers.shape), axis)
 
 
-_ranked_place = on_host(ranked_place, smooth=False)(_place)
+_ranked_index = on_host(ranked_index, smooth=False)(_place)
 
 
 def _ranked(x, axis, keepdims, rank, k=0):
     """The element of a rank: see ``rank_of``."""
     if x.ndim == 0:
         return x, jnp.zeros((), jnp.int64)
-    found = _ranked_place(x, axis=axis, rank=rank, k=k)
+    found = _ranked_index(x, axis=axis, rank=rank, k=k)
     return _reduced(_at(x, found, axis), found, axis, keepdims)
 
 
@@ -215,7 +215,7 @@ def _halved(sorted, values, *, right):
     return fori_loop(0, times, halve, (low, high))[0] if times else low
 
 
-_searched = on_host(places_among, smooth=False)(_halved)
+_searched = on_host(indices_among, smooth=False)(_halved)
 
 
 @general(promote="common", aten=by_second("searchsorted"))

@@ -76,14 +76,14 @@ OTHERS = {
 
 @pytest.mark.parametrize(("shape", "strides", "offset"), BOXES.values(), ids=BOXES)
 def test_boxes(shape, strides, offset):
-    assert boxes.box_kind((24,), shape, strides, offset)
+    assert boxes.box_form((24,), shape, strides, offset)
     check(F32, (4, 6), (6, 1), shape, strides, offset)
     check(F32, (24,), (1,), shape, strides, offset)
 
 
 @pytest.mark.parametrize(("shape", "strides", "offset"), OTHERS.values(), ids=OTHERS)
 def test_what_is_no_box_goes_by_index(shape, strides, offset):
-    assert boxes.box_kind((4, 6), shape, strides, offset) == boxes.box_kind((24,), shape, strides, offset) == ""
+    assert boxes.box_form((4, 6), shape, strides, offset) == boxes.box_form((24,), shape, strides, offset) == ""
     check(F32, (4, 6), (6, 1), shape, strides, offset)
 
 

@@ -9,7 +9,7 @@ from tapegrad._src.bindings import (
     bounds,
     checking,
     function_modes,
-    kinds,
+    layout_methods,
     overriding,
     placement,
     protocols,

@@ -85,6 +85,6 @@ def overridable(name: str, prop: property) -> property:
         put = set_at_once(prop.fset) if name in SET_AT_ONCE else put
     if prop.fdel is not None:
         drop = asking("drop(self)", handed("__delete__", "self,"), "    deleter(self)")
-    get.place = f"torch.Tensor.{name}"
+    get.torch_name = f"torch.Tensor.{name}"
     names["prop"] = made = property(get, put, drop, prop.__doc__)
     return made

@@ -35,8 +35,8 @@ def refuse_elements(
 
     Args:
         tensor: the tensor.
-        bad, settings: which elements are wrong, as ``first_bad`` takes it. Functions of a module, and hashable settings:
-            a compiled program has a kernel for each.
+        bad, settings: which elements are wrong, as ``first_bad`` takes it. Functions of a module, and hashable
+            settings: a compiled program has a kernel for each.
         complaint: makes the error. It must not hold tensors.
         anywhere: whether it is worth while to wait for the numbers on another device than the CPU.
 
@@ -140,6 +140,6 @@ def nan_along(x: Any, axes: tuple[int, ...]) -> Any:
     return (x != x).any(axes)
 
 
-def batch_element(place: int, ndim: int) -> str:
+def batch_element(index: int, ndim: int) -> str:
     """PyTorch's words for which matrix of a batch is meant; none if there is no batch."""
-    return f"(Batch element {place}): " if ndim else ""
+    return f"(Batch element {index}): " if ndim else ""

@@ -48,7 +48,7 @@ def _check_with(error_type: type[Exception], cond: Any, message: Any) -> None:
     raise error_type(UNEXPLAINED if message is None else str(message()))
 
 
-def _kind(name: str, error_type: type[Exception]) -> None:
+def _check_layout(name: str, error_type: type[Exception]) -> None:
     def check(cond: Any, message: Callable[[], Any] | None = None) -> None:
         _check_with(error_type, cond, message)
 
@@ -66,7 +66,7 @@ for _name, _error in {
     "_check": RuntimeError, "_check_index": IndexError, "_check_value": ValueError, "_check_type": TypeError,
     "_check_not_implemented": NotImplementedError,
 }.items():  # fmt: skip
-    _kind(_name, _error)
+    _check_layout(_name, _error)
 
 
 @public("torch", asks="nobody")

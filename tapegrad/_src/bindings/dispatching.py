@@ -239,14 +239,14 @@ def in_words(op: OperatorLike, func: OpOverload, args: tuple, settings: dict[str
 
 def of_item(worded: Worded, func: OpOverload, args: tuple) -> Worded:
     """A view that an index asks for, with the numbers that stand in the index."""
-    schema, kind = func._schema, {"select": int, "slice": slice}.get(func._opname)
-    if kind is None or schema is None or not worded.is_in_schema:
+    schema, item_type = func._schema, {"select": int, "slice": slice}.get(func._opname)
+    if item_type is None or schema is None or not worded.is_in_schema:
         return worded
     bound = dict(zip([one.name for one in schema.arguments], worded.args, strict=False))
-    for place, item in enumerate(_said.items):
-        given = said_by(item, bound, args[0].shape[bound.get("dim", 0)]) if type(item) is kind else None
+    for index, item in enumerate(_said.items):
+        given = said_by(item, bound, args[0].shape[bound.get("dim", 0)]) if type(item) is item_type else None
         if given is not None:
-            _said.items = _said.items[place + 1 :]
+            _said.items = _said.items[index + 1 :]
             words = schema.shown({**bound, **given})
             return Worded(words[0], words[1], args)
     return worded
@@ -258,9 +258,9 @@ def said_by(item: Any, bound: dict[str, Any], length: int) -> dict[str, Any] | N
         return {"index": item} if item % length == bound.get("index") else None
     if not all(type(one) in (int, type(None)) for one in (item.start, item.stop)):
         return None
-    places, step = range(*item.indices(length)), item.step or 1
+    indices, step = range(*item.indices(length)), item.step or 1
     first, last = bound.get("start", 0), bound.get("end")
-    if places.start != first or len(range(first, length if last is None else last, step)) != len(places):
+    if indices.start != first or len(range(first, length if last is None else last, step)) != len(indices):
         return None
     return {"start": item.start or 0, "end": sys.maxsize if item.stop is None else item.stop, "step": step}
 
@@ -335,8 +335,8 @@ def values_of(results: Any) -> Any:
     if isinstance(results, (tuple, list)):
         return tuple([values_of(one) for one in results])
     if not isinstance(results, Tensor):
-        kind = type(results).__name__
-        raise TypeError(f"__torch_dispatch__ must return what the operator does, a Tensor, not {kind}")
+        type_shown = type(results).__name__
+        raise TypeError(f"__torch_dispatch__ must return what the operator does, a Tensor, not {type_shown}")
     return value_of(results)
 
 

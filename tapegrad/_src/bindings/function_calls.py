@@ -104,7 +104,7 @@ def watched(whole: Callable, key: tuple, args: tuple, kwargs: dict[str, Any]) ->
 
     def watcher(op: OperatorLike, operands: tuple, settings: dict) -> Any:
         made = op(*operands, **settings)
-        seen.append((thread.modes, op, operands, settings, made, kind_of_node(made)))
+        seen.append((thread.modes, op, operands, settings, made, type_of_node(made)))
         return made
 
     modes, interceptors, warned = thread.modes, thread.interceptors, warn_once.calls
@@ -119,7 +119,7 @@ def watched(whole: Callable, key: tuple, args: tuple, kwargs: dict[str, Any]) ->
     if len(seen) == 1 and warned == warn_once.calls:
         made_in, op, operands, settings, made, node = seen[0]
         unmoved = function_key(key[0], args, kwargs) == key  # a trace may have changed what a tensor is
-        if made_in is modes and made is result and node is kind_of_node(result) and unmoved:
+        if made_in is modes and made is result and node is type_of_node(result) and unmoved:
             call = _again(op, operands, settings, args, kwargs, result)
             if call is not None:
                 function_calls.keep(key, call)
@@ -127,7 +127,7 @@ def watched(whole: Callable, key: tuple, args: tuple, kwargs: dict[str, Any]) ->
     return result
 
 
-def kind_of_node(result: Any) -> type | None:
+def type_of_node(result: Any) -> type | None:
     """The class of the node that has made a result, or the first of several."""
     first = result[0] if type(result) is tuple and result else result
     edge = first._edge if isinstance(first, Tensor) else None

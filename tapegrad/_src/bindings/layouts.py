@@ -35,8 +35,8 @@ def checked_format(function: str, given: Any, default: memory_format = preserve_
     if given is None:
         return default
     if not isinstance(given, memory_format):
-        kind = type(given).__name__
-        raise TypeError(f"{function}(): argument 'memory_format' must be torch.memory_format, not {kind}")
+        type_shown = type(given).__name__
+        raise TypeError(f"{function}(): argument 'memory_format' must be torch.memory_format, not {type_shown}")
     return given
 
 

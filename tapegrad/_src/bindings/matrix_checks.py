@@ -51,4 +51,4 @@ def is_differentiated(input: Tensor) -> bool:
 
 def failure(name: str, finding: Finding, what: str) -> LinAlgError:
     """PyTorch's words for the first matrix of a batch that a routine could not do."""
-    return LinAlgError(f"{name}: {batch_element(finding.place, finding.ndim)}{what}")
+    return LinAlgError(f"{name}: {batch_element(finding.element, finding.ndim)}{what}")

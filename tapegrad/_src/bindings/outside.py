@@ -44,8 +44,8 @@ def outside_of(tensor: Tensor, own: bool = False) -> OutsideTensor | None:
         return None
     if value.origin is None:
         return OutsideTensor(value.tensor, value.level, dim) if own else None
-    leaf, place = value.placed or (value.origin, dim)
-    return OutsideTensor(live(leaf), value.level, place)
+    leaf, batch_dim = value.placed or (value.origin, dim)
+    return OutsideTensor(live(leaf), value.level, batch_dim)
 
 
 def count_outside(outside: OutsideTensor) -> None:

@@ -32,7 +32,7 @@ from tapegrad._src.tape.node import Edge
 from tapegrad._src.tensor.geometry import Geometry, contiguous_strides, extent, is_dense
 from tapegrad._src.tensor.layout import contiguous_format, preserve_format
 from tapegrad._src.tensor.lifted import Lifted, fresh
-from tapegrad._src.tensor.placing import nbytes_of, place, resize_memory
+from tapegrad._src.tensor.placing import nbytes_of, resize_memory, set_memory
 from tapegrad._src.tensor.refusals import is_example_here, refuse_captured, refuse_to_change
 from tapegrad._src.tensor.spec import Spec
 from tapegrad._src.tensor.storage import Storage
@@ -116,7 +116,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: Any = None, size: Any
     self._accumulator = None  # what was recorded before leads to the old one, which still adds to ``.grad``
     move(self, storage, spot, source._view_bits if isinstance(source, Tensor) else 0)
     if recorded and self._view is None:
-        give_place(self, edge)
+        set_history(self, edge)
     return self
 
 
@@ -133,14 +133,14 @@ def _called(source: Any, size: Any) -> str:
     """PyTorch's name of the overload."""
     if source is None:
         return "set_"
-    kind = "Tensor" if isinstance(source, Tensor) else "Storage"
-    return f"set_.source_{kind}" + ("" if size is None else "_storage_offset")
+    type_shown = "Tensor" if isinstance(source, Tensor) else "Storage"
+    return f"set_.source_{type_shown}" + ("" if size is None else "_storage_offset")
 
 
 def _is_overload(source: Any, storage_offset: Any, size: Any) -> bool:
-    kinds = (type(None), Tensor, UntypedStorage, TypedStorage)
+    types = (type(None), Tensor, UntypedStorage, TypedStorage)
     alone = storage_offset is None and size is None
-    return isinstance(source, kinds) and (alone or (source is not None and storage_offset is not None
+    return isinstance(source, types) and (alone or (source is not None and storage_offset is not None
                                                     and isinstance(size, (tuple, list))))  # fmt: skip
 
 
@@ -191,12 +191,12 @@ def _requires_grad(source: Any) -> bool:
 def move(tensor: Tensor, storage: Storage, spot: Geometry, view_bits: int = 0) -> None:
     """Put a tensor elsewhere, which counts as a write to it."""
     counter = leave(tensor)
-    place(tensor, storage, spot, tensor.dtype, view_bits)
+    set_memory(tensor, storage, spot, tensor.dtype, view_bits)
     tensor._counter = None if counter is storage.counter else counter
     counter.bump()
 
 
-def give_place(tensor: Tensor, edge: Edge) -> None:
+def set_history(tensor: Tensor, edge: Edge) -> None:
     """Give a tensor that was moved a place in the graph. A view that gets none looks for one, as after a write."""
     tensor._edge = edge
     tensor._spec = tensor._spec.replace(requires_grad=True)
@@ -341,7 +341,7 @@ def _strided(function: str, size: Any, stride: Any, made: Target, like: Tensor |
         return laid_out(made.full(shape, 0, like), strides)
     row = filled((extent(spot),), 0, made.dtype, made.device)
     result = fresh(None, Spec.of(shape, made.dtype, made.device, made.requires_grad))
-    return place(result, Storage(row), spot, made.dtype)
+    return set_memory(result, Storage(row), spot, made.dtype)
 
 
 @public("torch")
@@ -372,12 +372,12 @@ def empty_permuted(size: Any, physical_layout: Any, **options: Unpack[TensorOpti
 
 
 def _checked_order(order: tuple[int, ...]) -> tuple[int, ...]:
-    for place_, axis in enumerate(order):
+    for index, axis in enumerate(order):
         if not 0 <= axis < len(order):
             raise RuntimeError(
                 f"Dimension out of range (expected to be between 0 and {len(order) - 1}, but got {axis} at index "
-                f"{place_}).  NB: negative dims not currently supported; file an issue if you want it."
+                f"{index}).  NB: negative dims not currently supported; file an issue if you want it."
             )
-        if axis in order[:place_]:
+        if axis in order[:index]:
             raise RuntimeError("Duplicate dim not allowed")
     return order

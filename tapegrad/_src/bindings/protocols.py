@@ -25,7 +25,7 @@ from tapegrad._src.tape.modes import switched, thread
 from tapegrad._src.tensor.dual import tangent_of
 from tapegrad._src.tensor.geometry import Geometry
 from tapegrad._src.tensor.lifted import Lifted, fresh
-from tapegrad._src.tensor.placing import nbytes_of, place
+from tapegrad._src.tensor.placing import nbytes_of, set_memory
 from tapegrad._src.tensor.printing import body_str, tensor_str
 from tapegrad._src.tensor.refusals import refuse_memory
 from tapegrad._src.tensor.spec import Spec
@@ -222,7 +222,7 @@ def rebuild_tensor(
     else:
         *geometry, view_bits = spot
         shown = fresh(None, Spec.of(geometry[0], d, on, requires_grad))
-        made = place(shown, Storage(from_host(array, on)), Geometry(*geometry), d, view_bits)
+        made = set_memory(shown, Storage(from_host(array, on)), Geometry(*geometry), d, view_bits)
     return made if cls in (None, Tensor) else as_instance(cls, made)
 
 
@@ -233,13 +233,13 @@ def tensor_parts(tensor: Tensor) -> tuple:
     """The arguments of ``rebuild_tensor`` for a tensor."""
     spec, storage = tensor._spec, tensor._storage
     on = spec.device if spec.device.sharded else str(spec.device)
-    kind: tuple = spec.dtype.name, on, spec.requires_grad, OrderedDict()
+    described: tuple = spec.dtype.name, on, spec.requires_grad, OrderedDict()
     if storage is None or (nbytes_of(storage) == spec.numel * spec.dtype.itemsize and not tensor._view_bits
                            and spec.fresh.strides == spec.strides):  # fmt: skip
-        return _elements(value_of(tensor)), *kind, spec.fresh.strides
+        return _elements(value_of(tensor)), *described, spec.fresh.strides
     row = (nbytes_of(storage) // spec.dtype.itemsize,)
     memory = read_window(storage.value, memory_layout(storage), row, (1,), 0, spec.dtype.numpy, 0)
-    return _elements(memory), *kind, None, (tuple(spec.shape), spec.layout, tensor._offset, tensor._view_bits)
+    return _elements(memory), *described, None, (tuple(spec.shape), spec.layout, tensor._offset, tensor._view_bits)
 
 
 def _elements(value: Any) -> Any:

@@ -56,20 +56,20 @@ def makes(name: str) -> str:
 
 def accepts(name: str, argument: Argument, given: Any) -> bool:
     """Tell whether something may stand for an argument of an operator."""
-    kind = argument.type
-    if kind.endswith("?"):
+    type_shown = argument.type
+    if type_shown.endswith("?"):
         if given is None:
             return True
-        kind = kind[:-1]
-    if kind == "Tensor":
+        type_shown = type_shown[:-1]
+    if type_shown == "Tensor":
         return isinstance(given, Tensor) or (name in NUMBERS_AS_TENSORS and isinstance(given, NUMBER))
-    if kind.startswith("Tensor"):
+    if type_shown.startswith("Tensor"):
         return isinstance(given, (tuple, list)) and all(isinstance(one, (Tensor, type(None))) for one in given)
-    if kind.startswith("int["):
+    if type_shown.startswith("int["):
         if argument.length and isinstance(given, LENGTH) and not isinstance(given, bool):
             return True
         return isinstance(given, (tuple, list)) and all(isinstance(one, LENGTH) for one in given)
-    return isinstance(given, TYPES.get(kind, object))
+    return isinstance(given, TYPES.get(type_shown, object))
 
 
 LENGTH = (int, SYMBOL)

@@ -103,7 +103,7 @@ def shown_function(called: str, whole: Callable, raw: Callable, args: tuple, kwa
 
 def is_turned(name: str, whole: Callable, args: tuple) -> bool:
     """Tell whether a method has its first two arguments the other way round than the operator of its name."""
-    return name == "where" and len(args) > 1 and (getattr(whole, "place", None) or "").startswith("torch.Tensor.")
+    return name == "where" and len(args) > 1 and (getattr(whole, "torch_name", None) or "").startswith("torch.Tensor.")
 
 
 def _is_recorded(given: tuple) -> bool:

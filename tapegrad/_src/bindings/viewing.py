@@ -79,10 +79,10 @@ def move_of(op: OperatorLike, spec: Spec, numbers: tuple, settings: dict) -> tup
     key = key_of((GEOMETRY, spec), settings)
     move = op.plans.get(key) or op.calls.exact.get(key)
     if move is None:
-        place = Geometry(tuple(spec.shape), spec.layout, 0)
-        first = VIEW_RULES[op](place, *(0 for _ in numbers), **settings)
+        geometry = Geometry(tuple(spec.shape), spec.layout, 0)
+        first = VIEW_RULES[op](geometry, *(0 for _ in numbers), **settings)
         assert first is not None
-        step = VIEW_RULES[op](place, *(1 for _ in numbers), **settings).offset - first.offset if numbers else 0  # type: ignore[union-attr]
+        step = VIEW_RULES[op](geometry, *(1 for _ in numbers), **settings).offset - first.offset if numbers else 0  # type: ignore[union-attr]
         move = op.calls.exact.keep(key, (named_strides(first.shape, first.strides), first.offset, step))
     return move
 
@@ -205,11 +205,11 @@ def _unread() -> None:
 
 def _in_other_dtype(input: Tensor, result: Tensor, op: OperatorLike, numbers: tuple, settings: dict) -> Tensor:
     """A view that shows the same memory as other numbers: how it was made is remembered."""
-    place = VIEW_RULES[op](geometry_of(input), *numbers, **settings)
-    assert place is not None
+    geometry = VIEW_RULES[op](geometry_of(input), *numbers, **settings)
+    assert geometry is not None
     view_bits = input._view_bits ^ VIEW_BITS.get(op, 0)
     made = Reinterpretation(input, op, numbers, settings)
-    as_view(input, result, named_strides(place.shape, place.strides), place.offset, None, view_bits, made)
+    as_view(input, result, named_strides(geometry.shape, geometry.strides), geometry.offset, None, view_bits, made)
     if input._spec.dual and result._spec.dual:
         set_tangent(result, view_of(tangent_of(input), op, *numbers, **settings))  # type: ignore[arg-type]
     return result
@@ -220,12 +220,12 @@ def views_of(input: Tensor, op: OperatorLike, axis: int, **settings: Any) -> tup
     data_version = data_version_of(input)
     results = op(input, axis=axis, **settings)
     key = key_of((GEOMETRY, input._spec, results[0]._spec, axis), settings)
-    places = op.plans.get(key) or op.calls.exact.get(key)
-    places = places or op.calls.exact.keep(key, _places(input._spec, results, axis, op))
+    geometries = op.plans.get(key) or op.calls.exact.get(key)
+    geometries = geometries or op.calls.exact.keep(key, _geometries(input._spec, results, axis, op))
     if _are_alike(input):
-        _share_alike(input, results, places)
+        _share_alike(input, results, geometries)
         return results
-    for result, (strides, start, _) in zip(results, places, strict=True):
+    for result, (strides, start, _) in zip(results, geometries, strict=True):
         result._seen = data_version
         as_view(input, result, strides, input._offset + start, "multi_output")
     if input._spec.dual and results[0]._spec.dual:
@@ -243,26 +243,26 @@ def views_again(
     view = results[0]._view
     if run is None or view is None or view.base is not input or not _are_alike(input):
         return None
-    places = [(None, result._offset - input._offset, result._spec) for result in results]
+    geometries = [(None, result._offset - input._offset, result._spec) for result in results]
 
     def again(input: Tensor, *_: Any, **named: Any) -> tuple[Tensor, ...]:
         if input._view is not None or input._detached_from_outside:
             return views_of(input, op, **settings)
         results = run(input)
-        _share_alike(input, results, places)
+        _share_alike(input, results, geometries)
         return results
 
     return again
 
 
-def _places(spec: Spec, results: Sequence[Tensor], axis: int, op: OperatorLike) -> list[tuple[Any, int, Spec]]:
+def _geometries(spec: Spec, results: Sequence[Tensor], axis: int, op: OperatorLike) -> list[tuple[Any, int, Spec]]:
     """For each of these views the strides, how much further it begins, and its spec with these strides."""
-    layout, gone, start, places = spec.layout, op is joining.unbind, 0, []
+    layout, gone, start, geometries = spec.layout, op is joining.unbind, 0, []
     for result in results:
         strides = named_strides(result.shape, layout[:axis] + layout[axis + gone :])
-        places.append((strides, start * layout[axis], result._spec.replace(strides=strides)))
+        geometries.append((strides, start * layout[axis], result._spec.replace(strides=strides)))
         start += 1 if gone else result.shape[axis]
-    return places
+    return geometries
 
 
 def _are_alike(input: Tensor) -> bool:
@@ -275,12 +275,12 @@ def _are_alike(input: Tensor) -> bool:
     return plain and view is None and (modes.grad or not spec.requires_grad)
 
 
-def _share_alike(input: Tensor, results: Sequence[Tensor], places: Sequence[tuple[Any, int, Spec]]) -> None:
+def _share_alike(input: Tensor, results: Sequence[Tensor], geometries: Sequence[tuple[Any, int, Spec]]) -> None:
     """``as_view`` of several results that are alike."""
     storage, counter, creation = storage_of(input), input._counter, creation_of(input, "multi_output")
     version, offset = (counter or storage.counter).version, input._offset
     with making:
-        for result, (_, start, spec) in zip(results, places, strict=True):
+        for result, (_, start, spec) in zip(results, geometries, strict=True):
             result._view, result._spec = View(input, creation, version), spec
             if offset + start:
                 result._offset = offset + start
@@ -356,10 +356,10 @@ def _view_outside(
         return
     outer, inner, before, after = whole.tensor, part.tensor, input.dtype.itemsize, result.dtype.itemsize
     front = outer._spec.layout[: whole.batched]
-    places = [place * before // after for place in (*front, outer._offset, -input._offset)]
+    steps = [step * before // after for step in (*front, outer._offset, -input._offset)]
     if outer._spec.layout != (*front, *input._spec.layout) or inner._storage is not None:
         return
-    strides = named_strides(inner.shape, (*places[:-2], *result._spec.layout))
+    strides = named_strides(inner.shape, (*steps[:-2], *result._spec.layout))
     with whole.level.reading():
         known = outer if whole.origin is None else whole.origin
         if view_bits is not None:
@@ -368,7 +368,7 @@ def _view_outside(
             mask = (whole.batched, *(False for _ in made.numbers))
             op = level_operators.content.vmapped(made.op, mask) if whole.batched and made.op is not None else made.op
             made = made._replace(origin=known, op=op)
-        offset += places[-2] + places[-1]
+        offset += steps[-2] + steps[-1]
         as_view(known, inner, strides, offset, creation, view_bits, made)
         shown, tangent = tangent_of(known), tangent_of(inner)
         if shown is not None and tangent is not None:

@@ -44,10 +44,10 @@ def several(function: str, name: str, value: Any, dims: int) -> tuple[int, ...]:
 
 def _wrong_number(function: str, name: str, got: int, dims: int) -> str:
     if function == "max_pool1d":
-        kind = {"stride": "None, an int, list of ints, or", "kernel_size": "an int, list of ints or"}.get(
+        expected = {"stride": "None, an int, list of ints, or", "kernel_size": "an int, list of ints or"}.get(
             name, "an int, list of ints, or"
         )
-        return f"max_pool1d() {name} must be {kind} tuple of ints of size 1 but got size {got}"
+        return f"max_pool1d() {name} must be {expected} tuple of ints of size 1 but got size {got}"
     if dims == 1:
         return f"{function}() argument '{name}' should contain one int (got {got})"
     either = "" if function == "avg_pool3d" else "either "
@@ -226,12 +226,12 @@ def adaptive(function: str, dims: int, shape: tuple[int, ...], output_size: Any)
 
 def _check_lengths(function: str, output_size: Any, may_be_none: int) -> None:
     """Refuse elements that are no ints; what is no sequence is refused in Python's words, by PyTorch's function too."""
-    for place in range(len(output_size)):
-        length = output_size[place]
+    for axis in range(len(output_size)):
+        length = output_size[axis]
         if not hasattr(length, "__index__") and not (length is None and may_be_none):
             raise TypeError(
                 f"{function}(): argument 'output_size' (position 2) must be tuple of ints, but found element of type "
-                f"{type_name(length)} at pos {place}"
+                f"{type_name(length)} at pos {axis}"
             )
 
 

@@ -68,13 +68,13 @@ def make_wrapper_subclass(
         raise TypeError(
             f"_make_wrapper_subclass(): argument 'size' (position 2) must be tuple of ints, not {type_name(size)}"
         )
-    kind = get_default_dtype() if dtype is None else dtype
-    if requires_grad and kind.category < FLOATING:
+    as_dtype = get_default_dtype() if dtype is None else dtype
+    if requires_grad and as_dtype.category < FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    shape, place = tuple(size), resolve(get_default_device() if device is None else device_of(device))
+    shape, where = tuple(size), resolve(get_default_device() if device is None else device_of(device))
     steps = contiguous_strides(shape) if strides is None else tuple(strides)
     made = new_tensor(cls)
-    spec = Spec.of(shape, kind, place, bool(requires_grad), overrides=DISPATCH, strides=named_strides(shape, steps))
+    spec = Spec.of(shape, as_dtype, where, bool(requires_grad), overrides=DISPATCH, strides=named_strides(shape, steps))
     made._spec, made._edge = spec, None
     made._value = WrapperValue(made, spec.replace(requires_grad=False))
     if storage_offset:

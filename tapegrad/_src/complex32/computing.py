@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tapegrad._src.bindings.declaration.dunders import AUGMENTED
-from tapegrad._src.bindings.declaration.handing import place_of
+from tapegrad._src.bindings.declaration.handing import torch_name_of
 from tapegrad._src.complex32.refusals import in_words_of_halves, refuse
 from tapegrad._src.complex32.tensor import (
     FALLBACKS,
@@ -92,7 +92,7 @@ def computed(func: Callable, name: str, args: tuple, kwargs: dict, *, halves: bo
     except (RuntimeError, TypeError, NotImplementedError) as error:
         raise in_words_of_halves(error, gives) from None
     if is_half(target):
-        with switched(grad=thread.modes.grad and not place_of(func).startswith("torch.nn.init.")):
+        with switched(grad=thread.modes.grad and not torch_name_of(func).startswith("torch.nn.init.")):
             _write(target, made[id(target)])
         return None if name == "__setitem__" else target
     result = _rounded(found) if gives else found

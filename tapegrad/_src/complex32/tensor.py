@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapegrad._src.bindings.declaration.handing import place_of
+from tapegrad._src.bindings.declaration.handing import torch_name_of
 from tapegrad._src.bindings.state.storages import tensor_on
 from tapegrad._src.execution.data.dtypes import complex32, complex64, float16, float32
 from tapegrad._src.execution.data.opaque import Opaque
@@ -98,7 +98,7 @@ def answers(*names: str) -> Callable[[Callable], Callable]:
 
 def name_of(function: Any) -> str:
     """The name under which an answer is looked for."""
-    name = place_of(function)
+    name = torch_name_of(function)
     is_getter = isinstance(getattr(function, "__self__", None), property)
     return ".".join(name.split(".")[-2:]) if is_getter else name.rpartition(".")[2]
 

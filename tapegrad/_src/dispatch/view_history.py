@@ -29,7 +29,7 @@ from tapegrad._src.dispatch.nodes.saved_tensor import second_backward
 from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.doors import Door
 from tapegrad._src.execution.array_functions.windows import CONJUGATED, NEGATED
-from tapegrad._src.execution.data.boxes import box_kinds
+from tapegrad._src.execution.data.boxes import box_forms
 from tapegrad._src.execution.data.dtypes import FLOATING
 from tapegrad._src.execution.kernels.kernel import Kernel
 from tapegrad._src.tape.modes import switched, thread
@@ -129,7 +129,7 @@ def part_of(base: Tensor, view: Tensor) -> tuple[ViewRegion, int, int]:
     first = min(own.offset, whole.offset)
     size = max(extent(own), extent(whole), first) - first
     offset, x_offset = own.offset - first, whole.offset - first
-    boxes = box_kinds(size, (own.shape, own.strides, offset), (whole.shape, whole.strides, x_offset))
+    boxes = box_forms(size, (own.shape, own.strides, offset), (whole.shape, whole.strides, x_offset))
     view_bits = view._view_bits ^ (0 if base_split or part_split else base._view_bits)
     part = ViewRegion(own.shape, own.strides, whole.strides, size, *boxes, base_split, part_split, view_bits)
     return part, offset, x_offset

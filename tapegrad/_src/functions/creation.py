@@ -19,10 +19,10 @@ from tapegrad._src.bindings.declaration.factory import (
     TensorOptions,
     cast_array,
     checked_size,
+    device_like,
     filling,
     is_integer,
     no_overload,
-    place_like,
     size_of_arguments,
     target,
     type_name,
@@ -110,7 +110,7 @@ def full(size: Any, fill_value: Any, **options: Unpack[TensorOptions]) -> Tensor
 
 
 def _like(function: str, input: Tensor, options: TensorOptions, number: Any) -> Tensor:
-    made = target(function, options, input.dtype, place_like(input), like=True)
+    made = target(function, options, input.dtype, device_like(input), like=True)
     strides = copy_strides(function, input, options.get("memory_format"))
     return laid_out(made.full(tuple(input.shape), element(number, made.dtype, input.shape), input), strides)
 
@@ -143,21 +143,21 @@ def full_like(input: Tensor, fill_value: Any, **options: Unpack[TensorOptions]) 
 def new_zeros(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """Zeros of a size, of this tensor's dtype and device."""
     shape = size_of_arguments("new_zeros", size, options)
-    return target("new_zeros", options, self.dtype, place_like(self, shape)).full(shape, 0, self)
+    return target("new_zeros", options, self.dtype, device_like(self, shape)).full(shape, 0, self)
 
 
 @public("Tensor")
 def new_ones(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """Ones of a size, of this tensor's dtype and device."""
     shape = size_of_arguments("new_ones", size, options)
-    return target("new_ones", options, self.dtype, place_like(self, shape)).full(shape, 1, self)
+    return target("new_ones", options, self.dtype, device_like(self, shape)).full(shape, 1, self)
 
 
 @public("Tensor")
 def new_empty(self: Tensor, *size: Any, **options: Unpack[TensorOptions]) -> Tensor:
     """A tensor of a size, to be written yet, of this tensor's dtype and device; here zeros."""
     shape = size_of_arguments("new_empty", size, options)
-    return target("new_empty", options, self.dtype, place_like(self, shape)).full(shape, 0, self)
+    return target("new_empty", options, self.dtype, device_like(self, shape)).full(shape, 0, self)
 
 
 @public("Tensor")
@@ -168,7 +168,7 @@ def new_full(self: Tensor, size: Any, fill_value: Any, **options: Unpack[TensorO
     tensor([3., 3.], dtype=torch.float64)
     """
     shape = checked_size("new_full", size)
-    made = target("new_full", options, self.dtype, place_like(self, shape))
+    made = target("new_full", options, self.dtype, device_like(self, shape))
     return made.full(shape, element(filling("new_full", fill_value), made.dtype, shape), self)
 
 

@@ -14,9 +14,9 @@ from tapegrad._src.bindings.declaration.factory import (
     Target,
     TensorOptions,
     checked_size,
+    device_like,
     is_integer,
     no_overload,
-    place_like,
     size_of_arguments,
     target,
     type_name,
@@ -91,7 +91,7 @@ def randn(*size: Any, generator: Any = None, **options: Unpack[TensorOptions]) -
 @public("torch")
 def rand_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """Numbers between 0 and 1, of the size, dtype and device of ``input``."""
-    made = target("rand_like", options, input.dtype, place_like(input), like=True)
+    made = target("rand_like", options, input.dtype, device_like(input), like=True)
     strides = copy_strides("rand_like", input, options.get("memory_format"))
     return laid_out(_standard("rand_like", _UNIFORM, tuple(input.shape), made, generator, strides), strides)
 
@@ -99,7 +99,7 @@ def rand_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorO
 @public("torch")
 def randn_like(input: Tensor, *, generator: Any = None, **options: Unpack[TensorOptions]) -> Tensor:
     """Normal numbers, of the size, dtype and device of ``input``."""
-    made = target("randn_like", options, input.dtype, place_like(input), like=True)
+    made = target("randn_like", options, input.dtype, device_like(input), like=True)
     strides = copy_strides("randn_like", input, options.get("memory_format"))
     return laid_out(_standard("randn_like", _NORMAL, tuple(input.shape), made, generator, strides), strides)
 
@@ -149,7 +149,7 @@ def randint_like(input: Tensor, *args: Any, generator: Any = None, **options: An
     given |= {name: options.pop(name) for name in ("low", "high") if name in options}
     if "high" not in given or not all(map(is_integer, given.values())):
         raise no_overload("randint_like", [input, *args], {}, (f"Tensor input, int high, *, {OPTIONS}",))
-    made = target("randint_like", options, input.dtype, place_like(input), like=True)
+    made = target("randint_like", options, input.dtype, device_like(input), like=True)
     strides = copy_strides("randint_like", input, options.get("memory_format"))
     low, high = int(given.get("low", 0)), int(given["high"])
     return laid_out(_integers(tuple(input.shape), made, low, high, generator, strides), strides)

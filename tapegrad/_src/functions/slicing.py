@@ -15,7 +15,7 @@ from tapegrad._src.bindings.viewing import declare_view, view_of
 from tapegrad._src.bindings.writes.in_place import not_of_integers
 from tapegrad._src.execution.data.dtypes import INTEGRAL, dtype
 from tapegrad._src.execution.data.promotion import can_cast
-from tapegrad._src.execution.data.sizes import is_symbolic, places_of
+from tapegrad._src.execution.data.sizes import is_symbolic, slice_extent
 from tapegrad._src.functions.shape import ravel
 from tapegrad._src.tensor import geometry
 from tapegrad._src.tensor.tensor import Tensor
@@ -91,7 +91,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 def slice_bounds(length: int, start: Any, end: Any, step: int) -> tuple[int, int]:
     """The first item of a Python slice of a dimension, and how many there are."""
-    return places_of(length, start, end, step)
+    return slice_extent(length, start, end, step)
 
 
 def is_whole(item: slice, length: int) -> bool:

@@ -33,7 +33,7 @@ def refuse_failure(info: Tensor, complaint: Callable[[str, int], Exception]) -> 
     """
     refuse_elements(
         info, nonzero, anywhere=True,
-        complaint=lambda found: complaint(batch_element(found.place, found.ndim), found.number),
+        complaint=lambda found: complaint(batch_element(found.element, found.ndim), found.number),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from tapegrad._src.bindings.declaration.declarations import OTHER_DTYPE, ORDINARY_IN_PLACE, ORDINARY_OUT, InPlace, Out
+from tapegrad._src.bindings.declaration.declarations import ORDINARY_IN_PLACE, ORDINARY_OUT, OTHER_DTYPE, InPlace, Out
 from tapegrad._src.bindings.declaration.registry import UNSET, public
 from tapegrad._src.bindings.declaration.scalars import unsupported
 from tapegrad._src.bindings.writes.in_place import refuse_in_place

@@ -80,7 +80,7 @@ def nbytes_of(storage: Storage) -> int:
     return storage.memory.size * storage.memory.dtype.itemsize
 
 
-def place(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_class, view_bits: int = 0) -> Tensor:
+def set_memory(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_class, view_bits: int = 0) -> Tensor:
     """Let a tensor show a part of a memory, whatever it showed before; nothing is read until somebody looks."""
     mark_written(storage)
     shape, strides, offset = geometry
@@ -99,7 +99,7 @@ def place(tensor: Tensor, storage: Storage, geometry: Geometry, dtype: dtype_cla
 
 def window_on(base: Tensor, spot: Geometry) -> Tensor:
     """A handle on a part of a tensor's memory, as the tensor itself would be written to there."""
-    window = place(wrap(None, base._spec), storage_of(base), spot, base.dtype, base._view_bits)
+    window = set_memory(wrap(None, base._spec), storage_of(base), spot, base.dtype, base._view_bits)
     window._counter = base._counter
     return window
 

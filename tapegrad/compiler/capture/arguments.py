@@ -95,20 +95,20 @@ def _grow(tree: TreeSpec, leaves: Iterator, grown: list) -> TreeSpec:
 
 def is_plain_dataclass(thing: Any) -> bool:
     """Tell whether an object is an instance of a dataclass of the user's, and has nothing but its fields."""
-    kind = type(thing)
-    if "__dataclass_fields__" not in vars(kind) or not all(map(_is_users, kind.__mro__[:-1])):
+    cls = type(thing)
+    if "__dataclass_fields__" not in vars(cls) or not all(map(_is_users, cls.__mro__[:-1])):
         return False
-    names, inside = {field.name for field in dataclasses.fields(kind)}, inside_of(thing)
-    own = any({"__getattr__", "__getattribute__"} & vars(base).keys() for base in kind.__mro__[:-1])
+    names, inside = {field.name for field in dataclasses.fields(cls)}, inside_of(thing)
+    own = any({"__getattr__", "__getattribute__"} & vars(base).keys() for base in cls.__mro__[:-1])
     if inside is None:
-        slots = {name for base in kind.__mro__[:-1] for name in vars(base).get("__slots__", ())}
+        slots = {name for base in cls.__mro__[:-1] for name in vars(base).get("__slots__", ())}
         return not own and slots == names
     return not own and inside.keys() == names
 
 
-def _is_users(kind: type) -> bool:
-    module = kind.__module__
-    return is_pythons(kind) and not (is_trusted(module) or is_standard(module) or is_searched(module))
+def _is_users(cls: type) -> bool:
+    module = cls.__module__
+    return is_pythons(cls) and not (is_trusted(module) or is_standard(module) or is_searched(module))
 
 
 def classes_in(tree: TreeSpec) -> Iterator[type]:
@@ -121,14 +121,14 @@ def classes_in(tree: TreeSpec) -> Iterator[type]:
 
 def may_come_new(leaf: Any) -> bool:
     """Tell whether an argument is of a class of which each call may bring another instance, or a function made anew."""
-    kind = type(leaf)
-    if kind is FunctionType:
+    cls = type(leaf)
+    if cls is FunctionType:
         return leaf.__closure__ is not None
-    if issubclass(kind, (np.ndarray, np.generic)) or is_namespace(kind):
+    if issubclass(cls, (np.ndarray, np.generic)) or is_namespace(cls):
         return True
-    if kind in PLAIN or issubclass(kind, (Tensor, type)) or any("__call__" in vars(base) for base in kind.__mro__):
+    if cls in PLAIN or issubclass(cls, (Tensor, type)) or any("__call__" in vars(base) for base in cls.__mro__):
         return False
-    return all(map(_is_users, kind.__mro__[:-1]))
+    return all(map(_is_users, cls.__mro__[:-1]))
 
 
 class Newcomers:
@@ -142,7 +142,7 @@ class Newcomers:
         new = [i for i, leaf in enumerate(leaves) if may_come_new(leaf)]
         if not new:
             return key, []
-        alike = tuple((_kind_of(leaves[i]), NEW) if i in new else one for i, one in enumerate(key[0]))
+        alike = tuple((_type_of(leaves[i]), NEW) if i in new else one for i, one in enumerate(key[0]))
         wide = alike, *key[1:]
         known: list[Any] = self._known.get(wide) or self._known.keep(wide, [])
         if NEW in known:
@@ -156,7 +156,7 @@ class Newcomers:
         return wide, dropped
 
 
-def _kind_of(leaf: Any) -> Any:
+def _type_of(leaf: Any) -> Any:
     """The kind that objects share that may be others in each call: their class, or the code of functions."""
     return leaf.__code__ if type(leaf) is FunctionType else type(leaf)
 
@@ -169,6 +169,6 @@ def new_in(key: tuple) -> str | None:
     """Which argument of calls with a key is always new, in words."""
     for number, one in enumerate(key[0]):
         if type(one) is tuple and one[1:] == (NEW,):
-            kind = getattr(one[0], "co_qualname", None) or one[0].__qualname__
-            return f"argument {number} is another {kind} in each call; pass tensors, or a dataclass of them"
+            name = getattr(one[0], "co_qualname", None) or one[0].__qualname__
+            return f"argument {number} is another {name} in each call; pass tensors, or a dataclass of them"
     return None

@@ -153,7 +153,8 @@ class Capture(Program):
         traced: whether something belongs to a trace of jax's.
         checks: what checks will have found, each with the check. See Note [Late errors] in
             ``execution/kernels/deferred_checks.py``.
-        late_checks: all of that as one value, or None, and the checks; ``before`` is what earlier calls have found: nothing.
+        late_checks: all of that as one value, or None, and the checks; ``before`` is what earlier calls have
+            found: nothing.
         numbers: what is computed from dynamic numbers, and ``dynamic``: which inputs are registers of it.
         constants: by identity, the arrays of the host that the call has made tensors of.
         withholds: whether memory that NumPy sees may be written to when the program has been run.
@@ -163,7 +164,7 @@ class Capture(Program):
     """
 
     __slots__ = (
-        "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "found", "before",
+        "seen", "keys", "streams", "splits", "split", "refused", "traced", "checks", "late_checks", "before",
         "stable", "looked_at", "numbers", "dynamic", "running", "constants", "withholds",
         "started", "leads_out", "reads_grad", "_withheld", "_kept",
     )  # fmt: skip
@@ -233,10 +234,10 @@ class Capture(Program):
         """Tell whether a number is a dynamic one."""
         return type(number) is float and self.numbers is not None and self.numbers.has(number)
 
-    def read_late(self, value: Any, kind: type) -> Any:
+    def read_late(self, value: Any, number_type: type) -> Any:
         """The proxy of the only element of a result; None if it is to be read now. See Note [Late reads]."""
         own = type(value) is DeferredValue and value.program is self
-        return self.numbers.read_late(value, kind) if own and self.numbers.reads_late and _by_user() else None
+        return self.numbers.read_late(value, number_type) if own and self.numbers.reads_late and _by_user() else None
 
     def operand(self, value: Any) -> int:
         """As of any program; that there was a tracer is noted, and dynamic numbers have slots of their own."""

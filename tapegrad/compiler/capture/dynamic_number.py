@@ -74,8 +74,8 @@ class DynamicNumber:
 
     __slots__ = ("_numbers", "_register", "_kind")
 
-    def __init__(self, numbers: Any, register: int, kind: type) -> None:
-        self._numbers, self._register, self._kind = numbers, register, kind
+    def __init__(self, numbers: Any, register: int, number_type: type) -> None:
+        self._numbers, self._register, self._type = numbers, register, number_type
 
     @property
     def _value(self) -> Any:
@@ -89,7 +89,7 @@ class DynamicNumber:
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        return self._kind
+        return self._type
 
     @classmethod
     def __torch_function__(cls, function: Callable, types: Any, args: tuple, kwargs: Any = None) -> Any:
@@ -134,12 +134,12 @@ class DynamicNumber:
         return operator.index(self._ask())
 
     def __reduce__(self) -> tuple:
-        return self._kind, (self._ask(),)
+        return self._type, (self._ask(),)
 
     def __getattr__(self, name: str) -> Any:
-        kind = self._kind
-        if not hasattr(kind, name):
-            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+        number_type = self._type
+        if not hasattr(number_type, name):
+            raise AttributeError(f"{number_type.__name__!r} object has no attribute {name!r}")
         return getattr(self._ask(), name)
 
     def __bool__(self) -> bool:
@@ -196,7 +196,7 @@ def _holding(leaves: Sequence[Any]) -> set[Callable[[float], bool]]:
 
 
 def _is_int(leaf: Any) -> bool:
-    return type(leaf) is DynamicNumber and leaf._kind is int
+    return type(leaf) is DynamicNumber and leaf._type is int
 
 
 AS_INTEGER = -(2**63), 2**64

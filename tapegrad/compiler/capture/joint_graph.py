@@ -47,12 +47,12 @@ Location = tuple[int, int]
 class Item(NamedTuple):
     """An item that a node has saved.
 
-    ``kind`` is ``"input"`` (tensor number ``of`` of those that were there before), ``"tensor"`` (made in the call: its
+    ``tag`` is ``"input"`` (tensor number ``of`` of those that were there before), ``"tensor"`` (made in the call: its
     elements are slot ``of``), ``"value"`` (the elements alone) or ``"number"`` (whatever else; ``of`` itself, and what
     tells it apart in place of the spec).
     """
 
-    kind: str
+    tag: str
     of: Any
     spec: Any = None
     edge: Location | None = None
@@ -277,8 +277,8 @@ class Joint:
                 if edge is not None and (edge in earlier or edge[0] < 0):
                     ends[earlier[edge] if edge in earlier else self.ends[~edge[0]]] = None
         items = [item for number in nodes for item in self.nodes[number].saved]
-        kept = dict.fromkeys(item.of for item in items if item.kind in ("tensor", "value"))
-        inputs = tuple(dict.fromkeys(item.of for item in items if item.kind == "input"))
+        kept = dict.fromkeys(item.of for item in items if item.tag in ("tensor", "value"))
+        inputs = tuple(dict.fromkeys(item.of for item in items if item.tag == "input"))
         checked = tuple(number for number, location in enumerate(outputs) if slots[location] in kept)
         of = tuple(specs[location] for location in outputs)
         return Stage(outputs, of, tuple(ends), tuple(nodes), tuple(kept), inputs, checked)

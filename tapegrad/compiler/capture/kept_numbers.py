@@ -58,7 +58,7 @@ def _replace(replaced: dict[int, tuple[Any, Any]], among: list) -> dict[int, tup
         change = _CHANGES.get(type(holder))
         if change is None:
             _attributes(holder, new)
-            change = next((_CHANGES[kind] for kind in _KINDS if isinstance(holder, kind)), None)
+            change = next((_CHANGES[base] for base in _BASES if isinstance(holder, base)), None)
         made = None if change is None else change(holder, new)
         if made is not None:
             anew[id(holder)] = holder, made
@@ -170,5 +170,5 @@ _CHANGES: dict[type, Callable[[Any, _Replacement], Any]] = {
 }  # fmt: skip
 """By classes of objects: what replaces something in one; what is to take its place, if it can't be changed."""
 
-_KINDS: Sequence[type] = (collections.OrderedDict, dict, list, tuple, set, frozenset, collections.deque, BaseException)
+_BASES: Sequence[type] = (collections.OrderedDict, dict, list, tuple, set, frozenset, collections.deque, BaseException)
 """Classes from which others may be derived; these have attributes, too."""

@@ -115,7 +115,7 @@ class Numbers:
 
     def argument(self, number: DynamicNumber) -> float:
         """A number as kernels get it: an object by which ``input_for`` knows it."""
-        if number._kind is int:
+        if number._type is int:
             number = self.compute(_as_float, number)
         register = number._register
         known = next((number for mine, number in self._floats.values() if mine == register), None)
@@ -150,10 +150,10 @@ class Numbers:
 
     # -- numbers that are known late
 
-    def read_late(self, value: DeferredValue, kind: type) -> DynamicNumber:
+    def read_late(self, value: DeferredValue, number_type: type) -> DynamicNumber:
         """The proxy of the only element of a result. See Note [Late reads]."""
         self.results[len(self.values)] = value.slot
-        return self._put_off(number_in, (NumberOperand(False, value.slot),), kind(1), value)
+        return self._put_off(number_in, (NumberOperand(False, value.slot),), number_type(1), value)
 
     def is_late(self, register: int) -> bool:
         """Tell whether a number is not known yet."""
@@ -233,10 +233,10 @@ class Numbers:
         """The registers in a call with these arguments; in words, why it takes another course."""
         values: list[Any] = []
         late = frozenset(self.late)
-        for origin, kind in self.origins:
+        for origin, number_type in self.origins:
             value = arguments[origin] if type(origin) is int else origin.find()
-            if type(value) is not kind:
-                return f"{_name(origin)} was of type {kind.__name__} and is of type {type(value).__name__}"
+            if type(value) is not number_type:
+                return f"{_name(origin)} was of type {number_type.__name__} and is of type {type(value).__name__}"
             values.append(value)
         try:
             for function, operands in self.steps:
@@ -287,7 +287,7 @@ def _name(origin: Any) -> str:
 
 
 def _same_origin(one: tuple[Any, type], other: tuple[Any, type]) -> bool:
-    (a, kind), (b, its) = one, other
-    if kind is not its or type(a) is not type(b):
+    (a, number_type), (b, its) = one, other
+    if number_type is not its or type(a) is not type(b):
         return False
     return a == b if type(a) is int else a.identity == b.identity

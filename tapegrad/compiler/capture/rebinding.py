@@ -112,8 +112,8 @@ class Holdings:
         bindings: list[Binding] = [one.source.of for one in effects.rebound]
         self._fixed = fixed
         pairs = list(zip(bindings, (one.now for one in effects.rebound), strict=True))
-        self._again = [(here, bindings[now.of]) for here, now in pairs if now.kind == "again"]
-        self._left = [(here, _Left.of(here.find())) for here, now in pairs if now.kind != "again"]
+        self._again = [(here, bindings[now.of]) for here, now in pairs if now.tag == "again"]
+        self._left = [(here, _Left.of(here.find())) for here, now in pairs if now.tag != "again"]
         self._plain = [(here.container, here.key, left.spec) for here, left in self._left]
         self._simple = not self._again and not any(left.edge or left.view for _, left in self._left)
 

@@ -111,25 +111,25 @@ class Rebuilding:
 
     def _kept(self, item: Item) -> Any:
         """The saved items for a pass on values: whatever required grad has a place in a graph."""
-        kind, of, spec, edge = item
-        if kind == "number":
+        tag, of, spec, edge = item
+        if tag == "number":
             return of
-        if kind == "value":
+        if tag == "value":
             return self.values(of)
-        if kind == "tensor":
+        if tag == "tensor":
             return wrap(self.values(of), spec, None if edge is None else self._edge(edge))
         return wrap(self.inputs[of], spec.fresh, self.ends[0] if spec.requires_grad else None)
 
     def _saved(self, item: Item, output: int, plan: Plan) -> Any:
         """The saved items for a pass that is recorded: tensors with the histories that they had."""
-        kind, of, spec, location = item
-        if kind == "number":
+        tag, of, spec, location = item
+        if tag == "number":
             return of
-        if kind == "value":
+        if tag == "value":
             number = plan.saved_outputs[output] if output >= 0 else -1
             value = self.values(of)
             return value if number < 0 else SavedTensor.of_output(value, plan.out_specs[number], number)
-        if kind == "tensor":
+        if tag == "tensor":
             edge = None if location is None else self._edge(location)
             return SavedTensor.of_input(wrap(self.values(of), spec, edge), edge, 0, edge is None)
         tensor = self.inputs[of]

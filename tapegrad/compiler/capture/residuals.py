@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from tapegrad._src.execution.data.values import NUMBERS
-from tapegrad._src.execution.programs.loop_carry import computed_twice, kind_of
+from tapegrad._src.execution.programs.loop_carry import computed_twice, type_of
 
 
 class Residuals(NamedTuple):
@@ -68,7 +68,7 @@ class _Search:
     def _is_cheap(self, instruction: tuple) -> bool:
         call, *slots = instruction
         values = [self.avals[slot] if slot >= 0 else self.inputs[~slot] for slot in slots]
-        return computed_twice(call, tuple(map(kind_of, values)))
+        return computed_twice(call, tuple(map(type_of, values)))
 
     def chosen(self, wanted: Collection[int]) -> Residuals:
         """The values that are kept, with the instructions that are run again."""

@@ -113,13 +113,13 @@ class Graded(NamedTuple):
 class Returned(NamedTuple):
     """A leaf of what was returned.
 
-    ``kind`` is ``"result"`` (``of`` is a ``NewTensor``, ``edge`` its place in a graph that is used up, ``output`` which
+    ``tag`` is ``"result"`` (``of`` is a ``NewTensor``, ``edge`` its place in a graph that is used up, ``output`` which
     output of which of the nodes that the call gives to its histories, ``Histories``),
     ``"tensor"`` (found by a ``TensorSource``), ``"again"`` (the same as leaf number ``of``),
     ``"dynamic"`` (a register of ``Numbers``), or ``"value"``.
     """
 
-    kind: str
+    tag: str
     of: Any
     edge: Edge | None = None
     output: tuple[int, int] | None = None
@@ -187,7 +187,7 @@ class SideEffects(NamedTuple):
         """The results that are wanted, each once, in the order in which they are named first."""
         named = [*(one.slot for one in self.written), *(one.slot for one in self.data)]
         new = [one.new for one in self.graded if one.new is not None]
-        new += [one.of for one in (*(one.now for one in self.rebound), *self.returned) if one.kind == "result"]
+        new += [one.of for one in (*(one.now for one in self.rebound), *self.returned) if one.tag == "result"]
         finding = [] if self.finding is None else [self.finding]
         more = *finding, *self.kept, *self.read
         return list(dict.fromkeys([*named, *(slot for one in new for slot in one.slots), *more]))
@@ -201,11 +201,11 @@ def _rebind_the_same(ours: tuple[Rebinding, ...], others: tuple[Rebinding, ...])
 
 
 def _return_the_same(left: Returned, right: Returned) -> bool:
-    if left.kind != right.kind:
+    if left.tag != right.tag:
         return False
-    if left.kind == "value":
+    if left.tag == "value":
         return left.of is right.of or alike(left.of, right.of)
-    if left.kind == "tensor":
+    if left.tag == "tensor":
         return left.of.same(right.of)
     return left.of == right.of and (left.edge is None) == (right.edge is None) and left.output == right.output
 

@@ -113,38 +113,38 @@ class TensorSources:
 class Input(NamedTuple):
     """The origin of an input of a program.
 
-    ``kind`` is ``"tensor"`` or ``"storage"`` (the value of a tensor, or that of its memory; ``of`` says which),
+    ``tag`` is ``"tensor"`` or ``"storage"`` (the value of a tensor, or that of its memory; ``of`` says which),
     ``"key"`` (``of`` is a stream of random keys, or numbers, and the how many-th is meant), ``"dynamic"`` (a
-    register of ``Numbers``), ``"found"`` (what checks have found before), ``"number"`` or ``"constant"``.
+    register of ``Numbers``), ``"finding"`` (what checks have found before), ``"number"`` or ``"constant"``.
     """
 
-    kind: str
+    tag: str
     of: Any
 
     @property
     def grades(self) -> bool:
         """True if it is the gradient of a tensor."""
-        return self.kind in ("tensor", "storage") and self.of.grad
+        return self.tag in ("tensor", "storage") and self.of.grad
 
     def same(self, other: Input) -> bool:
         """Tell whether it is the same source, with the same value if it is a constant or a number."""
-        if self.kind != other.kind:
+        if self.tag != other.tag:
             return False
-        if self.kind in ("tensor", "storage"):
+        if self.tag in ("tensor", "storage"):
             return self.of.same(other.of)
-        if self.kind in ("dynamic", "found"):
+        if self.tag in ("dynamic", "finding"):
             return self.of == other.of
-        if self.kind == "constant":
+        if self.tag == "constant":
             return _equal(self.of, other.of)
-        if self.kind == "key":
+        if self.tag == "key":
             return self.of[0] is other.of[0] and self.of[1] == other.of[1]
         return alike(self.of, other.of)
 
     def __str__(self) -> str:
-        if self.kind == "number":
+        if self.tag == "number":
             return repr(self.of)
         words = {"key": "a random key", "constant": "an array with certain elements", "dynamic": "a dynamic number"}
-        return words.get(self.kind) or str(self.of)
+        return words.get(self.tag) or str(self.of)
 
 
 def _equal(left: Any, right: Any) -> bool:
@@ -185,7 +185,7 @@ def _input(capture: Capture, value: Any, owners: list[tuple[Input, Seen]]) -> In
     if isinstance(value, NUMBERS):
         return Input("number", value)
     if value is capture.before:
-        return Input("found", len(value))
+        return Input("finding", len(value))
     if id(value) in capture.keys:
         return Input("key", capture.keys[id(value)])
     constant = id(value) in capture.constants or is_kept(value)

@@ -119,7 +119,7 @@ _ROOMS = """
     execution.array_functions.host autograd bindings.arguments bindings.attach bindings.state.attributes bindings.bounds
     bindings.casting bindings.checking bindings.declaration.declarations bindings.declaration.dunders
     bindings.declaration.factory bindings.function_modes bindings.declaration.handing bindings.writes.in_place
-    bindings.writes.cached bindings.writes.overlaps bindings.writes.out bindings.writes.parts bindings.kinds
+    bindings.writes.cached bindings.writes.overlaps bindings.writes.out bindings.writes.parts bindings.layout_methods
     bindings.layouts bindings.state.memory bindings.matrix_checks bindings.naming bindings.overriding
     bindings.declaration.parser bindings.writes.cached_parts bindings.placement
     bindings.protocols bindings.declaration.registry bindings.return_types bindings.declaration.scalars
@@ -198,13 +198,13 @@ def function_is_allowed(function: Any) -> bool:
         return False
     if isinstance(owner, type):
         made = owner is object or issubclass(owner, (*VALUES, type)) or name == "__init_subclass__"
-        return made or is_users_kind(owner)
+        return made or is_users_class(owner)
     return isinstance(owner, VALUES) or hasattr(object, name) or type(owner).__module__ in ("jaxlib._jax", "_thread")
 
 
-def is_users_kind(kind: type) -> bool:
+def is_users_class(cls: type) -> bool:
     """Tell whether a class is neither of a library nor of C: what its methods call is seen."""
-    module = kind.__module__
+    module = cls.__module__
     return not (is_trusted(module) or is_standard(module))
 
 
@@ -237,19 +237,19 @@ def has_fields(text: str) -> bool:
 _CLASSES = frozenset({*OF_C, *STANDARD, "builtins", "numbers"})
 
 
-def class_is_allowed(kind: type) -> bool:
+def class_is_allowed(cls: type) -> bool:
     """Tell whether instances of a library's class may be made unseen: what it does in Python is seen."""
-    module = kind.__module__
-    if module in _CLASSES or issubclass(kind, BaseException):
+    module = cls.__module__
+    if module in _CLASSES or issubclass(cls, BaseException):
         return True
-    if issubclass(kind, (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo)):
+    if issubclass(cls, (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo)):
         return True  # asking for the time is a method
     if module.partition(".")[0] == "numpy":
-        return issubclass(kind, (np.generic, np.dtype, np.ndarray, np.ufunc)) and not issubclass(kind, np.memmap)
+        return issubclass(cls, (np.generic, np.dtype, np.ndarray, np.ufunc)) and not issubclass(cls, np.memmap)
     if is_trusted(module):
         return True  # written in Python, or jax's
-    made = (vars(base).get(name) for base in kind.__mro__[:-1] for name in ("__init__", "__new__"))
-    return any(isinstance(one, (types.FunctionType, staticmethod)) for one in made) or dataclasses.is_dataclass(kind)
+    made = (vars(base).get(name) for base in cls.__mro__[:-1] for name in ("__init__", "__new__"))
+    return any(isinstance(one, (types.FunctionType, staticmethod)) for one in made) or dataclasses.is_dataclass(cls)
 
 
 def thing_is_allowed(thing: Any) -> bool:

@@ -35,14 +35,14 @@ class Use(NamedTuple):
 
     Attributes:
         offsets: where it is; an argument that takes more than a byte comes before.
-        kind: ``"chain"`` (a global, and names of which each is an attribute of what is before), ``"global"`` (what the
+        tag: ``"chain"`` (a global, and names of which each is an attribute of what is before), ``"global"`` (what the
             chain leads to is used), ``"name"`` (an attribute of whatever there is), ``"module"`` (it is imported),
             ``"text"``, or ``"pattern"``.
         what: the names of a chain, the name, or the text.
     """
 
     offsets: tuple[int, ...]
-    kind: str
+    tag: str
     what: Any
 
 
@@ -139,14 +139,14 @@ def executed(code: CodeType, offsets: Collection[int]) -> Mentions:
 
 
 def _gathered(code: CodeType, uses: Collection[Use]) -> Mentions:
-    kinds: dict[str, set] = {kind: set() for kind in ("chain", "global", "name", "module", "text", "pattern")}
+    mentioned: dict[str, set] = {tag: set() for tag in ("chain", "global", "name", "module", "text", "pattern")}
     for one in uses:
-        kinds[one.kind].add(one.what)
+        mentioned[one.tag].add(one.what)
     if code.co_name in _OWN:
-        kinds["name"] -= _SETTERS
-        kinds["chain"] -= _OBJECTS
-        kinds["global"] -= _OBJECTS
-    return Mentions(*map(frozenset, kinds.values()))
+        mentioned["name"] -= _SETTERS
+        mentioned["chain"] -= _OBJECTS
+        mentioned["global"] -= _OBJECTS
+    return Mentions(*map(frozenset, mentioned.values()))
 
 
 _OBJECTS = {("object", name) for name in _SETTERS} | {("super", name) for name in _SETTERS}

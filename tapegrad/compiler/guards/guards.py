@@ -239,16 +239,16 @@ class Guards:
 
 def _compare(guard: WrittenGuard, container: Any, key: Any, expected: Any) -> None:
     """A place must hold what it held."""
-    kind, name = type(container), guard.name
-    if kind is Absent and expected is MISSING:
+    container_type, name = type(container), guard.name
+    if container_type is Absent and expected is MISSING:
         guard.terms.append(f"{name(key)} not in {name(container.inner)}")
-    elif kind is Cell:
+    elif container_type is Cell:
         guard.expect(f"{name(container.cell)}.cell_contents", expected)
-    elif kind is Bases:
+    elif container_type is Bases:
         guard.expect(f"{name(container.cls)}.__mro__", expected)
-    elif kind is Code:
+    elif container_type is Code:
         guard.expect(f"{name(container.function)}.__code__", expected)
-    elif kind is AttributeSlot and key in DEFAULTS:
+    elif container_type is AttributeSlot and key in DEFAULTS:
         guard.expect(f"{name(container.owner)}.{key.__name__}", expected)
     else:
         guard.expect(f"{name(container)}[{name(key)}]", expected)

@@ -16,11 +16,11 @@ MISSING: Any = object()
 class Need(NamedTuple):
     """The name that must have been executed for a place to matter.
 
-    ``kind`` is ``"run"`` (``code``), ``"chain"`` or ``"module"`` (``what`` is named in ``code``), ``"name"`` (in any
+    ``tag`` is ``"run"`` (``code``), ``"chain"`` or ``"module"`` (``what`` is named in ``code``), ``"name"`` (in any
     code), or ``"any"`` (something was asked for by a name that is not known).
     """
 
-    kind: str
+    tag: str
     code: Any
     what: Any
 
@@ -88,7 +88,7 @@ class Absent:
         return self.inner.get(key, MISSING)
 
 
-class KindOfReferent:
+class TypeOfReferent:
     """The class of what a weak reference refers to, as a container; that of None, when it is gone."""
 
     __slots__ = ("reference",)

@@ -51,11 +51,11 @@ from tapegrad.compiler.guards.locations import (
     Cell,
     ClassOf,
     Code,
-    KindOfReferent,
     Location,
     Need,
     Registered,
     TupleSlot,
+    TypeOfReferent,
     can_be_made_anew,
 )
 from tapegrad.compiler.guards.trace_rules import (
@@ -83,9 +83,9 @@ def home_of(function: types.FunctionType) -> Any:
     return function.__globals__.get("__name__") if written else None  # not ``__module__``, which decorators change
 
 
-def is_a(thing: Any, kinds: Any) -> bool:
+def is_a(thing: Any, classes: Any) -> bool:
     """``isinstance`` that does not ask the object."""
-    return issubclass(type(thing), kinds)
+    return issubclass(type(thing), classes)
 
 
 def is_users(thing: Any) -> bool:
@@ -173,7 +173,7 @@ _HARMLESS = ("typing", "abc", "_abc", "dataclasses")
 _BARE = ("builtins", "typing", "abc", "types", "enum", "dataclasses", "collections")
 """Modules whose classes call no methods but special ones of those that are derived from them."""
 
-KINDS, _MAKING = frozenset({"type", "__class__"}), frozenset({"__init__", "__new__", "__init_subclass__"})
+TYPE_NAMES, _MAKING = frozenset({"type", "__class__"}), frozenset({"__init__", "__new__", "__init_subclass__"})
 
 _TOLD = frozenset({"__getstate__", "__setstate__", "__repr__"})
 """Methods that are called for what is told of an object, which no step does with machinery."""
@@ -294,7 +294,7 @@ class Reachable:
                 self.most, self.hides = f"it reaches more than {MOST} objects", True
                 return
             at, visit, known = self._before.get(id(thing), _NOT_BEFORE)
-            if visit is None or not (known is None or known == self._known) or not _same_place(at, location):
+            if visit is None or not (known is None or known == self._known) or not _same_location(at, location):
                 visit = self._find(thing, location)
             self.visited[id(thing)] = visit
             waiting += visit.locations
@@ -372,10 +372,10 @@ class Reachable:
 
     def _locations(self, thing: Any, name: str) -> Iterator[Location]:
         """The places in an object where it keeps others, as far as they matter."""
-        kind = type(thing)
+        cls = type(thing)
         if is_a(thing, Tensor):
             yield from self._attributes(thing, name)
-        elif kind in (dict, list, tuple, set, frozenset, collections.deque, collections.OrderedDict,
+        elif cls in (dict, list, tuple, set, frozenset, collections.deque, collections.OrderedDict,
                       collections.defaultdict, collections.Counter, types.MappingProxyType):  # fmt: skip
             yield from self._items(thing, name)
         elif is_a(thing, types.FunctionType):
@@ -384,11 +384,11 @@ class Reachable:
             yield from self._of_module(thing, name)
         elif is_a(thing, type):
             yield from self._of_class(thing, name)
-        elif kind is Instances:
+        elif cls is Instances:
             self._by_names = True
             makes = "type" in self._asking or "__class__" in self.names
             yield from self._of_class(thing.cls, name, made=makes)
-        elif kind is np.ndarray:
+        elif cls is np.ndarray:
             self._note_array(thing, name)
         elif is_a(thing, weakref.ref):
             yield from self._of_referent(thing, name)
@@ -404,13 +404,13 @@ class Reachable:
         """The object that a weak reference refers to, without holding it: nobody may keep alive what the user lets
         go."""
         referent = reference()
-        kind, inside = type(referent), inside_of(referent)
-        if referent is not None and (type(inside) is not dict or is_a(referent, Tensor) or not is_users(kind)):
-            raise Unsure(f"{name} is a weak reference to a {kind.__qualname__}, which nobody may hold")
-        yield Location(KindOfReferent(reference), None, kind, f"what {name} refers to", None, False)
+        cls, inside = type(referent), inside_of(referent)
+        if referent is not None and (type(inside) is not dict or is_a(referent, Tensor) or not is_users(cls)):
+            raise Unsure(f"{name} is a weak reference to a {cls.__qualname__}, which nobody may hold")
+        yield Location(TypeOfReferent(reference), None, cls, f"what {name} refers to", None, False)
         if referent is not None:
             yield Location(None, None, inside, f"the attributes of what {name} refers to")
-            yield Location(None, None, self._instances(kind), kind.__qualname__)
+            yield Location(None, None, self._instances(cls), cls.__qualname__)
 
     def _keep(self, container: Any, name: str) -> None:
         """Note a container whose size, keys or items matter."""
@@ -618,30 +618,30 @@ class Reachable:
             yield Location(inside, key, inside[key], f"torch.Tensor.{key}", Need("name", None, key), False)
 
     def _of_instance(self, thing: Any, name: str) -> Iterator[Location]:
-        for kinds, parts in _WRAPPERS:
-            if is_a(thing, kinds):
+        for classes, parts in _WRAPPERS:
+            if is_a(thing, classes):
                 yield from (Location(None, None, getattr(thing, part, None), name) for part in parts)
                 return
-        kind = type(thing)
+        cls = type(thing)
         if is_a(thing, enum.Enum):
             yield from self._attributes(thing, name)
             return
         if is_a(thing, (np.ufunc, type(np.mean))) and not thing_is_allowed(thing):
             raise Unsure(f"it can call {name}, of which nobody knows whether it does the same each time")
-        if kind in _ATOMS or is_a(thing, (np.generic, np.dtype, datetime.tzinfo)):
+        if cls in _ATOMS or is_a(thing, (np.generic, np.dtype, datetime.tzinfo)):
             return
-        module = kind.__module__
+        module = cls.__module__
         if is_trusted(module) and not module.startswith("numpy"):
             yield from self._of_ours(thing, name)
             if is_a(thing, _CONTAINERS):
                 yield from self._items(thing, name)
-        elif is_namespace(kind):
+        elif is_namespace(cls):
             yield from self._attributes(thing, name)
-        elif kind is _CACHED and not is_users(thing.__wrapped__):
+        elif cls is _CACHED and not is_users(thing.__wrapped__):
             return
         elif is_trusted(module) or is_standard(module):
-            if not (kind in _ATOMS or module in _HARMLESS):
-                raise Unsure(f"{name} is of {module}.{kind.__qualname__}, whose state can't be compared")
+            if not (cls in _ATOMS or module in _HARMLESS):
+                raise Unsure(f"{name} is of {module}.{cls.__qualname__}, whose state can't be compared")
         else:
             yield from self._of_users(thing, name)
 
@@ -675,7 +675,7 @@ class Reachable:
 _NOT_BEFORE: tuple[Any, Any, Any] = None, None, None
 
 
-def _same_place(one: Location, other: Location) -> bool:
+def _same_location(one: Location, other: Location) -> bool:
     """Tell whether something was found in the same place as before, as far as that matters."""
     same = one.container is other.container and one.key is other.key
     return one.name == other.name and (same or type(other.value) is not tuple)
@@ -711,8 +711,8 @@ def tolerates(thing: Any) -> bool:
 
 def is_open(thing: Any) -> bool:
     """Tell whether it is known what an object can call, although not whether that does the same each time."""
-    kind = thing if is_a(thing, type) else type(thing)
-    return is_a(thing, (types.BuiltinFunctionType, np.ndarray)) or _root(kind.__module__) in TOLERANT
+    cls = thing if is_a(thing, type) else type(thing)
+    return is_a(thing, (types.BuiltinFunctionType, np.ndarray)) or _root(cls.__module__) in TOLERANT
 
 
 def _root(module: Any) -> str:

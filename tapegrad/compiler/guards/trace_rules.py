@@ -67,9 +67,9 @@ def is_searched(module: Any) -> bool:
     return f"{module or ''}.".startswith(_SEARCHED)
 
 
-def is_namespace(kind: type) -> bool:
+def is_namespace(cls: type) -> bool:
     """Tell whether instances have nothing but attributes: what ``argparse`` gives is of such a class."""
-    return kind is types.SimpleNamespace or (kind.__module__, kind.__qualname__) == ("argparse", "Namespace")
+    return cls is types.SimpleNamespace or (cls.__module__, cls.__qualname__) == ("argparse", "Namespace")
 
 
 def names_of_machinery(names: frozenset[str]) -> frozenset[str]:

@@ -228,8 +228,8 @@ class WhatRan:
         if not function_is_allowed(function):
             owner = function.__self__
             of_module = owner is None or type(owner) is _MODULE
-            kind = owner if isinstance(owner, type) else type(owner)
-            of = function.__module__ if of_module else f"{kind.__module__}.{kind.__qualname__}"
+            cls = owner if isinstance(owner, type) else type(owner)
+            of = function.__module__ if of_module else f"{cls.__module__}.{cls.__qualname__}"
             self._refuse(f"{of}.{function.__name__}".removeprefix("builtins."), frame)
 
     def _refuse(self, what: str, frame: FrameType) -> None:
@@ -312,17 +312,17 @@ class Executed:
         need = location.need
         if need is None:
             return True
-        kind, code, what = need
-        if kind == "name":
+        tag, code, what = need
+        if tag == "name":
             return what in self.names or (self.reaches and not what.startswith("__"))
-        if kind == "any":
+        if tag == "any":
             return self.reaches
-        if kind == "run":
+        if tag == "run":
             return self._ran.has_run(code)
         said = self._said.get(code)
         if said is None:
             said = self._said[code] = self._ran.said_with_inner(code)
-        return what in (said.chains if kind == "chain" else said.modules)
+        return what in (said.chains if tag == "chain" else said.modules)
 
     def unknown(self, codes: Collection[CodeType | None]) -> str | None:
         """The first thing that has run and can't be told from what is known of it, in words; ``codes``: what was

@@ -122,16 +122,16 @@ class _Writer:
         return at
 
     def _take_apart(self, node: TreeSpec, name: str, start: int) -> None:
-        kind = node.kind
-        if kind is tuple or kind is list:
-            self._check(f"type({name}) is not {kind.__name__} or len({name}) != {len(node.below)}")
+        node_type = node.kind
+        if node_type is tuple or node_type is list:
+            self._check(f"type({name}) is not {node_type.__name__} or len({name}) != {len(node.below)}")
             self._unpack(node, name, start)
-        elif kind is dict:
+        elif node_type is dict:
             self._check(f"type({name}) is not dict or tuple({name}) != {self._name(tuple(node.context))}")
             self._unpack(node, f"{name}.values()", start)
-        elif is_dataclass_node(node) and "__slots__" not in vars(kind):
+        elif is_dataclass_node(node) and "__slots__" not in vars(node_type):
             fields = node.context[1:]
-            self._check(f"type({name}) is not {self._name(kind)}")
+            self._check(f"type({name}) is not {self._name(node_type)}")
             self._lines.append(f"{name} = {self._name(inside_of)}({name})")
             self._check(f"{name} is None or {name}.keys() != {self._name(frozenset(fields))}")
             self._unpack(node, "".join(f"{name}[{one!r}], " for one in fields), start)
@@ -155,8 +155,8 @@ class _Writer:
             yield f"type({name}) is not {self._name(key[0])}"
         elif type(key) is tuple and key[1:] == (NEW,):
             of_function = isinstance(key[0], CodeType)
-            kind = self._name(FunctionType if of_function else key[0])
-            yield f"type({name}) is not {kind}"
+            type_name = self._name(FunctionType if of_function else key[0])
+            yield f"type({name}) is not {type_name}"
             if of_function:
                 yield f"{name}.__code__ is not {self._name(key[0])}"
         else:

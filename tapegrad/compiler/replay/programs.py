@@ -38,7 +38,7 @@ class Programs:
         before = next((one for one in known if one[0] == code), None)
         if before is not None:
             had = before[1].constants.items()
-            same = {i: number for i, number in had if inputs[i].same(Input(inputs[i].kind, number))}
+            same = {i: number for i, number in had if inputs[i].same(Input(inputs[i].tag, number))}
             if len(same) == len(had):
                 return before[1]
             known.remove(before)
@@ -59,7 +59,7 @@ class Programs:
 def is_number(one: Input) -> bool:
     """Tell whether an input is a number that XLA may know: one of Python's, or an array of one element, as seeds
     are."""
-    return one.kind == "number" or (one.kind == "constant" and one.of.size == 1)
+    return one.tag == "number" or (one.tag == "constant" and one.of.size == 1)
 
 
 def replaced_by(
@@ -69,11 +69,11 @@ def replaced_by(
     slots = {id(memory_of(sources.meant(one.source, arguments))): one.slot for one in effects.written}
     for source, now in effects.rebound:
         others_may_hold = type(source.of.container) is TupleSlot  # of a tuple the reference count is not looked at
-        if now.kind == "result" and now.of.base is None and not others_may_hold:
+        if now.tag == "result" and now.of.base is None and not others_may_hold:
             slots[id(sources.meant(source, arguments))] = now.of.slot
     replaced: dict[int, int] = {}
-    for position, (kind, of) in enumerate(inputs):
-        if kind == "storage" or (kind == "tensor" and not sources.meant(of, arguments)._spec.window):
+    for position, (tag, of) in enumerate(inputs):
+        if tag == "storage" or (tag == "tensor" and not sources.meant(of, arguments)._spec.window):
             slot = slots.get(id(memory_of(sources.meant(of, arguments))))
             if slot is not None and slot not in replaced.values():
                 replaced[position] = slot

@@ -44,7 +44,7 @@ class Reading:
     """
 
     def __init__(self, inputs: Sequence[Input], executable: StepExecutable, effects: SideEffects) -> None:
-        self._constants = [of if kind in ("number", "constant") else None for kind, of in inputs]
+        self._constants = [of if tag in ("number", "constant") else None for tag, of in inputs]
         self._memories: list[tuple[int, Storage]] = []
         self._tensors: list[tuple[int, Tensor]] = []
         self._written: list[tuple[int, Storage]] = []
@@ -57,24 +57,24 @@ class Reading:
         self._on_host: dict[int, Callable[[], Any]] = {}
         self._replaced = executable.donated
         elsewhere = [one.source.of for one in effects.data]  # in another memory each time
-        for position, (kind, of) in enumerate(inputs):
+        for position, (tag, of) in enumerate(inputs):
             donated = position in executable.donated
-            if kind == "key" and of[0].has_keys:
+            if tag == "key" and of[0].has_keys:
                 self._others.append((position, _key, of))
-            elif kind == "key":
+            elif tag == "key":
                 self._numbers.append((position, *of))
-            elif kind in ("number", "constant", "dynamic", "found"):
+            elif tag in ("number", "constant", "dynamic", "finding"):
                 continue
             elif donated and of.rebound:
                 self._rebound.append((position, of.of.container, of.of.key, _locations(of, effects)))
             elif any(of.of is one for one in elsewhere):
                 self._others.append((position, _value_of, of))
-            elif of.fixed and (kind == "storage" or not (of.of._spec.plain or of.of._spec.window)):
+            elif of.fixed and (tag == "storage" or not (of.of._spec.plain or of.of._spec.window)):
                 (self._written if donated else self._memories).append((position, of.of._storage))
-            elif kind == "tensor" and of.fixed and of.of._spec.plain and not donated:
+            elif tag == "tensor" and of.fixed and of.of._spec.plain and not donated:
                 self._tensors.append((position, of.of))
             else:
-                self._others.append((position, _storage_of if kind == "storage" else _value_of, of))
+                self._others.append((position, _storage_of if tag == "storage" else _value_of, of))
                 self._donated += [(position, of)] if donated else []
 
     def read(self, arguments: Sequence[Any]) -> list[Any]:
@@ -133,7 +133,7 @@ _CHANGED = (DeferredValue, ndarray)
 def _locations(source: TensorSource, effects: SideEffects) -> int:
     """The number of places that are rebound that share the tensor of one."""
     mine = next(i for i, one in enumerate(effects.rebound) if one.source.same(source))
-    return 1 + sum(one.now.kind == "again" and one.now.of == mine for one in effects.rebound)
+    return 1 + sum(one.now.tag == "again" and one.now.of == mine for one in effects.rebound)
 
 
 def _key(taken: tuple[Any, int], arguments: Sequence[Any]) -> Any:

@@ -43,7 +43,7 @@ class RecordedCall(NamedTuple):
             return "its program differs: " + why_unlike(other.code, self.code)
         for position, (mine, its) in enumerate(zip(self.inputs, other.inputs, strict=True)):
             if not mine.same(its):
-                return f"input {position} of its program, a {mine.kind}, was {its} and is {mine}"
+                return f"input {position} of its program, a {mine.tag}, was {its} and is {mine}"
         if (self.numbers is not None or other.numbers is not None) and not (
             self.numbers is not None and self.numbers.same(other.numbers)
         ):
@@ -85,16 +85,16 @@ class Replay:
         self._write_outputs = OutputWriter(effects, arguments)
         self._streams = [one.stream for one in effects.drawn]
         self._finding, self._findings = effects.finding, Findings(nothing(len(recorded.checks)), recorded.checks)
-        self._before = next((i for i, (kind, _) in enumerate(recorded.inputs) if kind == "found"), -1)
+        self._before = next((i for i, (tag, _) in enumerate(recorded.inputs) if tag == "finding"), -1)
         self._numbers, self._values = recorded.numbers, []  # type: ignore[var-annotated]
-        self._dynamic_inputs = [(i, of) for i, (kind, of) in enumerate(recorded.inputs) if kind == "dynamic"]
-        self._dynamic_results = [(i, of) for i, (kind, of, *_) in enumerate(effects.returned) if kind == "dynamic"]
+        self._dynamic_inputs = [(i, of) for i, (tag, of) in enumerate(recorded.inputs) if tag == "dynamic"]
+        self._dynamic_results = [(i, of) for i, (tag, of, *_) in enumerate(effects.returned) if tag == "dynamic"]
         self.diverted = False
         self._histories, self._appended, self._guarded = recorded.histories, recorded.appended, guarded
         self._set_values = recorded.values
         self._holdings, self._data = Holdings(effects, fixed), effects.data
         self._returns = recorded.tree.num_leaves
-        sources = [of for kind, of in recorded.inputs if kind in ("tensor", "storage")]
+        sources = [of for tag, of in recorded.inputs if tag in ("tensor", "storage")]
         sources += [one.source for one in effects.written]
         self._varying = list({(id(source.of), source.grad): source for source in sources if source.varies}.values())
         read = {(id(source.of), source.grad) for source in (*sources, *(one.source for one in effects.counted))}

@@ -53,7 +53,7 @@ class OutputWriter:
             if new is not None and _is_simple(source, new)
         ]
         self._graded = [one for one in effects.graded if not _is_simple(*one)]
-        easy = all(now.kind == "result" and now.edge is None and now.of.simple for _, now in effects.rebound)
+        easy = all(now.tag == "result" and now.edge is None and now.of.simple for _, now in effects.rebound)
         self._locations = [
             (source.of.container, source.of.key, now.of.slot, now.of.spec) for source, now in effects.rebound if easy
         ]
@@ -160,10 +160,10 @@ def _is_simple(source: TensorSource, new: NewTensor | None) -> bool:
 def _given(
     one: Returned, values: dict[int, Any], arguments: Sequence[Any], given: list[Any], nodes: Sequence[Node] = ()
 ) -> Any:
-    if one.kind == "result":
+    if one.tag == "result":
         if one.output is not None:
             return one.of.tensor(values, (nodes[one.output[0]], one.output[1]))
         return one.of.tensor(values, None if one.edge is None else (renewed(one.edge[0]), one.edge[1]))
-    if one.kind == "tensor":
+    if one.tag == "tensor":
         return one.of.find(arguments)
-    return given[one.of] if one.kind == "again" else one.of
+    return given[one.of] if one.tag == "again" else one.of

@@ -131,10 +131,10 @@ def hot_dunder(
         return run(self, other)
 
     def slow(self: Tensor, other: Any) -> Any:
-        kind, number = type(other), other
-        if kind is int and self._spec.dtype.category >= FLOATING and -EXACT < other < EXACT:
-            number, kind = float(other), float
-        if kind is float:
+        number_type, number = type(other), other
+        if number_type is int and self._spec.dtype.category >= FLOATING and -EXACT < other < EXACT:
+            number, number_type = float(other), float
+        if number_type is float:
             run = plans.get((thread.modes, self._spec, float))
             if run is not None:
                 return run(self, number)

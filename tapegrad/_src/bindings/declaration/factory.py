@@ -94,14 +94,14 @@ def target(
     if d is complex32:
         raise ComplexHalfError(function)
     where = options.get("device")
-    place = resolve(on or get_default_device()) if where is None else named_device(function, where)
+    located = resolve(on or get_default_device()) if where is None else named_device(function, where)
     requires_grad = bool(options.get("requires_grad"))
     if requires_grad and d.category < FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return Target(d, place, requires_grad)
+    return Target(d, located, requires_grad)
 
 
-def place_like(tensor: Tensor, shape: tuple[int, ...] | None = None) -> device:
+def device_like(tensor: Tensor, shape: tuple[int, ...] | None = None) -> device:
     """The place of something made like a tensor: on a mesh in the layout of its value, as far as that is known.
 
     Not where it has another ``shape``: that is on each device.
@@ -195,10 +195,10 @@ def checked_size(function: str, size: Any, position: int = 1) -> tuple[int, ...]
             f"{function}(): argument 'size' (position {position}) must be tuple of ints, not {type_name(size)}"
         )
     lengths = []
-    for place, length in enumerate(size, 1):
+    for number, length in enumerate(size, 1):
         if not isinstance(length, int) and not is_integer(length):
             raise TypeError(
-                f"{function}(): argument 'size' failed to unpack the object at pos {place} with error "
+                f"{function}(): argument 'size' failed to unpack the object at pos {number} with error "
                 f'"type must be tuple of ints,but got {type_name(length)}"'
             )
         lengths.append(length if type(length) is SYMBOL else operator.index(length))

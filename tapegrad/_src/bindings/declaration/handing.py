@@ -134,27 +134,27 @@ def without_innermost() -> Iterator[Any]:
         thread.modes = thread.modes.replace(function_modes=True)
 
 
-Kind = Literal["native", "alone", "python"]
+Origin = Literal["native", "alone", "python"]
 """The kinds of functions that are handed over, in PyTorch: in C++; in C++, with no argument but the tensor, whose class
 is always named then; in Python, where Tensor itself is asked, too."""
 
 
 def overridden(
-    function: Callable, args: tuple, kwargs: dict | None, relevant: tuple, kind: Kind = "python"
+    function: Callable, args: tuple, kwargs: dict | None, relevant: tuple, origin: Origin = "python"
 ) -> Any:
     """Give a call to the innermost mode, then to the overriding classes, until one doesn't answer NotImplemented.
 
     Args:
         function, args, kwargs: what they are given.
         relevant: the arguments whose classes are asked.
-        kind: how PyTorch has the function.
+        origin: how PyTorch has the function.
 
     Raises:
         TypeError: PyTorch's message, if none answers.
     """
     handlers: list[Any] = []
     if thread.modes.torch_function:
-        handlers = list(relevant) if kind == "alone" else overriders(relevant, {}, plain=kind == "python")
+        handlers = list(relevant) if origin == "alone" else overriders(relevant, {}, plain=origin == "python")
     types = tuple([type(arg) for arg in handlers])
     mode = None
     if thread.modes.function_modes:
@@ -166,31 +166,32 @@ def overridden(
         result = type(arg).__torch_function__(function, types, args, kwargs)
         if result is not NotImplemented:
             return result
-    raise TypeError(unanswered(function, types, mode, kind))
+    raise TypeError(unanswered(function, types, mode, origin))
 
 
-def unanswered(function: Callable, types: tuple[type, ...], mode: Any, kind: Kind) -> str:
+def unanswered(function: Callable, types: tuple[type, ...], mode: Any, origin: Origin) -> str:
     """The message if all that a call was given to leave it."""
-    if kind == "python":
-        message = f"no implementation found for '{place_of(function)}' on types that implement __torch_function__: "
-        return f"{message}{list(types)}" + ("" if mode is None else f" nor in mode {mode}")
+    if origin == "python":
+        name, told = torch_name_of(function), list(types)
+        message = f"no implementation found for '{name}' on types that implement __torch_function__: {told}"
+        return message + ("" if mode is None else f" nor in mode {mode}")
     names = [f"  - tensor subclass {cls}" for cls in types]
     if mode is not None:
         names.insert(0, f"  - mode object {mode!r}")
     return (
-        f"Multiple dispatch failed for '{place_of(function)}'; all __torch_function__ handlers returned "
+        f"Multiple dispatch failed for '{torch_name_of(function)}'; all __torch_function__ handlers returned "
         "NotImplemented:\n\n" + "\n".join(names) + "\n\nFor more information, try re-running with "
         "TORCH_LOGS=not_implemented"
     )
 
 
-def place_of(function: Any) -> str:
+def torch_name_of(function: Any) -> str:
     """The place of a function that nobody took over, in messages: PyTorch's module, and its name."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, property):
-        return f"{owner.fget.place}.{function.__name__}"  # type: ignore[union-attr]
-    place = getattr(function, "place", None)
-    return place or f"{function.__module__}.{function.__name__}".replace("tapegrad", "torch", 1)
+        return f"{owner.fget.name}.{function.__name__}"  # type: ignore[union-attr]
+    name = getattr(function, "torch_name", None)
+    return name or f"{function.__module__}.{function.__name__}".replace("tapegrad", "torch", 1)
 
 
 def default_torch_function(

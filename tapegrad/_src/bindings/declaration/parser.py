@@ -127,10 +127,10 @@ def parsed(function: str, text: str) -> Overload:
             continue
         match = _PARAMETER.fullmatch(part)
         assert match is not None, (function, part)
-        kind, size, nullable, name, default = match.groups()
+        type_shown, size, nullable, name, default = match.groups()
         parameters.append(
             SignatureParameter(
-                kind, int(size or 0), name, default is not None, bool(nullable) or default == "None", by_name,
+                type_shown, int(size or 0), name, default is not None, bool(nullable) or default == "None", by_name,
                 default or "",
             )
         )  # fmt: skip
@@ -324,10 +324,10 @@ def _judged(overload: Overload, parameter: SignatureParameter, value: Any, posit
 
 def _checked_tensors(overload: Overload, parameter: SignatureParameter, values: Sequence) -> Sequence:
     """Refuse a sequence in which something is no tensor, whatever other signatures there are."""
-    for place, value in enumerate(values):
+    for number, value in enumerate(values):
         if not (isinstance(value, Tensor) or is_overrider(value) or (value is None and parameter.name == "indices")):
             index = overload.parameters.index(parameter)
-            raise TypeError(f"expected Tensor as element {place} in argument {index}, but got {type_name(value)}")
+            raise TypeError(f"expected Tensor as element {number} in argument {index}, but got {type_name(value)}")
     return values
 
 
@@ -351,12 +351,12 @@ def _missing(overload: Overload, first: SignatureParameter) -> Refused:
 
 
 def _wrong(overload: Overload, parameter: SignatureParameter, value: Any, position: int | None) -> Refused:
-    place = "" if position is None else f" (position {position + 1})"
+    where = "" if position is None else f" (position {position + 1})"
     actual = f"not {type_name(value)}"
     sequence = isinstance(value, (tuple, list))
     if parameter.type in SEQUENCES and sequence and value and position is not None:
         actual = f"but found element of type {type_name(value[0])} at pos 0"
-    return Refused(f"{overload.function}(): argument '{parameter.name}'{place} must be {parameter.shown}, {actual}")
+    return Refused(f"{overload.function}(): argument '{parameter.name}'{where} must be {parameter.shown}, {actual}")
 
 
 def _unknown(overload: Overload, unused: dict[str, Any], count: int) -> Refused:
@@ -598,7 +598,7 @@ def unpacked(overload: Overload, given: dict[SignatureParameter, Any]) -> dict[S
 
 def _unpack_sequence(function: str, parameter: SignatureParameter, values: Sequence) -> None:
     check = CHECKS["int" if parameter.type == "ints" else "index"]
-    for place, value in enumerate(values, 1):
+    for number, value in enumerate(values, 1):
         reason = ""
         if isinstance(value, Tensor) and value._spec.dtype.category == 0 and parameter.type == "indices":
             raise RuntimeError(
@@ -610,7 +610,7 @@ def _unpack_sequence(function: str, parameter: SignatureParameter, values: Seque
         elif _is_long(value) and is_too_long(value):
             reason = "Overflow when unpacking long long"
         if reason:
-            raise Refused(f"{function}(): argument '{parameter.name}' failed to unpack the object at pos {place} with "
+            raise Refused(f"{function}(): argument '{parameter.name}' failed to unpack the object at pos {number} with "
                           f'error "{reason}"')  # fmt: skip
 
 
@@ -655,19 +655,19 @@ def _unmatched(option: list[str], kwargs: dict[str, Any]) -> list[str]:
 def _described(option: list[str], args: Sequence, kwargs: dict[str, Any]) -> str:
     """The types of arguments, with marks around those that a signature calls otherwise."""
     entries = [entry.rpartition(" ") for entry in option]  # with a default: what stands before it is no type
-    types = {name: kind for kind, _, name in entries}
+    types = {name: type_shown for type_shown, _, name in entries}
     values = [(entries[i][0] if entries else "", "", value) for i, value in enumerate(args)]
     values += [(types[key], f"{key}=", kwargs[key]) for key in sorted(kwargs)]
     shown = [
-        f"{name}{type_name(value)}" if _is_called(kind, value) else f"!{name}{_contents(value)}!"
-        for kind, name, value in values
+        f"{name}{type_name(value)}" if _is_called(type_shown, value) else f"!{name}{_contents(value)}!"
+        for type_shown, name, value in values
     ]
     return ", ".join(shown) + (", " if kwargs and not args else "")
 
 
-def _is_called(kind: str, value: Any) -> bool:
+def _is_called(type_shown: str, value: Any) -> bool:
     """Tell whether the type of a value goes by a name that a signature shows."""
-    return type_name(value) == kind
+    return type_name(value) == type_shown
 
 
 def _contents(value: Any) -> str:

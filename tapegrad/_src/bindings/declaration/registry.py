@@ -210,17 +210,17 @@ def public(
                 table = NAMESPACES.setdefault(home, {})
                 if key in table:
                     raise TypeError(f"{home}.{key} is declared twice")
-                called, kind = PREFIXES.get(home, "") + key, kind_of(home, key)
+                called, role = PREFIXES.get(home, "") + key, role_of(home, key)
                 if called not in FUNCTIONS and called not in METHODS:
                     called = PREFIXES.get(home, "") + first
-                if (called, kind) not in made:
-                    written = out_of(called, kind, out or False)
-                    made[called, kind] = wrapped(
-                        function, PREFIXES.get(home, "") + first, kind, called, asks, written, is_settled, home
+                if (called, role) not in made:
+                    written = out_of(called, role, out or False)
+                    made[called, role] = wrapped(
+                        function, PREFIXES.get(home, "") + first, role, called, asks, written, is_settled, home
                     )
                     if native and home == "torch":
-                        made[called, kind].place = f"torch.{called}"  # type: ignore[attr-defined]
-                table[key] = made[called, kind]
+                        made[called, role].torch_name = f"torch.{called}"  # type: ignore[attr-defined]
+                table[key] = made[called, role]
                 if home == "Tensor" and variant != ORDINARY_IN_PLACE:
                     IN_PLACE[key] = variant
         return NAMESPACES[homes[0]][first]
@@ -245,28 +245,28 @@ def is_native(called: str, method: bool = False) -> bool:
     return bool(overloads_of(called, method)) or called in WITHOUT_SIGNATURES
 
 
-def place_of_kind(home: str, called: str, kind: str) -> str:
+def torch_name(home: str, called: str, role: str) -> str:
     """The place of a function that nobody took over, in messages: PyTorch's module, and its name there.
 
-    >>> place_of_kind("linalg", "linalg_inv", "function"), place_of_kind("torch", "split", "function")
+    >>> torch_name("linalg", "linalg_inv", "function"), torch_name("torch", "split", "function")
     ('torch.linalg.linalg_inv', 'torch.functional.split')
     """
-    if kind == "method":
+    if role == "method":
         return f"torch.{'Tensor' if is_native(called, method=True) else '_tensor'}.{called}"
     if home == "torch":
         return f"torch.{called}" if is_native(called) else f"torch.functional.{called}"
-    return f"torch.nn.{called}" if home == "nn.functional" and kind == "function" else f"torch.{home}.{called}"
+    return f"torch.nn.{called}" if home == "nn.functional" and role == "function" else f"torch.{home}.{called}"
 
 
-def out_of(called: str, kind: str, out: bool | Out) -> Out | None:
+def out_of(called: str, role: str, out: bool | Out) -> Out | None:
     """The way in which a function writes into what is given as ``out=``, or None if it does not take it."""
     unlisted = out.unlisted if isinstance(out, Out) else out
-    if kind == "method" or not (unlisted or (kind == "function" and takes_out(called))):
+    if role == "method" or not (unlisted or (role == "function" and takes_out(called))):
         return None
     return out if isinstance(out, Out) else ORDINARY_OUT
 
 
-def kind_of(home: str, name: str) -> str:
+def role_of(home: str, name: str) -> str:
     """The kind of a function in PyTorch: a ``"method"``, a ``"function"`` with signatures, or one in ``"python"``,
     which gives its arguments on to one of the same name in C++ if there is one; those of ``"masked"`` work on them
     first.
@@ -277,7 +277,7 @@ def kind_of(home: str, name: str) -> str:
 
 
 def wrapped(
-    function: Callable, name: str, kind: str = "function", called: str | None = None, asks: str = "all",
+    function: Callable, name: str, role: str = "function", called: str | None = None, asks: str = "all",
     out: Out | None = None, is_settled: bool = False, home: str = "torch",
 ) -> Callable:  # fmt: skip
     """``function`` with the checks of every public function around it. See Note [What public() does].
@@ -285,14 +285,14 @@ def wrapped(
     Args:
         function: what it does.
         name: what messages about ``out=`` call it.
-        kind: see ``kind_of``; messages about a method don't count the tensor itself among the arguments.
+        role: see ``role_of``; messages about a method don't count the tensor itself among the arguments.
         called: its name in messages, which may be an alias.
         asks: who may override it; see ``public``.
         out: how it writes into what is given as ``out=`` besides its arguments; None if it takes none.
         is_settled: see ``public``.
         home: the namespace in which messages say that it is.
     """
-    takes = Signature(function, name, kind, called, out)
+    takes = Signature(function, name, role, called, out)
     known, small, late, overridable, classes = takes.known, takes.small, takes.late, asks != "nobody", asks == "all"
     called = takes.called
 
@@ -356,7 +356,7 @@ def wrapped(
 
     shown = cacheable(function, wrapper) if is_settled else wrapper
     shown.__name__ = shown.__qualname__ = takes.called
-    shown.place = place_of_kind(home, called, kind)  # type: ignore[attr-defined]
+    shown.torch_name = torch_name(home, called, role)  # type: ignore[attr-defined]
     if classes:
         BY_CLASSES.add(shown)
     return shown
@@ -391,11 +391,11 @@ class Signature:
     )  # fmt: skip
 
     def __init__(
-        self, function: Callable, name: str, kind: str = "function", called: str | None = None, out: Out | None = None
+        self, function: Callable, name: str, role: str = "function", called: str | None = None, out: Out | None = None
     ) -> None:
         parameters, annotations = parameters_of(function), function.__annotations__
         self.function, self.name, self.called = function, name, called or name
-        self.method, self.native, self.hands_on = kind == "method", kind in ("method", "function"), kind == "python"
+        self.method, self.native, self.hands_on = role == "method", role in ("method", "function"), role == "python"
         self.by_name: tuple[dict[str, str], frozenset[str]] | None = None
         by_position = (*parameters.positional, parameters.variadic) if parameters.variadic else parameters.positional
         tensors = tuple([annotations.get(key) in TENSOR for key in by_position])
@@ -428,7 +428,7 @@ class Signature:
         plain = not kwargs or (renamed.keys().isdisjoint(kwargs) and "out" not in kwargs)
         if not plain or not tensors.isdisjoint(kwargs):
             self.checked(kwargs)
-        if lasting and all(isinstance(kind, str) or kind.__module__.startswith(_LASTING) for kind in key):
+        if lasting and all(isinstance(part, str) or part.__module__.startswith(_LASTING) for part in key):
             table = self.small if int in key and self.takes_number(args, kwargs) else self.known
             table[key] = plain
         return plain
@@ -580,7 +580,7 @@ class Signature:
             names: tuple[str, ...] = (next(iter(given)), "other", "tensor")
         else:
             annotations = function.__annotations__.items()
-            tensors = [name for name, kind in annotations if kind in TENSORS or name == "input"]
+            tensors = [name for name, annotation in annotations if annotation in TENSORS or name == "input"]
             names = tuple(tensors) or tuple(given)
         variadic = parameters_of(function).variadic
         single = tuple(given[name] for name in names if name in given and name != variadic)
@@ -607,8 +607,8 @@ class Signature:
         other = NAMESPACES["nn.functional"].get(f"{self.called}_with_indices")
         if other is None or "return_indices" not in names:
             return function
-        place = names.index("return_indices")
-        return other if kwargs.get("return_indices", args[place] if len(args) > place else False) else function
+        index = names.index("return_indices")
+        return other if kwargs.get("return_indices", args[index] if len(args) > index else False) else function
 
     def is_foreign(self) -> bool:
         """Tell whether PyTorch has the function in Python, and so hands it over in Python."""
@@ -686,7 +686,7 @@ class Signature:
         names = parameters_of(self.function).names
         renamed = {alias: own for alias, own in OWN_NAMES.items() if own in names and alias not in names}
         renamed |= self.otherwise_named(names)
-        tensors = frozenset(key for key, kind in self.function.__annotations__.items() if kind in TENSOR)
+        tensors = frozenset(key for key, annotation in self.function.__annotations__.items() if annotation in TENSOR)
         self.by_name = renamed, tensors
         return self.by_name
 

@@ -38,7 +38,7 @@ CPP_NAMES = {
 """The names of dtypes in PyTorch's messages when a number can't be converted to one."""
 
 
-KINDS: tuple[Any, ...] = (float, int, bool, complex)
+NUMBER_TYPES: tuple[Any, ...] = (float, int, bool, complex)
 """Python's numbers."""
 
 
@@ -55,15 +55,15 @@ def python_number(value: Any) -> Any:
 
     NumPy's truth values become floats.
     """
-    if type(value) in KINDS:
+    if type(value) in NUMBER_TYPES:
         return value
     if isinstance(value, Tensor) and not value.ndim:
         return value.item()
     if isinstance(value, np.generic):
         return float(value) if isinstance(value, np.bool_) else value.item()
-    for kind in KINDS:
-        if isinstance(value, kind):
-            return kind(value)
+    for number_type in NUMBER_TYPES:
+        if isinstance(value, number_type):
+            return number_type(value)
     raise TypeError(f"not a number: {value!r}")
 
 
@@ -216,8 +216,8 @@ def operands(
 
 
 def _made(number: Any) -> Tensor:
-    kind, on = inferred_dtype(type(number)), get_default_device()
-    return wrap(filled((), number, kind, on), Spec.of((), kind, on))
+    as_dtype, on = inferred_dtype(type(number)), get_default_device()
+    return wrap(filled((), number, as_dtype, on), Spec.of((), as_dtype, on))
 
 
 def wrong_type(function: str, argument: str, position: int, value: Any, expected: str = "Tensor") -> TypeError:

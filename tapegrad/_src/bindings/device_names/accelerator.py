@@ -35,8 +35,8 @@ def is_available() -> bool:
 @public("accelerator", asks="nobody")
 def device_count() -> int:
     """Count the accelerators that JAX has here."""
-    kind = accelerator_type()
-    return 0 if kind is None else count_devices(kind)
+    device_type = accelerator_type()
+    return 0 if device_type is None else count_devices(device_type)
 
 
 @public("accelerator", asks="nobody")
@@ -45,8 +45,8 @@ def current_accelerator(check_available: bool = False) -> device | None:
 
     >>> where = torch.accelerator.current_accelerator() or torch.device("cpu")
     """
-    kind = accelerator_type()
-    return None if kind is None else device(kind)
+    device_type = accelerator_type()
+    return None if device_type is None else device(device_type)
 
 
 @public("torch", asks="nobody")
@@ -61,11 +61,13 @@ def get_device_module(device: Any = None) -> Any:
     """
     if device is not None and not isinstance(device, (Device, str)):
         raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
-    kind = (accelerator_type() or "cpu") if device is None else Device(device).type
+    device_type = (accelerator_type() or "cpu") if device is None else Device(device).type
     package = __name__.partition(".")[0]
-    if find_spec(f"{package}.{kind}") is None:
-        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
-    return import_module(f"{package}.{kind}")
+    if find_spec(f"{package}.{device_type}") is None:
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'."
+        )
+    return import_module(f"{package}.{device_type}")
 
 
 @public("accelerator", asks="nobody")
@@ -102,12 +104,12 @@ def set_device_idx(device: Any, /) -> None:
 
 
 def _choose(wanted: Any) -> None:
-    kind = accelerator()
+    device_type = accelerator()
     index = wanted if isinstance(wanted, int) else device(wanted).index or 0
     if index != 0:
         raise RuntimeError(
-            f"set_device_index(): '{kind}' without an index means '{kind}:0' here; use "
-            f"torch.set_default_device('{kind}:{index}'), or name the device where tensors are made"
+            f"set_device_index(): '{device_type}' without an index means '{device_type}:0' here; use "
+            f"torch.set_default_device('{device_type}:{index}'), or name the device where tensors are made"
         )
 
 
@@ -141,9 +143,9 @@ def empty_cache() -> None:
 
 
 def _memory(device: Any) -> dict[str, int]:
-    kind = accelerator()
+    device_type = accelerator()
     index = device if isinstance(device, int) else None if device is None else Device(device).index
-    return memory_of(Device(kind, index or 0))
+    return memory_of(Device(device_type, index or 0))
 
 
 @public("accelerator", asks="nobody")

@@ -337,12 +337,12 @@ def _on(device_type: str) -> property:
     )
 
 
-for _kind in ("sparse", "sparse_csr"):
-    PROPERTIES[f"is_{_kind}"] = _constant(False, "Whether the tensor has that sparse layout.")
-for _kind in ("quantized", "mkldnn", "nested", "xpu", "ipu", "vulkan", "maia", "mtia"):
-    PROPERTIES[f"is_{_kind}"] = _constant(False, "False: there are no such tensors here, but nested ones.")
-for _kind, _type in (("cuda", "cuda"), ("cpu", "cpu"), ("xla", "tpu"), ("mps", "mps"), ("meta", "meta")):
-    PROPERTIES[f"is_{_kind}"] = _on(_type)
+for _name in ("sparse", "sparse_csr"):
+    PROPERTIES[f"is_{_name}"] = _constant(False, "Whether the tensor has that sparse layout.")
+for _name in ("quantized", "mkldnn", "nested", "xpu", "ipu", "vulkan", "maia", "mtia"):
+    PROPERTIES[f"is_{_name}"] = _constant(False, "False: there are no such tensors here, but nested ones.")
+for _name, _type in (("cuda", "cuda"), ("cpu", "cpu"), ("xla", "tpu"), ("mps", "mps"), ("meta", "meta")):
+    PROPERTIES[f"is_{_name}"] = _on(_type)
 PROPERTIES["layout"] = _constant(layouts.strided, "``torch.strided``, but of sparse and nested tensors.")
 NAMESPACES.setdefault("torch", {}).update(
     {name: value for name, value in vars(layouts).items() if not name.startswith("_") and name != "annotations"}

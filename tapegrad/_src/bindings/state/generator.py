@@ -158,9 +158,9 @@ class Generator:
         return f"<torch.Generator object at {id(self):#x}>"
 
 
-def _rebuild_generator(device: device_class, kind: str, state: Any) -> Generator:
+def _rebuild_generator(device: device_class, library: str, state: Any) -> Generator:
     generator = Generator(device)
-    if kind == "jax":
+    if library == "jax":
         generator.stream = KeyStream()
         generator.stream.restore(state)
     else:

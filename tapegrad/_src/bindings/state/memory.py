@@ -20,14 +20,14 @@ from tapegrad._src.bindings.layouts import (
 )
 from tapegrad._src.bindings.naming import renamed
 from tapegrad._src.bindings.viewing import as_view, declare_view, geometry_of
-from tapegrad._src.execution.data.boxes import box_kinds
+from tapegrad._src.execution.data.boxes import box_forms
 from tapegrad._src.execution.data.row_layout import fills
 from tapegrad._src.tape.modes import switched
 from tapegrad._src.tensor.dual import set_tangent, tangent_of
 from tapegrad._src.tensor.geometry import Geometry, Ints, extent, is_dense, overlaps_itself
 from tapegrad._src.tensor.layout import channels_last, contiguous_format, memory_format, preserve_format
 from tapegrad._src.tensor.lifted import Lifted
-from tapegrad._src.tensor.placing import address_of, lie_alike, memory_of, nbytes_of, place
+from tapegrad._src.tensor.placing import address_of, lie_alike, memory_of, nbytes_of, set_memory
 from tapegrad._src.tensor.spec import named_strides
 from tapegrad._src.tensor.tensor import Tensor, describe, storage_of, value_of, wrap
 from tapegrad.errors import out_of_storage
@@ -94,12 +94,12 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
         return tuple(range(self.ndim)) if has_format(self, contiguous_format) else (0, *range(2, self.ndim), 1)
     order = list(reversed(range(self.ndim)))  # from the innermost
     for i in range(1, self.ndim):
-        place = i
+        index = i
         for other in reversed(range(i)):
-            swaps = _lies_further_out(self, strides, order[other], order[place])
+            swaps = _lies_further_out(self, strides, order[other], order[index])
             if swaps:
-                order[other], order[place] = order[place], order[other]
-                place = other
+                order[other], order[index] = order[index], order[other]
+                index = other
             elif swaps is not None:
                 break
     pairs = itertools.pairwise(order)
@@ -197,7 +197,7 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
 # -- views by strides --------------------------------------------------------------------------------------------------
 
 
-declare_view(strided.as_strided, lambda place, offset, shape, strides: Geometry(shape, strides, offset))
+declare_view(strided.as_strided, lambda set_memory, offset, shape, strides: Geometry(shape, strides, offset))
 
 
 @public("torch", "Tensor")
@@ -215,63 +215,63 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     tensor([[1., 2.],
             [4., 5.]])
     """
-    place = checked_place(input, size, stride, storage_offset)
-    arguments, settings = strided_arguments(input, place)
+    geometry = checked_geometry(input, size, stride, storage_offset)
+    arguments, settings = strided_arguments(input, geometry)
     result = strided.as_strided(input, *arguments, **settings)
-    as_view(input, result, named_strides(place.shape, place.strides), place.offset)
+    as_view(input, result, named_strides(geometry.shape, geometry.strides), geometry.offset)
     if input._spec.dual and result._spec.dual:
-        set_tangent(result, tangent_window(input, place, settings))
+        set_tangent(result, tangent_window(input, geometry, settings))
     return result
 
 
-def tangent_window(input: Tensor, place: Geometry, settings: dict[str, Any]) -> Tensor:
+def tangent_window(input: Tensor, geometry: Geometry, settings: dict[str, Any]) -> Tensor:
     """The tangent of a window on the memory of a dual tensor: zeros of what isn't the tensor's own."""
     tangent: Any = tangent_of(input)
     if lie_alike(tangent, input):
-        return as_strided(tangent, *place)
-    return strided.as_strided(tangent, place.offset, input._offset, None, **settings)
+        return as_strided(tangent, *geometry)
+    return strided.as_strided(tangent, geometry.offset, input._offset, None, **settings)
 
 
-def strided_arguments(input: Tensor, place: Geometry) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def strided_arguments(input: Tensor, geometry: Geometry) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of the operator ``as_strided``, besides the tensor."""
     size = nbytes_of(storage_of(input)) // input.dtype.itemsize
-    settings = window_settings(input, place, size)
+    settings = window_settings(input, geometry, size)
     if fills(tuple(input.shape), input._spec.layout, size):
-        return (place.offset, 0, None), settings
+        return (geometry.offset, 0, None), settings
     row = memory_of(input)
-    return (place.offset, input._offset, wrap(row, describe(row, on=input.device))), settings
+    return (geometry.offset, input._offset, wrap(row, describe(row, on=input.device))), settings
 
 
-def window_settings(input: Tensor, place: Geometry, size: int) -> dict[str, Any]:
+def window_settings(input: Tensor, geometry: Geometry, size: int) -> dict[str, Any]:
     """The settings of operators on a window on a tensor's memory, which has so many elements."""
     own = geometry_of(input)
-    box, x_box = box_kinds(size, place, own)
-    return {"shape": place.shape, "strides": place.strides, "x_strides": own.strides, "size": size, "box": box,
+    box, x_box = box_forms(size, geometry, own)
+    return {"shape": geometry.shape, "strides": geometry.strides, "x_strides": own.strides, "size": size, "box": box,
             "x_box": x_box}  # fmt: skip
 
 
-def checked_place(input: Tensor, size: Any, stride: Any, offset: Any, function: str = "as_strided") -> Geometry:
+def checked_geometry(input: Tensor, size: Any, stride: Any, offset: Any, function: str = "as_strided") -> Geometry:
     """The geometry of a view by strides, checked.
     Raises TypeError, RuntimeError: PyTorch's messages. NotImplementedError: a function transform got a part of the
     memory, and what is asked of is all of it.
     """
     if input._spec.level and not lies_as_outside(input, offset is not None):
         raise NotImplementedError(OF_A_PART.format(function))
-    place = Geometry(
+    geometry = Geometry(
         int_tuple(function, "size", size), int_tuple(function, "stride", stride),
         input._offset if offset is None else int(offset),
     )  # fmt: skip
-    if len(place.shape) != len(place.strides):
+    if len(geometry.shape) != len(geometry.strides):
         raise RuntimeError("mismatch in length of strides and shape")
-    if any(step < 0 for step in place.strides):
+    if any(step < 0 for step in geometry.strides):
         raise RuntimeError(
-            f"as_strided: Negative strides are not supported at the moment, got strides: {list(place.strides)}"
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(geometry.strides)}"
         )
-    check_extent(place, input.dtype.itemsize)
+    check_extent(geometry, input.dtype.itemsize)
     itemsize, available = input.dtype.itemsize, nbytes_of(storage_of(input))
-    if extent(place) * itemsize > available:
-        raise RuntimeError(out_of_storage(*place, itemsize, available))
-    return place
+    if extent(geometry) * itemsize > available:
+        raise RuntimeError(out_of_storage(*geometry, itemsize, available))
+    return geometry
 
 
 OF_A_PART = (
@@ -299,14 +299,15 @@ def lies_as_outside(tensor: Tensor, from_the_beginning: bool) -> bool:
     return True
 
 
-def check_extent(place: Geometry, itemsize: int) -> None:
+def check_extent(geometry: Geometry, itemsize: int) -> None:
     """Refuse a shape, strides and an offset that no memory can have. Raises RuntimeError: PyTorch's messages."""
-    if any(length < 0 for length in place.shape) or any(step < 0 for step in place.strides):
+    shape, strides, offset = geometry
+    if any(length < 0 for length in shape) or any(step < 0 for step in strides):
         raise RuntimeError(
-            f"Storage size calculation overflowed with sizes={list(place.shape)} and strides={list(place.strides)}"
+            f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}"
         )
-    if place.offset < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {place.offset}")
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {geometry.offset}")
 
 
 def int_tuple(function: str, name: str, given: Any) -> Ints:
@@ -345,7 +346,7 @@ def as_strided_scatter(
     """
     if overlaps_itself(tuple(input.shape), input._spec.layout):
         input = ops.clone(input)
-    window = checked_place(input, size, stride, storage_offset)
+    window = checked_geometry(input, size, stride, storage_offset)
     if tuple(src.shape) != window.shape:
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. "
@@ -379,4 +380,4 @@ def on_copied_memory(
         window = window or spot
         settings = window_settings(row, window, size)
         row = strided.copy_slices(row, result if written is None else written, window.offset, 0, **settings)
-    return place(result, storage_of(row), spot, result.dtype)
+    return set_memory(result, storage_of(row), spot, result.dtype)

@@ -24,7 +24,7 @@ from tapegrad._src.execution.recording.execution_mode import is_recording
 from tapegrad._src.execution.tiers.xla_copies import is_xla_readable
 from tapegrad._src.tape.modes import thread
 from tapegrad._src.tensor.geometry import Geometry
-from tapegrad._src.tensor.placing import address_of, nbytes_of, place, resize_memory
+from tapegrad._src.tensor.placing import address_of, nbytes_of, resize_memory, set_memory
 from tapegrad._src.tensor.refusals import refuse_memory
 from tapegrad._src.tensor.spec import Spec
 from tapegrad._src.tensor.storage import Counter, Storage
@@ -48,7 +48,7 @@ def shown(storage: Storage, d: dtype_class) -> Tensor:
         halves = shown(storage, float16)
         return halves[: halves.shape[0] // 2 * 2].view(-1, 2).view_as_complex()
     spot = Geometry((nbytes_of(storage) // d.itemsize,), (1,))
-    tensor = place(wrap(None, Spec.of(spot.shape, d, device_of(storage.value))), storage, spot, d)
+    tensor = set_memory(wrap(None, Spec.of(spot.shape, d, device_of(storage.value))), storage, spot, d)
     tensor._counter = Counter()
     return tensor
 
@@ -245,7 +245,7 @@ def tensor_on(
     if d is complex32:
         return __getattr__("shown_on")(storage, geometry, requires_grad, conj)
     shown = _outside(None, Spec.of((0,), d, storage.device, requires_grad))
-    return place(shown, storage.storage, geometry, d, CONJUGATED * conj + NEGATED * neg)
+    return set_memory(shown, storage.storage, geometry, d, CONJUGATED * conj + NEGATED * neg)
 
 
 def placed_as(cls: type, tensor: Tensor, requires_grad: bool) -> Any:
@@ -253,7 +253,7 @@ def placed_as(cls: type, tensor: Tensor, requires_grad: bool) -> Any:
     made: Any = new_tensor(cls)
     spec = _outside(None, Spec.of((0,), tensor.dtype, tensor.device, requires_grad))._spec
     made._value, made._spec, made._edge = None, spec.replace(overrides=overrides(cls)), None
-    return place(made, storage_of(tensor), geometry_of(tensor), tensor.dtype, tensor._view_bits)
+    return set_memory(made, storage_of(tensor), geometry_of(tensor), tensor.dtype, tensor._view_bits)
 
 
 def _lines(storage: UntypedStorage | TypedStorage) -> str:
@@ -437,8 +437,8 @@ class TypedStorage:
         return next(f"{name}Storage" for name, d in LEGACY_DTYPES.items() if d is self.dtype)
 
     def __repr__(self) -> str:
-        kind = f"dtype={self.dtype}, device={self.device}"
-        return f"{_lines(self)}[torch.storage.TypedStorage({kind}) of size {self.size()}]"
+        described = f"dtype={self.dtype}, device={self.device}"
+        return f"{_lines(self)}[torch.storage.TypedStorage({described}) of size {self.size()}]"
 
 
 @public("Tensor")
@@ -486,7 +486,7 @@ def storage_type(self: Tensor) -> Any:
     <class 'torch.FloatStorage'>
     """
     _warn_once(_LEAVING)
-    return NAMESPACES["torch"][next(f"{name}Storage" for name, kind in LEGACY_DTYPES.items() if kind is self.dtype)]
+    return NAMESPACES["torch"][next(f"{name}Storage" for name, dtype in LEGACY_DTYPES.items() if dtype is self.dtype)]
 
 
 class _Legacy(type):

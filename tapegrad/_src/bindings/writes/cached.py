@@ -61,19 +61,19 @@ def one_operand(whole: Method, op: Operator, scaled: Operator | None = None) -> 
         (other,) = args
         key: tuple
         operands: tuple
-        kind = other._spec if isinstance(other, Tensor) else type(other)
-        if kind is int:
+        described = other._spec if isinstance(other, Tensor) else type(other)
+        if described is int:
             if not -EXACT < other < EXACT:
                 return whole(self, *args, **kwargs)
             if self._spec.dtype is not int64:
-                other, kind = float(other), float
+                other, described = float(other), float
             elif kwargs:
                 return whole(self, *args, **kwargs)
         if scaled is not None and kwargs:
             operator, alpha = scaled, kwargs["alpha"]
-            key, operands = (WRITE, thread.modes, self._spec, kind, type(alpha)), (other, alpha)
+            key, operands = (WRITE, thread.modes, self._spec, described, type(alpha)), (other, alpha)
         else:
-            operator, key, operands = op, (WRITE, thread.modes, self._spec, kind), (other,)
+            operator, key, operands = op, (WRITE, thread.modes, self._spec, described), (other,)
         run, storage = operator.plans.get(key) or operator.calls.exact.get(key), self._storage
         if not run or (storage is not None and other is not self and getattr(other, "_storage", None) is storage):
             return _long_way(whole, operator, key, self, args, kwargs)

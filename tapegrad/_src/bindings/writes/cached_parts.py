@@ -80,10 +80,10 @@ def assigning(whole: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(whole)
     def method(self: Tensor, index: Any, value: Any) -> None:
-        numbers, kind = ((index,), int) if type(index) is int else taken_apart(index)
+        numbers, form = ((index,), int) if type(index) is int else taken_apart(index)
         if numbers is None:
             return whole(self, index, value)
-        key = (WRITE, thread.modes, self._spec, kind, value._spec if isinstance(value, Tensor) else type(value))
+        key = (WRITE, thread.modes, self._spec, form, value._spec if isinstance(value, Tensor) else type(value))
         part = function_calls.recent.get(key) or function_calls.get(key)
         if part and _is_written(self, part, numbers, value):
             return None
@@ -102,15 +102,15 @@ def taken_apart(index: Any) -> tuple[tuple[int, ...] | None, Any]:
     ((1, 3), (0, (None, 2, None), 0))
     """
     items = index if type(index) is tuple else (index,)
-    kind: list[Any] = []
+    form: list[Any] = []
     for item in items:
         if type(item) is int:
-            kind.append(0)
+            form.append(0)
         elif type(item) is slice and ENDS.issuperset((type(item.start), type(item.stop), type(item.step))):
-            kind.append((item.start, item.stop, item.step))
+            form.append((item.start, item.stop, item.step))
         else:
             return None, None
-    return tuple([item for item in items if type(item) is int]), tuple(kind)
+    return tuple([item for item in items if type(item) is int]), tuple(form)
 
 
 def part_of(modes: Modes, spec: Spec, index: Any, value: Any) -> Part | None:
@@ -127,27 +127,27 @@ def part_of(modes: Modes, spec: Spec, index: Any, value: Any) -> Part | None:
         fits = is_simple(value) and value.dtype is spec.dtype and value.device is spec.device
         recorded = spec.requires_grad or value.requires_grad
     else:
-        kinds = {float: "f", int: "fi"}.get(value, "")
-        fits = spec.dtype.numpy.kind in kinds and spec.dtype.itemsize > 2
+        categories = {float: "f", int: "fi"}.get(value, "")
+        fits = spec.dtype.numpy.kind in categories and spec.dtype.itemsize > 2
         recorded = spec.requires_grad
     if not fits:
         return None
-    whole = place = Geometry(tuple(spec.shape), spec.layout, 0)
+    whole = window = Geometry(tuple(spec.shape), spec.layout, 0)
     steps, axis = [], 0
     for item in index if type(index) is tuple else (index,):
         if type(item) is int:
-            steps.append((place.shape[axis], place.strides[axis]))
-            place = selected(place, axis, 0)
+            steps.append((window.shape[axis], window.strides[axis]))
+            window = selected(window, axis, 0)
         else:
-            lengths = range(*item.indices(place.shape[axis]))
-            place = sliced(place, axis, lengths.start, len(lengths), lengths.step)
+            lengths = range(*item.indices(window.shape[axis]))
+            window = sliced(window, axis, lengths.start, len(lengths), lengths.step)
             axis += 1
     number, recorded = None if isinstance(value, Spec) else spec.dtype.numpy, recorded and modes.grad
-    direct = place != whole or bool(steps)  # all of a tensor is no part of it: the history is that of ``copy_``
+    direct = window != whole or bool(steps)  # all of a tensor is no part of it: the history is that of ``copy_``
     if direct and isinstance(value, Spec) and value.ndim:
         # where a gradient passes, the steps of broadcasting have nodes
-        direct = value.shape == place.shape if recorded else value.ndim <= len(place.shape)
-    return None if overlaps_itself(*place[:2]) else Part(*place, tuple(steps), number, recorded, direct)
+        direct = value.shape == window.shape if recorded else value.ndim <= len(window.shape)
+    return None if overlaps_itself(*window[:2]) else Part(*window, tuple(steps), number, recorded, direct)
 
 
 def _is_written(tensor: Tensor, part: Part, numbers: tuple[int, ...], value: Any) -> bool:
@@ -177,8 +177,8 @@ def _is_put(tensor: Tensor, part: Part, offset: int, value: Any) -> bool:
     if part.number is not None:
         elements = np.asarray(value, part.number)
     elif value._storage is storage:
-        place = value._spec.shape, value._spec.layout, value._offset, value._view_bits
-        if place != (part.shape, part.strides, offset, 0):
+        geometry = value._spec.shape, value._spec.layout, value._offset, value._view_bits
+        if geometry != (part.shape, part.strides, offset, 0):
             return False
         with writing:
             write(base, storage.memory)

@@ -194,9 +194,9 @@ def overload_of(name: str, variant: InPlace, args: tuple, kwargs: dict[str, Any]
         overloads = overloads_of(name, True)
         if sum(not one.hidden for one in overloads) < 2 and name not in NUMBERS_AS_TENSORS:
             return name
-        kinds = {given.type for given in chosen(overloads, args, kwargs)[0].parameters if not given.by_name}
+        types = {given.type for given in chosen(overloads, args, kwargs)[0].parameters if not given.by_name}
         of_number, of_tensor = variant.overloads
-        overload = of_number if "Number" in kinds else of_tensor if "Tensor" in kinds else ""
+        overload = of_number if "Number" in types else of_tensor if "Tensor" in types else ""
     return f"{name}.{overload}" if overload else name
 
 
@@ -291,7 +291,7 @@ def in_place(name: str, function: Callable[..., Tensor], variant: InPlace = ORDI
             return become(self, _particular(variant, name, self, before, result) if particular else result, called)
 
     method.__doc__ = f"In-place version of ``{AUGMENTED.get(name) or name.rstrip('_')}``."
-    method = wrapped(method, name, kind="method")
+    method = wrapped(method, name, role="method")
     return method if variant.fast is None else shown_as(method, variant.fast[0](method, *variant.fast[1:]))
 
 
@@ -313,7 +313,7 @@ def declare_variants() -> None:
         variant = IN_PLACE.get(name, ORDINARY_IN_PLACE)
         if (variant.unlisted or is_method(f"{name}_")) and f"{name}_" not in methods:
             unchecked = getattr(method, "unchecked", None)
-            function = method if unchecked is None else wrapped(unchecked, name, kind="method")
+            function = method if unchecked is None else wrapped(unchecked, name, role="method")
             methods[f"{name}_"] = in_place(f"{name}_", function, variant)
             if variant.unlisted and name in functions:
                 functions[f"{name}_"] = as_function(f"{name}_", methods[f"{name}_"])

@@ -69,9 +69,9 @@ def _write_made(name: str, out: Out, function: Callable, target: Any, args: tupl
     """
     options = dict(kwargs)
     _check_option("dtype", options.get("dtype"), target.dtype)
-    place = options.pop("device", None)
-    if place is not None:
-        _check_option("device type", device(place).type, target.device.type)
+    on = options.pop("device", None)
+    if on is not None:
+        _check_option("device type", device(on).type, target.device.type)
     if target.requires_grad and out.makes == "nothing":
         raise RuntimeError("cannot resize variables that require grad")
     _refuse_operands(name, out, 1, _tensors((target, *args)), f"aten::{name}")

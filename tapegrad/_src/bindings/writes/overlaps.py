@@ -83,15 +83,15 @@ def refuse_overlap(written: Geometry, tensor: Tensor, read: Geometry, operand: T
         raise RuntimeError(SHARED_IN_PART)
 
 
-def _bytes_of(place: Geometry, tensor: Tensor) -> tuple[int, int]:
+def _bytes_of(geometry: Geometry, tensor: Tensor) -> tuple[int, int]:
     """The first byte of a block of memory, and the one behind the last."""
     itemsize = tensor.dtype.itemsize
-    return place.offset * itemsize, (place.offset + math.prod(place.shape)) * itemsize
+    return geometry.offset * itemsize, (geometry.offset + math.prod(geometry.shape)) * itemsize
 
 
-def refuse_shown_twice(place: Geometry) -> None:
+def refuse_shown_twice(geometry: Geometry) -> None:
     """Refuse to write to what shows one place several times. Raises RuntimeError: PyTorch's message."""
-    if overlaps_itself(place.shape, place.strides):
+    if overlaps_itself(geometry.shape, geometry.strides):
         raise RuntimeError(SHOWN_TWICE)
 
 
@@ -124,5 +124,5 @@ def resize_for(result: Tensor, target: Tensor) -> None:
     mismatched = refit(target, Spec.of(spot.shape, target.dtype, target.device))  # it keeps its place in the graph
     if extent(spot) * target.dtype.itemsize > placing.nbytes_of(storage):
         placing.resize_memory(storage, extent(spot) * target.dtype.itemsize)
-    placing.place(target, storage, spot, target.dtype, target._view_bits)
+    placing.geometry(target, storage, spot, target.dtype, target._view_bits)
     target._spec = target._spec.replace(mismatched=mismatched)

@@ -29,32 +29,32 @@ from tapegrad._src.tensor.tensor import Tensor, donatable, shows_all, value_of, 
 from tapegrad.ops import assignment, strided
 
 
-def write_part(self: Tensor, place: Geometry, value: Any) -> None:
+def write_part(self: Tensor, geometry: Geometry, value: Any) -> None:
     """Replace the elements that lie at a place in a tensor's memory, of which the tensor has all, by ``value``.
 
     It is one operator on the whole base; no view is made. ``can_write_part`` has to say whether that can be done.
 
     Args:
         self: the tensor.
-        place: the part of it.
+        geometry: the part of it.
         value: a number, or a tensor that broadcasts.
     """
     base = self if self._view is None else self._view.base
     filling = not isinstance(value, Tensor) or not value.ndim
     if filling or value._storage is None or value._storage is not base._storage:
-        refuse_shown_twice(place)
-    elif (spot := _broadcast_over(geometry_of(value), place)) != place:
-        refuse_shown_twice(place)
-        refuse_overlap(place, self, spot, value)
+        refuse_shown_twice(geometry)
+    elif (spot := _broadcast_over(geometry_of(value), geometry)) != geometry:
+        refuse_shown_twice(geometry)
+        refuse_overlap(geometry, self, spot, value)
     storage = base._storage
-    if storage is not None and storage.shared and (elements := _elements(base, place, value)) is not None:
-        write(window_on(base, place), elements)
+    if storage is not None and storage.shared and (elements := _elements(base, geometry, value)) is not None:
+        write(window_on(base, geometry), elements)
         return
     with writing:
-        if _is_put(base, place, value):
+        if _is_put(base, geometry, value):
             write(base, base._storage.value)  # type: ignore[union-attr]
             return
-        result = _with_part(base, place, value)
+        result = _with_part(base, geometry, value)
         if result._spec.level != base._spec.level:
             result = untransformed(result, base)
         if result._spec.level != base._spec.level:
@@ -66,18 +66,18 @@ def write_part(self: Tensor, place: Geometry, value: Any) -> None:
             take_history(base, result._edge)
 
 
-def _is_put(base: Tensor, place: Geometry, value: Any) -> bool:
+def _is_put(base: Tensor, geometry: Geometry, value: Any) -> bool:
     """Put a value where it belongs in a NumPy array that nobody else has, if nobody is to be told; or say no."""
     storage, source = base._storage, value_of(value) if isinstance(value, Tensor) else value
     if storage is None or type(storage.memory) is not np.ndarray or not (is_here(source) or type(source) in NUMBERS):
         return False
-    elements = _elements(base, place, value)
+    elements = _elements(base, geometry, value)
     if elements is None or base._spec.numel != storage.memory.size or donatable(storage) is None:
         return False
-    return put_in_place(storage.value, base._spec.layout, elements, *place)
+    return put_in_place(storage.value, base._spec.layout, elements, *geometry)
 
 
-def _elements(base: Tensor, place: Geometry, value: Any) -> np.ndarray | None:
+def _elements(base: Tensor, geometry: Geometry, value: Any) -> np.ndarray | None:
     """The elements for a place in memory that NumPy sees; None if somebody is to be told, or the value has to be
     cast."""
     modes, dtype, recorded = thread.modes, base.dtype.numpy, base._spec.requires_grad
@@ -91,29 +91,29 @@ def _elements(base: Tensor, place: Geometry, value: Any) -> np.ndarray | None:
     if modes.intercepted or modes.results_watched or modes.saved_hooks or (recorded and modes.grad) or not fits:
         return None
     elements = to_host(value_of(value)) if isinstance(value, Tensor) else np.asarray(value, dtype)
-    extra = elements.ndim - len(place.shape)
-    return np.broadcast_to(elements.reshape(elements.shape[extra:]) if extra > 0 else elements, place.shape)
+    extra = elements.ndim - len(geometry.shape)
+    return np.broadcast_to(elements.reshape(elements.shape[extra:]) if extra > 0 else elements, geometry.shape)
 
 
-def _broadcast_over(spot: Geometry, place: Geometry) -> Geometry:
+def _broadcast_over(spot: Geometry, geometry: Geometry) -> Geometry:
     """The geometry by which a value is read that is broadcast to a place; PyTorch drops its leading 1s first."""
-    if spot.shape == place.shape:
+    if spot.shape == geometry.shape:
         return spot
     ones = next((axis for axis, length in enumerate(spot.shape) if length != 1), len(spot.shape))
-    return expanded(Geometry(spot.shape[ones:], spot.strides[ones:], spot.offset), place.shape)
+    return expanded(Geometry(spot.shape[ones:], spot.strides[ones:], spot.offset), geometry.shape)
 
 
-def _with_part(base: Tensor, place: Geometry, value: Any) -> Tensor:
+def _with_part(base: Tensor, geometry: Geometry, value: Any) -> Tensor:
     """A base with a part of its memory replaced, put where the base lies if nobody could tell."""
-    settings = window_settings(base, place, base._spec.numel)
+    settings = window_settings(base, geometry, base._spec.numel)
     storage, modes = base._storage, thread.modes
     crosses = isinstance(value, Tensor) and value.device is not base.device
     seen = modes.intercepted or modes.results_watched or modes.saved_hooks or crosses
     source = value_of(value) if isinstance(value, Tensor) else value
     if storage is None or seen or not (is_here(source) or type(source) in NUMBERS) or donatable(storage) is None:
-        return strided.copy_slices(before_write(base), value, place.offset, 0, **settings)
-    put = partial(strided.copied_slices, storage, storage.value, source, place.offset, **settings)
-    return replay(strided.copy_slices, (before_write(base), value, place.offset, 0), settings, put)
+        return strided.copy_slices(before_write(base), value, geometry.offset, 0, **settings)
+    put = partial(strided.copied_slices, storage, storage.value, source, geometry.offset, **settings)
+    return replay(strided.copy_slices, (before_write(base), value, geometry.offset, 0), settings, put)
 
 
 def overwrite(self: Tensor, value: Any) -> None:

@@ -9,8 +9,8 @@ from tapegrad._src.bindings.arguments import squeeze_axes, wrap_dim
 from tapegrad._src.bindings.declaration.registry import public
 from tapegrad._src.bindings.naming import renamed
 from tapegrad._src.bindings.outside import OutsideTensor, count_outside, lift_again, outside_of, stays_where_it_is
-from tapegrad._src.bindings.placement import give_place
-from tapegrad._src.bindings.state.memory import checked_place, strided_arguments, tangent_window
+from tapegrad._src.bindings.placement import set_history
+from tapegrad._src.bindings.state.memory import checked_geometry, strided_arguments, tangent_window
 from tapegrad._src.bindings.viewing import VIEW_RULES, geometry_of
 from tapegrad._src.bindings.writes.in_place import before_write, refuse_in_place
 from tapegrad._src.dispatch.nodes.accumulate_grad import refit
@@ -18,7 +18,7 @@ from tapegrad._src.dispatch.operator_like import OperatorLike
 from tapegrad._src.tape.node import Edge
 from tapegrad._src.tensor.dual import set_tangent, tangent_of
 from tapegrad._src.tensor.geometry import Geometry
-from tapegrad._src.tensor.placing import lie_alike, place
+from tapegrad._src.tensor.placing import lie_alike, set_memory
 from tapegrad._src.tensor.refusals import refuse_to_change
 from tapegrad._src.tensor.tensor import Tensor, count_write, leave, storage_of, value_of
 from tapegrad.ops import shape as ops
@@ -91,10 +91,10 @@ def turned(self: Tensor, result: Tensor, spot: Geometry, name: str) -> Tensor:
     storage = storage_of(self)
     remade = edge is not None or (self._view is not None and self._view.base._spec.requires_grad)
     mismatched = not remade and refit(self, result._spec)  # it keeps its place in the graph
-    place(self, storage, spot, self.dtype, self._view_bits)
+    set_memory(self, storage, spot, self.dtype, self._view_bits)
     self._value, self._seen, self._spec = value, storage.data_version, self._spec.replace(mismatched=mismatched)
     if edge is not None:
-        give_place(self, edge)
+        set_history(self, edge)
     return self
 
 
@@ -153,8 +153,8 @@ def _exchange(tensor: Tensor, dim0: int, dim1: int, called: str) -> Tensor:
 @public("Tensor")
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """Drop the dimensions of length 1, or those among ``dim``, in place."""
-    kind = "" if dim is None else ".dims" if isinstance(dim, (tuple, list)) else ".dim"
-    _refuse(self, f"squeeze_{kind}")
+    overload = "" if dim is None else ".dims" if isinstance(dim, (tuple, list)) else ".dim"
+    _refuse(self, f"squeeze_{overload}")
     if dim is None:
         return become_view(self, "SqueezeBackward3", ops.squeeze)
     if isinstance(dim, (tuple, list)):
@@ -188,7 +188,7 @@ def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], stora
     _refuse(input, "as_strided_")
     if stays_where_it_is(input):
         return input
-    spot = checked_place(input, size, stride, storage_offset, "as_strided_")
+    spot = checked_geometry(input, size, stride, storage_offset, "as_strided_")
     arguments, settings = strided_arguments(input, spot)
     result, tangent = strided.as_strided(before_write(input), *arguments, **settings), tangent_of(input)
     known = outside_of(input)

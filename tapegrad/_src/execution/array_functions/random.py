@@ -237,7 +237,7 @@ def permutation(stream: KeyStream, shape: tuple[int, ...], d: dtype, on: device)
     if not may_look() or exporting.on or on is META:
         return draw(_order, stream, shape, d, on)
     bits = draw(_bits, stream, shape, uint64, device("cpu"))
-    return from_host(np.argsort(to_host(bits), kind="stable").astype(d.numpy), on)
+    return from_host(np.argsort(to_host(bits), -1, "stable").astype(d.numpy), on)
 
 
 def from_key(key: np.ndarray, on: device) -> Any:

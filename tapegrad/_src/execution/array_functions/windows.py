@@ -22,7 +22,7 @@ from jax import lax
 
 from tapegrad._src.caches import remembered, tabulated
 from tapegrad._src.execution.array_functions.bits import reinterpreted
-from tapegrad._src.execution.data.boxes import box_kind, divided, read_box, write_box
+from tapegrad._src.execution.data.boxes import box_form, divided, read_box, write_box
 from tapegrad._src.execution.data.opaque import Meta
 from tapegrad._src.execution.data.row_layout import Ints, from_row, memory_lengths, positions, row
 from tapegrad._src.execution.kernels.kernel import WIDE, Kernel, dispatched, is_here
@@ -91,18 +91,18 @@ class Window(NamedTuple):
         fits = all(stride % down == 0 for n, stride in zip(self.shape, self.strides, strict=True) if n > 1)
         return self if fits else self._replace(memory=self.dtype)
 
-    def place(self, offset: Any) -> tuple[Ints, Ints, Any]:
+    def geometry(self, offset: Any) -> tuple[Ints, Ints, Any]:
         """Shape, strides and offset of what is read of the memory; the last dimension makes one element."""
         up, down = self.ratio
         start = offset * up if down == 1 else divided(offset, down)[1]
         return (*self.shape, up), (*(stride * up // down for stride in self.strides), 1), start
 
-    def box_kind(self, shape: Ints, strides: Ints, offset: int) -> str:
+    def box_form(self, shape: Ints, strides: Ints, offset: int) -> str:
         """The kind of box that these are, of a memory of this shape and strides."""
         window = self.retyped
         if window is not self:
             shape, strides = (math.prod(shape) * self.ratio[1],), (1,)
-        return box_kind(memory_lengths(shape, strides), *window.place(offset))
+        return box_form(memory_lengths(shape, strides), *window.geometry(offset))
 
     def read(self, value: Any, value_strides: Ints, offset: Any, box: str) -> Any:
         """The part of a memory that the window shows."""
@@ -120,19 +120,19 @@ class Window(NamedTuple):
         window, shown = self.retyped, self.through(shown.astype(self.dtype))[..., None]
         if window is not self:
             memory = _retyped_row(row(value, value_strides), self.dtype)
-            memory = scatter(memory, (1,), shown, window.place(offset)[1], offset, box)
+            memory = scatter(memory, (1,), shown, window.geometry(offset)[1], offset, box)
             return from_row(_retyped_row(memory, self.memory), value.shape, value_strides)
         if self.ratio[1] > 1:
             items, part = self.items(value, value_strides, offset, box), divided(offset, self.ratio[1])[0]
             shown = lax.dynamic_update_slice_in_dim(items, shown, part, -1, allow_negative_indices=False)
         if self.dtype != self.memory:
             shown = reinterpreted(shown, self.memory)
-        _, strides, start = self.place(offset)
+        _, strides, start = self.geometry(offset)
         return scatter(value, value_strides, shown, strides, start, box)
 
     def items(self, value: Any, value_strides: Ints, offset: Any, box: str) -> Any:
         """The elements that the window shows, with the parts of one element of the memory in a last dimension."""
-        items = gather(value, value_strides, *self.place(offset), box)
+        items = gather(value, value_strides, *self.geometry(offset), box)
         return items if items.dtype == self.dtype else reinterpreted(items, self.dtype)
 
     def through(self, shown: Any) -> Any:
@@ -184,7 +184,7 @@ def kernel_at(
 ) -> Callable:  # fmt: skip
     """The reader or writer for a window that begins at an offset: one look-up."""
     window = Window(shape, strides, memory, dtype, view_bits)
-    return make(window, memory_shape, memory_strides, window.box_kind(memory_shape, memory_strides, offset))
+    return make(window, memory_shape, memory_strides, window.box_form(memory_shape, memory_strides, offset))
 
 
 def read_window(

@@ -5,7 +5,7 @@ Most windows are a *box* of the array that they look at: ``x[:, 3]`` of a matrix
 strides say how to *fold* the row of elements so that they are: a window of stride 5 is a column of the row folded to
 ``(-1, 5)``. A box is read and written by slices, which are much cheaper than index arrays, and can be written in place.
 How to fold is a matter of shapes and strides (``Folding``); whether the window then is a box (or runs over an edge)
-depends on the offset too. So ``box_kind`` is asked where the offset is known, outside kernels; inside, the offset is
+depends on the offset too. So ``box_form`` is asked where the offset is known, outside kernels; inside, the offset is
 traced, so that ``x[:, 0]`` and ``x[:, 1]`` share a kernel.
 """
 
@@ -119,57 +119,57 @@ def own_folding(lengths: Ints, shape: Ints, strides: Ints) -> Folding | None:
     Folding(lengths=(5, 6), counts=(3, 2), steps=(2, 1), axes=(0, 1))
     """
     counts, steps = [1] * len(lengths), [1] * len(lengths)
-    units = [math.prod(lengths[place + 1 :]) for place in range(len(lengths))]
+    units = [math.prod(lengths[dim + 1 :]) for dim in range(len(lengths))]
     axes, first = changing_axes(shape, strides), 0
     for axis in axes:
         fitting = (j for j in range(first, len(lengths)) if lengths[j] > 1 and strides[axis] % units[j] == 0)
-        place = next(fitting, None)
-        if place is None:
+        dim = next(fitting, None)
+        if dim is None:
             return None
-        counts[place], steps[place], first = shape[axis], strides[axis] // units[place], place + 1
+        counts[dim], steps[dim], first = shape[axis], strides[axis] // units[dim], dim + 1
     return Folding(lengths, tuple(counts), tuple(steps), tuple(axes)).checked()
 
 
-def fold_of(kind: str, lengths: Ints, shape: Ints, strides: Ints) -> Folding | None:
+def fold_of(form: str, lengths: Ints, shape: Ints, strides: Ints) -> Folding | None:
     """The fold for a kind of window on a memory that has these lengths."""
-    if kind == OWN:
+    if form == OWN:
         return own_folding(lengths, shape, strides)
     return folding(math.prod(lengths), shape, strides)
 
 
 @tabulated(16384)
-def box_kind(lengths: Ints, shape: Ints, strides: Ints, offset: int) -> str:
+def box_form(lengths: Ints, shape: Ints, strides: Ints, offset: int) -> str:
     """Which kind of window this is: ``OWN``, ``FOLDED`` or ``NO_BOX``. See Note [Boxes].
 
     Args:
         lengths: of the array that is looked at, in the order in which its dimensions lie in memory.
         shape, strides, offset: of the window.
 
-    >>> box_kind((6, 5), (6,), (5,), 3), box_kind((24,), (2, 3), (12, 1), 1), box_kind((6, 5), (2, 4), (5, 1), 3)
+    >>> box_form((6, 5), (6,), (5,), 3), box_form((24,), (2, 3), (12, 1), 1), box_form((6, 5), (2, 4), (5, 1), 3)
     ('own', 'folded', '')
     """
     if 0 in shape or 0 in lengths:
         return NO_BOX
-    for kind in (OWN, FOLDED):
-        fold = fold_of(kind, lengths, shape, strides)
+    for form in (OWN, FOLDED):
+        fold = fold_of(form, lengths, shape, strides)
         if fold is not None and fold.holds(offset):
-            return kind
+            return form
     return NO_BOX
 
 
-Place = tuple[Ints, Ints, int]
+Extent = tuple[Ints, Ints, int]
 """Shape, strides and offset."""
 
 
 @tabulated(4096)
-def box_kinds(size: int, place: Place, whole: Place) -> tuple[str, str]:
+def box_forms(size: int, window: Extent, whole: Extent) -> tuple[str, str]:
     """Of which kinds a window on the memory of a tensor is, and the tensor itself.
 
     A memory that the tensor fills is looked at as the tensor; another one as a row of so many elements.
     """
     shape, strides, _ = whole
     lengths = memory_lengths(shape, strides) if fills(shape, strides, size) else (size,)
-    return box_kind(lengths, *place), box_kind((size,), *whole)
+    return box_form(lengths, *window), box_form((size,), *whole)
 
 
 # -- reading and writing -----------------------------------------------------------------------------------------------
@@ -197,19 +197,19 @@ class Box(NamedTuple):
         return lax.dynamic_slice(self.folded, starts, spans, allow_negative_indices=False)
 
 
-def box_of(value: Any, value_strides: Ints, shape: Ints, strides: Ints, kind: str) -> Box:
+def box_of(value: Any, value_strides: Ints, shape: Ints, strides: Ints, form: str) -> Box:
     """The box, of the kind that it is known to be, that a window is."""
     axes = memory_order(value.shape, value_strides)
-    fold = fold_of(kind, memory_lengths(value.shape, value_strides), shape, strides)
+    fold = fold_of(form, memory_lengths(value.shape, value_strides), shape, strides)
     assert fold is not None
-    if kind == OWN:
+    if form == OWN:
         return Box(value, axes, fold)
     return Box(row(value, value_strides).reshape(fold.lengths), tuple(range(len(fold.lengths))), fold)
 
 
-def read_box(value: Any, value_strides: Ints, shape: Ints, strides: Ints, offset: Any, kind: str) -> Any:
+def read_box(value: Any, value_strides: Ints, shape: Ints, strides: Ints, offset: Any, form: str) -> Any:
     """A window that is a box."""
-    box = box_of(value, value_strides, shape, strides, kind)
+    box = box_of(value, value_strides, shape, strides, form)
     block, axes = box.block(offset), box.fold.axes
     block = lax.slice(block, (0,) * block.ndim, block.shape, box.own(box.fold.steps)).transpose(box.axes)
     seen = tuple(n if stride else 1 for n, stride in zip(shape, strides, strict=True))
@@ -217,16 +217,16 @@ def read_box(value: Any, value_strides: Ints, shape: Ints, strides: Ints, offset
     return jnp.broadcast_to(ordered.reshape(seen), shape)
 
 
-def write_box(value: Any, value_strides: Ints, window: Any, strides: Ints, offset: Any, kind: str) -> Any:
+def write_box(value: Any, value_strides: Ints, window: Any, strides: Ints, offset: Any, form: str) -> Any:
     """The array with a window that is a box replaced. Of elements that lie in one place, the last remains."""
-    box = box_of(value, value_strides, window.shape, strides, kind)
+    box = box_of(value, value_strides, window.shape, strides, form)
     items = _items(window, strides, box.fold).transpose(inverse(box.axes))
     if not box.fold.whole:
         if any(step > 1 for step in box.fold.steps):
             items = _between(box.block(offset), items, box.own(box.fold.steps))
         starts = box.own(box.fold.starts(offset))
         items = lax.dynamic_update_slice(box.folded, items, starts, allow_negative_indices=False)
-    return items if kind == OWN else from_row(items.reshape(-1), value.shape, value_strides)
+    return items if form == OWN else from_row(items.reshape(-1), value.shape, value_strides)
 
 
 def _items(window: Any, strides: Ints, fold: Folding) -> Any:

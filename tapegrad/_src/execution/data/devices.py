@@ -98,20 +98,20 @@ _interned: dict[tuple[str, int | None], device] = {}
 _parsed: dict[str, device] = {}
 
 
-def _intern(kind: str, index: int | None) -> device:
-    kind = "cuda" if kind == "gpu" else kind  # JAX's name for it
-    if kind not in _TYPES:
-        raise RuntimeError(f"Expected one of {', '.join(_TYPES)} device type at start of device string: {kind}")
+def _intern(device_type: str, index: int | None) -> device:
+    device_type = "cuda" if device_type == "gpu" else device_type  # JAX's name for it
+    if device_type not in _TYPES:
+        raise RuntimeError(f"Expected one of {', '.join(_TYPES)} device type at start of device string: {device_type}")
     if index is not None and index < 0:
         raise RuntimeError("Device index must not be negative")
-    known = _interned.get((kind, index))
+    known = _interned.get((device_type, index))
     if known is None:
         new = object.__new__(device)
-        object.__setattr__(new, "type", kind)
+        object.__setattr__(new, "type", device_type)
         object.__setattr__(new, "index", index)
         object.__setattr__(new, "free", new)
-        object.__setattr__(new, "is_host", kind == "cpu")
-        known = _interned.setdefault((kind, index), new)  # the first one wins if two threads come here
+        object.__setattr__(new, "is_host", device_type == "cpu")
+        known = _interned.setdefault((device_type, index), new)  # the first one wins if two threads come here
     return known
 
 
@@ -142,8 +142,8 @@ def _parse(string: str) -> device:
     match = _STRING.fullmatch(string)
     if match is None:
         raise RuntimeError(f"Invalid device string: '{string}'")
-    kind, index = match.groups()
-    parsed = _parsed[string] = _intern(kind, None if index is None else int(index))
+    device_type, index = match.groups()
+    parsed = _parsed[string] = _intern(device_type, None if index is None else int(index))
     return parsed
 
 
@@ -151,16 +151,18 @@ def _from_parts(args: tuple[Any, ...], keywords: dict[str, Any]) -> device:
     parts = dict(zip(("type", "index"), args, strict=False)) | keywords
     if len(parts) != len(args) + len(keywords) or not {"type"} <= parts.keys() <= {"type", "index"}:
         raise _invalid_combination(args, keywords)
-    kind, index = parts["type"], parts.get("index")
-    if not isinstance(kind, str):
-        raise TypeError(f"device(): argument 'type' (position 1) must be str, not {_type_name(kind)}")
+    device_type, index = parts["type"], parts.get("index")
+    if not isinstance(device_type, str):
+        raise TypeError(f"device(): argument 'type' (position 1) must be str, not {_type_name(device_type)}")
     if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
         raise TypeError(f"device(): argument 'index' (position 2) must be int, not {_type_name(index)}")
     if index is not None:
         _check_index(index)
-    if _from_one(kind).index is not None:
-        raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {kind}")
-    return _intern(kind, index)
+    if _from_one(device_type).index is not None:
+        raise RuntimeError(
+            f"type (string) must not include an index because index was passed explicitly: {device_type}"
+        )
+    return _intern(device_type, index)
 
 
 def _invalid_combination(args: tuple[Any, ...], keywords: dict[str, Any]) -> TypeError:
@@ -269,14 +271,14 @@ def jax_device(d: device) -> jax.Device:
     return devices[d.index or 0]
 
 
-def device_count(kind: str) -> int:
+def device_count(device_type: str) -> int:
     """Count the devices of a type that this process has.
 
     >>> device_count("cpu") > 0
     True
     """
     try:
-        return len(jax.local_devices(backend=_PLATFORMS[kind]))
+        return len(jax.local_devices(backend=_PLATFORMS[device_type]))
     except RuntimeError:
         return 0
 
@@ -295,11 +297,11 @@ def from_jax(d: jax.Device) -> device:
     index = local.index(d)
     if d.platform == "cpu":
         return _intern("cpu", index or None)
-    kind = _ACCELERATORS.get(d.platform)
-    if kind is None:
+    device_type = _ACCELERATORS.get(d.platform)
+    if device_type is None:
         known = ", ".join(("cpu", *_ACCELERATORS))
         raise RuntimeError(message("a JAX device without a device type", expected=f"one of {known}", got=d.platform))
-    return _intern(kind, index)
+    return _intern(device_type, index)
 
 
 @cache
@@ -378,10 +380,10 @@ def accelerator() -> str:
     Raises:
         RuntimeError: there is none.
     """
-    kind = accelerator_type()
-    if kind is None:
+    device_type = accelerator_type()
+    if device_type is None:
         raise RuntimeError("Cannot access accelerator device when none is available.")
-    return kind
+    return device_type
 
 
 # The default device ------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ class dtype:
         >>> float32.abbr, bfloat16.abbr, bool.abbr
         ('f32', 'bf16', 'b8')
         """
-        short = re.sub("uint|int|float|complex", lambda kind: kind[0][0], self.name)
+        short = re.sub("uint|int|float|complex", lambda match: match[0][0], self.name)
         return short.replace("bool", "b8").replace("_", "")
 
     def to_real(self) -> dtype:

@@ -73,13 +73,13 @@ def _check_promotable(a: dtype, b: dtype) -> None:
         return unsigned in _WIDE_UNSIGNED and not other.is_floating_point
 
     if is_float8(a) or is_float8(b):
-        kind = "Float8 Types"
+        group = "Float8 Types"
     elif blocked(a, b) or blocked(b, a):
-        kind = "uint16, uint32, uint64 types"
+        group = "uint16, uint32, uint64 types"
     else:
         return
     raise RuntimeError(
-        f"Promotion for {kind} is not supported, attempted to promote {a.scalar_name} and {b.scalar_name}"
+        f"Promotion for {group} is not supported, attempted to promote {a.scalar_name} and {b.scalar_name}"
     )
 
 

@@ -44,7 +44,7 @@ MOST_DIMENSIONS = 64
 """The most dimensions, which NumPy has, too. PyTorch has tensors of more, but no function that reduces one."""
 
 
-def check_size(shape: Sequence[int], itemsize: int, place: str = "cpu", owned: bool = True) -> None:
+def check_size(shape: Sequence[int], itemsize: int, device_type: str = "cpu", owned: bool = True) -> None:
     """Refuse a shape that is too large; ``owned``: for memory of its own, not for what shows others' memory.
 
     Raises:
@@ -69,7 +69,7 @@ def check_size(shape: Sequence[int], itemsize: int, place: str = "cpu", owned: b
             raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     if not size:
         _check_strides(shape)
-    if owned and size > _NEVER_ASKED and place == "cpu" and size > host_memory():
+    if owned and size > _NEVER_ASKED and device_type == "cpu" and size > host_memory():
         raise refused(size)
 
 
@@ -108,8 +108,10 @@ def out_of_memory(error: BaseException) -> BaseException:
     RuntimeError('std::bad_alloc')
     """
     if isinstance(error, MemoryError):
-        shape, kind = error.args if len(error.args) == 2 else ((), None)
-        return refused(int(np.prod(shape, dtype=object)) * kind.itemsize) if kind else RuntimeError("std::bad_alloc")
+        shape, np_dtype = error.args if len(error.args) == 2 else ((), None)
+        if not np_dtype:
+            return RuntimeError("std::bad_alloc")
+        return refused(int(np.prod(shape, dtype=object)) * np_dtype.itemsize)
     text = str(error)
     if not text.startswith("RESOURCE_EXHAUSTED"):
         return error
@@ -152,15 +154,15 @@ def is_symbolic(shape: Sequence[Any]) -> bool:
     return any(type(length) is SYMBOL for length in shape)
 
 
-def places_of(length: Any, start: Any, stop: Any, step: int) -> tuple[Any, Any]:
+def slice_extent(length: Any, start: Any, stop: Any, step: int) -> tuple[Any, Any]:
     """The first item of a Python slice of a length, or of the symbol that it is, and how many there are.
 
-    >>> places_of(5, 1, None, 2)
+    >>> slice_extent(5, 1, None, 2)
     (1, 2)
     """
     if not is_symbolic((length, start, stop)):
-        places = range(*slice(start, stop, step).indices(length))
-        return places.start, len(places)
+        indices = range(*slice(start, stop, step).indices(length))
+        return indices.start, len(indices)
     first, end = (
         default if bound is None else min(bound + length if bound < 0 else bound, length)
         for bound, default in ((start, 0), (stop, length))
@@ -204,10 +206,10 @@ def exceeds(length: Any, number: float) -> bool:
     return length > (number if isinstance(length, int) else math.floor(number))
 
 
-def places_along(length: Any) -> Any:
+def counting_along(length: Any) -> Any:
     """0, 1, ... up to a length, in int32: an array of NumPy's, a constant of kernels; of a symbol one of jax's.
 
-    >>> places_along(3)
+    >>> counting_along(3)
     array([0, 1, 2], dtype=int32)
     """
     return np.arange(length, dtype=np.int32) if isinstance(length, int) else lax.iota(np.int32, length)

@@ -39,12 +39,12 @@ class Finding(NamedTuple):
 
     Attributes:
         number: the element, if it is an integer.
-        place: which it is, counted in row-major order.
+        element: which it is, counted in row-major order.
         ndim: how many dimensions there are of what is judged by itself: 0 if it was all in one.
     """
 
     number: int
-    place: int
+    element: int
     ndim: int
 
 
@@ -62,7 +62,7 @@ def first_bad(array: np.ndarray, bad: Callable, settings: tuple) -> Finding | No
         settings: its further arguments.
 
     >>> first_bad(np.array([0, 3, 5]), lambda x, high: x >= high, (4,))
-    Finding(number=5, place=2, ndim=1)
+    Finding(number=5, element=2, ndim=1)
     """
     given = bad(array, *settings)
     if given is np.False_:
@@ -70,9 +70,9 @@ def first_bad(array: np.ndarray, bad: Callable, settings: tuple) -> Finding | No
     which, numbers = given if isinstance(given, tuple) else (given, array)
     if not which.any():
         return None
-    place = int(which.argmax())
+    index = int(which.argmax())
     whole = numbers.shape == which.shape and numbers.dtype.kind in "iub"
-    return Finding(int(numbers.reshape(-1)[place]) if whole else 0, place, which.ndim)
+    return Finding(int(numbers.reshape(-1)[index]) if whole else 0, index, which.ndim)
 
 
 @remembered("kernels")
@@ -83,11 +83,11 @@ def _finder(bad: Callable, settings: tuple, shape: tuple[int, ...], dtype: np.dt
         x = x.astype(jnp.int64) if x.dtype.kind in "iu" and x.dtype != np.uint64 else x
         given = bad(x, *settings)
         which, numbers = given if isinstance(given, tuple) else (given, x)
-        places = jnp.arange(which.size)
-        place = jnp.where(which.reshape(-1), places, which.size).min(initial=which.size)  # one reduction, not three
+        indices = jnp.arange(which.size)
+        index = jnp.where(which.reshape(-1), indices, which.size).min(initial=which.size)  # one reduction, not three
         whole = numbers.shape == which.shape and numbers.dtype.kind in "iub" and which.size
-        number = numbers.reshape(-1)[jnp.minimum(place, which.size - 1)].astype(jnp.int64) if whole else jnp.int64(0)
-        return jnp.where(place < which.size, jnp.stack([place.astype(jnp.int64) + 1, number]), 0)
+        number = numbers.reshape(-1)[jnp.minimum(index, which.size - 1)].astype(jnp.int64) if whole else jnp.int64(0)
+        return jnp.where(index < which.size, jnp.stack([index.astype(jnp.int64) + 1, number]), 0)
 
     return Kernel(find, name="check", wide=True)
 
@@ -122,9 +122,9 @@ class Check(NamedTuple):
     ndim: int
     asked: Position | None
 
-    def error(self, place: int, number: int) -> Exception:
+    def error(self, index: int, number: int) -> Exception:
         """The error that is raised."""
-        error = self.complaint(Finding(number, place, self.ndim))
+        error = self.complaint(Finding(number, index, self.ndim))
         error.args = (explain(str(error), [at("in a compiled call,", self.asked)]), *error.args[1:])
         return error
 

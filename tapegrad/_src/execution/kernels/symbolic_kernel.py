@@ -59,7 +59,7 @@ class SymbolicKernel:
         key_names: what plans call the keys.
     """
 
-    __slots__ = ("run", "key_names", "tier", "_general", "_places", "_floats", "_checked", "_counted", "_pays",
+    __slots__ = ("run", "key_names", "tier", "_general", "_free", "_floats", "_checked", "_counted", "_pays",
                  "__weakref__")  # fmt: skip
     counts = False
     quietly: Callable = staticmethod(quietly)  # type: ignore[arg-type]
@@ -68,11 +68,11 @@ class SymbolicKernel:
         self._general, self._checked = general, checked
         self._counted: Any = partial(CountedKernel, general, names, examples, checked)
         self._pays = self.cold_calls(0) == self.cold_calls(2.0**40) == math.inf  # whatever the lengths
-        self._places = [names.index(name) for name in general.free]
-        self._floats = [place for place, name in enumerate(names) if name[0] == "p"]
-        self.key_names = [f"k{i}" for i in range(checked + len(self._places) + len(self._floats))]
-        kinds = tuple([one if isinstance(one, type) else None for one in examples])
-        self.run = function_of(_shared_code(kinds, len(self.key_names), checked, self.counts), "run", {
+        self._free = [names.index(name) for name in general.free]
+        self._floats = [index for index, name in enumerate(names) if name[0] == "p"]
+        self.key_names = [f"k{i}" for i in range(checked + len(self._free) + len(self._floats))]
+        types = tuple([one if isinstance(one, type) else None for one in examples])
+        self.run = function_of(_shared_code(types, len(self.key_names), checked, self.counts), "run", {
             "quietly": self.quietly, "body": general.body, "array": np.array, "asarray": asarray,
             "is_concrete": is_concrete,
             **{f"dtype{i}": dtype for i, dtype in enumerate(general.dtypes)},
@@ -87,7 +87,7 @@ class SymbolicKernel:
         """The numbers given before the arguments: what symbols and floats are, and the shapes of checked arguments."""
         number = numbers.__getitem__
         floats = map(asarray, map(number, self._floats))
-        return [*shapes[: self._checked], *map(number, self._places), *floats]
+        return [*shapes[: self._checked], *map(number, self._free), *floats]
 
     def cold_calls(self, growth: float) -> float:
         """The number of calls that the host runs before it is worth to have XLA compile it."""
@@ -164,7 +164,7 @@ class FloatKernel:
 
     def __init__(self, kernel: Kernel, names: Sequence[str]) -> None:
         self._run = kernel.run
-        self._floats = [place for place, name in enumerate(names) if name[0] == "p"]
+        self._floats = [index for index, name in enumerate(names) if name[0] == "p"]
         self.key_names = [f"k{i}" for i in range(len(self._floats))]
 
     def run(self, *values: Any) -> Any:
@@ -176,16 +176,16 @@ class FloatKernel:
 
     def keys(self, numbers: Sequence[Any], shapes: Sequence[Any] = (), size: Any = None) -> list[Any]:
         """The floats."""
-        return [numbers[place] for place in self._floats]
+        return [numbers[index] for index in self._floats]
 
 
 Symbolic = SymbolicKernel | FloatKernel
 
 
 @tabulated(1 << 10)
-def _shared_code(kinds: tuple, keys: int, checked: int, counts: bool) -> CodeType:
+def _shared_code(types: tuple, keys: int, checked: int, counts: bool) -> CodeType:
     """The code of a shared entry for arguments of these types, None for arrays."""
-    return code_of("\n".join(shared_lines(kinds, [f"k{i}" for i in range(keys)], checked, counts)))
+    return code_of("\n".join(shared_lines(types, [f"k{i}" for i in range(keys)], checked, counts)))
 
 
 def shared_lines(examples: Sequence[Any], keys: Sequence[str], checked: int, counts: bool = False) -> list[str]:

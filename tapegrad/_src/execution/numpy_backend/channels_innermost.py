@@ -26,7 +26,7 @@ Numbers = Sequence[int]
 AT_A_TIME = 1 << 18
 """About how many elements are laid out at a time."""
 
-STRIP, PLACES = 16, 256
+STRIP, POSITIONS = 16, 256
 """Channels, and elements of an image, that are turned around at a time: what they lie on stays in the first cache."""
 
 
@@ -47,7 +47,7 @@ class Rows(NamedTuple):
     sizes: tuple[int, ...]
     at_once: int
     width: tuple[int, ...]
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     lengths: tuple[int, ...]
     inside: tuple[slice, ...]
     taken: tuple[slice, ...]
@@ -67,17 +67,17 @@ class Rows(NamedTuple):
 
 @remembered("rows")
 def rows(
-    shape: tuple[int, ...], width: tuple[int, ...], places: tuple[int, ...], padding: tuple[tuple[int, int], ...],
+    shape: tuple[int, ...], width: tuple[int, ...], positions: tuple[int, ...], padding: tuple[tuple[int, int], ...],
     strides: tuple[int, ...], apart: tuple[int, ...],
 ) -> Rows:  # fmt: skip
     """Rows for windows on images of a shape; padding may be negative, and behind an image there may be unread ones."""
     batch, channels, *sizes = shape
-    reach = [d * (k - 1) + s * (n - 1) + 1 for d, k, s, n in zip(apart, width, strides, places, strict=True)]
+    reach = [d * (k - 1) + s * (n - 1) + 1 for d, k, s, n in zip(apart, width, strides, positions, strict=True)]
     ends = list(zip(sizes, padding, reach, strict=True))
     inside = tuple(slice(max(low, 0), max(min(low + size, length), max(low, 0))) for size, (low, _), length in ends)
     taken = tuple(slice(max(-low, 0), max(min(size, length - low), max(-low, 0))) for size, (low, _), length in ends)
-    count = min(batch, max(AT_A_TIME // max(channels * prod(width) * prod(places), 1), 1))
-    return Rows(batch, channels, tuple(sizes), count, width, places, tuple(reach), inside, taken, strides, apart)
+    count = min(batch, max(AT_A_TIME // max(channels * prod(width) * prod(positions), 1), 1))
+    return Rows(batch, channels, tuple(sizes), count, width, positions, tuple(reach), inside, taken, strides, apart)
 
 
 def windows_of(memory: np.ndarray, how: Rows) -> np.ndarray:
@@ -85,7 +85,7 @@ def windows_of(memory: np.ndarray, how: Rows) -> np.ndarray:
     first, *steps, last = memory.strides
     between = [step * stride for step, stride in zip(steps, how.strides, strict=True)]
     within = [step * apart for step, apart in zip(steps, how.apart, strict=True)]
-    shape = (len(memory), *how.places, *how.width, how.channels)
+    shape = (len(memory), *how.positions, *how.width, how.channels)
     return np.ndarray(shape, memory.dtype, memory, 0, (first, *between, *within, last))
 
 
@@ -102,7 +102,7 @@ def outermost(memory: np.ndarray, images: np.ndarray) -> None:
     if memory.ndim < 4:
         images[...] = np.moveaxis(memory, -1, 1)
         return
-    step = max(PLACES // max(prod(memory.shape[2:-1]), 1), 1)
+    step = max(POSITIONS // max(prod(memory.shape[2:-1]), 1), 1)
     for first in range(0, memory.shape[1], step):
         some = slice(first, first + step)
         images[:, :, some] = np.moveaxis(memory[:, some], -1, 1)
@@ -124,16 +124,16 @@ def by_rows(images: np.ndarray, kernel: np.ndarray, how: Rows) -> np.ndarray:
     """The convolution of ``(batch, channels, ...)`` by ``(outputs, channels, ...)``. See Note [Rows of windows]."""
     outputs = len(kernel)
     matrix = np.moveaxis(kernel, (0, 1), (-1, -2)).reshape(how.depth, outputs)
-    result = np.empty((how.batch, outputs, *how.places), images.dtype)
+    result = np.empty((how.batch, outputs, *how.positions), images.dtype)
     for some, part in laid_out(images, how):
-        outermost(part.dot(matrix).reshape(-1, *how.places, outputs), result[some])
+        outermost(part.dot(matrix).reshape(-1, *how.positions, outputs), result[some])
     return result
 
 
 def kernel_by_rows(images: np.ndarray, results: np.ndarray, how: Rows) -> np.ndarray:
     """The gradient of the kernel, where ``results`` is that of ``by_rows(images, kernel)``."""
     outputs = results.shape[1]
-    given = np.empty((how.at_once, *how.places, outputs), images.dtype)
+    given = np.empty((how.at_once, *how.positions, outputs), images.dtype)
     total = np.zeros((how.depth, outputs), images.dtype)
     for some, part in laid_out(images, how):
         these = given[: some.stop - some.start]
@@ -151,7 +151,7 @@ def images_by_rows(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np.nd
     kernel = flipped[(slice(None), slice(None), *[slice(None, None, -1)] * len(how.width))]
     matrix = np.moveaxis(kernel, (1, 0), (0, -1)).reshape(outputs, how.depth)
     images = np.zeros((how.batch, how.channels, *how.sizes), results.dtype)
-    given = np.empty((how.at_once, *how.places, outputs), results.dtype)
+    given = np.empty((how.at_once, *how.positions, outputs), results.dtype)
     memory = np.empty((how.at_once, *how.lengths, how.channels), results.dtype)
     windows = windows_of(memory, how)
     for some in how.parts():
@@ -159,8 +159,8 @@ def images_by_rows(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np.nd
         innermost(results[some], given[:number])
         rows = given[:number].reshape(-1, outputs).dot(matrix).reshape(windows[:number].shape)
         memory[:number] = 0
-        for place in np.ndindex(*how.width):
-            at = (slice(number), *[slice(None)] * len(place), *place)
+        for offsets in np.ndindex(*how.width):
+            at = (slice(number), *[slice(None)] * len(offsets), *offsets)
             windows[at] += rows[at]
         outermost(memory[(slice(number), *how.inside)], images[(some, slice(None), *how.taken)])
     return images

@@ -59,8 +59,8 @@ def platform_index(writer: Any, equation: Any) -> Operand:
 def branch_on_host(platforms: Any) -> int:
     """The number of the branch for the host, or the CPU, or all platforms."""
     named = [index for name in ("host", "cpu") for index, names in enumerate(platforms) if name in (names or ())]
-    places = named or [index for index, names in enumerate(platforms) if names is None]
-    return places[0]
+    branches = named or [index for index, names in enumerate(platforms) if names is None]
+    return branches[0]
 
 
 @rule("cond")

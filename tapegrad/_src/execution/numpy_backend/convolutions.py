@@ -33,7 +33,7 @@ class ConvolutionForm(NamedTuple):
     """A convolution, or one of its gradients.
 
     Attributes:
-        kind: ``FORWARD``, ``IMAGES`` or ``KERNEL``.
+        direction: ``FORWARD``, ``IMAGES`` or ``KERNEL``.
         images: the shape of what windows lie on, ``(batch, channels, ...)``.
         outputs: the channels of the results.
         width, places: how long the kernel is along each dimension, and how many windows there are.
@@ -41,11 +41,11 @@ class ConvolutionForm(NamedTuple):
         strides, apart: how far windows, and a window's elements, are apart.
     """
 
-    kind: str
+    direction: str
     images: tuple[int, ...]
     outputs: int
     width: tuple[int, ...]
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     padding: Pairs
     strides: tuple[int, ...]
     apart: tuple[int, ...]
@@ -94,30 +94,30 @@ def way_of(seen: ConvolutionForm, dtype: Any) -> Way:
 def ways(seen: ConvolutionForm, dtype: np.dtype) -> Iterator[Way]:
     """All ways in which it can be computed."""
     batch, channels = seen.images[:2]
-    windows = batch * prod(seen.places)
+    windows = batch * prod(seen.positions)
     depth = channels * prod(seen.width)
     products, read, numbers = windows * depth * seen.outputs, windows * depth, depth * seen.outputs
     is_wide = dtype.itemsize // 4  # twice as much memory, and half as many at a time
     ones = (1,) * len(seen.width)
     is_dense = (seen.strides, seen.apart) == (ones, ones) and seen.width != ones
-    is_dense = is_dense and seen.kind != IMAGES
+    is_dense = is_dense and seen.direction != IMAGES
     if dtype.kind == "f" and dtype.itemsize >= 4 and not _is_product(seen):
         turned = windows * seen.outputs + prod(seen.images)
-        if prod(seen.places) <= FEW_WINDOWS and read <= MOST_COLUMNS:
+        if prod(seen.positions) <= FEW_WINDOWS and read <= MOST_COLUMNS:
             yield Way(20e3 + is_wide * (0.0157 * products + 1.2 * read), COLUMNS)
         if not is_dense:
             rows = 0.0165 * products + 0.35 * read + 1.2 * turned + 2.5 * numbers
-            yield Way(30e3 + is_wide * (rows + (0.5 * read if seen.kind == IMAGES else 0.0)), ROWS)
+            yield Way(30e3 + is_wide * (rows + (0.5 * read if seen.direction == IMAGES else 0.0)), ROWS)
     if is_dense:
-        waste = prod(a + k - 1 for a, k in zip(seen.places, seen.width, strict=True)) / prod(seen.places)
-        waste *= seen.places[0] / (seen.places[0] + seen.width[0] - 1)
+        waste = prod(a + k - 1 for a, k in zip(seen.positions, seen.width, strict=True)) / prod(seen.positions)
+        waste *= seen.positions[0] / (seen.positions[0] + seen.width[0] - 1)
         yield Way(20e3 + is_wide * waste * (0.021 * products + 0.25 * read), PLANES)
         if dtype == np.float32 and seen.width == (winograd.READ,) * 2 and not WINOGRAD.off:
-            took = winograd.nanoseconds(batch, channels, seen.outputs, seen.places)
+            took = winograd.nanoseconds(batch, channels, seen.outputs, seen.positions)
             yield Way(40e3 + took, TILES)
     if is_dense:  # planes are swept in any case
         return
-    each, more = {FORWARD: (1, 0.8), IMAGES: (prod(seen.strides), 0.8), KERNEL: (1, 1.5)}[seen.kind]
+    each, more = {FORWARD: (1, 0.8), IMAGES: (prod(seen.strides), 0.8), KERNEL: (1, 1.5)}[seen.direction]
     at_all = 0.0 if _is_product(seen) else more
     yield Way(10e3 + is_wide * (0.022 * products * each + at_all * read * each), ANY)
 

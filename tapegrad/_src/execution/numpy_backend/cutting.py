@@ -58,14 +58,14 @@ Cuts = tuple[tuple[int, int] | None, ...]
 class StripArgument(NamedTuple):
     """An argument of a strip: that of the kernel, or constant, of this number; and where it is cut.
 
-    If it is no such thing, but the ``PLACE`` of the strip, each of its cuts has a number of elements for each row.
+    If it is no such thing, but the ``BEFORE`` of the strip, each of its cuts has a number of elements for each row.
     """
 
     number: int
     cuts: Cuts
 
 
-PLACE = -1
+BEFORE = -1
 """Stands for the number of elements before a strip."""
 
 
@@ -244,8 +244,8 @@ def _bytes(aval: Any) -> int:
 
 def nested(outer: Strip, inner: Strip) -> Strip:
     """The strip of a strip: what the inner one takes, in terms of what the outer one does."""
-    place = StripArgument(PLACE, (None,) * len(outer.sources[0].cuts))
-    given = [(place if index == PLACE else outer.sources[index], cuts) for index, cuts in inner.sources]
+    before = StripArgument(BEFORE, (None,) * len(outer.sources[0].cuts))
+    given = [(before if index == BEFORE else outer.sources[index], cuts) for index, cuts in inner.sources]
     sources = [StripArgument(source.number, (*source.cuts, *cuts)) for source, cuts in given]
     both = zip([one for one in outer.results if one is not None], inner.results, strict=True)
     results = [None if inside is None else (*outside, *inside) for outside, inside in both]
@@ -285,9 +285,9 @@ def one_strip(closed: ClosedJaxpr, length: int, rows: int) -> Strip:
     strip = _jaxpr_like(closed.jaxpr, cutter.variables, made, cutter.equations)
     rest = None
     if last:
-        places = {index: variable for variable, index in cutter.inputs.items()}
+        variables = {index: variable for variable, index in cutter.inputs.items()}
         taken = sorted(cutter.inputs[variable] for variable in cutter.read_last)
-        given = [*cutter.partial, *map(places.__getitem__, taken)]
+        given = [*cutter.partial, *map(variables.__getitem__, taken)]
         rest = ClosedJaxpr(_jaxpr_like(closed.jaxpr, given, last, cutter.last), []), taken
     if not any(source.cuts != (None,) for source in cutter.sources):
         raise Uncut
@@ -369,9 +369,9 @@ class Cutter:
         self.sources.append(StripArgument(self.inputs[atom], (cut_at,)))
         self.variables.append(self._new(atom, axis))
 
-    def place(self, each: int) -> Any:
+    def elements_before(self, each: int) -> Any:
         """The variable of the strip for how many elements there are before it, with so many in a row."""
-        self.sources.append(StripArgument(PLACE, ((0, each),)))
+        self.sources.append(StripArgument(BEFORE, ((0, each),)))
         self.variables.append(Var(ShapedArray((), np.dtype("uint64"))))
         return self.variables[-1]
 
@@ -391,7 +391,7 @@ class Cutter:
         inputs = [self.version(atom, one) for atom, one in zip(equation.invars, axes, strict=True)]
         if axis is not None and equation.primitive.name in DRAWING:
             shape = equation.params["shape"]
-            inputs.append(self.place(math.prod(shape[axis:]) // self.length))
+            inputs.append(self.elements_before(math.prod(shape[axis:]) // self.length))
             equation = equation.replace(primitive=random_part)
         outputs = [self._new(variable, axis) for variable in equation.outvars]
         self.equations.append(equation.replace(invars=inputs, outvars=outputs, params={**equation.params, **params}))
@@ -493,8 +493,8 @@ def elementwise(cutter: Cutter, equation: Any, axis: int) -> tuple[Axes, dict[st
 @_rule("broadcast_in_dim")
 def broadcast(cutter: Cutter, equation: Any, axis: int) -> tuple[Axes, dict[str, Any]]:
     """The dimension that becomes this one is cut, unless it is repeated."""
-    shape, places = equation.invars[0].aval.shape, equation.params["broadcast_dimensions"]
-    mine = places.index(axis) if axis in places else None
+    shape, axes = equation.invars[0].aval.shape, equation.params["broadcast_dimensions"]
+    mine = axes.index(axis) if axis in axes else None
     if mine is not None and shape[mine] == 1:
         mine = None
     return [mine], {"shape": _cut_at(cutter, equation.params["shape"], axis)}

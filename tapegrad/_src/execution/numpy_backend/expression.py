@@ -142,11 +142,11 @@ class Index(Expression):
     """``of[places]``, where each place is an expression or a ``Slice``."""
 
     __slots__ = ()
-    of, places = map(part, range(2))
+    of, indices = map(part, range(2))
 
     def value(self) -> Any:
-        places = value_of(self.places)
-        return value_of(self.of)[places if len(places) > 1 else places[0]]
+        indices = value_of(self.indices)
+        return value_of(self.of)[indices if len(indices) > 1 else indices[0]]
 
 
 class Slice(Expression):

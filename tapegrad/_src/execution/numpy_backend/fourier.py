@@ -17,17 +17,17 @@ from tapegrad._src.execution.numpy_backend.operands import call
 from tapegrad._src.execution.numpy_backend.parts import compiled
 from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 
-KINDS = ("FFT", "IFFT", "RFFT", "IRFFT")
+TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
 """XLA's kinds of transforms, by their numbers."""
 
 
 @rule("fft")
 def fft(writer: Any, equation: Any) -> Any:
     """The transform of the last dimensions."""
-    kind, lengths = equation.params["fft_type"], equation.params["fft_lengths"]
-    name = getattr(kind, "name", str(kind))
-    name = KINDS[int(name)] if name.isdigit() and int(name) < len(KINDS) else name
-    if name not in KINDS or 0 in equation.aval.shape or 0 in equation.avals[0].shape:
+    transform, lengths = equation.params["fft_type"], equation.params["fft_lengths"]
+    name = getattr(transform, "name", str(transform))
+    name = TYPES[int(name)] if name.isdigit() and int(name) < len(TYPES) else name
+    if name not in TYPES or 0 in equation.aval.shape or 0 in equation.avals[0].shape:
         raise Unwritable(f"fft: {name}")
     if not lengths:
         return equation.full(0)
@@ -83,5 +83,5 @@ def transformed_back_to_real(x: np.ndarray, count: int, length: int) -> np.ndarr
     return routine("c2r")(x, last(x, count), length, False, 2, None, 1)
 
 
-TRANSFORMS = dict(zip(KINDS, (transformed, transformed_back, transformed_real, transformed_back_to_real), strict=True))
-"""The functions by kind."""
+TRANSFORMS = dict(zip(TYPES, (transformed, transformed_back, transformed_real, transformed_back_to_real), strict=True))
+"""The functions by the type of the transform."""

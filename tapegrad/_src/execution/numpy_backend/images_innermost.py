@@ -21,7 +21,7 @@ def _memory(how: Rows, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
     first, *steps, last = memory.strides
     within = [step * apart for step, apart in zip(steps, how.apart, strict=True)]
     between = [step * stride for step, stride in zip(steps, how.strides, strict=True)]
-    shape = (how.channels, *how.width, *how.places, how.batch)
+    shape = (how.channels, *how.width, *how.positions, how.batch)
     return memory, np.ndarray(shape, memory.dtype, memory, 0, (first, *within, *between, last))
 
 
@@ -42,7 +42,7 @@ def by_columns(images: np.ndarray, kernel: np.ndarray, how: Rows) -> np.ndarray:
     if max(kernel.strides[2:]) < 0:  # it is that of a gradient: reversed, it lies as it is read
         return _transposed(images, kernel, how)
     result = kernel.reshape(len(kernel), how.depth).dot(_columns(images, how))
-    return np.ascontiguousarray(np.moveaxis(result.reshape(len(kernel), *how.places, how.batch), -1, 0))
+    return np.ascontiguousarray(np.moveaxis(result.reshape(len(kernel), *how.positions, how.batch), -1, 0))
 
 
 def _transposed(images: np.ndarray, flipped: np.ndarray, how: Rows) -> np.ndarray:
@@ -52,7 +52,7 @@ def _transposed(images: np.ndarray, flipped: np.ndarray, how: Rows) -> np.ndarra
         return by_columns(images, np.ascontiguousarray(flipped), how)
     lows = zip(how.apart, width, how.inside, how.taken, strict=True)
     padding = tuple((d * (k - 1) - (at.start - of.start), 0) for d, k, at, of in lows)
-    shape = (how.batch, outputs, *how.places)
+    shape = (how.batch, outputs, *how.positions)
     return images_by_columns(images, flipped, rows(shape, how.width, images.shape[2:], padding, how.strides, how.apart))
 
 
@@ -69,10 +69,10 @@ def images_by_columns(results: np.ndarray, flipped: np.ndarray, how: Rows) -> np
     """
     kernel = flipped[(slice(None), slice(None), *[slice(None, None, -1)] * len(how.width))].swapaxes(0, 1)
     columns = np.ascontiguousarray(kernel).reshape(-1, how.depth).T.dot(_given(results))
-    columns = columns.reshape(how.channels, *how.width, *how.places, how.batch)
+    columns = columns.reshape(how.channels, *how.width, *how.positions, how.batch)
     memory, windows = _memory(how, results.dtype)
-    for place in np.ndindex(*how.width):
-        windows[:, *place] += columns[:, *place]
+    for offsets in np.ndindex(*how.width):
+        windows[:, *offsets] += columns[:, *offsets]
     images = np.zeros((how.batch, how.channels, *how.sizes), results.dtype)
     images[(slice(None), slice(None), *how.taken)] = np.moveaxis(memory[(slice(None), *how.inside)], -1, 0)
     return images

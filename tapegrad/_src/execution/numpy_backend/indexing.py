@@ -71,20 +71,20 @@ class Windows(NamedTuple):
         """The dimensions that have starts, and one element there, and that the result has."""
         return [axis for axis in self.kept if axis in self.columns and self.sizes[axis] == 1]
 
-    def batch_places(self) -> list[int]:
+    def batch_axes(self) -> list[int]:
         """The places of the dimensions of the batch in the result."""
         taken = set(self.kept.values())
-        return [place for place in range(len(self.result)) if place not in taken]
+        return [dim for dim in range(len(self.result)) if dim not in taken]
 
 
 def windows_of(
-    writer: Any, equation: Any, sizes: Sequence[Any], gone: Collection[int], places: Sequence[int], result: Any
+    writer: Any, equation: Any, sizes: Sequence[Any], gone: Collection[int], mapped: Sequence[int], result: Any
 ) -> Windows:
     """The windows of a gather or a scatter.
 
     Args:
         gone: the operand's dimensions that windows don't have, besides those of the batch.
-        places: where the others are in the result.
+        mapped: where the others are in the result.
     """
     numbers = equation.params["dimension_numbers"]
     scatter = hasattr(numbers, "scatter_dims_to_operand_dims")
@@ -98,7 +98,7 @@ def windows_of(
     columns.update({axis: first for axis in gone if axis not in columns and axis not in batched})
     return Windows(
         shape, tuple(sizes), tuple(equation.avals[1].shape[:-1]), columns, batched,
-        dict(zip(windowed, map(int, places), strict=True)), tuple(result.shape),
+        dict(zip(windowed, map(int, mapped), strict=True)), tuple(result.shape),
     )  # fmt: skip
 
 
@@ -114,9 +114,9 @@ def columns_of(writer: Any, equation: Any) -> list[Operand]:
         return [without_last(part, batch) for part in made.operands]
     if operand.known is not None:
         whole = np.broadcast_to(operand.known, aval.shape)
-        return [constant(whole[..., place].copy()) for place in range(count)]
+        return [constant(whole[..., column].copy()) for column in range(count)]
     starts = writer.named(equation.full(1)).expression
-    return [Operand(Index(starts, (..., place)), tuple(batch)) for place in range(count)]
+    return [Operand(Index(starts, (..., column)), tuple(batch)) for column in range(count)]
 
 
 def without_last(operand: Operand, batch: Sequence[Any]) -> Operand:
@@ -239,8 +239,8 @@ def key(windows: Windows, columns: dict[int, Operand]) -> tuple[list[Any], list[
         if axis in ranges:
             array = by_ufunc(np.add, None, [array, counting(windows.sizes[axis], behind)])
         arrays[axis] = array
-    for axis, place in windows.batched.items():
-        ones = [1] * (len(windows.batch) - place - 1 + len(ranges))
+    for axis, batch_axis in windows.batched.items():
+        ones = [1] * (len(windows.batch) - batch_axis - 1 + len(ranges))
         arrays[axis] = counting(windows.shape[axis], [windows.shape[axis], *ones])
     broadcast_all(arrays, whole)
     parts: list[Any] = []
@@ -251,10 +251,10 @@ def key(windows: Windows, columns: dict[int, Operand]) -> tuple[list[Any], list[
         else:
             parts.append(ALL if size == width else Slice(None, width))
             sliced.append(axis)
-    labels = [("batch", place) for place in range(len(windows.batch))] + [("window", axis) for axis in ranges]
-    places = sorted(arrays)
-    together = bool(places) and places[-1] - places[0] + 1 == len(places)
-    before = [axis for axis in sliced if together and axis < places[0]]
+    labels = [("batch", number) for number in range(len(windows.batch))] + [("window", axis) for axis in ranges]
+    indexed = sorted(arrays)
+    together = bool(indexed) and indexed[-1] - indexed[0] + 1 == len(indexed)
+    before = [axis for axis in sliced if together and axis < indexed[0]]
     after = [axis for axis in sliced if axis not in before]
     return parts, [*(("window", axis) for axis in before), *labels, *(("window", axis) for axis in after)]
 
@@ -276,10 +276,10 @@ def broadcast_all(arrays: dict[int, Operand], shape: tuple[Any, ...]) -> None:
 
 def order(windows: Windows, labels: Sequence[tuple[str, int]]) -> list[int]:
     """The permutation that brings dimensions with these labels into the order of the result."""
-    wanted: dict[int, tuple[str, int]] = {place: ("window", axis) for axis, place in windows.kept.items()}
-    wanted.update({place: ("batch", index) for index, place in enumerate(windows.batch_places())})
+    wanted: dict[int, tuple[str, int]] = {dim: ("window", axis) for axis, dim in windows.kept.items()}
+    wanted.update({dim: ("batch", index) for index, dim in enumerate(windows.batch_axes())})
     singles = {("window", axis) for axis in windows.singles()}
-    return [labels.index(wanted[place]) for place in sorted(wanted) if wanted[place] not in singles]
+    return [labels.index(wanted[dim]) for dim in sorted(wanted) if wanted[dim] not in singles]
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -308,11 +308,11 @@ def read(operand: Operand, windows: Windows, columns: dict[int, Any], mode: str 
     """Read at starts that lie within the operand, or that NumPy's ``take`` moves there in a mode."""
     if is_take(windows):
         ((axis, column),) = columns.items()
-        place = broadcast(column, windows.batch)
+        index = broadcast(column, windows.batch)
         labels = [("window", other) for other in range(len(windows.shape))]
-        labels[axis : axis + 1] = [("batch", place) for place in range(len(windows.batch))]
+        labels[axis : axis + 1] = [("batch", index) for index in range(len(windows.batch))]
         shape = tuple(windows.shape[label[1]] if label[0] == "window" else windows.batch[label[1]] for label in labels)
-        clipped = method(operand, "take", place, axis, None, mode) if mode else call(taken, operand, place, axis)
+        clipped = method(operand, "take", index, axis, None, mode) if mode else call(taken, operand, index, axis)
         result = as_array(clipped, shape)
     else:
         parts, labels = key(windows, columns)
@@ -326,11 +326,11 @@ def read(operand: Operand, windows: Windows, columns: dict[int, Any], mode: str 
     return reshaped(transposed(result, order(windows, labels)), windows.result)
 
 
-def taken(array: np.ndarray, places: Any, axis: int) -> np.ndarray:
+def taken(array: np.ndarray, indices: Any, axis: int) -> np.ndarray:
     """``array.take(places, axis)``, which first copies all of an array that isn't dense: here only what is taken is."""
-    if np.ndim(places) == 0 or array.flags.c_contiguous:
-        return array.take(places, axis)
-    return np.ascontiguousarray(array[(*[slice(None)] * axis, places)])
+    if np.ndim(indices) == 0 or array.flags.c_contiguous:
+        return array.take(indices, axis)
+    return np.ascontiguousarray(array[(*[slice(None)] * axis, indices)])
 
 
 def is_take(windows: Windows) -> bool:
@@ -385,7 +385,7 @@ def scatter(writer: Any, equation: Any) -> Any:
     numbers, updates = equation.params["dimension_numbers"], equation.avals[2]
     gone = set(map(int, numbers.inserted_window_dims)) | set(map(int, numbers.operand_batching_dims))
     windowed = [axis for axis in range(len(equation.avals[0].shape)) if axis not in gone]
-    widths = dict(zip(windowed, (updates.shape[place] for place in numbers.update_window_dims), strict=True))
+    widths = dict(zip(windowed, (updates.shape[dim] for dim in numbers.update_window_dims), strict=True))
     sizes = [widths.get(axis, 1) for axis in range(len(equation.avals[0].shape))]
     windows = windows_of(writer, equation, sizes, gone, numbers.update_window_dims, updates)
     given, written = as_given(equation, windows), writer.named(equation.operands[2])
@@ -411,27 +411,27 @@ def write(
     parts, labels = key(windows, columns)
     singles = {windows.kept[axis] for axis in windows.singles()}
     if written.shape:
-        shape = [size for place, size in enumerate(windows.result) if place not in singles]
+        shape = [size for dim, size in enumerate(windows.result) if dim not in singles]
         written = reshaped(broadcast(written, windows.result), shape)
         written = transposed(written, inverse(order(windows, labels)))
-    places, whole = tuple(parts) or (...,), not parts or any(type(part) is Slice for part in parts)
+    indices, whole = tuple(parts) or (...,), not parts or any(type(part) is Slice for part in parts)
     each = len(parts) == len(windows.shape) > 1 and bool(written.shape) and not whole
     if combine is None:
         if each:
-            return Do(call(put_at, result, places, written))
-        return Assign(Index(result, places), written.expression)
-    flat = flat_places(windows.shape, as_objects(parts)) if written.shape else None
+            return Do(call(put_at, result, indices, written))
+        return Assign(Index(result, indices), written.expression)
+    flat = flat_numbers(windows.shape, as_objects(parts)) if written.shape else None
     if flat is not None:
         elements = method(written, "reshape", -1)
         return Do(method(combine, "at", method(result, "reshape", -1), Constant(flat), elements))
     if is_take(windows) and 0 in columns and len(windows.shape) > 1 and written.shape:
         return Do(call(at_rows, combine, result, parts[0], written))
     if each:
-        return Do(call(at_places, combine, result, places, written))
-    return Do(method(combine, "at", result, as_objects(parts) if whole else places, written))
+        return Do(call(at_indices, combine, result, indices, written))
+    return Do(method(combine, "at", result, as_objects(parts) if whole else indices, written))
 
 
-def flat_places(shape: Sequence[Any], index: Any) -> np.ndarray | None:
+def flat_numbers(shape: Sequence[Any], index: Any) -> np.ndarray | None:
     """Which elements of an array as a flat one an index names, if that is known now; there NumPy has a loop."""
     if not are_known(*shape) or not FEW < math.prod(shape) <= LARGEST:
         return None
@@ -457,7 +457,7 @@ WIDE = 1 << 9
 """From so many elements on, a row is added by a call of its own."""
 
 
-def at_places(combine: np.ufunc, array: np.ndarray, places: tuple[np.ndarray, ...], values: np.ndarray) -> None:
+def at_indices(combine: np.ufunc, array: np.ndarray, indices: tuple[np.ndarray, ...], values: np.ndarray) -> None:
     """``combine.at(array, places, values)``, by places of a flat array, for which NumPy has a loop.
 
     Raises:
@@ -469,26 +469,26 @@ def at_places(combine: np.ufunc, array: np.ndarray, places: tuple[np.ndarray, ..
     array([[0., 0.],
            [3., 0.]])
     """
-    flat = flat_of(places, array.shape, values.size) if values.size > FEW else None
+    flat = flat_of(indices, array.shape, values.size) if values.size > FEW else None
     if flat is not None and flat.shape == values.shape:
         return combine.at(array.reshape(-1), flat.reshape(-1), values.reshape(-1))
-    return combine.at(array, places, values)
+    return combine.at(array, indices, values)
 
 
-def put_at(array: np.ndarray, places: tuple[np.ndarray, ...], values: np.ndarray) -> None:
+def put_at(array: np.ndarray, indices: tuple[np.ndarray, ...], values: np.ndarray) -> None:
     """``array[places] = values``, by places of a flat array where there are many.
 
     Raises:
         IndexError: there is no such place.
     """
-    flat = flat_of(places, array.shape, values.size) if values.size >= MANY else None
+    flat = flat_of(indices, array.shape, values.size) if values.size >= MANY else None
     if flat is not None and flat.shape == values.shape:
         array.reshape(-1)[flat.reshape(-1)] = values.reshape(-1)
     else:
-        array[places] = values
+        array[indices] = values
 
 
-def flat_of(places: tuple[np.ndarray, ...], shape: tuple[int, ...], count: int) -> np.ndarray | None:
+def flat_of(indices: tuple[np.ndarray, ...], shape: tuple[int, ...], count: int) -> np.ndarray | None:
     """Places of a flat array, about so many; None if one is negative, or beyond the end.
 
     >>> flat_of((np.array([[1], [0]]), np.array([0, 2])), (2, 3), MANY)
@@ -497,14 +497,14 @@ def flat_of(places: tuple[np.ndarray, ...], shape: tuple[int, ...], count: int) 
     """
     if count < MANY:
         try:
-            return np.ravel_multi_index(places, shape)
+            return np.ravel_multi_index(indices, shape)
         except (ValueError, TypeError):  # negative ones, or none; of other types
             return None
     flat: np.ndarray | None = None
-    for place, size in zip(places, shape, strict=True):
-        if place.dtype.char not in "il" or not place.size or place.view(UNSIGNED[place.itemsize]).max() >= size:
+    for index, size in zip(indices, shape, strict=True):
+        if index.dtype.char not in "il" or not index.size or index.view(UNSIGNED[index.itemsize]).max() >= size:
             return None
-        flat = place if flat is None else np.multiply(flat, size, dtype=np.int64) + place
+        flat = index if flat is None else np.multiply(flat, size, dtype=np.int64) + index
     return flat
 
 
@@ -526,8 +526,8 @@ def at_rows(combine: np.ufunc, array: np.ndarray, rows: np.ndarray, values: np.n
         for row, one in zip(rows.reshape(-1).tolist(), values.reshape(rows.size, *array.shape[1:]), strict=True):
             combine(array[row], one, out=array[row])
     else:
-        places = rows.astype(np.int64).reshape(-1, 1) * width + np.arange(width)
-        combine.at(array.reshape(-1), places.reshape(-1), values.reshape(-1))
+        indices = rows.astype(np.int64).reshape(-1, 1) * width + np.arange(width)
+        combine.at(array.reshape(-1), indices.reshape(-1), values.reshape(-1))
 
 
 def as_objects(parts: Sequence[Any]) -> Any:
@@ -543,7 +543,7 @@ def inverse(permutation: Sequence[int]) -> list[int]:
     >>> inverse([2, 0, 1])
     [1, 2, 0]
     """
-    return [permutation.index(place) for place in range(len(permutation))]
+    return [permutation.index(dim) for dim in range(len(permutation))]
 
 
 def write_exactly(writer: Any, equation: Any, windows: Windows, written: Operand) -> Operand:
@@ -553,17 +553,17 @@ def write_exactly(writer: Any, equation: Any, windows: Windows, written: Operand
     columns = moved_inside(equation, windows) if clipping else windows.columns
     flat: Operand | None = None
     for axis, size in enumerate(windows.shape):
-        place = place_in_result(windows, columns, axis)
+        index = index_in_result(windows, columns, axis)
         if flat is not None:
             flat = by_ufunc(np.multiply, None, [flat, number(size, INT64)])
-        if place is not None:
-            flat = place if flat is None else by_ufunc(np.add, None, [flat, place])
-    places = broadcast(flat or number(0, INT64), windows.result)
+        if index is not None:
+            flat = index if flat is None else by_ufunc(np.add, None, [flat, index])
+    indices = broadcast(flat or number(0, INT64), windows.result)
     test = None if clipping else inside(equation, windows)
     result = fresh(writer, equation, 0)
     asked = None if test is None else broadcast(in_result(windows, test), windows.result)
     given = broadcast(written, windows.result), asked, COMBINED[equation.primitive]
-    writer.statements.append(Do(call(write_flat, result, places, *given)))
+    writer.statements.append(Do(call(write_flat, result, indices, *given)))
     return Operand(result, tuple(equation.aval.shape))
 
 
@@ -571,31 +571,31 @@ def in_result(windows: Windows, array: Operand) -> Operand:
     """An array that broadcasts to the batch as one that broadcasts to the result."""
     if not array.shape:
         return array
-    places = windows.batch_places()
+    axes = windows.batch_axes()
     sizes = (*[1] * (len(windows.batch) - len(array.shape)), *array.shape)
-    shape = [sizes[places.index(place)] if place in places else 1 for place in range(len(windows.result))]
+    shape = [sizes[axes.index(dim)] if dim in axes else 1 for dim in range(len(windows.result))]
     return reshaped(array, shape)
 
 
-def place_in_result(windows: Windows, columns: dict[int, Operand], axis: int) -> Operand | None:
+def index_in_result(windows: Windows, columns: dict[int, Operand], axis: int) -> Operand | None:
     """The places in a dimension where elements are written, as 64-bit integers; ``None`` if all at the first place."""
     rank = len(windows.result)
     start = in_result(windows, columns[axis]).method("astype", INT64) if axis in columns else None
     if axis in windows.batched:
-        start = counting_along(windows.shape[axis], windows.batch_places()[windows.batched[axis]], rank)
+        start = counting_along(windows.shape[axis], windows.batch_axes()[windows.batched[axis]], rank)
     if axis not in windows.kept or windows.sizes[axis] == 1:
         return start
     steps = counting_along(windows.sizes[axis], windows.kept[axis], rank)
     return steps if start is None else by_ufunc(np.add, None, [start, steps])
 
 
-def counting_along(size: Any, place: int, rank: int) -> Operand:
+def counting_along(size: Any, dim: int, rank: int) -> Operand:
     """0, 1, 2, ... along one of some dimensions."""
-    return counting(size, [size if other == place else 1 for other in range(rank)])
+    return counting(size, [size if other == dim else 1 for other in range(rank)])
 
 
 def write_flat(
-    array: np.ndarray, places: np.ndarray, values: np.ndarray, kept: np.ndarray | None, combine: np.ufunc | None
+    array: np.ndarray, indices: np.ndarray, values: np.ndarray, kept: np.ndarray | None, combine: np.ufunc | None
 ) -> None:
     """Write elements to a contiguous array, at places of it as a flat one, those that are ``kept``.
 
@@ -606,8 +606,8 @@ def write_flat(
     """
     flat = array.reshape(-1)
     if kept is not None:
-        places, values = places[kept], values[kept]
+        indices, values = indices[kept], values[kept]
     if combine is None:
-        flat[places.reshape(-1)] = values.reshape(-1)
+        flat[indices.reshape(-1)] = values.reshape(-1)
     else:
-        combine.at(flat, places.reshape(-1), values.reshape(-1))
+        combine.at(flat, indices.reshape(-1), values.reshape(-1))

@@ -66,7 +66,7 @@ def factorized(writer: Any, equation: Any, function: Callable, *settings: Any, o
     """A call of a function of NumPy's, whose results come in some order, with the dtypes that XLA's have."""
     results = writer.several(call(or_nan, function, equation.full(0), *settings), len(order))
     pairs = zip(order, equation.results, strict=True)
-    return tuple([method(results[place], "astype", aval.dtype, copy=False) for place, aval in pairs])
+    return tuple([method(results[number], "astype", aval.dtype, copy=False) for number, aval in pairs])
 
 
 def _refuse_halves(equation: Any) -> None:
@@ -224,8 +224,8 @@ def permutation_of(pivots: np.ndarray, size: int) -> np.ndarray:
     permutations = []
     for row in pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1]).tolist():
         order = list(range(size))
-        for place, other in enumerate(row):
-            if other != place:
-                order[place], order[other] = order[other], order[place]
+        for index, other in enumerate(row):
+            if other != index:
+                order[index], order[other] = order[other], order[index]
         permutations.append(order)
     return np.array(permutations, pivots.dtype).reshape(*pivots.shape[:-1], size)

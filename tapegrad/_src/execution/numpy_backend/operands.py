@@ -177,11 +177,11 @@ def by_ufunc(function: Any, equation: Any, operands: Sequence[Operand] | None = 
     new = np.dtype(*dtypes) if shape and function in IN_PLACE and len(dtypes) == 1 else None
     called = along_rows(function) if shapes.count(shape) < len(shapes) and have_long_rows(shapes, shape) else function
     arguments, over = tuple([operand.expression for operand in operands]), None
-    for place, one in enumerate(operands):
+    for index, one in enumerate(operands):
         if one.new is not None and _holds(function, one, shape):
             if not is_name(one.expression):
-                return Operand(Invocation(called, arguments, (), place), shape, new)
-            if place == 0 and new is not None and type(arguments[0]) is Name:
+                return Operand(Invocation(called, arguments, (), index), shape, new)
+            if index == 0 and new is not None and type(arguments[0]) is Name:
                 over = 0
     if shape or GIVES_ARRAYS:
         return Operand(Invocation(called, arguments, () if shape else (("out", ...),), over), shape, new)

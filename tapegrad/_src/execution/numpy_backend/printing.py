@@ -134,8 +134,8 @@ class Printer:
         return f"{self._tight(one.of)}.{one.name}"
 
     def _index(self, one: Index) -> str:
-        places = [self._slice(place) if type(place) is Slice else self.text(place) for place in one.places]
-        return f"{self._tight(one.of)}[{', '.join(places)}]"
+        indices = [self._slice(index) if type(index) is Slice else self.text(index) for index in one.indices]
+        return f"{self._tight(one.of)}[{', '.join(indices)}]"
 
     def _slice(self, one: Slice) -> str:
         start, stop, step = ["" if end is None else self.text(end) for end in one.parts]
@@ -212,19 +212,19 @@ def needed(statements: Sequence[Node], result: Any) -> list[Node]:
     for statement in reversed(statements):
         parts: dict[Any, Any] = {everywhere: statement.parts}
         if type(statement) is Assign and type(statement.target) is Name:
-            places = readers.get(statement.target)
-            if not places:
+            blocks = readers.get(statement.target)
+            if not blocks:
                 continue
-            (place,) = places if len(places) == 1 else (everywhere,)
-            (kept if place is everywhere else moved.setdefault(place, [])).append(statement)
-            parts = {place: statement.of}
+            (block,) = blocks if len(blocks) == 1 else (everywhere,)
+            (kept if block is everywhere else moved.setdefault(block, [])).append(statement)
+            parts = {block: statement.of}
         else:
             kept.append(statement)
             if type(statement) is Try:
                 parts = {everywhere: statement.body, statement: statement.handler}
-        for place, read in parts.items():
+        for block, read in parts.items():
             for name in names_in(read):
-                readers.setdefault(name, set()).add(place)
+                readers.setdefault(name, set()).add(block)
     return [
         Try(one.body, one.error, (*reversed(moved[one]), *one.handler)) if type(one) is Try and one in moved else one
         for one in reversed(kept)

@@ -34,21 +34,21 @@ def putting(code: HostCode, count: int) -> Callable:
     assert isinstance(tree, ast.FunctionDef), code.source
     last, names = tree.body.pop(), code.body.__globals__
     assert isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple), code.source
-    places = [f"y{index}" for index in range(count)]
+    outputs = [f"y{index}" for index in range(count)]
     taken: set[str] = set()
-    for place, value in zip(places, last.value.elts, strict=True):
+    for output, value in zip(outputs, last.value.elts, strict=True):
         name = value.id if isinstance(value, ast.Name) else None
         made = [value] if name is None else [] if name in taken else _assigned(tree, name)
         if not made or not all(_can_put(one, names) for one in made):
-            tree.body += ast.parse(f"{PUT}({place}, {ast.unparse(value)})").body
+            tree.body += ast.parse(f"{PUT}({output}, {ast.unparse(value)})").body
             continue
         for one in made:
-            _put_into(one, place, names)
+            _put_into(one, output, names)
         if name is None:
             tree.body.append(ast.Expr(value))
         else:
             taken.add(name)
-    tree.args.args += [ast.arg(place) for place in places]
+    tree.args.args += [ast.arg(output) for output in outputs]
     lines = ast.unparse(ast.fix_missing_locations(tree)).splitlines()
     return defined(lines, tree.name, {**names, PUT: np.copyto})
 
@@ -81,11 +81,11 @@ def _can_put(made: ast.expr, names: dict[str, Any]) -> bool:
     return len(made.args) >= (count or 0) and all(word.arg == "out" for word in made.keywords)
 
 
-def _put_into(made: ast.expr, place: str, names: dict[str, Any]) -> None:
+def _put_into(made: ast.expr, output: str, names: dict[str, Any]) -> None:
     assert isinstance(made, ast.Call)
     _, count = _function(made, names)
     made.args[len(made.args) if count is None else count :] = []
-    made.keywords = [ast.keyword("out", ast.Name(place, ast.Load()))]
+    made.keywords = [ast.keyword("out", ast.Name(output, ast.Load()))]
 
 
 def multiplies(function: Callable) -> bool:

@@ -144,18 +144,18 @@ def random_bits_of(keys: np.ndarray, shape: tuple[int, ...], width: int) -> np.n
 memory.others.append(_drawn)
 
 
-def random_part_of(key: np.ndarray, shape: tuple[int, ...], width: int, *places: np.ndarray) -> np.ndarray:
+def random_part_of(key: np.ndarray, shape: tuple[int, ...], width: int, *starts: np.ndarray) -> np.ndarray:
     """Those of the random bits of one key that come after so many, which the places are together.
 
     >>> key = wrapped(np.array([1, 2], "uint32"))
     >>> np.array_equal(random_part_of(key, (3,), 32, np.asarray(4)), random_bits_of(key, (7,), 32)[4:])
     True
     """
-    return _bits(key, shape, width, sum(map(int, places)))
+    return _bits(key, shape, width, sum(map(int, starts)))
 
 
-def _bits(keys: np.ndarray, shape: tuple[int, ...], width: int, place: int = 0) -> np.ndarray:
-    first, second = threefry(words_of(keys, len(shape)), counted(shape, place))
+def _bits(keys: np.ndarray, shape: tuple[int, ...], width: int, start: int = 0) -> np.ndarray:
+    first, second = threefry(words_of(keys, len(shape)), counted(shape, start))
     if width == 64:
         return np.asarray((first.astype(np.uint64) << np.uint64(32)) | second)
     return np.asarray(first ^ second).astype(f"uint{width}")
@@ -247,8 +247,8 @@ random_part = Primitive("tapegrad_random_part")
 def random_part_(writer: Any, equation: Any) -> Any:
     """Some random bits of one key."""
     shape, width = tuple(equation.params["shape"]), int(equation.params["bit_width"])
-    key, *places = (equation.full(index) for index in range(len(equation.avals)))
-    return call(random_part_of, key, shape, width, *places)
+    key, *starts = (equation.full(index) for index in range(len(equation.avals)))
+    return call(random_part_of, key, shape, width, *starts)
 
 
 @rule("threefry2x32")

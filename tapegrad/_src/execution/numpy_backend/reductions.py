@@ -98,10 +98,10 @@ def _of_all(writer: Any, equation: Any, ufunc: np.ufunc) -> Operand | None:
     known = are_known(*shape)
     if known and not 0 < math.prod(shape) <= LONGEST:
         return None
-    if ufunc in BY_PLACE and known:
+    if ufunc in BY_INDEX and known:
         x = writer.named(equation.full(0))
         exact = call(ufunc.reduce, x, None)  # which has the sign of a zero
-        return as_array(Infix(method(x, "take", method(x, BY_PLACE[ufunc])), "or", exact), ())
+        return as_array(Infix(method(x, "take", method(x, BY_INDEX[ufunc])), "or", exact), ())
     if ufunc is not np.add:
         return None
     factors = _factors(writer, equation)
@@ -124,7 +124,7 @@ def total(x: np.ndarray, y: np.ndarray | None = None) -> Any:
     return np.add.reduce(x if y is None else x * y, None)
 
 
-BY_PLACE = {np.maximum: "argmax", np.minimum: "argmin"}
+BY_INDEX = {np.maximum: "argmax", np.minimum: "argmin"}
 """Functions that find the places of what reductions find, nan before all others."""
 
 
@@ -137,7 +137,7 @@ def _by_product(writer: Any, equation: Any, axes: tuple[int, ...]) -> Operand | 
     'c2.dot(x0.reshape(-1, 4).dot(c1).reshape(2, -1))'
     """
     shape, dtype, result = equation.avals[0].shape, equation.avals[0].dtype, equation.results[0].shape
-    first = next((place for place, axis in enumerate(axes) if place != axis), len(axes))
+    first = next((index for index, axis in enumerate(axes) if index != axis), len(axes))
     last = len(axes) - first
     if axes[first:] != tuple(range(len(shape) - last, len(shape))) or not result:
         return None
@@ -238,9 +238,9 @@ def greatest_of_rows(x: np.ndarray, ufunc: np.ufunc = np.maximum) -> Any:
     """
     length = x.shape[-1]
     if length > SHORT and x.size > LARGER and x.flags.c_contiguous:
-        places = x.argmax(-1) if ufunc is np.maximum else x.argmin(-1)
-        places += np.arange(0, x.size, length).reshape(places.shape)
-        return x.take(places)
+        indices = x.argmax(-1) if ufunc is np.maximum else x.argmin(-1)
+        indices += np.arange(0, x.size, length).reshape(indices.shape)
+        return x.take(indices)
     if length > SHORT or x.size < length * ROWS:
         return ufunc.reduce(x, -1)
     return ufunc.reduce(x.reshape(-1, length).T.copy(), 0).reshape(x.shape[:-1])

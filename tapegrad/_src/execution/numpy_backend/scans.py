@@ -79,13 +79,13 @@ def sort(writer: Any, equation: Any) -> Any:
     order = writer.assigned(call(order_of, operands[:count], axis))
     return tuple([
         method(order, "astype", aval.dtype)
-        if index >= count and counts_places(equation.operands[index].known, aval.shape, axis)
+        if index >= count and counts_indices(equation.operands[index].known, aval.shape, axis)
         else call(taken, operands[index], order, axis)
         for index, aval in enumerate(equation.avals)
     ])  # fmt: skip
 
 
-def counts_places(constant: np.ndarray | None, shape: tuple[Any, ...], axis: int) -> bool:
+def counts_indices(constant: np.ndarray | None, shape: tuple[Any, ...], axis: int) -> bool:
     """Tell whether an operand is a constant that numbers the places along a dimension: sorted, it is the order itself.
 
     >>> counts_places(np.array([[0], [1], [2]]), (3, 5), 0), counts_places(np.arange(3), (3,), 0)
@@ -93,7 +93,7 @@ def counts_places(constant: np.ndarray | None, shape: tuple[Any, ...], axis: int
     """
     if constant is None or constant.dtype.kind not in "iu" or constant.size != shape[axis]:
         return False
-    counted = [size if place == axis else 1 for place, size in enumerate(shape)][len(shape) - constant.ndim :]
+    counted = [size if dim == axis else 1 for dim, size in enumerate(shape)][len(shape) - constant.ndim :]
     return list(constant.shape) == counted and bool((constant.ravel() == np.arange(constant.size)).all())
 
 
@@ -191,10 +191,10 @@ def taken(x: np.ndarray, order: np.ndarray, axis: int) -> np.ndarray:
     return x.take(order + starts)
 
 
-def ranked_place(x: np.ndarray, axis: int, rank: str, k: int) -> np.ndarray:
+def ranked_index(x: np.ndarray, axis: int, rank: str, k: int) -> np.ndarray:
     """The places along a dimension, which is kept, of the elements of a rank: see ``rank_of``; int32.
 
-    >>> ranked_place(np.array([[3.0, 1.0, 2.0]]), 1, "median", 0)
+    >>> ranked_index(np.array([[3.0, 1.0, 2.0]]), 1, "median", 0)
     array([[2]], dtype=int32)
     """
     order, length = order_of((x,), axis), x.shape[axis]
@@ -203,8 +203,8 @@ def ranked_place(x: np.ndarray, axis: int, rank: str, k: int) -> np.ndarray:
         first = int(rank_of(np, np.int32(length), length, rank, k))
         return order[(*[slice(None)] * axis, slice(first, first + 1))].astype(np.int32)
     numbers = np.sum(x == x, axis, np.int32, keepdims=True)
-    place = np.broadcast_to(rank_of(np, numbers, length, rank, k), numbers.shape)
-    return np.take_along_axis(order, place, axis).astype(np.int32)
+    index = np.broadcast_to(rank_of(np, numbers, length, rank, k), numbers.shape)
+    return np.take_along_axis(order, index, axis).astype(np.int32)
 
 
 def rank_of(xp: Any, numbers: Any, length: Any, rank: str, k: int) -> Any:
@@ -237,8 +237,8 @@ def top_k(writer: Any, equation: Any) -> Any:
         is_itself = test is not None and test.primitive == "eq" and _are_all(test.operands, kept)
         if is_itself and other is not None and np.isnan(other).all():
             x, any_nan = kept, True  # each nan is made one that is above all
-    values, places = writer.several(call(largest_of, x, equation.params["k"], axis, any_nan), 2)
-    return values, method(places, "astype", equation.results[1].dtype)
+    values, indices = writer.several(call(largest_of, x, equation.params["k"], axis, any_nan), 2)
+    return values, method(indices, "astype", equation.results[1].dtype)
 
 
 def _are_all(operands: Sequence[Operand], one: Operand) -> bool:
@@ -252,14 +252,14 @@ def largest_of(x: np.ndarray, count: int, axis: int, any_nan: bool) -> tuple[np.
     (array([3., 2.]), array([1, 2]))
     """
     if x.dtype.char in "fd" and x.size and not are_many(x.size, x.shape[axis]):
-        places = (-x).argsort(axis, "stable")[(*[slice(None)] * axis, slice(count))]
-        values, flat = taken(x, places, axis), x.reshape(-1)
+        indices = (-x).argsort(axis, "stable")[(*[slice(None)] * axis, slice(count))]
+        values, flat = taken(x, indices, axis), x.reshape(-1)
         if values.all() and not np.isnan(flat.dot(flat)):  # there are no nan, and none of -0 and 0, which have ranks
-            return values, places
+            return values, indices
     if any_nan:
         x = np.where(x == x, x, x.dtype.type(np.nan))
-    places = largest(x, count, axis)
-    return taken(x, places, axis), places
+    indices = largest(x, count, axis)
+    return taken(x, indices, axis), indices
 
 
 def largest(x: np.ndarray, count: int, axis: int) -> np.ndarray:
@@ -276,11 +276,11 @@ def largest(x: np.ndarray, count: int, axis: int) -> np.ndarray:
     keys = np.moveaxis(~(ranks(x) if is_float(x.dtype) else x), axis, -1)
     numbered = numbered_keys(keys) if 0 < count * FEW <= keys.shape[-1] and many else None
     if numbered is None:
-        places = stable_order(keys)[..., :count]
+        indices = stable_order(keys)[..., :count]
     else:
         numbered.partition(count - 1, -1)
-        places = np.sort(numbered[..., :count], -1) & 0xFFFFFFFF
-    return np.moveaxis(places, -1, axis)
+        indices = np.sort(numbered[..., :count], -1) & 0xFFFFFFFF
+    return np.moveaxis(indices, -1, axis)
 
 
 VERY_FEW = 4
@@ -292,16 +292,16 @@ def _one_by_one(x: np.ndarray, count: int, axis: int) -> np.ndarray | None:
     if not x.size:
         return None
     left = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis]).copy()
-    rows, places = np.arange(len(left)), np.empty((len(left), count), np.intp)
+    rows, indices = np.arange(len(left)), np.empty((len(left), count), np.intp)
     for number in range(count):
-        place = left.argmax(1)
-        greatest = left[rows, place]
+        index = left.argmax(1)
+        greatest = left[rows, index]
         if -np.inf in greatest or 0 in greatest:
             return None
-        left[rows, place] = -np.inf
-        places[:, number] = place
+        left[rows, index] = -np.inf
+        indices[:, number] = index
     shape = (*x.shape[:axis], *x.shape[axis + 1 :], count)
-    return np.moveaxis(places.reshape(shape), -1, axis)
+    return np.moveaxis(indices.reshape(shape), -1, axis)
 
 
 FEW = 8
@@ -311,10 +311,10 @@ FEW = 8
 # -- searching ---------------------------------------------------------------------------------------------------------
 
 
-def places_among(ordered: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
+def indices_among(ordered: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
     """``numpy.searchsorted`` along the last dimension, int32; by halves, as on other tiers, where that is not in order.
 
-    >>> places_among(np.array([[1, 3], [5, 7]]), np.array([[2], [7]]), False)
+    >>> indices_among(np.array([[1, 3], [5, 7]]), np.array([[2], [7]]), False)
     array([[1],
            [1]], dtype=int32)
     """

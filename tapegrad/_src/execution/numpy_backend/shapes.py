@@ -29,15 +29,15 @@ from tapegrad._src.execution.numpy_backend.rules import Unwritable, rule
 @rule("broadcast_in_dim")
 def broadcast_in_dim(writer: Any, equation: Any) -> Any:
     """Late: see Note [Broadcast late] in ``operands.py``."""
-    shape, places = equation.params["shape"], equation.params["broadcast_dimensions"]
+    shape, axes = equation.params["shape"], equation.params["broadcast_dimensions"]
     if len(equation.operands) > 1:
         raise Unwritable("broadcast_in_dim: sizes that are known only when it is run")
     given = equation.operands[0].shape
-    given = (1,) * (len(places) - len(given)) + tuple(given)
-    first = min(places, default=len(shape))
+    given = (1,) * (len(axes) - len(given)) + tuple(given)
+    first = min(axes, default=len(shape))
     new = [1] * (len(shape) - first)
-    for place, size in zip(places, given, strict=True):
-        new[place - first] = size
+    for axis, size in zip(axes, given, strict=True):
+        new[axis - first] = size
     return reshaped(equation.operands[0], new)
 
 
@@ -172,35 +172,35 @@ def dynamic_slice(writer: Any, equation: Any) -> Any:
     return sliced(equation.full(0), windows(writer, equation.operands[1:], sizes, given))
 
 
-def windows(writer: Any, places: Sequence[Operand], sizes: Sequence[Any], given: Sequence[Any]) -> list[Slice]:
+def windows(writer: Any, starts: Sequence[Operand], sizes: Sequence[Any], given: Sequence[Any]) -> list[Slice]:
     """The slices of a part of some sizes, from places that are data, of an array of a shape."""
     parts = []
-    for place, size, whole in zip(places, sizes, given, strict=True):
+    for start, size, whole in zip(starts, sizes, given, strict=True):
         if size == whole:
             parts.append(ALL)
             continue
-        first = start_of(writer, place, whole - size)
+        first = start_of(writer, start, whole - size)
         known = isinstance(first, int) and isinstance(size, int)
         parts.append(Slice(first, first + size if known else Infix(first, "+", size)))
     return parts
 
 
-def start_of(writer: Any, place: Operand, last: Any) -> Any:
+def start_of(writer: Any, start: Operand, last: Any) -> Any:
     """The start of a part: a number of Python's between 0 and ``last``, or a variable that holds it."""
-    if place.known is not None and isinstance(last, int):
-        return clamped(place.known, last)
-    from_end = counted(place)
+    if start.known is not None and isinstance(last, int):
+        return clamped(start.known, last)
+    from_end = counted(start)
     if from_end is None:
-        return writer.assigned(call(clamped, place, last))
+        return writer.assigned(call(clamped, start, last))
     return writer.assigned(call(clamped, from_end[0], last, from_end[1]))
 
 
-def counted(place: Operand) -> tuple[Operand, Any] | None:
+def counted(operand: Operand) -> tuple[Operand, Any] | None:
     """Tell whether places are counted from the end where they are negative: what they are counted from, and the size.
 
     ``jax.numpy`` writes ``x[i]`` as ``x[select_n(i < 0, i, i + size)]``; NumPy and Python count so by themselves.
     """
-    made = place.origin
+    made = operand.origin
     if made is None or made.primitive != "select_n" or len(made.operands) != 3:
         return None
     asked, plain, moved = made.operands
@@ -214,13 +214,13 @@ def counted(place: Operand) -> tuple[Operand, Any] | None:
     return plain, size.item()
 
 
-def clamped(place: np.ndarray, last: int, size: int = 0) -> int:
+def clamped(start: np.ndarray, last: int, size: int = 0) -> int:
     """An array's one integer, or the nearest one between 0 and ``last``; negative ones are counted from ``size``.
 
     >>> clamped(np.array(-3), 5), clamped(np.array(3), 5), clamped(np.array(9), 5), clamped(np.array(-1), 5, 6)
     (0, 3, 5, 5)
     """
-    index = place.item()
+    index = start.item()
     if index < 0:
         index += size
     return 0 if index < 0 else last if index > last else index
@@ -236,11 +236,11 @@ def picked_at_once(equation: Any) -> Index | None:
         return None
     of, written = operand.expression.parts
     rank = len(made.avals[0].shape)
-    places = [place.start or 0 if axis in axes else place for axis, place in enumerate(written)]
-    places += [0 if axis in axes else ALL for axis in range(len(written), rank)]
-    while places and places[-1] == ALL:
-        places.pop()
-    return Index(of, tuple(places) if len(places) < rank else (*places, ...))
+    indices = [index.start or 0 if axis in axes else index for axis, index in enumerate(written)]
+    indices += [0 if axis in axes else ALL for axis in range(len(written), rank)]
+    while indices and indices[-1] == ALL:
+        indices.pop()
+    return Index(of, tuple(indices) if len(indices) < rank else (*indices, ...))
 
 
 # -- joins -------------------------------------------------------------------------------------------------------------
@@ -272,21 +272,21 @@ def pad(writer: Any, equation: Any) -> Any:
     if all(low == high == inner == 0 for low, high, inner in config):
         return equation.operands[0]
     given = equation.avals[0].shape
-    places = [
-        padded_places(low, high, inner, size, whole)
+    slices = [
+        padded_slices(low, high, inner, size, whole)
         for (low, high, inner), size, whole in zip(config, given, equation.aval.shape, strict=True)
     ]
-    kept = [place for place in places if place is not None]
-    if len(kept) == len(places) and all(there == ALL for _, there in kept):
+    kept = [one for one in slices if one is not None]
+    if len(kept) == len(slices) and all(there == ALL for _, there in kept):
         return sliced(equation.full(0), [here for here, _ in kept])
     result = filled(writer, equation.operands[1], equation.aval)
-    if len(kept) == len(places):
+    if len(kept) == len(slices):
         elements = sliced(equation.full(0), [here for here, _ in kept])
         writer.statements.append(Assign(Index(result, tuple([there for _, there in kept])), elements))
     return result
 
 
-def padded_places(low: Any, high: Any, inner: Any, size: Any, whole: Any) -> tuple[Slice, Slice] | None:
+def padded_slices(low: Any, high: Any, inner: Any, size: Any, whole: Any) -> tuple[Slice, Slice] | None:
     """Which elements of a dimension are kept, and where they come to lie; ``None`` if none is.
 
     Element ``k`` lies at ``low + k * (inner + 1)``, of ``whole``.
@@ -324,7 +324,7 @@ def dynamic_update_slice(writer: Any, equation: Any) -> Any:
     given, new = equation.avals[0].shape, equation.avals[1].shape
     if tuple(given) == tuple(new):
         return equation.operands[1]
-    places = windows(writer, equation.operands[2:], new, given)
+    slices = windows(writer, equation.operands[2:], new, given)
     result = fresh(writer, equation, 0)
-    writer.statements.append(Assign(Index(result, tuple(places)), equation.operands[1].expression))
+    writer.statements.append(Assign(Index(result, tuple(slices)), equation.operands[1].expression))
     return result

@@ -227,7 +227,7 @@ LANCZOS = (
 
 LANCZOS_BASE, LANCZOS_SHIFT = 0.99999999999980993227684700473478, 7.5
 
-_NUMERATORS, _PLACES = np.array(LANCZOS), np.arange(1.0, len(LANCZOS) + 1)
+_NUMERATORS, _COUNTING = np.array(LANCZOS), np.arange(1.0, len(LANCZOS) + 1)
 
 
 def _fractions(z: np.ndarray, with_slope: bool = False) -> list[np.ndarray]:
@@ -237,10 +237,10 @@ def _fractions(z: np.ndarray, with_slope: bool = False) -> list[np.ndarray]:
     [array([263.383..., 79.119...]), array([-436.896..., -70.713...])]
     """
     if z.size > TOGETHER:
-        parts = [(c, z + place) for place, c in enumerate(LANCZOS, 1)]
+        parts = [(c, z + number) for number, c in enumerate(LANCZOS, 1)]
         sums: list[Any] = [sum((c / part for c, part in parts), LANCZOS_BASE)]
         return [*sums, sum(-c / (part * part) for c, part in parts)] if with_slope else sums
-    shares = np.reciprocal(np.add.outer(_PLACES, z.reshape(-1)))
+    shares = np.reciprocal(np.add.outer(_COUNTING, z.reshape(-1)))
     series: list[Any] = [_NUMERATORS.dot(shares) + LANCZOS_BASE]
     series += [-_NUMERATORS.dot(shares * shares)] if with_slope else []
     return [one.reshape(z.shape) for one in series]
@@ -351,12 +351,12 @@ def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     x, q = x.astype(np.float64), q.astype(np.float64)
     last = q + (TERMS - 1)
     power = np.power(last, -x)
-    total = sum(np.power(q + place, -x) for place in range(TERMS)) + power * last / (x - 1) - 0.5 * power
+    total = sum(np.power(q + term, -x) for term in range(TERMS)) + power * last / (x - 1) - 0.5 * power
     factor = x
-    for place, number in enumerate(BERNOULLI):
+    for term, number in enumerate(BERNOULLI):
         power = power / last
         total = total + factor * power / number
-        factor = factor * (x + (2 * place + 1)) * (x + (2 * place + 2))
+        factor = factor * (x + (2 * term + 1)) * (x + (2 * term + 2))
         power = power / last
     is_pole = (q <= 0) & (q == np.floor(q))
     unknown = (x < 1) | is_pole | ((q <= 0) & (x != np.floor(x)))
@@ -425,8 +425,8 @@ def _incomplete(a: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _series(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The lower one, up to its scale."""
     term = total = 1 / a
-    for place in range(1, MOST_TERMS):
-        term = term * (x / (a + place))
+    for number in range(1, MOST_TERMS):
+        term = term * (x / (a + number))
         total = total + term
         if (term <= EPSILON * total).all():
             break
@@ -438,9 +438,9 @@ def _fraction(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     y, z = 1 - a, x + 2 - a
     p, q, previous_p, previous_q = x + 1, z * x, np.ones_like(x), x
     value = p / q
-    for place in range(1, MOST_TERMS):
+    for number in range(1, MOST_TERMS):
         y, z = y + 1, z + 2
-        p, q, previous_p, previous_q = p * z - previous_p * (y * place), q * z - previous_q * (y * place), p, q
+        p, q, previous_p, previous_q = p * z - previous_p * (y * number), q * z - previous_q * (y * number), p, q
         before, value = value, np.where(q != 0, p / q, value)
         if (np.absolute(before - value) <= EPSILON * np.absolute(value)).all():
             break

@@ -48,7 +48,7 @@ class Sweep(NamedTuple):
 
     batch: int
     depth: int
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     lengths: tuple[int, ...]
     rows: int
     row: int
@@ -65,25 +65,25 @@ def sweep(shape: tuple[int, ...], outputs: int, width: tuple[int, ...], padding:
     """Sweeps of kernels of a width over images of a shape, whose padding may be negative; ``()``, if there are none."""
     batch, channels, *sizes = shape
     lengths = tuple(size + low + high for size, (low, high) in zip(sizes, padding, strict=True))
-    places = tuple(length - reach + 1 for length, reach in zip(lengths, width, strict=True))
-    if not prod(shape) * outputs * prod(width) or min(places) < 1:
+    positions = tuple(length - reach + 1 for length, reach in zip(lengths, width, strict=True))
+    if not prod(shape) * outputs * prod(width) or min(positions) < 1:
         return ()
     *steps, _ = accumulate((1, *lengths[:0:-1], 1), mul)
     steps.reverse()
     row, depth = steps[0], channels * prod(width)
-    most = min(max(LAID_OUT // (depth * row), 1), AT_ONCE // (depth * row * outputs) or places[0])
-    rows = -(-places[0] // -(-places[0] // most))
+    most = min(max(LAID_OUT // (depth * row), 1), AT_ONCE // (depth * row * outputs) or positions[0])
+    rows = -(-positions[0] // -(-positions[0] // most))
     count = min(batch, max(LAID_OUT // (depth * row * rows), 1))
     behind = sum((reach - 1) * step for reach, step in zip(width[1:], steps[1:], strict=True))
     line = prod(lengths) + behind
     ends = list(zip(sizes, lengths, padding, strict=True))
     return Sweep(
-        batch, depth, places, lengths, rows, row,
+        batch, depth, positions, lengths, rows, row,
         padded=(count, channels, line),
         inside=tuple(slice(max(low, 0), length - max(high, 0)) for _, length, (low, high) in ends),
         taken=tuple(slice(max(-low, 0), size + min(high, 0)) for size, _, (low, high) in ends),
-        cut=tuple(slice(number) for number in places[1:]),
-        windows=(count, channels, *width, places[0] * row),
+        cut=tuple(slice(number) for number in positions[1:]),
+        windows=(count, channels, *width, positions[0] * row),
         steps=(channels * line, line, *steps, 1),
     )  # fmt: skip
 
@@ -100,8 +100,8 @@ def laid_out(images: np.ndarray, how: Sweep) -> Iterator[tuple[slice, slice, np.
         some = slice(first, min(first + count, how.batch))
         number = some.stop - first
         image[:number] = images[(some, slice(None), *how.taken)]
-        for top in range(0, how.places[0], how.rows):
-            these = slice(top, min(top + how.rows, how.places[0]))
+        for top in range(0, how.positions[0], how.rows):
+            these = slice(top, min(top + how.rows, how.positions[0]))
             part = memory[:number, ..., : (these.stop - top) * how.row]
             part[...] = windows[:number, ..., top * how.row : these.stop * how.row]
             yield some, these, part.reshape(number, how.depth, -1)
@@ -113,7 +113,7 @@ def swept(images: np.ndarray, kernel: np.ndarray, how: Any, otherwise: Callable)
         return otherwise(images, kernel)
     outputs = len(kernel)
     matrix = kernel.reshape(outputs, how.depth)
-    result = np.empty((how.batch, outputs, *how.places), images.dtype)
+    result = np.empty((how.batch, outputs, *how.positions), images.dtype)
     for some, these, part in laid_out(images, how):
         product = np.matmul(matrix, part)
         result[some, :, these] = product.reshape(len(part), outputs, -1, *how.lengths[1:])[(..., *how.cut)]

@@ -62,8 +62,8 @@ def sliding(array: np.ndarray, width: Numbers, strides: Numbers, dilation: Numbe
     first = array.ndim - len(width)
     steps = array.strides[first:]
     counts = [
-        max((size - (places - 1) * apart - 1) // stride + 1, 0)
-        for size, places, stride, apart in zip(array.shape[first:], width, strides, dilation, strict=True)
+        max((size - (extent - 1) * apart - 1) // stride + 1, 0)
+        for size, extent, stride, apart in zip(array.shape[first:], width, strides, dilation, strict=True)
     ]
     shape = (*array.shape[:first], *width, *counts)
     within = [step * apart for step, apart in zip(steps, dilation, strict=True)]
@@ -98,11 +98,11 @@ def convolved(
         )
     outputs, _, *width = kernel.shape
     windows = sliding(padded(array, padding, dilations[0], 0), width, strides, dilations[1])
-    places = windows.shape[2 + len(width) :]
+    counts = windows.shape[2 + len(width) :]
     depth = array.shape[1] // groups * prod(width)
-    columns = windows.reshape(array.shape[0], groups, depth, prod(places))
+    columns = windows.reshape(array.shape[0], groups, depth, prod(counts))
     result = kernel.reshape(groups, outputs // groups, depth) @ columns
-    return result.reshape(array.shape[0], outputs, *places)
+    return result.reshape(array.shape[0], outputs, *counts)
 
 
 @rule("conv_general_dilated")
@@ -135,12 +135,12 @@ def _by_its_way(equation: Any, operands: Sequence[Operand], dtype: Any) -> Opera
     if seen is None:
         return None
     way = way_of(seen, dtype).name
-    function = WAYS.get((way, seen.kind))
+    function = WAYS.get((way, seen.direction))
     if function is None:
         return None
     shape = tuple(equation.aval.shape)
     if way != convolutions.TILES:
-        how: Any = rows(seen.images, seen.width, seen.places, seen.padding, seen.strides, seen.apart)
+        how: Any = rows(seen.images, seen.width, seen.positions, seen.padding, seen.strides, seen.apart)
         return Operand(call(function, *operands, Constant(how)), shape)
     names = Name("a"), Name("b")
     given = [Operand(name, operand.shape) for name, operand in zip(names, operands, strict=True)]

@@ -99,9 +99,9 @@ class Tiles(NamedTuple):
     sizes: tuple[int, ...]
 
 
-def nanoseconds(batch: int, channels: int, outputs: int, places: tuple[int, ...]) -> float:
+def nanoseconds(batch: int, channels: int, outputs: int, windows: tuple[int, ...]) -> float:
     """About how long it takes."""
-    count = batch * math.prod(-(-size // MADE) for size in places)
+    count = batch * math.prod(-(-size // MADE) for size in windows)
     numbers = TILE**2 * channels * outputs
     elements = MADE**2 * count * (ELEMENT_READ * channels + ELEMENT_MADE * outputs)
     each = POINT_OF_KERNEL + (UNCACHED if numbers > LARGE_KERNEL else 0.0)
@@ -129,8 +129,8 @@ def _tiled(images: np.ndarray, how: Rows, strip: int) -> Iterator[tuple[slice, s
     for some in how.parts():
         number = some.stop - some.start
         innermost(images[(some, slice(None), *how.taken)], image[:number])
-        for top in range(0, how.places[0], strip):
-            these = slice(top, min(top + strip, how.places[0]))
+        for top in range(0, how.positions[0], strip):
+            these = slice(top, min(top + strip, how.positions[0]))
             part = laid[:number, : these.stop - top]
             part[...] = windows[:number, these]
             yield some, these, part.reshape(-1, math.prod(how.width), how.channels)
@@ -160,7 +160,7 @@ def winograd(images: np.ndarray, kernel: np.ndarray, how: Tiles, otherwise: Call
     result = np.empty((made.batch, how.outputs, *how.sizes), images.dtype)
     for some, these, part in _tiled(images, how.read, how.strip):
         tiles = np.matmul(TO_RESULTS, np.matmul(_at_points(OF_TILE, part), points).swapaxes(0, 1))
-        number, columns = some.stop - some.start, made.places[1]
+        number, columns = some.stop - some.start, made.positions[1]
         block = tiles.reshape(number, -1, columns, MADE, MADE, how.outputs).swapaxes(2, 3)
         block = block.reshape(number, -1, columns * MADE, how.outputs)
         lines = slice(these.start * MADE, min(these.stop * MADE, how.sizes[0]))

@@ -99,7 +99,7 @@ class Writer:
     def several(self, expression: Any, count: int) -> tuple[Index, ...]:
         """The results of an expression that gives a tuple of so many."""
         results = self.assigned(expression)
-        return tuple([Index(results, (place,)) for place in range(count)])
+        return tuple([Index(results, (index,)) for index in range(count)])
 
     @contextmanager
     def block(self) -> Iterator[list[Node]]:
@@ -287,12 +287,12 @@ def shapes_of(atoms: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 def symbols_of(shapes: Sequence[Sequence[Any]]) -> dict[str, tuple[int, int]]:
     """For each symbol that is a length among some shapes the shape, and the dimension, where it is found first."""
-    places: dict[str, tuple[int, int]] = {}
+    axes: dict[str, tuple[int, int]] = {}
     for index, shape in enumerate(shapes):
         for axis, size in enumerate(shape):
             if not isinstance(size, int) and str(size).isidentifier():
-                places.setdefault(str(size), (index, axis))
-    return places
+                axes.setdefault(str(size), (index, axis))
+    return axes
 
 
 def distinct(equations: Sequence[JaxprEqn]) -> tuple[list[JaxprEqn], dict[Var, Var]]:
@@ -436,7 +436,7 @@ def result_of(operands: Sequence[Operand], shapes: Sequence[tuple], arguments: S
 
 def lengths_read(symbols: set[str], shapes: Sequence[tuple], arguments: Sequence[Operand]) -> tuple[tuple, list[str]]:
     """The symbols that a function takes as arguments, and the lines by which it reads the others off its arrays."""
-    places = symbols_of(shapes)
-    read = [(symbol, *places[symbol]) for symbol in sorted(symbols) if symbol in places]
+    axes = symbols_of(shapes)
+    read = [(symbol, *axes[symbol]) for symbol in sorted(symbols) if symbol in axes]
     sizes = [f"{symbol} = {arguments[index].expression.text}.shape[{axis}]" for symbol, index, axis in read]
-    return tuple(sorted(symbols - places.keys())), sizes
+    return tuple(sorted(symbols - axes.keys())), sizes

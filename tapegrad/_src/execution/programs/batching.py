@@ -93,16 +93,16 @@ class Branch(NamedTuple):
     targets: tuple[int, ...]
     width: int
 
-    def results(self, tables: tuple, rows: Any, place: Any, others: tuple) -> list[list]:
-        """The results of one group, whose arguments' rows stand from ``place`` on, for each table."""
+    def results(self, tables: tuple, rows: Any, start: Any, others: tuple) -> list[list]:
+        """The results of one group, whose arguments' rows stand from ``start`` on, for each table."""
         arguments = []
         for source in self.sources:
             if source < 0:
                 arguments.append(others[~source])
                 continue
-            here = lax.dynamic_slice_in_dim(rows, place, self.width)
+            here = lax.dynamic_slice_in_dim(rows, start, self.width)
             arguments.append(tables[source].at[here].get(mode="promise_in_bounds"))
-            place = place + self.width
+            start = start + self.width
         results: list[list] = [[] for _ in tables]
         for target, result in zip(self.targets, self._mapped(arguments), strict=True):
             results[target].append(result)
@@ -132,11 +132,13 @@ def machine(branches: tuple[Branch, ...], sizes: tuple[int, ...], avals: tuple[A
 
         return updates
 
-    def run(arrays: list, numbers: list, others: tuple, count: Any, kinds: Any, places: Any, rows: Any, wanted: list):
+    def run(
+        arrays: list, numbers: list, others: tuple, count: Any, branch_of: Any, offsets: Any, rows: Any, wanted: list
+    ):
         def step(group: Any, tables: tuple) -> tuple:
-            place = places[group]
-            starts = lax.dynamic_slice_in_dim(rows, place, len(tables))
-            updates = lax.switch(kinds[group], bodies, tables, rows, place + len(tables), others)
+            start = offsets[group]
+            starts = lax.dynamic_slice_in_dim(rows, start, len(tables))
+            updates = lax.switch(branch_of[group], bodies, tables, rows, start + len(tables), others)
             return tuple(map(lax.dynamic_update_slice_in_dim, tables, updates, starts, [0] * len(tables)))
 
         firsts = [[jnp.stack(one)] if one else [] for one in arrays]
@@ -211,8 +213,8 @@ class _Schedule(NamedTuple):
         rows: for each group where it writes to each table, and the rows that its arguments are in.
     """
 
-    kinds: list[int]
-    places: list[int]
+    branch_of: list[int]
+    offsets: list[int]
     rows: list[int]
 
 
@@ -242,10 +244,10 @@ class _TableLayout:
                     self.tables.setdefault(one, _Table(one))
         for slot, known_as in zip(slots, avals, strict=True):
             if slot < 0:
-                self._place_input(~slot, known_as)
+                self._lay_out_input(~slot, known_as)
         return avals
 
-    def _place_input(self, position: int, known: Aval | None) -> None:
+    def _lay_out_input(self, position: int, known: Aval | None) -> None:
         if known is None:
             self.others[position] = None
         elif type(self._inputs[position]) in NUMBERS:
@@ -309,7 +311,7 @@ class Batched:
         self, layout: _TableLayout, branches: list[Branch], schedule: _Schedule, wanted: Sequence[int]
     ) -> None:
         tables = list(layout.tables.values())
-        self._schedule = [np.int32(len(schedule.kinds)), *map(_int_array, schedule)]
+        self._schedule = [np.int32(len(schedule.branch_of)), *map(_int_array, schedule)]
         self._wanted = [[slot for slot in wanted if slot in table.rows] for table in tables]
         self._which = [_indices(table, slots) for table, slots in zip(tables, self._wanted, strict=True)]
         self._arrays = [list(table.arrays) for table in tables]
@@ -353,7 +355,7 @@ def _schedule(groups: list[list[tuple]], layout: _TableLayout) -> tuple[list[Bra
     numbers = {known: number for number, known in enumerate(layout.tables)}
     others = {position: number for number, position in enumerate(layout.others)}
     branches: dict[Branch, int] = {}
-    kinds, places, rows = schedule = _Schedule([], [], [])
+    branch_of, offsets, rows = schedule = _Schedule([], [], [])
     for members in groups:
         _, call, *slots = members[0]
         width = _rounded(len(members))
@@ -363,8 +365,8 @@ def _schedule(groups: list[list[tuple]], layout: _TableLayout) -> tuple[list[Bra
         )
         targets = [one for one in call.avals if one is not None]
         branch = Branch(call, sources, tuple(numbers[one] for one in targets), width)
-        kinds.append(branches.setdefault(branch, len(branches)))
-        places.append(len(rows))
+        branch_of.append(branches.setdefault(branch, len(branches)))
+        offsets.append(len(rows))
         rows += [table.size for table in layout.tables.values()]
         padding = [0] * (width - len(members))
         for argument, one in enumerate(known, 2):

@@ -57,7 +57,7 @@ def extra_outputs(code: Sequence[tuple], wanted: Sequence, arguments: Sequence[A
     def is_cheap(instruction: tuple) -> bool:
         call, *slots = instruction
         values = [known[slot] if slot >= 0 else arguments[~slot] for slot in slots]
-        return computed_twice(call, tuple(map(kind_of, values)))
+        return computed_twice(call, tuple(map(type_of, values)))
 
     extra = [slot for slot in loop_carry(code) if not wanted[slot]]
     if extra:
@@ -70,7 +70,7 @@ def _nbytes(value: Any) -> int:
     return 0 if isinstance(value, NUMBERS) else math.prod(value.shape) * value.dtype.itemsize
 
 
-def kind_of(value: Any) -> Any:
+def type_of(value: Any) -> Any:
     """The kind of an operand that ``computed_twice`` has to know: a number, or shape and dtype."""
     return value if isinstance(value, NUMBERS) else jax.ShapeDtypeStruct(value.shape, value.dtype)
 
@@ -103,11 +103,11 @@ def loop_carry(code: Sequence[tuple], is_cheap: Callable[[tuple], bool] | None =
     readers = Counter(slot for instruction in code for slot in set(instruction[1:]))
     carried: list[int] = []
     for start, period, times in loops([id(instruction[0]) for instruction in code], SHORTEST_LOOP):
-        places = range(start, start + period * times)
-        turns = {i: (i - start) // period for i in places}
-        period_of = {slot: turns[i] for i in places for slot in range(firsts[i], firsts[i + 1])}
-        cheap = [i for i in places if is_cheap is None or is_cheap(code[i])]
-        if is_cheap is not None and set(cheap).issuperset(_carried(code, firsts, turns, period_of, places)[0]):
+        indices = range(start, start + period * times)
+        turns = {i: (i - start) // period for i in indices}
+        period_of = {slot: turns[i] for i in indices for slot in range(firsts[i], firsts[i + 1])}
+        cheap = [i for i in indices if is_cheap is None or is_cheap(code[i])]
+        if is_cheap is not None and set(cheap).issuperset(_carried(code, firsts, turns, period_of, indices)[0]):
             continue  # XLA makes one kernel of what is carried, and computes everything in it once
         late = _carried(code, firsts, turns, period_of, cheap)[1]
         early: set[int] = set()

@@ -111,26 +111,26 @@ class Placed(NamedTuple):
 def cut(code: Sequence[tuple], wanted: bytes) -> Iterator[Placed]:
     """Cut a program into subprograms, in the order in which they run."""
     broad = {id(call) for call in {instruction[0] for instruction in code} if call.count >= BROAD}
-    kinds = [id(instruction[0]) for instruction in code]
-    stretches = list(stretches_of(kinds, broad))
+    call_ids = [id(instruction[0]) for instruction in code]
+    stretches = list(stretches_of(call_ids, broad))
     last_reader: dict[int, int] = {}
     for number, (start, stop) in enumerate(stretches):
         for instruction in code[start:stop]:
             last_reader.update(dict.fromkeys(instruction[1:], number))
     first = 0
-    places: list[range] = []
+    ranges: list[range] = []
     parts: list[Local] = []
     needs: list[tuple[bool, ...]] = []
     for number, (start, stop) in enumerate(stretches):
         part = code[start:stop]
         slots = range(first, first + sum(instruction[0].count for instruction in part))
-        places.append(slots)
+        ranges.append(slots)
         parts.append(localized(part, first))
         needs.append(tuple(bool(wanted[slot]) or last_reader.get(slot, number) > number for slot in slots))
         first = slots.stop
-    for alike in grouped([tuple(kinds[start:stop]) for start, stop in stretches]):
+    for alike in grouped([tuple(call_ids[start:stop]) for start, stop in stretches]):
         made_equal(alike, parts, needs)
-    for number, ((local, arguments), slots, gives) in enumerate(zip(parts, places, needs, strict=True)):
+    for number, ((local, arguments), slots, gives) in enumerate(zip(parts, ranges, needs, strict=True)):
         results = tuple(slot for slot, given in zip(slots, gives, strict=True) if given)
         read = (slot for slot in arguments if last_reader[slot] == number)
         unread = (slot for slot in results if last_reader.get(slot, number) == number)
@@ -144,10 +144,10 @@ def grouped(keys: Sequence[Hashable]) -> Iterable[list[int]]:
     >>> list(grouped("abcacc"))
     [[0, 3], [2, 4, 5]]
     """
-    places: dict[Hashable, list[int]] = {}
-    for place, key in enumerate(keys):
-        places.setdefault(key, []).append(place)
-    return (group for group in places.values() if len(group) > 1)
+    groups: dict[Hashable, list[int]] = {}
+    for index, key in enumerate(keys):
+        groups.setdefault(key, []).append(index)
+    return (group for group in groups.values() if len(group) > 1)
 
 
 def made_equal(alike: list[int], parts: list[Local], needs: list[tuple[bool, ...]]) -> None:
@@ -196,18 +196,18 @@ def localized(code: Sequence[tuple], first: int) -> Local:
     return local, tuple(outside)
 
 
-def stretches_of(kinds: Sequence[int], broad: Collection[int] = ()) -> Iterator[tuple[int, int]]:
+def stretches_of(call_ids: Sequence[int], broad: Collection[int] = ()) -> Iterator[tuple[int, int]]:
     """The cuts of a program of which the kernels are given: pairs (start, stop). What is ``broad`` stands alone.
 
     >>> list(stretches_of([1, 2, 3])), list(stretches_of([7] * 384 + [8, 9], {8}))
     ([(0, 3)], [(0, 192), (192, 384), (384, 385), (385, 386)])
     """
-    if len(kinds) <= SHORT:
-        yield 0, len(kinds)
+    if len(call_ids) <= SHORT:
+        yield 0, len(call_ids)
         return
     start = 0
-    for first, period, times in chain(loops(kinds, SHORT // 2), [(len(kinds), 1, 0)]):
-        for alone in (*(place for place in range(start, first) if kinds[place] in broad), first):
+    for first, period, times in chain(loops(call_ids, SHORT // 2), [(len(call_ids), 1, 0)]):
+        for alone in (*(index for index in range(start, first) if call_ids[index] in broad), first):
             yield from parts_of(start, alone, SHORT)
             if alone < first:
                 yield alone, alone + 1
@@ -221,7 +221,7 @@ def parts_of(start: int, stop: int, step: int) -> Iterator[tuple[int, int]]:
     return ((first, min(first + step, stop)) for first in range(start, stop, step))
 
 
-def loops(kinds: Sequence[int], least: int) -> Iterator[tuple[int, int, int]]:
+def loops(call_ids: Sequence[int], least: int) -> Iterator[tuple[int, int, int]]:
     """Stretches of kernels that come again and again: (start, period, times), for those that are ``least`` kernels in
     all.
 
@@ -229,8 +229,8 @@ def loops(kinds: Sequence[int], least: int) -> Iterator[tuple[int, int, int]]:
     [(1, 2, 3)]
     """
     position = 0
-    while position < len(kinds):
-        period, times = repetition(kinds, position)
+    while position < len(call_ids):
+        period, times = repetition(call_ids, position)
         if times == 1 or period * times < least:
             position += 1
             continue
@@ -249,27 +249,27 @@ def periods_in_a_subprogram(period: int, times: int) -> int:
     return next((count for count in range(most, most // 2, -1) if times % count == 0), most)
 
 
-def repetition(kinds: Sequence[int], start: int) -> tuple[int, int]:
+def repetition(call_ids: Sequence[int], start: int) -> tuple[int, int]:
     """The shortest period with which the sequence goes on from ``start``, and how many times; (1, 1) if it does not.
 
     >>> repetition([9, 1, 2, 1, 2, 1, 2, 3], 1), repetition([1, 2, 3], 0)
     ((2, 3), (1, 1))
     """
-    limit = min(LONGEST_PERIOD, (len(kinds) - start) // 2)
+    limit = min(LONGEST_PERIOD, (len(call_ids) - start) // 2)
     candidate = start
     while True:
         try:
-            candidate = kinds.index(kinds[start], candidate + 1, start + limit + 1)
+            candidate = call_ids.index(call_ids[start], candidate + 1, start + limit + 1)
         except ValueError:
             return 1, 1
         period = candidate - start
-        if kinds[start : start + period] == kinds[start + period : start + 2 * period]:
-            return period, _times(kinds, start, period)
+        if call_ids[start : start + period] == call_ids[start + period : start + 2 * period]:
+            return period, _times(call_ids, start, period)
 
 
-def _times(kinds: Sequence[int], start: int, period: int) -> int:
+def _times(call_ids: Sequence[int], start: int, period: int) -> int:
     """The number of times that the first ``period`` elements from ``start`` on stand one after the other."""
-    times, body = 2, kinds[start : start + period]
-    while kinds[start + times * period : start + (times + 1) * period] == body:
+    times, body = 2, call_ids[start : start + period]
+    while call_ids[start + times * period : start + (times + 1) * period] == body:
         times += 1
     return times

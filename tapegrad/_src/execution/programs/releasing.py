@@ -61,7 +61,7 @@ class ProgramRun:
         computed: the results by slot, as far as they were computed and are needed.
     """
 
-    __slots__ = ("found", "inputs", "uses_up")
+    __slots__ = ("computed", "inputs", "uses_up")
 
     def __init__(self, inputs: list[Any], size: int, uses_up: bool) -> None:
         self.computed: list[Any] = [None] * size
@@ -88,6 +88,6 @@ class ProgramRun:
     def by_kernels(self, steps: Iterable[InstructionStep]) -> None:
         """Run some instructions, one kernel after the other."""
         computed, inputs = self.computed, self.inputs
-        for call, operands, places, done in steps:
-            computed[places] = call.run(*[computed[slot] if slot >= 0 else inputs[~slot] for slot in operands])
+        for call, operands, targets, done in steps:
+            computed[targets] = call.run(*[computed[slot] if slot >= 0 else inputs[~slot] for slot in operands])
             self.let_go(done)

@@ -123,30 +123,30 @@ class SubprogramExecutable(Due):
         self._traced: Any = None
         self._meanwhile = Meanwhile()
 
-    def run(self, place: SubprogramRun, often: bool, asked: bool = False) -> list[Any] | None:
+    def run(self, step_run: SubprogramRun, often: bool, asked: bool = False) -> list[Any] | None:
         """The results that are wanted in a place; None if they are there.
 
         ``often``: it comes several times in one program. ``asked``: it is to be compiled now, as the user has said.
         """
         if self._ready is not None:
-            return self._ready(*map(readable, place.arguments()))[: self.count]
+            return self._ready(*map(readable, step_run.arguments()))[: self.count]
         self.seen += 1
         if in_background() and not asked:
-            return self._run_meanwhile(place)
-        if self.subprogram.lone or self._is_rare(often) or self._is_small(place.step.arguments):
-            return place.by_kernels()
-        arguments = place.arguments()
+            return self._run_meanwhile(step_run)
+        if self.subprogram.lone or self._is_rare(often) or self._is_small(step_run.step.arguments):
+            return step_run.by_kernels()
+        arguments = step_run.arguments()
         self._ready = self._jitted(arguments)[1]
         what = f"a program of {len(self.subprogram.code)} operations"
         return first_call(self._ready, map(readable, arguments), what)[: self.count]
 
-    def _run_meanwhile(self, place: SubprogramRun) -> list[Any] | None:
+    def _run_meanwhile(self, step_run: SubprogramRun) -> list[Any] | None:
         """Run its kernels, and see to it that it is compiled in the background when that pays."""
         subprogram, deficit = self.subprogram, self._meanwhile.deficit
         cost = SECONDS_PER_SUBPROGRAM + SECONDS_PER_INSTRUCTION * len(subprogram.code)
         if self._program is None:
-            if not subprogram.lone and deficit > cost and not self._is_small(place.step.arguments):
-                examples = list(map(described, place.arguments()))
+            if not subprogram.lone and deficit > cost and not self._is_small(step_run.step.arguments):
+                examples = list(map(described, step_run.arguments()))
                 program, self._program = self._jitted(examples)
                 with jax.enable_x64(True) if subprogram.wide else nullcontext():
                     self._traced = program.trace(*examples)
@@ -154,9 +154,9 @@ class SubprogramExecutable(Due):
         elif deficit >= (1 + PATIENCE) * cost:
             if self.finish(f"a program that begins with {subprogram.calls[0].kernel.name}"):
                 self._ready = self._program
-                return self._ready(*map(readable, place.arguments()))[: self.count]
+                return self._ready(*map(readable, step_run.arguments()))[: self.count]
             self._meanwhile.deficit = -inf
-        results = place.by_kernels()
+        results = step_run.by_kernels()
         self._meanwhile.add(subprogram.code)
         return results
 
@@ -369,7 +369,7 @@ class CachedProgram:
     def _subprograms(self) -> list[SubprogramStep]:
         if self._steps is None:
             placed = list(cut(self.code, self.wanted))
-            counts, often = Counter(place.subprogram for place in placed), self._asked
+            counts, often = Counter(each.subprogram for each in placed), self._asked
             self._steps = [
                 SubprogramStep(
                     one.arguments, executable_of(one.subprogram), often or counts[one.subprogram] >= SEEN_ENOUGH,
@@ -593,8 +593,8 @@ def told_apart(now: Call, then: Call) -> tuple[str, str]:
 def traits_of(call: Call) -> dict[str, str]:
     """The traits of a call among others of kernels of the same name: settings, and the types of arguments and
     results."""
-    arguments = {f"argument {place}": type_text(one) for place, one in enumerate(call.kernel.arguments)}
-    results = {f"result {place}": type_text(one) for place, one in enumerate(call.avals)}
+    arguments = {f"argument {number}": type_text(one) for number, one in enumerate(call.kernel.arguments)}
+    results = {f"result {number}": type_text(one) for number, one in enumerate(call.avals)}
     return {name: repr(value) for name, value in call.kernel.settings.items()} | arguments | results
 
 

@@ -45,7 +45,7 @@ class ProgramLocation(NamedTuple):
         self.program.held = held
 
 
-def present_place() -> ProgramLocation | None:
+def present_location() -> ProgramLocation | None:
     """The place to which the thread's program has come; None where it is not known which, or all is captured."""
     if only_device() is None or capturing.by is not None:
         return None
@@ -101,16 +101,16 @@ class RecordedSegment:
             raise Unrepeatable
         return slot, getattr(result, "aval", None)
 
-    def begins_at(self, place: ProgramLocation) -> bool:
+    def begins_at(self, location: ProgramLocation) -> bool:
         """Tell whether a program has come as far as this one had."""
-        return place.program.size == self.first
+        return location.program.size == self.first
 
-    def fits(self, place: ProgramLocation, reads: Sequence[Any]) -> bool:
+    def fits(self, location: ProgramLocation, reads: Sequence[Any]) -> bool:
         """Tell whether what is read is where it was; arrays get the slots that they would get."""
-        program = place.program
+        program = location.program
         try:
-            places = map(program.values.__getitem__, self.inner_slots)
-            if not all(map(is_, compress(reads, self.inner), places)):
+            values = map(program.values.__getitem__, self.inner_slots)
+            if not all(map(is_, compress(reads, self.inner), values)):
                 return False
             outer = list(map(reads.__getitem__, self.outer))
             slots = list(map(program.slots.get, map(id, outer)))
@@ -120,9 +120,9 @@ class RecordedSegment:
         except (Traced, IndexError):
             return False
 
-    def append(self, place: ProgramLocation, seed: Any) -> list[Any] | None:
+    def append(self, location: ProgramLocation, seed: Any) -> list[Any] | None:
         """Append it to the program, and return its results; None if a finalizer has used the program meanwhile."""
-        program, first = place.program, self.first
+        program, first = location.program, self.first
         made = {slot: deferred_value(program, slot, aval) for slot, aval in self.results if slot >= first}
         if not program.extend(first, self.code, self.count, made):
             return None

@@ -53,7 +53,7 @@ class Capturer(Protocol):
         """Tell whether a number is another one in each call of what is captured."""
         ...
 
-    def read_late(self, value: Any, kind: type) -> Any:
+    def read_late(self, value: Any, number_type: type) -> Any:
         """A stand-in for the only element of a value until that is known; None if it is to be read now."""
 
     def may_read(self, value: Any) -> bool:

@@ -57,14 +57,14 @@ def persistent_cache(directory: str | os.PathLike | None = None, *, enabled: boo
     ...     persistent_cache(place) == Path(place), persistent_cache(enabled=False).name
     (True, 'tapegrad')
     """
-    place = Path(directory) if directory is not None else platform_caches() / "tapegrad"
+    folder = Path(directory) if directory is not None else platform_caches() / "tapegrad"
     if enabled:
-        place.mkdir(parents=True, exist_ok=True)
-        settings = {**ALL_OF_IT, "jax_compilation_cache_dir": str(place)}
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = {**ALL_OF_IT, "jax_compilation_cache_dir": str(folder)}
         for name in settings:
             _before.setdefault(name, getattr(jax.config, name))
         _before.setdefault(WRITTEN, kept.store.directory)
-        kept.keep_in(place)
+        kept.keep_in(folder)
     else:
         settings = dict(_before)
         _before.clear()
@@ -73,4 +73,4 @@ def persistent_cache(directory: str | os.PathLike | None = None, *, enabled: boo
     for name, value in settings.items():
         jax.config.update(name, value)
     compilation_cache.reset_cache()  # who has compiled before has settled on the cache that there was, or on none
-    return place
+    return folder

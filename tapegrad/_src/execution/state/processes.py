@@ -45,7 +45,7 @@ class Line(NamedTuple):
 
     text: str
     program: int
-    place: Position | None
+    position: Position | None
 
 
 class History:
@@ -177,11 +177,11 @@ class Together:
         first = None if processes.wait_for is None else next(filter(is_split, values), None)
         if first is None:
             return self._function(*values)
-        ranks, kind = ranks_of(first), tuple(map(_kind, values))
-        text = f"{self._function.__name__}({', '.join(map(_shown, values, kind))})"
-        program = self._known.get((ranks, kind))
+        ranks, described = ranks_of(first), tuple(map(_described, values))
+        text = f"{self._function.__name__}({', '.join(map(_shown, values, described))})"
+        program = self._known.get((ranks, described))
         if program is None or processes.every == 1:
-            program = self._known[ranks, kind] = self._compare(text, values, ranks)
+            program = self._known[ranks, described] = self._compare(text, values, ranks)
         processes.history(ranks).note(text, program)
         if self._marks:
             processes.mark(ranks)  # type: ignore[misc]
@@ -230,7 +230,7 @@ def numbers_in(values: Iterable[Any], ranks: Ranks) -> list[str]:
     return processes.wait_for(read, ranks)  # type: ignore[misc]
 
 
-def _kind(value: Any) -> str:
+def _described(value: Any) -> str:
     """The kind that a program is compiled for: a shape, a dtype and a layout, or the type of a number."""
     if not isinstance(value, jax.Array):
         return type(value).__name__
@@ -238,9 +238,9 @@ def _kind(value: Any) -> str:
     return f"{value.dtype}{[*value.shape]}{layout or ''}"
 
 
-def _shown(value: Any, kind: str) -> str:
+def _shown(value: Any, described: str) -> str:
     """An argument in a line: of an array its kind, of a number its value."""
-    return kind if isinstance(value, jax.Array) else repr(value)
+    return described if isinstance(value, jax.Array) else repr(value)
 
 
 processes = Processes()

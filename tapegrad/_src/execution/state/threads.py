@@ -189,8 +189,8 @@ def _paths(package: str) -> list[str]:
     spec = find_spec(package)
     folders = [
         folder
-        for place in (spec and spec.submodule_search_locations) or []
-        for folder in (f"{place}.libs", os.path.join(place, ".libs"), os.path.join(place, ".dylibs"))
+        for location in (spec and spec.submodule_search_locations) or []
+        for folder in (f"{location}.libs", os.path.join(location, ".libs"), os.path.join(location, ".dylibs"))
     ]
     return [path for folder in folders for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*openblas*")))]
 

@@ -63,7 +63,7 @@ class Figures(NamedTuple):
 
 FREE = Figures(0.0, 0.0)
 CHEAP = Figures(0.13, 0.055)
-KINDS: dict[str, Figures] = {
+BY_NAMES: dict[str, Figures] = {
     "reshape squeeze expand_dims transpose broadcast_in_dim slice rev stop_gradient copy real imag symbolic_zeros "
     "optimization_barrier broadcast split unstack platform_index": FREE,
     "exp exp2 log log1p expm1 tanh": Figures(0.5, 0.4),
@@ -109,9 +109,9 @@ ROW = 8.0
 """A row of elements that NumPy computes of arrays of which one is repeated along others: many and short ones are slow.
 """
 
-FIGURES = {name: figures for names, figures in KINDS.items() for name in names.split()}
+FIGURES = {name: figures for names, figures in BY_NAMES.items() for name in names.split()}
 
-PLACES = {"gather": Figures(0.15, 0.7), "scatter": Figures(0.0, 3.3)}
+PER_INDEX = {"gather": Figures(0.15, 0.7), "scatter": Figures(0.0, 3.3)}
 """More for each place that is read or written, which may be a whole row."""
 
 HALVES = Figures(1.4, 0.3)
@@ -325,8 +325,8 @@ def _elements(equation: Any, lengths: dict[Any, int], known: dict[int, float]) -
     host = (figures.host + (UNCACHED if on_host > CACHED and figures != FREE else 0.0)) * on_host
     total = Figures(host + ROW * rows, figures.xla * count)
     if name == "gather" or name.startswith("scatter"):
-        places = _count(equation.invars[1].aval.shape[:-1], lengths)
-        return Figures(*np.add(total, _times(PLACES["gather" if name == "gather" else "scatter"], places)))
+        indices = _count(equation.invars[1].aval.shape[:-1], lengths)
+        return Figures(*np.add(total, _times(PER_INDEX["gather" if name == "gather" else "scatter"], indices)))
     if name in BY_MATRIX:
         return Figures(*np.add(total, _times(BY_MATRIX[name], _count(equation.invars[0].aval.shape[:-2], lengths))))
     return total
@@ -342,7 +342,7 @@ def _convolution(equation: Any, written: float, lengths: dict[Any, int]) -> Figu
     seen, each = seen_in(params, left.shape, right.shape, out.shape), _window(windows).xla
     if seen is not None:
         host = way_of(seen, jnp.float32 if _is_half(left) else left.dtype).nanoseconds
-        each = WINDOW_OF_KERNEL if seen.kind == KERNEL else each
+        each = WINDOW_OF_KERNEL if seen.direction == KERNEL else each
     apart = math.prod(params.get("lhs_dilation") or ())  # zeros, which XLA leaves out
     return Figures(host, (PRODUCT.xla * written * summed + each * windows) / apart)
 

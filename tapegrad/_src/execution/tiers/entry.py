@@ -111,6 +111,6 @@ def entry_lines(examples: Sequence[object], checked: int = 0) -> list[str]:
 
 
 @tabulated(1 << 10)
-def entry_code(kinds: tuple, checked: int) -> CodeType:
+def entry_code(types: tuple, checked: int) -> CodeType:
     """The code of an entry for arguments of these types, None for arrays."""
-    return code_of("\n".join(entry_lines(kinds, checked)))
+    return code_of("\n".join(entry_lines(types, checked)))

@@ -35,22 +35,22 @@ class Pickler(pickle.Pickler):
         Raises:
             PicklingError: a function that is found under no name, or an array that can't be kept.
         """
-        kind = type(obj)
-        if kind is FunctionType:
+        cls = type(obj)
+        if cls is FunctionType:
             if obj.__code__.co_filename == WRITTEN:
                 globals_read = sorted(names_in(obj.__code__).intersection(obj.__globals__))
                 names = {name: obj.__globals__[name] for name in globals_read}
                 return function_of, (marshal.dumps(obj.__code__), names)
             if hasattr(obj, "ufunc"):
                 return along_rows, (obj.ufunc,)
-        elif kind is np.ndarray:
+        elif cls is np.ndarray:
             if obj.dtype.hasobject or span_of(obj) > WIDEST:
                 raise pickle.PicklingError("an array of objects, or a window on a large one")
             strides = None if obj.flags.c_contiguous else obj.strides
             return array_of, (obj.tobytes(), obj.dtype, obj.shape, strides, obj.flags.writeable)
         elif isinstance(obj, np.dtype):  # there is one of each, with which others are compared
             return np.dtype, (obj.type,)
-        elif kind is slice:
+        elif cls is slice:
             return slice, (obj.start, obj.stop, obj.step)
         return NotImplemented
 
@@ -80,16 +80,16 @@ def span_of(array: np.ndarray) -> int:
     return sum([abs(stride) * (length - 1) for stride, length in reach]) + array.itemsize if array.size else 0
 
 
-def array_of(data: bytes, kind: np.dtype, shape: tuple[int, ...], strides: Any, writeable: bool) -> np.ndarray:
+def array_of(data: bytes, dtype: np.dtype, shape: tuple[int, ...], strides: Any, writeable: bool) -> np.ndarray:
     """An array with these elements, which lie in order, or so many bytes apart."""
-    array = np.frombuffer(data, kind).reshape(shape)
+    array = np.frombuffer(data, dtype).reshape(shape)
     if strides is None or not array.size:
         array = array.copy()
     else:
         before = -sum([stride * (length - 1) for stride, length in zip(strides, shape, strict=True) if stride < 0])
         after = sum([stride * (length - 1) for stride, length in zip(strides, shape, strict=True) if stride > 0])
-        memory = np.zeros(before + after + kind.itemsize, np.uint8)
-        elements, array = array, np.ndarray(shape, kind, memory, before, strides)
+        memory = np.zeros(before + after + dtype.itemsize, np.uint8)
+        elements, array = array, np.ndarray(shape, dtype, memory, before, strides)
         array[...] = elements
     array.flags.writeable = writeable
     return array
@@ -129,14 +129,14 @@ def said(value: Any) -> str:
     >>> said((1, True, 0.5)), said(float)
     ('tuple(1, True, 0.5, )', 'float')
     """
-    kind = type(value)
-    if kind in EXACT:
+    cls = type(value)
+    if cls in EXACT:
         return repr(value)
     if isinstance(value, tuple):
-        return f"{kind.__qualname__}({''.join([f'{said(item)}, ' for item in value])})"
-    if kind is slice:
+        return f"{cls.__qualname__}({''.join([f'{said(item)}, ' for item in value])})"
+    if cls is slice:
         return f"slice({said(value.start)}, {said(value.stop)}, {said(value.step)})"
-    if kind is type and value in EXACT:
+    if cls is type and value in EXACT:
         return value.__name__
     raise Unkept
 
@@ -150,11 +150,11 @@ def outlined(value: Any) -> str:
     >>> outlined((1, 0.5, "same"))
     "tuple(int, float, 'same', )"
     """
-    kind = type(value)
-    if kind is int or kind is float:
-        return kind.__name__
+    cls = type(value)
+    if cls is int or cls is float:
+        return cls.__name__
     if isinstance(value, tuple):
-        return f"{kind.__qualname__}({''.join([f'{outlined(item)}, ' for item in value])})"
+        return f"{cls.__qualname__}({''.join([f'{outlined(item)}, ' for item in value])})"
     return said(value)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapegrad._src.execution.numpy_backend.cutting import PLACE, Cut, Cuts, Strip, StripArgument, cut, inlined
+from tapegrad._src.execution.numpy_backend.cutting import BEFORE, Cut, Cuts, Strip, StripArgument, cut, inlined
 from tapegrad._src.execution.numpy_backend.putting import multiplies, putting
 from tapegrad._src.execution.numpy_backend.writer import numbers_in, written_jaxpr
 from tapegrad._src.execution.state.threads import blas_alone, helpers
@@ -59,7 +59,7 @@ class Stripped:
         self._around: Callable = blas_alone if any(map(multiplies, functions.values())) else nullcontext
         self._sources = [source.number for source in first.sources]
         self._constants = [np.asarray(one) for one in constants]
-        self._contiguous = sorted({one.number for one in first.sources if one.number != PLACE and any(one.cuts)})
+        self._contiguous = sorted({one.number for one in first.sources if one.number != BEFORE and any(one.cuts)})
         self._calls = strip_calls(cuts, first, functions)
         self._partial = first.partial
         given = [one for one in results if one is not None]
@@ -70,8 +70,8 @@ class Stripped:
         last = []
         if first.last is not None:
             jaxpr, taken = first.last
-            places = [*range(-len(partial), 0), *taken]
-            named = [one for one, place in zip(jaxpr.jaxpr.invars, places, strict=True) if place in converted]
+            numbers = [*range(-len(partial), 0), *taken]
+            named = [one for one, number in zip(jaxpr.jaxpr.invars, numbers, strict=True) if number in converted]
             code = written_jaxpr(jaxpr, (True,) * len(jaxpr.jaxpr.outvars), None, named)
             self._last, last = code.body, [jaxpr]
             self._sources += taken
@@ -91,10 +91,10 @@ class Stripped:
         made = [np.empty(shape, dtype) for shape, dtype in self._outputs]
 
         def work(number: int) -> None:
-            function, sources, places = calls[number]
+            function, sources, indices = calls[number]
             given = zip(read, sources, strict=False)
             inputs = [x if at is None else x[at] if type(at) is tuple else at for x, at in given]
-            function(*inputs, *[y[place] for y, place in zip(made, places, strict=True)])
+            function(*inputs, *[y[index] for y, index in zip(made, indices, strict=True)])
 
         with self._around():
             helpers.run(work, len(calls))
@@ -109,7 +109,7 @@ class Stripped:
                 for ufunc, one in zip(self._partial, made[split:], strict=True)
             ]
             made = [*made[:split], *self._last(*sums, *read[len(self._calls[0].read) :])]
-        results = [None if place is None else made[place] for place in self._layout]
+        results = [None if index is None else made[index] for index in self._layout]
         return results[0] if self._single else tuple(results)
 
 
@@ -131,30 +131,30 @@ def strip_calls(cuts: Cut, strip: Strip, functions: dict[int, Callable]) -> list
     ranges = [slice(start, start + rows) for start, rows in zip(starts, cuts.rows, strict=True)]
     outer = [[slice(number, number + 1) for number in range(length)] for length in cuts.lengths[:-1]]
     calls = []
-    for number, places in enumerate(product(*outer, ranges)):
-        function = functions[places[-1].stop - places[-1].start]
-        read = [_place(source, places) for source in strip.sources]
-        put = [_index(where, places) for where in strip.results if where is not None]
+    for number, ranges_of_strip in enumerate(product(*outer, ranges)):
+        function = functions[ranges_of_strip[-1].stop - ranges_of_strip[-1].start]
+        read = [_source_index(source, ranges_of_strip) for source in strip.sources]
+        put = [_index(where, ranges_of_strip) for where in strip.results if where is not None]
         calls.append(StripCall(function, read, [*put, *[(number, ...)] * len(strip.partial)]))
     return calls
 
 
-def _place(source: StripArgument, places: Sequence[slice]) -> Any:
+def _source_index(source: StripArgument, ranges: Sequence[slice]) -> Any:
     """The index of a strip in what it reads, or the number of elements before it."""
-    if source.number != PLACE:
-        return _index(source.cuts, places)
-    cuts = zip(source.cuts, places, strict=True)
-    return np.asarray(sum([place.start * cut_at[1] for cut_at, place in cuts if cut_at is not None]), np.uint64)
+    if source.number != BEFORE:
+        return _index(source.cuts, ranges)
+    cuts = zip(source.cuts, ranges, strict=True)
+    return np.asarray(sum([range_.start * cut_at[1] for cut_at, range_ in cuts if cut_at is not None]), np.uint64)
 
 
-def _index(where: Cuts, places: Sequence[slice]) -> tuple[slice, ...] | None:
+def _index(where: Cuts, ranges: Sequence[slice]) -> tuple[slice, ...] | None:
     """The index of a strip in an array that is cut along dimensions; None if it is not."""
     slices: dict[int, slice] = {}
-    for cut_at, place in zip(where, places, strict=True):
+    for cut_at, range_ in zip(where, ranges, strict=True):
         if cut_at is not None:
             axis, each = cut_at
             before = slices[axis].start if axis in slices else 0
-            slices[axis] = slice(before + place.start * each, before + place.stop * each)
+            slices[axis] = slice(before + range_.start * each, before + range_.stop * each)
     return tuple([slices.get(axis, slice(None)) for axis in range(max(slices) + 1)]) if slices else None
 
 
@@ -162,8 +162,8 @@ def _layout(results: Sequence[Any], cuts: Sequence[Any]) -> list[int | None]:
     """For each result, where it is among those that strips make, and behind them those that come last."""
     ahead = sum(axes is not None for axes in cuts)
     order = {True: iter(range(ahead)), False: iter(range(ahead, len(cuts)))}
-    kinds = iter(cuts)
-    return [None if result is None else next(order[next(kinds) is not None]) for result in results]
+    cut_results = iter(cuts)
+    return [None if result is None else next(order[next(cut_results) is not None]) for result in results]
 
 
 def stripped(function: HostFunction, closed: Any) -> Stripped | None:
@@ -189,7 +189,7 @@ class Stripping:
         trace: gives its jaxpr; ``changed`` is called when it has been cut, and costs something else.
     """
 
-    __slots__ = ("found", "trace", "changed", "run")
+    __slots__ = ("function", "trace", "changed", "run")
 
     def __init__(self, function: HostFunction, trace: Callable[[], Any], changed: Callable[[Cost], None]) -> None:
         self.function, self.trace, self.changed = function, trace, changed

@@ -116,8 +116,8 @@ class Tiered(Due):
         names: dict[str, Any] = {"failed": self._failed}
         for i, (shape, dtype) in enumerate(self._checked):
             names |= {f"shape{i}": shape, f"dtype{i}": dtype}
-        kinds = tuple([one if isinstance(one, type) else None for one in self.examples])
-        run = function_of(entry_code(kinds, len(self._checked)), "run", names)
+        types = tuple([one if isinstance(one, type) else None for one in self.examples])
+        run = function_of(entry_code(types, len(self._checked)), "run", names)
         self._entry = weakref.ref(run)
         self.reset()
         awaiting_decisions.add(self)
