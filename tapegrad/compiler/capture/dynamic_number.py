@@ -72,7 +72,7 @@ HOLDS = {d.name: _holds(d) for d in (float16, bfloat16, float32, float64)}
 class DynamicNumber:
     """The proxy of a dynamic number. See Note [Dynamic numbers]."""
 
-    __slots__ = ("_numbers", "_register", "_kind")
+    __slots__ = ("_numbers", "_register", "_type")
 
     def __init__(self, numbers: Any, register: int, number_type: type) -> None:
         self._numbers, self._register, self._type = numbers, register, number_type
