@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tapegrad._src.bindings.declaration.handing import place_of
+from tapegrad._src.bindings.declaration.handing import torch_name_of
 from tapegrad._src.execution.data.opaque import Opaque
 from tapegrad._src.tape.modes import switched
 from tapegrad._src.tensor import layout as layouts
@@ -111,7 +111,7 @@ def answers(*names: str) -> Callable[[Callable], Callable]:
 
 def name_of(function: Any) -> str:
     """The name under which an answer is looked for."""
-    name = place_of(function)
+    name = torch_name_of(function)
     is_getter = isinstance(getattr(function, "__self__", None), property)
     of_masks = name.startswith("torch.masked.")
     return ".".join(name.split(".")[-2:]) if is_getter or of_masks else name.rpartition(".")[2]

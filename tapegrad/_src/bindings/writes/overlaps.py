@@ -124,5 +124,5 @@ def resize_for(result: Tensor, target: Tensor) -> None:
     mismatched = refit(target, Spec.of(spot.shape, target.dtype, target.device))  # it keeps its place in the graph
     if extent(spot) * target.dtype.itemsize > placing.nbytes_of(storage):
         placing.resize_memory(storage, extent(spot) * target.dtype.itemsize)
-    placing.geometry(target, storage, spot, target.dtype, target._view_bits)
+    placing.set_memory(target, storage, spot, target.dtype, target._view_bits)
     target._spec = target._spec.replace(mismatched=mismatched)
