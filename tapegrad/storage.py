@@ -1,4 +1,6 @@
-"""``torch.storage``: the memory of tensors. Nothing is defined here."""
+"""``torch.storage``: the memory of tensors."""
+
+import io
 
 from tapegrad._src.absent import refusing
 from tapegrad._src.bindings.state.storage_methods import rebuild_storage
@@ -6,3 +8,10 @@ from tapegrad._src.bindings.state.storages import TypedStorage, UntypedStorage
 
 __getattr__ = refusing(__name__)
 __all__ = ["TypedStorage", "UntypedStorage", "rebuild_storage"]
+
+
+def _load_from_bytes(b: bytes) -> TypedStorage | UntypedStorage:
+    """Read a storage that PyTorch's tensors bring into a pickle which ``torch.save`` did not write."""
+    from tapegrad.serialization import load
+
+    return load(io.BytesIO(b), weights_only=False)

@@ -13,6 +13,7 @@ __getattr__, __dir__ = on_demand(__name__, {
         seed seed_all set_device set_rng_state set_rng_state_all set_stream stream""",
     "tapegrad.errors": "OutOfMemoryError",
 })
+_initialized = False  # asked before states of random numbers are read: one generator serves all devices
 _own = {"NAMESPACES", "on_demand"}
 __all__ = [name for name in __dir__() if not name.startswith("_") and name not in _own]
 del on_demand, _own

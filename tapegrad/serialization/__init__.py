@@ -21,6 +21,7 @@ from tapegrad.serialization.names import (
     get_safe_globals,
     safe_globals,
 )
+from tapegrad.serialization.rebuild import _get_layout as _get_layout
 from tapegrad.serialization.records import LoadEndianness, get_default_load_endianness, set_default_load_endianness
 from tapegrad.serialization.saving import DEFAULT_PROTOCOL, save
 

@@ -345,6 +345,23 @@ def test_a_pickler_in_c_writes_names_that_are_read_here():
     assert loaded[0].tolist() == [1, 1] and loaded[1] is tapegrad.float32
 
 
+class UnderThisName(pickle.Unpickler):
+    """What ``python -m tapegrad`` reads where a program says ``import torch``."""
+
+    def find_class(self, module, name):
+        return super().find_class(module.replace("torch", "tapegrad", 1), name)
+
+
+def test_a_pickle_of_pytorch_that_nobody_called_save_for():
+    whole = pytorch.arange(6.0).view(2, 3)
+    thing = {"row": whole[1], "layer": pytorch.nn.Linear(3, 2), "sparse": whole.to_sparse(), "rest": pytorch.float16}
+    loaded = UnderThisName(io.BytesIO(pickle.dumps(thing))).load()
+    assert type(loaded["layer"]) is tapegrad.nn.Linear and loaded["rest"] is tapegrad.float16
+    assert loaded["row"].tolist() == [3, 4, 5] and loaded["row"].storage_offset() == 3
+    assert loaded["sparse"].layout is tapegrad.sparse_coo and loaded["sparse"].to_dense().tolist() == whole.tolist()
+    assert loaded["layer"].weight.tolist() == thing["layer"].weight.tolist()
+
+
 class Odd:
     """A class that nobody declared safe."""
 

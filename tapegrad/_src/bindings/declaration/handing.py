@@ -189,7 +189,7 @@ def torch_name_of(function: Any) -> str:
     """The place of a function that nobody took over, in messages: PyTorch's module, and its name."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, property):
-        return f"{owner.fget.name}.{function.__name__}"  # type: ignore[union-attr]
+        return f"{owner.fget.torch_name}.{function.__name__}"  # type: ignore[union-attr]
     name = getattr(function, "torch_name", None)
     return name or f"{function.__module__}.{function.__name__}".replace("tapegrad", "torch", 1)
 
