@@ -30,7 +30,7 @@ from tapegrad._src.tensor.shared import release_shared, shared_now
 from tapegrad._src.tensor.tensor import Tensor, value_of
 from tapegrad._src.tensor.trees import TreeSpec
 from tapegrad.compiler.capture.arguments import Newcomers, new_in, taken_apart
-from tapegrad.compiler.capture.captured_call import CapturedCall, Shared
+from tapegrad.compiler.capture.captured_call import CapturedCall, Met, Shared
 from tapegrad.compiler.replay.cache_entry import PATIENCE, TRIALS, CacheEntry
 from tapegrad.compiler.replay.cache_keys import DYNAMIC, Widths, ambient, are_ordinary, cache_key, state_of
 from tapegrad.compiler.replay.compiled_modules import CompiledModule, CompiledModules, put_in_place, take_away
@@ -85,7 +85,7 @@ class Compiled:
         self._wasted = 0.0
         self._rested, self._gain = 0, GAIN_BY_ITSELF if by_itself else 1
         modules = CompiledModules(_by_itself)
-        self._shared = Shared(function, not fullgraph, Programs(), modules, by_itself, Widths(), RLock())
+        self._shared = Shared(function, not fullgraph, Programs(), modules, by_itself, Widths(), Met(), RLock())
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: compiled for each instance, which keeps what was compiled for it."""

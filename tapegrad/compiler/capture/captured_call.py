@@ -33,7 +33,7 @@ from tapegrad.compiler.guards.reachable import Instances
 from tapegrad.compiler.guards.tensor_guards import TensorGuards
 from tapegrad.compiler.guards.trace_rules import PLAIN
 from tapegrad.compiler.guards.watching import watching
-from tapegrad.compiler.guards.what_ran import WhatRan
+from tapegrad.compiler.guards.what_ran import CodeThatRan, WhatRan
 from tapegrad.compiler.replay.cache_entry import CacheEntry
 from tapegrad.compiler.replay.cache_keys import Widths, ambient, has_more
 from tapegrad.compiler.replay.compiled_modules import CompiledModules, is_update
@@ -43,6 +43,25 @@ from tapegrad.compiler.replay.write_outputs import Appended
 
 WAY_OUT = " (tensors may be written to or replaced: count, for example, in a 0-dim tensor)"
 """The advice that ``report()`` adds where a call changes what is no tensor."""
+
+
+class Met:
+    """The code that the calls of one function have run, if so much can be reached that only that is followed.
+
+    Attributes:
+        code: what has run; it is replaced, not changed. None: all is followed.
+    """
+
+    def __init__(self) -> None:
+        self.code: CodeThatRan | None = None
+
+    def add(self, ran: WhatRan, reaches: bool) -> bool:
+        """Add what a call has run, and whether it has read attributes that nobody names; whether that is new."""
+        before = self.code or CodeThatRan()
+        if before.lacks(ran) is None and before.reaches >= reaches:
+            return False
+        self.code = before.joined(ran, reaches)
+        return True
 
 
 class Shared(NamedTuple):
@@ -55,6 +74,7 @@ class Shared(NamedTuple):
         modules: the modules and optimizers that they enter, compiled by themselves.
         by_itself: whether the function is one of these.
         widths: which arguments are other numbers in each call.
+        met: the code that they have run, if so much can be reached that only that is followed.
         lock: held while what is known of calls is changed.
     """
 
@@ -64,6 +84,7 @@ class Shared(NamedTuple):
     modules: CompiledModules
     by_itself: bool
     widths: Widths
+    met: Met
     lock: RLock
 
 
@@ -80,6 +101,7 @@ class CapturedCall:
         reached: what the function, its arguments and the hooks on its tensors can reach in Python.
         given: the leaves as the function gets them: with proxies for dynamic numbers.
         why_not: why the next call can't be replayed, as far as that is known.
+        scouts: whether it has run code that the next call follows, and this one did not.
     """
 
     captures: type[Capture] = Capture
@@ -91,6 +113,7 @@ class CapturedCall:
         self.ran = WhatRan(getattr(shared.function, "__self__", shared.function))
         self.reached = self._reached()
         self.why_not = ""
+        self.scouts = False
         self.result: Any = None
         self.modes = ambient()
         self.histories: Histories | None = None
@@ -117,10 +140,13 @@ class CapturedCall:
         self.arguments: tuple[tuple, dict[str, Any]] = unflatten(self.given, tree) if positions else (args, kwargs)
 
     def _reached(self) -> Guards:
-        guards = Guards(self._roots)
+        met = self.shared.met.code
+        guards = Guards(self._roots, met)
+        if not guards.ends:
+            return guards
         hooked = [*guards.tensors, *(leaf for leaf in self.leaves if isinstance(leaf, Tensor))]
         hooks = [(hook, "a hook") for tensor in hooked for hook in hooks_of(tensor)]
-        return Guards(self._roots + hooks) if hooks else guards
+        return Guards(self._roots + hooks, met) if hooks else guards
 
     @property
     def _roots(self) -> list[tuple[Any, str]]:
@@ -144,6 +170,7 @@ class CapturedCall:
                 self._check_arguments()
                 self._narrow()
                 self._analyse_outputs()
+            self.entry.unlike = self.entry.unlike or self.scouts
             self._compile_modules(before)
             self._put_numbers()
             return self.result
@@ -244,8 +271,11 @@ class CapturedCall:
     def _narrow(self) -> None:
         """Leave out of what is reached what has nothing to do with what ran."""
         if self.ran.known:
-            self.reached = self.reached.narrowed(self.ran)
+            all_of_it = self.reached
+            self.reached = all_of_it.narrowed(self.ran)
             self.why_not = self.why_not or self.reached.unsure or ""
+            if self.shared.met.code is not None or not all_of_it.ends:
+                self.scouts = self.shared.met.add(self.ran, self.reached.reaches)
         else:
             self.why_not = self.why_not or "a profiler of Python looks on, so that it is not known what it runs"
 

@@ -30,7 +30,7 @@ from tapegrad.compiler.guards.locations import (
 )
 from tapegrad.compiler.guards.reachable import DEFAULTS, Reachable, Reached, contents_of
 from tapegrad.compiler.guards.trace_rules import PLAIN
-from tapegrad.compiler.guards.what_ran import WhatRan
+from tapegrad.compiler.guards.what_ran import CodeThatRan, WhatRan
 from tapegrad.compiler.guards.written_guard import WrittenGuard, alike
 
 
@@ -42,6 +42,7 @@ class Guards:
         unsure: why it can't be told whether something has changed, or None.
         names: the names that code mentions.
         appended: the lists to which the call has only appended.
+        reaches: whether the call read attributes that nobody names.
 
     >>> rates = {"lr": 0.1}
     >>> guards = Guards([(rates, "rates")])
@@ -53,17 +54,17 @@ class Guards:
 
     __slots__ = (
         "tensors", "unsure", "names", "appended", "_reachable", "_locations", "_lists", "_sets", "_keys", "_names",
-        "_sizes", "_arrays", "_tuples", "_in_tuples", "_kept", "_pinned", "_same",
+        "_sizes", "_arrays", "_tuples", "_in_tuples", "_kept", "_pinned", "_same", "reaches",
     )  # fmt: skip
 
-    def __init__(self, roots: list[tuple[Any, str]]) -> None:
-        self._reachable: Reachable | None = Reachable(roots)
+    def __init__(self, roots: list[tuple[Any, str]], met: CodeThatRan | None = None) -> None:
+        self._reachable: Reachable | None = Reachable(roots, met)
         self._take(self._reachable.all())
 
     def _take(self, reached: Reached) -> None:
         self.tensors: list[Tensor] = reached.tensors
         self.unsure, self.names, self.appended = reached.unsure, reached.names, reached.appended
-        self._kept, self._pinned = reached.kept, reached.pinned
+        self._kept, self._pinned, self.reaches = reached.kept, reached.pinned, reached.reaches
         locations = [
             tuple(location[:4]) for location in reached.locations if type(location.container) not in _SEQUENCES
         ]
@@ -81,6 +82,11 @@ class Guards:
         for container, name, items in reached.containers:
             self._add(container, name, items)
         self._same: Callable[[], bool] | None = None
+
+    @property
+    def ends(self) -> bool:
+        """False if so much can be reached that the search was given up."""
+        return self._reachable is None or self._reachable.most is None
 
     @property
     def telling(self) -> bool:

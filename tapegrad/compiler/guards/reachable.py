@@ -20,6 +20,7 @@ import decimal
 import enum
 import fractions
 import functools
+import gc
 import math
 import re
 import sys
@@ -68,10 +69,10 @@ from tapegrad.compiler.guards.trace_rules import (
     is_trusted,
     names_of_machinery,
 )
-from tapegrad.compiler.guards.what_ran import Executed, WhatRan
+from tapegrad.compiler.guards.what_ran import CodeThatRan, Executed, WhatRan
 
-MOST = 20_000
-"""The number of objects that are searched."""
+AT_FIRST, MOST = 2_000, 20_000
+"""So many objects are searched: of functions that no call is known to have run, and of those that calls have run."""
 
 LARGEST = 1 << 20
 """Arrays of NumPy of so many bytes at most are compared."""
@@ -136,6 +137,10 @@ class Unsure(Exception):
     """An error: something that is reached can't be compared."""
 
 
+class _NotMet(Exception):
+    """An error: a function is not followed, since no call has run it."""
+
+
 class Instances:
     """Stands for what the instances of a class have from it."""
 
@@ -145,6 +150,7 @@ class Instances:
         self.cls = cls
 
 
+_CACHED_IN_ORDER = "functools", "_lru_list_elem"  # what it has, the cache refers to itself
 _ATOMS = (
     *PLAIN, np.generic, np.dtype, np.ufunc, re.Pattern, decimal.Decimal, fractions.Fraction, datetime.date,
     datetime.time, datetime.timedelta, datetime.tzinfo, range, slice, types.EllipsisType, types.NotImplementedType,
@@ -155,6 +161,7 @@ _ATOMS = (
 )  # fmt: skip
 """Types without a state that could change, or without one that matters."""
 
+_CACHED = type(functools.lru_cache(maxsize=1)(lambda: None))
 _CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque)
 _BASES = (*_CONTAINERS, *PLAIN[:-1], BaseException, enum.Enum, types.SimpleNamespace, Tensor)
 _WRAPPERS: tuple[tuple[Any, tuple[str, ...]], ...] = (
@@ -212,6 +219,7 @@ class Reached:
         names: the attributes that count.
         appended: the lists to which a call has only appended; of them nothing else counts.
         tuples: by identity, in how many places a tuple was found.
+        reaches: whether attributes were read that nobody names.
     """
 
     def __init__(self) -> None:
@@ -225,6 +233,7 @@ class Reached:
         self.names: set[str] = set()
         self.appended: list[AppendedTo] = []
         self.tuples: collections.Counter[int] = collections.Counter()
+        self.reaches = False
 
     def add(self, visit: VisitedObject, locations: Iterable[Location]) -> list[Location]:
         """Add an object, with some of its places; these are given back."""
@@ -254,13 +263,15 @@ class Reachable:
         visited: by identity, what was found of each object.
         names: the attributes that are named.
         most: why not all was found, or None.
+        met: the code that calls have run, which alone is followed; None: all of it is.
         telling: whether there is a function that may tell a proxy from a number: Note [Dynamic numbers];
             ``hides``: whether there may be one that was not found.
     """
 
-    def __init__(self, roots: list[tuple[Any, str]]) -> None:
+    def __init__(self, roots: list[tuple[Any, str]], met: CodeThatRan | None = None) -> None:
         self.roots = list(roots)
         self.roots.append((Instances(Tensor), "torch.Tensor"))
+        self.met = met
         self.names: set[str] = set()
         self._asking: set[str] = set()
         self._of_classes: dict[type, Instances] = {}
@@ -290,8 +301,8 @@ class Reachable:
             thing = location.value
             if not location.follow or is_plain(thing) or id(thing) in self.visited:
                 continue
-            if len(self.visited) >= MOST:
-                self.most, self.hides = f"it reaches more than {MOST} objects", True
+            if len(self.visited) >= (AT_FIRST if self.met is None else MOST):
+                self.most, self.hides = f"it reaches more than {len(self.visited)} objects", True
                 return
             at, visit, known = self._before.get(id(thing), _NOT_BEFORE)
             if visit is None or not (known is None or known == self._known) or not _same_location(at, location):
@@ -310,7 +321,11 @@ class Reachable:
         try:
             if is_a(thing, types.FunctionType):
                 code = _searched(thing)
+                if code is not None and self.met is not None and not self.met.has_run(code):
+                    raise _NotMet
             locations.extend(self._locations(thing, name))
+        except _NotMet:
+            code, self.hides = None, True
         except Unsure as error:
             unsure = str(error)
             self.hides = self.hides or not is_open(thing)
@@ -331,10 +346,14 @@ class Reachable:
     def narrowed(self, ran: WhatRan) -> Reached:
         """The part of it that has to do with what ran."""
         executed = Executed(ran)
+        new = None if self.met is None else self.met.lacks(ran)
+        if new is not None:
+            self.most = f"it runs {new.co_qualname} of {new.co_filename}:{new.co_firstlineno} for the first time"
         part = self._part(executed, ran)
         if executed.reaches is False and any(_ASKING.get(one) in REACHING for one in part.kept):
             executed.reaches = True
             part = self._part(executed, ran)
+        part.reaches = executed.reaches
         if executed.reaches and not self._dynamic:
             part.unsure = part.unsure or "it asks for attributes in a way that was not foreseen"
         return part if executed.reaches else self._without_appended(part, executed, ran)
@@ -458,7 +477,7 @@ class Reachable:
             yield from (location for location in self._of_closure(function) if is_held(location.value))
             return
         code = function.__code__
-        said = mentions(code)
+        said = mentions(code) if self.met is None else self.met.said_with_inner(code)
         if is_machinery(module):
             yield from self._of_machinery(function, said)
             return
@@ -539,6 +558,8 @@ class Reachable:
 
     @property
     def _dynamic(self) -> bool:
+        if self.met is not None:
+            return self.met.reaches
         return bool(self._asking - {"type"}) or not DYNAMIC.isdisjoint(self.names)
 
     def _named(self, inside: Any, name: str, every: bool = False) -> Iterator[Location]:
@@ -630,6 +651,8 @@ class Reachable:
             raise Unsure(f"it can call {name}, of which nobody knows whether it does the same each time")
         if cls in _ATOMS or is_a(thing, (np.generic, np.dtype, datetime.tzinfo)):
             return
+        if (cls.__module__, cls.__name__) == _CACHED_IN_ORDER:
+            return
         module = cls.__module__
         if is_trusted(module) and not module.startswith("numpy"):
             yield from self._of_ours(thing, name)
@@ -637,8 +660,9 @@ class Reachable:
                 yield from self._items(thing, name)
         elif is_namespace(cls):
             yield from self._attributes(thing, name)
-        elif cls is _CACHED and not is_users(thing.__wrapped__):
-            return
+        elif cls is _CACHED:
+            if is_users(thing.__wrapped__):
+                yield from self._of_cached(thing, name)
         elif is_trusted(module) or is_standard(module):
             if not (cls in _ATOMS or module in _HARMLESS):
                 raise Unsure(f"{name} is of {module}.{cls.__qualname__}, whose state can't be compared")
@@ -655,6 +679,12 @@ class Reachable:
         for part in ("function", "__wrapped__"):
             if is_a(inside, dict) and part in inside:
                 yield Location(None, None, inside[part], name)
+
+    def _of_cached(self, thing: Any, name: str) -> Iterator[Location]:
+        """The function that ``lru_cache`` was given, and the results that are kept, which it gives without running."""
+        for part in gc.get_referents(thing):
+            if part is not thing.__dict__ and not is_a(part, type):
+                yield Location(None, None, part, f"what {name} keeps" if type(part) is dict else name)
 
     def _of_users(self, thing: Any, name: str) -> Iterator[Location]:
         for base in type(thing).__mro__:
@@ -725,7 +755,6 @@ TOLERANT = frozenset({"time", "logging", "sys", "os", "warnings", "random", "con
 _ASKING = {id(getattr(builtins, name)): name for name in (*REACHING, "type")}
 """Builtins that take names of attributes, or by which instances are made of classes that nobody names."""
 
-_CACHED = type(functools.lru_cache(maxsize=1)(lambda: None))
 DEFAULTS: tuple[Any, ...] = types.FunctionType.__defaults__, types.FunctionType.__kwdefaults__
 """The slots in which functions have the defaults of their arguments."""
 

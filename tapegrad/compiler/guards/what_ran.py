@@ -62,37 +62,90 @@ def owner_of(code: CodeType, names: dict) -> str:
     return LIBRARY if is_standard(module) else USERS
 
 
-class WhatRan:
+class CodeThatRan:
+    """The code that has run, in one call or in several.
+
+    Attributes:
+        instructions: by the code of functions that are the user's, the offsets of instructions that were executed.
+        ours: code of modules, optimizers and the like.
+        reaches: whether something was called that reads attributes which nobody names.
+    """
+
+    def __init__(self) -> None:
+        self.instructions: dict[CodeType, set[int]] = {}
+        self.ours: dict[CodeType, dict] = {}
+        self.reaches = False
+        self._mentions: dict[CodeType, Mentions] = {}
+
+    def said(self, code: CodeType) -> Mentions | None:
+        """The names that some code has mentioned: of the user's, what was executed; None if it has not run."""
+        known = self._mentions.get(code)
+        if known is None:
+            offsets = self.instructions.get(code)
+            if offsets is not None:
+                known = executed(code, offsets)
+            elif code in self.ours:
+                known = mentions(code)
+            else:
+                return None
+            self._mentions[code] = known
+        return known
+
+    def said_with_inner(self, code: CodeType) -> Mentions:
+        """The names that some code has mentioned, and the code inside of it that has run."""
+        inner = [self.said_with_inner(one) for one in code.co_consts if isinstance(one, CodeType)]
+        mine = self.said(code)
+        return Mentions.joined([*([] if mine is None else [mine]), *inner])
+
+    def has_run(self, code: CodeType) -> bool:
+        """Tell whether code has run that is watched, or known."""
+        return code in self.instructions or code in self.ours
+
+    def lacks(self, other: CodeThatRan) -> CodeType | None:
+        """The first code of which more has run elsewhere; None if there is none."""
+        for code, offsets in other.instructions.items():
+            if not offsets <= self.instructions.get(code, _NOTHING):
+                return code
+        return next((code for code in other.ours if code not in self.ours), None)
+
+    def joined(self, other: CodeThatRan, reaches: bool) -> CodeThatRan:
+        """The code that has run here or elsewhere."""
+        both = CodeThatRan()
+        both.instructions = {code: set(offsets) for code, offsets in self.instructions.items()}
+        for code, offsets in other.instructions.items():
+            both.instructions.setdefault(code, set()).update(offsets)
+        both.ours, both.reaches = self.ours | other.ours, self.reaches or reaches
+        return both
+
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+class WhatRan(CodeThatRan):
     """The code that has run in a call. See Note [What ran].
 
     Attributes:
         known: whether Python has told.
-        instructions: by the code of functions that are the user's, the offsets of instructions that were executed.
-        globals: by such code, the globals of its functions.
-        ours: code of modules, optimizers and the like that has run.
+        globals: by the code of functions that are the user's, the globals of these.
         refused: the first thing that was called and is not allowed, with the line; None if there is none.
-        reaches: whether something was called that reads attributes which nobody names.
         methods: what the calls have run of modules and optimizers that were called by no other one, but for ``root``,
             that whose call it is.
     """
 
     def __init__(self, root: Any = None) -> None:
+        super().__init__()
         self._root = root
         self._base: FrameType | None = None
         self.methods: list[MethodType] = []
         self.known = True
-        self.instructions: dict[CodeType, set[int]] = {}
         self._watched: dict[int, set[int]] = {}
         self._owners: dict[int, str] = {}
         self._codes: list[CodeType] = []
         self.globals: dict[CodeType, dict] = {}
-        self.ours: dict[CodeType, dict] = {}
         self.refused: str | None = None
-        self.reaches = False
         self._judged: set[Any] = set()
         self._listens = self._stands = self._imports = False
         self._module: FrameType | None = None
-        self._mentions: dict[CodeType, Mentions] = {}
 
     def begin(self, frame: FrameType | None) -> None:
         """Note in which frame the call is made; None: it is over."""
@@ -238,32 +291,6 @@ class WhatRan:
                 frame = frame.f_back
             where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
             self.refused = f"it calls {what} at {where}, which is not known to do the same each time, and nothing else"
-
-    # -- when it has run
-
-    def said(self, code: CodeType) -> Mentions | None:
-        """The names that some code has mentioned: of the user's, what was executed; None if it has not run."""
-        known = self._mentions.get(code)
-        if known is None:
-            offsets = self.instructions.get(code)
-            if offsets is not None:
-                known = executed(code, offsets)
-            elif code in self.ours:
-                known = mentions(code)
-            else:
-                return None
-            self._mentions[code] = known
-        return known
-
-    def said_with_inner(self, code: CodeType) -> Mentions:
-        """The names that some code has mentioned, and the code inside of it that has run."""
-        inner = [self.said_with_inner(one) for one in code.co_consts if isinstance(one, CodeType)]
-        mine = self.said(code)
-        return Mentions.joined([*([] if mine is None else [mine]), *inner])
-
-    def has_run(self, code: CodeType) -> bool:
-        """Tell whether code has run that is watched, or known."""
-        return code in self.instructions or code in self.ours
 
 
 class Executed:
