@@ -5,11 +5,15 @@ Before a call the search begins with the function and its arguments, and follows
 code names, items of containers, and attributes that are named anywhere in the code that was found; in the end it knows
 every place from which that code could take something that was there before, and what it was. When the call has run,
 what has *not* run is left out (``narrowed``): functions that were not called, names in instructions that were not
-executed (Note [What ran] in ``what_ran.py``). Where so much can be reached that the search would take long (programs
-that use large libraries), it is given up; the next calls follow only the instructions that the calls before them have
-executed, and one that executes others is not replayed, but the next one follows these, too. Where it can't know, because an object is of a kind whose state it can't
-see (an iterator, a generator of random numbers, a file), or because there is a function of C that is not allowed
-(Note [What is allowed]), it says so, and the call is not replayed.
+executed (Note [What ran] in ``what_ran.py``).
+
+Where so much can be reached that the search would take long (programs that use large libraries), it is given up. The
+next calls follow only the instructions that the calls before them have executed; one that executes others is not
+replayed, but the next one follows these, too.
+
+Where it can't know, because an object is of a kind whose state it can't see (an iterator, a generator of random
+numbers, a file), or because there is a function of C that is not allowed (Note [What is allowed]), it says so, and the
+call is not replayed.
 """
 
 from __future__ import annotations
