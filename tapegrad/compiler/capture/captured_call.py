@@ -46,7 +46,7 @@ WAY_OUT = " (tensors may be written to or replaced: count, for example, in a 0-d
 
 
 class Met:
-    """The code that the calls of one function have run, if so much can be reached that only that is followed.
+    """The code that the last calls of one function have run, if so much can be reached that only that is followed.
 
     Attributes:
         code: what has run; it is replaced, not changed. None: all is followed.
@@ -54,14 +54,17 @@ class Met:
 
     def __init__(self) -> None:
         self.code: CodeThatRan | None = None
+        self._last: CodeThatRan | None = None
 
     def add(self, ran: WhatRan, reaches: bool) -> bool:
-        """Add what a call has run, and whether it has read attributes that nobody names; whether that is new."""
-        before = self.code or CodeThatRan()
-        if before.lacks(ran) is None and before.reaches >= reaches:
-            return False
-        self.code = before.joined(ran, reaches)
-        return True
+        """Add what a call has run, and whether it has read attributes that nobody names; whether that is new.
+
+        Of the calls before, the last one counts: the first one may have imported modules.
+        """
+        new = self.code is None or self.code.lacks(ran) is not None or self.code.reaches < reaches
+        mine = CodeThatRan().joined(ran, reaches)
+        self.code, self._last = mine if self._last is None else mine.joined(self._last, self._last.reaches), mine
+        return new
 
 
 class Shared(NamedTuple):
